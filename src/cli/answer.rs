@@ -1,19 +1,19 @@
-//! Running what a command does, and ending with the right exit code.
+//! Running a command and returning its exit code.
 
 use std::io::{self, Write};
 
 use crate::cli::standard_output::StandardOutput;
 use crate::cli::{CommandError, CtrlC, Exit, complain};
 
-/// Answers on standard output, all of it written on return; what went wrong is explained on
-/// standard error.
+/// Runs `work` with standard output, which is flushed on return. Errors are explained on standard
+/// error.
 pub(crate) fn answer(
     work: impl FnOnce(&mut dyn Write, &'static CtrlC) -> Result<Exit, CommandError>,
 ) -> Exit {
     answer_until(CtrlC::watched(), work)
 }
 
-/// As `answer`, with the watch for Ctrl-C that the command has already.
+/// As `answer`, with the command's existing watch for Ctrl-C.
 pub(crate) fn answer_until(
     ctrl_c: io::Result<&'static CtrlC>,
     work: impl FnOnce(&mut dyn Write, &'static CtrlC) -> Result<Exit, CommandError>,
@@ -32,7 +32,7 @@ pub(crate) fn answer_until(
     });
     match outcome {
         Ok(exit) => exit,
-        // What was found out before the failure is an answer all the same.
+        // Output written before the failure is still part of the answer.
         Err(error) => {
             let _ = out.flush();
             if !error.is_wanted() {

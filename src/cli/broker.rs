@@ -1,7 +1,7 @@
-//! `streamlog broker`: runs a broker until a signal or its disk ends it.
+//! `streamlog broker`: runs a broker until a signal or a failing disk ends it.
 //!
-//! Standard output gets one line, `ready HOST:PORT`, once the broker answers; logs go to standard
-//! error. SIGTERM and SIGINT stop it cleanly with exit code 0.
+//! Standard output gets the single line `ready HOST:PORT` once the broker accepts connections; the
+//! log goes to standard error. SIGTERM and SIGINT stop it cleanly with exit code 0.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -21,25 +21,25 @@ use crate::io::ignore_file_size_signal;
 /// Runs a broker.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Address to listen on; port 0 takes any free one [default: 127.0.0.1:9092]
+    /// Address to listen on; port 0 picks a free port [default: 127.0.0.1:9092]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
-    /// Address to tell clients; by default the one each of them reached
+    /// Address to advertise to clients; by default the address that each client connected to
     #[arg(long, value_name = "HOST:PORT")]
     advertise: Option<String>,
     /// Directory for records and metadata [default: streamlog-data]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<String>,
-    /// Number of this broker [default: 1]
+    /// Id of this broker [default: 1]
     #[arg(long, value_name = "N")]
     broker_id: Option<String>,
-    /// Settings: TOML, or Kafka's form if it ends in .properties
+    /// Configuration file: TOML, or Kafka's format if the name ends in .properties
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// One setting; wins over the file
+    /// A single setting; overrides the file
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// What to log, as LEVEL or TARGET=LEVEL,...
+    /// Log filter, as LEVEL or TARGET=LEVEL,...
     #[arg(long, value_name = "FILTER", default_value = "info")]
     log: String,
 }
@@ -64,7 +64,8 @@ impl Options {
         }
     }
 
-    /// The settings: those of the file, over them `--set`, over them the other options.
+    /// Combines the settings of the file, of `--set`, and of the other options, in rising
+    /// precedence.
     fn config(&self) -> Result<BrokerConfig, ConfigError> {
         let file = match &self.config {
             Some(path) => BrokerConfig::read_file(path)?,
@@ -85,12 +86,12 @@ impl Options {
         Ok(config)
     }
 
-    /// What `--set` says.
+    /// The settings given by `--set`.
     fn set_rows(&self) -> Result<Vec<(String, String)>, ConfigError> {
         self.settings.iter().map(|row| setting::pair(row, "--set KEY=VALUE")).collect()
     }
 
-    /// What the options say that have names of their own.
+    /// The settings given by options of their own.
     fn option_rows(&self) -> Vec<(String, String)> {
         let options = [
             ("listeners", &self.listen),
@@ -105,7 +106,8 @@ impl Options {
 
 /// Runs a broker until a signal or a failure.
 fn serve(config: BrokerConfig) -> Result<(), BrokerError> {
-    // A limit on the size of files (`ulimit -f`) is then like a full disk.
+    // Exceeding the file size limit (`ulimit -f`) then returns an error and is handled like a full
+    // disk.
     ignore_file_size_signal().map_err(BrokerError::System)?;
     let runtime =
         Builder::new_current_thread().enable_all().build().map_err(BrokerError::System)?;
@@ -127,16 +129,16 @@ fn serve(config: BrokerConfig) -> Result<(), BrokerError> {
     broker.stop()
 }
 
-/// The one line on standard output, for scripts that wait for it.
+/// Prints the ready line on standard output, for scripts that wait for it.
 fn announce(address: SocketAddr) {
     let mut out = io::stdout().lock();
-    // Whoever started the broker may have closed the pipe; it serves all the same.
+    // A closed pipe must not stop the broker.
     let _ = writeln!(out, "ready {address}").and_then(|()| out.flush());
 }
 
 fn start_logging(filter: &str) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_watched());
-    // In a process that has set up its own logging already, that one is used.
+    // A process with its own logging keeps it.
     let _ = log.with_writer(io::stderr).with_target(false).try_init();
 }

@@ -1,4 +1,4 @@
-//! `streamlog cluster`: whether all is well.
+//! `streamlog cluster`: the health of a cluster.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::cli::terminal::Tone;
 use crate::cli::{Exit, Reach, Watch};
 use crate::client::{Admin, ClusterDescription, PartitionDescription, TopicDescription};
 
-/// Shows a cluster as a whole.
+/// Shows the health of a cluster.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -21,9 +21,9 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Counts brokers, topics and partitions, and what is wrong with them
+    /// Counts brokers, topics and partitions, and those with problems
     Status {
-        /// End with 0 if all is well, 1 for a warning, 2 if partitions cannot be used
+        /// Exit with 0 if healthy, 1 for a warning, 2 if partitions are unavailable
         #[arg(long, conflicts_with = "interval")]
         check: bool,
         #[command(flatten)]
@@ -62,7 +62,7 @@ impl Row for StatusRow {
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
         let Verb::Status { check, watch } = &self.verb;
         let show = |admin: &Admin, out: &mut dyn Write| {
@@ -83,7 +83,7 @@ impl StatusRow {
         };
         let under_replicated = count(|row| row.isr.len() < row.replicas.len());
         let offline = count(|row| row.leader.is_none());
-        // Those that streamlog keeps for itself can be ill, but nobody made them.
+        // Internal topics count for the status, but not in the numbers shown.
         let own = || topics.iter().filter(|topic| !topic.is_internal);
         let status = match (offline, under_replicated, cluster.controller) {
             (1.., _, _) => "critical",
@@ -102,7 +102,7 @@ impl StatusRow {
         }
     }
 
-    /// The convention of monitoring tools.
+    /// The exit code by the convention of monitoring plugins.
     fn exit(&self) -> Exit {
         match self.status {
             "ok" => Exit::Done,
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_follows_the_convention_of_monitoring_tools() {
+    fn a_check_follows_the_convention_of_monitoring_plugins() {
         assert_eq!(status(Some(1), &[1, 2]), ("ok", 0));
         assert_eq!(status(Some(1), &[1]), ("warning", 1));
         assert_eq!(status(None, &[]), ("critical", 2));

@@ -1,4 +1,4 @@
-//! Telling people what went wrong: one line on standard error, with all causes.
+//! Reporting of errors: one line on standard error, with all causes.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -7,9 +7,9 @@ use crate::cli::progress::is_watched;
 use crate::cli::terminal::Tone;
 use crate::types::WithCauses;
 
-/// Explains an error on standard error.
+/// Prints an error on standard error.
 pub(crate) fn complain(error: &dyn Error) {
     let name = Tone::Bad.style().force_styling(is_watched()).apply_to("streamlog:");
-    // Nobody is left to tell when standard error is gone.
+    // If standard error is closed, nobody can be told.
     let _ = writeln!(io::stderr().lock(), "{name} {}", WithCauses(error));
 }

@@ -1,4 +1,4 @@
-//! `streamlog completion SHELL`, and the names from the cluster that it completes.
+//! `streamlog completion SHELL`, and completion of names from the cluster.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -15,11 +15,11 @@ use crate::cli::{CommandError, Exit, Reach, answer};
 use crate::client::{Admin, ClientError};
 use crate::config::ConfigError;
 
-/// The variable by which the shell asks for completions.
+/// The environment variable by which the shell requests completions.
 pub(crate) const VARIABLE: &str = "STREAMLOG_COMPLETE";
 
-/// Prints what a shell needs to complete commands, topics and groups: `source <(streamlog
-/// completion bash)`.
+/// Prints a completion script for commands, topics and groups: `source <(streamlog completion
+/// bash)`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The shell
@@ -34,7 +34,7 @@ enum Shell {
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the command.
     pub(crate) fn run(self) -> Exit {
         let completer: &dyn EnvCompleter = match self.shell {
             Shell::Bash => &Bash,
@@ -56,10 +56,11 @@ impl Options {
     }
 }
 
-/// The shells that can be asked for.
+/// The supported shells.
 pub(crate) const SHELLS: Shells<'static> = Shells(&[&WholeBash, &Fish, &Zsh]);
 
-/// Bash, with whole words: it parts them at `:` and `=`, which addresses and settings have in them.
+/// Bash with whole words. Bash itself splits words at `:` and `=`, which addresses and settings
+/// contain.
 struct WholeBash;
 
 impl EnvCompleter for WholeBash {
@@ -94,25 +95,25 @@ impl EnvCompleter for WholeBash {
         let separator = variable("_CLAP_IFS").unwrap_or_else(|| "\n".to_owned());
         let found = complete(command, words, index, current_dir)?;
         let values = found.iter().map(|candidate| candidate.get_value().to_string_lossy());
-        // Bash puts in the last part only.
+        // Bash replaces only the last part of the word.
         let values: Vec<String> =
             values.map(|value| value.strip_prefix(&begun).unwrap_or(&value).to_owned()).collect();
         write!(out, "{}", values.join(&separator))
     }
 }
 
-/// A command line that a shell has parted.
+/// A command line put together from the parts that the shell made of it.
 #[derive(Debug, PartialEq, Eq)]
 struct Whole {
     words: Vec<OsString>,
-    /// Of the word that is completed.
+    /// The index of the word being completed.
     index: usize,
-    /// What stands in that word before the part that is completed.
+    /// The beginning of that word, before the part being completed.
     begun: String,
 }
 
 impl Whole {
-    /// Puts parts together, of which the one at `index` is completed.
+    /// Joins `parts` into words; the part at `index` is being completed.
     fn of(parts: Vec<OsString>, index: usize) -> Self {
         let is_break = |part: &OsStr| {
             let part = part.as_encoded_bytes();
@@ -140,8 +141,8 @@ impl Whole {
     }
 }
 
-/// The command with the names of that cluster which is meant by what the shell hands over: the
-/// command line so far, behind `--`.
+/// Adds completion of names from the cluster that the command line so far, given after `--`,
+/// selects.
 pub(crate) fn with_names(command: Command, arguments: &[OsString]) -> Command {
     let so_far = arguments.iter().skip_while(|argument| *argument != "--").skip(1).cloned();
     let reach = Reach::so_far(command.clone(), Whole::of(so_far.collect(), 0).words);
@@ -159,8 +160,8 @@ fn name_all(command: Command, reach: Option<&Reach>) -> Command {
     command.mut_subcommands(|command| name_all(command, reach))
 }
 
-/// The names of this kind that begin with `typed`. An error completes nothing: nobody reads errors
-/// between two key strokes.
+/// The names of this kind that start with `typed`. On an error there are no completions: a message
+/// would only disturb the input line.
 fn candidates(kind: Names, reach: Option<&Reach>, typed: &OsStr) -> Vec<CompletionCandidate> {
     let typed = typed.to_string_lossy();
     let admin = || Some(reach?.connect_quickly()?.admin());
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_bash_parts_is_put_together() {
+    fn words_split_by_bash_are_joined() {
         let parts = ["s", "-b", "a", ":", "1,b", ":", "2", "--context", "=", "x", "o"];
         let words = ["s", "-b", "a:1,b:2", "--context=x", "o"].map(str::to_owned).to_vec();
         assert_eq!(whole(&parts, 10), (words.clone(), 4, String::new()));
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_stay_as_they_are() {
+    fn other_words_are_unchanged() {
         let words = ["s", "", "a=b:1", ""].map(str::to_owned).to_vec();
         assert_eq!(whole(&["s", "", "a=b:1", ""], 3), (words, 3, String::new()));
     }

@@ -1,7 +1,7 @@
-//! Ctrl-C: the first press ends what the command waits for, a second one the process.
+//! Ctrl-C: the first press interrupts the command's current wait, the second ends the process.
 //!
-//! A press ends one wait, or one loop that asks for it. What a command does after it, such as to
-//! leave its group, may wait again.
+//! A press interrupts a single wait, or a loop that checks for it. The cleanup afterwards, such as
+//! leaving a group, may wait again.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
@@ -18,14 +18,14 @@ use signal_hook::{flag, low_level};
 use crate::cli::CommandError;
 use crate::client::{ClientError, Signals};
 
-/// Whether a person pressed Ctrl-C.
+/// The state of Ctrl-C.
 #[derive(Debug)]
 pub(crate) struct CtrlC {
-    /// From the first press on.
+    /// True after the first press.
     is_pressed: Arc<AtomicBool>,
-    /// No wait has ended by it yet.
+    /// True until a wait or a check has reported the press.
     is_news: Arc<AtomicBool>,
-    /// Readable from the first press on.
+    /// Readable after the first press.
     pressed: UnixStream,
 }
 
@@ -34,12 +34,12 @@ pub(crate) struct CtrlC {
 pub(crate) enum Waited {
     /// The descriptor is ready.
     Ready,
-    /// Ctrl-C came before that.
+    /// Ctrl-C was pressed first.
     Pressed,
 }
 
 impl CtrlC {
-    /// Watches until the process ends: there is one command in it, which does so once.
+    /// Registers the watch for the rest of the process, which runs a single command.
     pub(crate) fn watched() -> io::Result<&'static Self> {
         let is_pressed = Arc::new(AtomicBool::new(false));
         flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&is_pressed))?;
@@ -51,31 +51,31 @@ impl CtrlC {
         Ok(Box::leak(Box::new(Self { is_pressed, is_news, pressed })))
     }
 
-    /// Whether it was pressed, however long ago.
+    /// Returns true if Ctrl-C was ever pressed.
     pub(crate) fn is_pressed(&self) -> bool {
         self.is_pressed.load(Ordering::Relaxed)
     }
 
-    /// Fails once after a press: asked by loops that have something to do without a wait.
+    /// Fails once after a press; called by loops that may run without waiting.
     pub(crate) fn check(&self) -> Result<(), CommandError> {
         let is_news = self.is_news.load(Ordering::Relaxed) && self.gives_up();
         if is_news { Err(CommandError::Client(ClientError::Interrupted)) } else { Ok(()) }
     }
 
-    /// Waits until `input` has something or ends.
+    /// Waits until `input` is readable or at its end.
     pub(crate) fn or_input(&self, input: BorrowedFd<'_>) -> io::Result<Waited> {
         self.or_ready(PollFd::new(input, PollFlags::POLLIN))
     }
 
-    /// Waits until `output` takes something, or nobody reads it any more.
+    /// Waits until `output` is writable, or its reader is gone.
     pub(crate) fn or_output(&self, output: BorrowedFd<'_>) -> io::Result<Waited> {
         self.or_ready(PollFd::new(output, PollFlags::POLLOUT))
     }
 
-    /// Waits so long, or until nobody reads `output` any more; whether that is so. A press ends the
-    /// wait and stays news.
+    /// Waits for `time`, or until the reader of `output` is gone; true in the latter case. A press
+    /// ends the wait but is still reported later.
     pub(crate) fn or_hangup(&self, output: BorrowedFd<'_>, time: Duration) -> io::Result<bool> {
-        // Asked for nothing, an error is told all the same.
+        // poll(2) reports errors even if no events are requested.
         let output = PollFd::new(output, PollFlags::empty());
         let mut watched = [PollFd::new(self.pressed.as_fd(), PollFlags::POLLIN), output];
         let time = PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX);
@@ -104,7 +104,7 @@ impl CtrlC {
 }
 
 impl Signals for CtrlC {
-    /// The flag tells enough.
+    /// Needs no pipe: the flag set by the signal handler suffices.
     fn watch(&self, _pipe: RawFd) -> Option<RawFd> {
         Some(-1)
     }

@@ -1,4 +1,4 @@
-//! Why a command did not finish, and the exit code that says so.
+//! Errors of commands, and their exit codes.
 
 use std::error::Error;
 use std::fmt;
@@ -11,108 +11,108 @@ use crate::config::ConfigError;
 use crate::storage::StorageError;
 use crate::types::BrokerId;
 
-/// The error of a write that Ctrl-C ended.
+/// The error of a write interrupted by Ctrl-C.
 #[derive(Debug)]
 pub(crate) struct Pressed;
 
-/// A command stopped before its end.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
-    /// A log's files cannot be read, or are not there.
+    /// A log's files are missing or unreadable.
     #[error(transparent)]
     Storage(#[from] StorageError),
 
-    /// A data directory cannot be brought in order.
+    /// A data directory cannot be repaired.
     #[error(transparent)]
     Broker(#[from] BrokerError),
 
-    /// The cluster could not be asked, or refused.
+    /// A request to the cluster failed or was refused.
     #[error(transparent)]
     Client(ClientError),
 
-    /// There is no broker where one was looked for.
+    /// No broker could be reached.
     #[error("{0}; `streamlog broker` starts one")]
     Unreachable(ClientError),
 
-    /// A setting or an argument does not fit.
+    /// A setting or an argument is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
 
-    /// The cluster has no broker of this number.
+    /// The cluster has no such broker.
     #[error("there is no node {node}; the cluster has {}", list(nodes))]
     NodeNotFound {
-        /// The number.
+        /// The broker id asked for.
         node: BrokerId,
-        /// Those there are.
+        /// The ids in the cluster.
         nodes: Vec<BrokerId>,
     },
 
-    /// The cluster has no topic or group of this name.
+    /// The cluster has no such topic or group.
     #[error("there is no {kind} '{name}'{}", meant(nearest.as_deref()))]
     NotFound {
-        /// The kind of thing.
+        /// The kind of resource.
         kind: &'static str,
         /// The name.
         name: String,
-        /// The nearest name there is, if one is near.
+        /// The most similar name, if one is similar.
         nearest: Option<String>,
     },
 
-    /// The topic has no partition of this number.
+    /// The topic has no such partition.
     #[error("topic '{topic}' has no partition {partition}: it has {count}, numbered from 0")]
     PartitionNotFound {
         /// The topic.
         topic: String,
-        /// The number.
+        /// The partition asked for.
         partition: i32,
-        /// The number of partitions there are.
+        /// The number of partitions.
         count: usize,
     },
 
-    /// What would be destroyed was not confirmed.
+    /// A destructive command was not confirmed.
     #[error("{0}; nothing was done, --yes does it")]
     Unconfirmed(String),
 
-    /// Only the Python package can do it.
+    /// The command needs the Python package.
     #[error(
         "{0} is run by Python and Spark: install streamlog's wheel with its extra 'spark', and \
          call the streamlog that comes with it"
     )]
     NeedsPython(String),
 
-    /// A file, or standard input, cannot be read.
+    /// A file or standard input cannot be read.
     #[error("cannot read {name}")]
     Input {
-        /// What was to be read.
+        /// The name of the input.
         name: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 
-    /// The answer cannot be written.
+    /// The output cannot be written.
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
 }
 
 impl CommandError {
-    /// Whether a person ended the command, by Ctrl-C or by a reader that has read enough, as `head`
-    /// does: nobody wants to hear of that.
+    /// Returns true if a person ended the command, by Ctrl-C or by closing the output as `head`
+    /// does: this is not reported.
     pub(crate) fn is_wanted(&self) -> bool {
         self.is_closed_pipe() || self.exit() == Exit::Interrupted
     }
 
-    /// Whether the reader of the answer went away.
+    /// Returns true if the reader of the output is gone.
     fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Whether Ctrl-C ended a write.
+    /// Returns true if Ctrl-C interrupted a write.
     fn is_pressed(&self) -> bool {
         let Self::Output(error) = self else { return false };
         matches!(error.get_ref(), Some(cause) if cause.is::<Pressed>())
     }
 
-    /// How the command ends.
+    /// The exit code.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Client(error) => exit_of(error),
@@ -121,7 +121,7 @@ impl CommandError {
             Self::NodeNotFound { .. } | Self::NotFound { .. } | Self::PartitionNotFound { .. } => {
                 Exit::Missing
             }
-            // All that was asked for was done for as long as somebody read it.
+            // The command did everything that somebody read, so it succeeded.
             Self::Output(_) if self.is_closed_pipe() => Exit::Done,
             Self::Output(_) if self.is_pressed() => Exit::Interrupted,
             Self::Storage(_)

@@ -1,32 +1,33 @@
-//! How a command ends, as scripts see it.
+//! Exit codes.
 
 use std::process::ExitCode;
 
-/// The exit codes of every command: a promise to scripts, so none ever changes its meaning.
+/// The exit codes of all commands. Scripts rely on them, so their meaning never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All that was asked for was done.
+    /// The command succeeded.
     Done,
-    /// Something was not done, standard error says what; or not found sound, the answer says what.
+    /// The command failed, as explained on standard error; or a check found problems, which its
+    /// output lists.
     Failed,
-    /// The command line was wrong, and nothing was tried. `cluster status --check`: critical.
+    /// The command line was wrong, and nothing was done. For `cluster status --check`: critical.
     Usage,
     /// No broker of the cluster could be reached.
     Unreachable,
-    /// The cluster does not allow it.
+    /// The cluster denied the request.
     Denied,
-    /// What was named does not exist, or exists already.
+    /// A named resource does not exist, or exists already.
     Missing,
-    /// Records cannot be given out: they are damaged, or not those that come next.
+    /// Records are damaged or missing.
     Damaged,
-    /// The time was over before the work was done.
+    /// A timeout passed.
     TimedOut,
-    /// A person ended it with Ctrl-C.
+    /// The command was interrupted by Ctrl-C.
     Interrupted,
 }
 
 impl Exit {
-    /// The number that the process returns.
+    /// The process's exit code.
     pub const fn code(self) -> u8 {
         match self {
             Self::Done => 0,

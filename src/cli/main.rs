@@ -1,7 +1,7 @@
-//! From arguments to the noun that runs them.
+//! The entry point: parses the arguments and runs the command.
 //!
-//! A new noun is a file with its options (`clap::Args`) and a `run`, one case of [`Noun`] and one
-//! line in [`Noun::run`].
+//! To add a noun, write a file with its options (`clap::Args`) and a `run` method, and add a
+//! variant to [`Noun`] and a line to [`Noun::run`].
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -67,25 +67,26 @@ impl Noun {
     }
 }
 
-/// Runs the command that `arguments`, without the program's name, ask for.
+/// Runs a command; `arguments` exclude the program's name.
 ///
 /// Help and version go to standard output; a wrong command line is explained on standard error.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    // However it was started, usage lines show the command as people type it.
+    // Usage lines always show the same name, however the program was started.
     let arguments: Vec<OsString> = std::iter::once(OsString::from(NAME)).chain(arguments).collect();
     let completable = || completion::with_names(Cli::command(), &arguments);
     let completing = CompleteEnv::with_factory(completable).var(completion::VARIABLE);
     let completing = completing.shells(completion::SHELLS);
     let here = std::env::current_dir().ok();
     if let Ok(true) = completing.try_complete(arguments.iter().cloned(), here.as_deref()) {
-        // An interpreter as the host does not flush this at its end, and candidates end no line.
+        // When hosted in an interpreter, nothing flushes this at exit, and candidates end without a
+        // newline.
         let _ = io::stdout().flush();
         return Exit::Done;
     }
     match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.noun.run(),
         Err(error) => {
-            // Nobody is left to tell when the terminal or pipe is gone.
+            // If the terminal or pipe is closed, nobody can be told.
             let _ = error.print();
             if error.exit_code() == 0 { Exit::Done } else { Exit::Usage }
         }
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_of_the_command_line_has_no_contradiction() {
+    fn the_definition_of_the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
 
@@ -112,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_command_line_is_told_apart_from_a_failed_command() {
+    fn usage_errors_have_their_own_exit_code() {
         assert_eq!(run(&[]), Exit::Usage);
         assert_eq!(run(&["--no-such-option"]), Exit::Usage);
         assert_eq!(run(&["no-such-noun"]), Exit::Usage);
     }
 
     #[test]
-    fn a_pipeline_is_not_run_without_python() {
+    fn a_pipeline_needs_python() {
         assert_eq!(run(&["pipeline", "run", "job.toml"]), Exit::Failed);
         assert_eq!(run(&["pipeline", "run"]), Exit::Usage);
     }

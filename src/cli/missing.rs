@@ -1,10 +1,10 @@
-//! Names that a cluster does not have, told with those that were probably meant.
+//! Errors about names that do not exist, with suggestions.
 
 use crate::cli::CommandError;
 use crate::client::{Admin, ClientError, ErrorCode, GroupDescription, TopicDescription};
 use crate::config::nearest;
 
-/// The error with more to say, if it is about a name.
+/// Adds a suggestion to an error about a missing topic.
 pub(super) fn explained(
     error: CommandError,
     admin: impl FnOnce() -> Option<Admin>,
@@ -15,7 +15,7 @@ pub(super) fn explained(
     found.unwrap_or(error)
 }
 
-/// The group of this name.
+/// Returns a group, or an error with a suggestion.
 pub(super) fn group(admin: &Admin, name: &str) -> Result<GroupDescription, CommandError> {
     let found = admin.group(name);
     if found.as_ref().is_err_and(|error| error.code() == Some(ErrorCode::GroupIdNotFound)) {
@@ -25,7 +25,7 @@ pub(super) fn group(admin: &Admin, name: &str) -> Result<GroupDescription, Comma
     Ok(found?)
 }
 
-/// Tells a topic from a partition, of which the name has the number at its end.
+/// Distinguishes a missing topic from a missing partition, whose name ends in its index.
 fn missing_topic(name: &str, topics: &[TopicDescription]) -> CommandError {
     let partition = name.rsplit_once('-').and_then(|(topic, number)| {
         let number: i32 = number.parse().ok()?;
@@ -65,14 +65,14 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_is_offered_when_it_is_near() {
+    fn a_similar_name_is_suggested() {
         assert_eq!(words("ordrs"), "there is no topic 'ordrs'; did you mean 'orders'?");
         assert_eq!(words("payments"), "there is no topic 'payments'");
         assert_eq!(words("_order"), "there is no topic '_order'; did you mean 'orders'?");
     }
 
     #[test]
-    fn a_partition_is_not_taken_for_a_topic() {
+    fn a_missing_partition_is_not_reported_as_a_missing_topic() {
         assert_eq!(
             words("orders-9"),
             "topic 'orders' has no partition 9: it has 0, numbered from 0"

@@ -1,8 +1,8 @@
-//! The command line, `streamlog NOUN VERB`: one file or folder per noun, named after it.
+//! The command line, `streamlog NOUN VERB`: a file or folder per noun, named after it.
 //!
-//! A noun owns its options and runs them. Answers go to standard output, everything else to
-//! standard error, and a command ends with an [`Exit`]. The same code serves the Rust binary and
-//! the script of the Python package.
+//! A noun owns its options and runs them. Results go to standard output, everything else to
+//! standard error, and a command ends with an [`Exit`]. The Rust binary and the script of the
+//! Python package share this code.
 
 mod answer;
 mod bench;

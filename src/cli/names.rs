@@ -1,4 +1,4 @@
-//! The kinds of names that arguments take and the shell completes.
+//! The kinds of names in arguments, for shell completion.
 
 use clap::builder::ArgExt;
 

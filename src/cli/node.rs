@@ -20,7 +20,7 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Lists the live brokers and what they hold
+    /// Lists the live brokers with their partitions and sizes
     #[command(visible_alias = "status")]
     List(Watch),
 }
@@ -41,7 +41,7 @@ impl Row for NodeRow {
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
         let Verb::List(watch) = &self.verb;
         let list = |admin: &Admin, out: &mut dyn Write| {

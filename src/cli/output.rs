@@ -1,10 +1,10 @@
-//! The forms in which a command answers: the same rows for people, programs and spreadsheets.
+//! Output formats: the same rows for people, programs and spreadsheets.
 //!
-//! The fields of a row are its schema in every form. JSON is one object per line; YAML is a list;
-//! CSV and text have a line of headings and show the columns that the row names, but where there is
-//! never more than one row, text has a line for each field. An answer without rows is an empty list
-//! in YAML, the headings in CSV, and nothing otherwise. On a terminal, an object of JSON is spread
-//! over lines, and text has colours and gives each field a line where columns do not fit.
+//! A row's fields are its schema in every format. JSON is an object per line, and YAML a list. CSV
+//! and text have a header line and show the columns that the row type selects; commands with a
+//! single row show a line per field in text. An empty result is an empty list in YAML, a header in
+//! CSV, and nothing otherwise. On a terminal, JSON objects are spread over lines, and text is
+//! coloured and shows a line per field if the columns do not fit.
 
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -18,33 +18,33 @@ use crate::cli::pretty::write_pretty;
 use crate::cli::table::{Table, plain};
 use crate::cli::terminal::{Terminal, Tone};
 
-/// The form of an answer.
+/// Output format
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// For people.
+    /// Text for people
     #[default]
     Text,
-    /// One JSON object per line.
+    /// One JSON object per line
     Json,
-    /// A YAML list.
+    /// A YAML list
     Yaml,
-    /// Comma-separated values under a line of headings.
+    /// Comma-separated values with a header line
     Csv,
 }
 
-/// One row of an answer.
+/// A row of a result.
 pub(crate) trait Row: Serialize {
-    /// The fields that text and CSV show, in order.
+    /// The fields shown in text and CSV, in order.
     const COLUMNS: &'static [&'static str];
-    /// Those of them that text leaves out, so that a line fits into 80 columns.
+    /// Fields of those that text omits, so that a line fits into 80 columns.
     const WIDE: &'static [&'static str] = &[];
-    /// Headings of text that are shorter than the names of their fields.
+    /// Shorter headings for text than the fields' names.
     const SHORT: &'static [(&'static str, &'static str)] = &[];
-    /// Values of fields that a terminal shows in colour.
+    /// Values of fields that are coloured on a terminal.
     const TONES: &'static [(&'static str, &'static str, Tone)] = &[];
 }
 
-/// Writes rows in one form. Text is held back until the end, since columns are aligned.
+/// A writer of rows in one format. Text is buffered until the end, because its columns are aligned.
 pub(crate) struct Rows<R> {
     output: Output,
     has_headings: bool,
@@ -55,23 +55,23 @@ pub(crate) struct Rows<R> {
 }
 
 impl<R: Row> Rows<R> {
-    /// No rows yet, for standard output.
+    /// A writer to standard output.
     pub(crate) fn new(output: Output) -> Self {
         Self::on(Terminal::of_stdout(), output)
     }
 
-    /// No rows yet, for a terminal, or for a file or a pipe.
+    /// A writer to a terminal, or to a file or pipe.
     fn on(terminal: Option<Terminal>, output: Output) -> Self {
         let (cells, kind) = (Vec::new(), PhantomData);
         Self { output, has_headings: true, is_begun: false, cells, terminal, kind }
     }
 
-    /// The same without a line of headings.
+    /// Omits the header line.
     pub(crate) fn without_headings(self) -> Self {
         Self { has_headings: false, ..self }
     }
 
-    /// The next row, written by one call, so that Ctrl-C does not part it.
+    /// Writes a row by a single call, so that Ctrl-C does not split it.
     pub(crate) fn push(&mut self, out: &mut dyn Write, row: &R) -> Result<(), CommandError> {
         let is_first = !std::mem::replace(&mut self.is_begun, true);
         if is_first && self.has_headings && self.output == Output::Csv {
@@ -83,7 +83,7 @@ impl<R: Row> Rows<R> {
                 Some(terminal) => write_pretty(&mut written, row, terminal)?,
                 None => write_json(&mut written, row)?,
             },
-            // A list of one, so that the lists of all rows make one list.
+            // Lists of one item each, written one after another, form a single YAML list.
             Output::Yaml => written = serde_norway::to_string(&[row])?.into_bytes(),
             Output::Csv => {
                 let mut line = csv::Writer::from_writer(&mut written);
@@ -95,7 +95,7 @@ impl<R: Row> Rows<R> {
         Ok(out.write_all(&written)?)
     }
 
-    /// All rows of an answer.
+    /// Writes all rows of a result.
     pub(crate) fn write(
         mut self,
         out: &mut dyn Write,
@@ -107,7 +107,8 @@ impl<R: Row> Rows<R> {
         self.finish(out)
     }
 
-    /// The only row there can be. Text has a field in a line, for all in one are too wide to read.
+    /// Writes the only row of a result. In text a field per line, since all fields on one line
+    /// would be too wide.
     pub(crate) fn write_one(self, out: &mut dyn Write, row: R) -> Result<(), CommandError> {
         match self.output {
             Output::Text => {
@@ -118,7 +119,7 @@ impl<R: Row> Rows<R> {
         }
     }
 
-    /// Ends the answer.
+    /// Ends the result.
     pub(crate) fn finish(self, out: &mut dyn Write) -> Result<(), CommandError> {
         match self.output {
             Output::Text if !self.cells.is_empty() => {
@@ -132,12 +133,12 @@ impl<R: Row> Rows<R> {
     }
 }
 
-/// The fields that text shows.
+/// The fields shown in text.
 fn text_columns<R: Row>() -> Vec<&'static str> {
     R::COLUMNS.iter().copied().filter(|name| !R::WIDE.contains(name)).collect()
 }
 
-/// The table of these rows as people read it.
+/// The text table of these rows.
 fn table<R: Row>(terminal: Option<Terminal>, has_headings: bool) -> Table {
     let heading = |name: &&str| match R::SHORT.iter().find(|(field, _)| field == name) {
         Some((_, short)) => (*short).to_owned(),
@@ -150,21 +151,21 @@ fn table<R: Row>(terminal: Option<Terminal>, has_headings: bool) -> Table {
     Table { headings: columns.iter().map(heading).collect(), has_headings, tones, terminal }
 }
 
-/// The line of headings.
+/// Writes the CSV header.
 fn write_headings<R: Row>(out: &mut dyn Write) -> Result<(), CommandError> {
     let mut line = csv::Writer::from_writer(out);
     line.write_record(R::COLUMNS)?;
     Ok(line.flush()?)
 }
 
-/// The values of these columns of a row.
+/// The values of some columns of a row.
 fn cells<R: Row>(row: &R, columns: &[&str]) -> Result<Vec<Value>, CommandError> {
     let mut value = serde_json::to_value(row)?;
     let mut take = |name: &&str| value.get_mut(*name).map(Value::take).unwrap_or_default();
     Ok(columns.iter().map(&mut take).collect())
 }
 
-/// Writes one line of JSON.
+/// Writes a line of JSON.
 fn write_json(out: &mut dyn Write, row: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, row)?;
     writeln!(out)
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_without_a_value_is_on_the_left() {
+    fn a_column_without_values_is_aligned_left() {
         let mut out = Vec::new();
         let row = Sample { topic: "x", partition: None, replicas: vec![] };
         Rows::on(None, Output::Text).write(&mut out, [row]).unwrap();
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn without_headings_there_are_rows_alone() {
+    fn headings_can_be_omitted() {
         let row = || Sample { topic: "x", partition: Some(7), replicas: vec![1, 2] };
         let written = [Output::Text, Output::Csv].map(|output| {
             let mut out = Vec::new();
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_row_has_a_field_in_a_line() {
+    fn a_single_row_has_a_line_per_field() {
         let mut out = Vec::new();
         let row = Sample { topic: "x", partition: None, replicas: vec![1, 2] };
         Rows::on(None, Output::Text).write_one(&mut out, row).unwrap();
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn csv_quotes_what_has_a_comma() {
+    fn csv_quotes_values_with_a_comma() {
         let expected = "topic,partition,replicas\n\"a, b\",7,\"1,2\"\nx,,\"1,2\"\n";
         assert_eq!(written(Output::Csv), expected);
     }
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn json_on_a_terminal_has_a_field_in_a_line() {
+    fn json_on_a_terminal_has_a_line_per_field() {
         let terminal = Terminal { columns: 80, lines: 24, has_colours: false, has_cursor: true };
         let row = Sample { topic: "x", partition: None, replicas: vec![] };
         let mut out = Vec::new();
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_rows_is_still_an_answer() {
+    fn an_empty_result_is_valid_in_every_format() {
         let forms = [Output::Text, Output::Json, Output::Yaml, Output::Csv];
         let empty = forms.map(|output| {
             let mut out = Vec::new();

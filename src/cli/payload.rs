@@ -1,4 +1,4 @@
-//! Keys, values and headers as they are shown: text where they are text, else base64.
+//! Keys, values and headers for display: text if they are UTF-8, or else base64.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,22 +6,22 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// A producer's bytes. In JSON a string where they are UTF-8, else `{"base64": "…"}`; read also
-/// from any other JSON, which is taken as its text.
+/// A producer's bytes. In JSON a string if they are UTF-8, or else `{"base64": "…"}`; any other
+/// JSON document is read as its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Payload(pub(crate) Vec<u8>);
 
-/// A payload as it stands in JSON.
+/// A payload in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum JsonPayload {
-    /// Text, which an encoding may turn into other bytes.
+    /// Text, to be converted by an encoding.
     Text(Vec<u8>),
-    /// The bytes themselves, from `{"base64": "…"}`.
+    /// Bytes from `{"base64": "…"}`.
     Bytes(Vec<u8>),
 }
 
 impl Payload {
-    /// As a literal of text or, with a `b` before it, of bytes.
+    /// Formats a text literal or, with the prefix `b`, a byte literal.
     pub(crate) fn quoted(&self) -> String {
         match str::from_utf8(&self.0) {
             Ok(text) => format!("{text:?}"),
@@ -55,7 +55,7 @@ impl JsonPayload {
 
 impl<'de> Deserialize<'de> for JsonPayload {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Bytes that are no text.
+        /// Bytes that are not UTF-8.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Packed {
@@ -70,7 +70,7 @@ impl<'de> Deserialize<'de> for JsonPayload {
             Ok(Packed { base64 }) => {
                 STANDARD.decode(base64).map(Self::Bytes).map_err(Error::custom)
             }
-            // A document, a list, a number: the text that it was written as.
+            // Any other document, list or number is taken as its text.
             Err(_) => Ok(Self::Text(json.as_bytes().to_vec())),
         }
     }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_taken_as_its_text() {
+    fn a_document_is_read_as_its_text() {
         let read = |json: &str| serde_json::from_str::<Payload>(json).map(|payload| payload.0);
         for json in [r#"{"b": 1, "a": [1.0, null]}"#, "[ 1]", "12", "true", r#"{"base64": 1}"#] {
             assert_eq!(read(json).unwrap(), json.as_bytes());
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_payloads_are_read_back() {
         for bytes in [&b"text"[..], b"", b"\xff\x00"] {
             let payload = Payload(bytes.to_vec());
             let written = serde_json::to_string(&payload).unwrap();

@@ -1,8 +1,8 @@
-//! `streamlog pipeline`: data pipelines on Spark, as far as Rust knows them.
+//! `streamlog pipeline`: data pipelines on Spark; this is only their command line.
 //!
-//! Their words are defined here, for help, completion and usage errors. Running them takes Python
-//! and Spark: the script of the Python package does that itself and never comes here with a
-//! complete command line.
+//! The options are defined here for help, completion and usage errors. Running a pipeline needs
+//! Python and Spark: the script of the Python package handles complete command lines itself,
+//! without calling this.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueHint};
 
 use crate::cli::{CommandError, Exit, answer};
 
-/// Runs a data pipeline on Spark, as a file describes it (needs the wheel's extra `spark`).
+/// Runs a data pipeline on Spark from a job file (needs the wheel's extra `spark`).
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -19,23 +19,23 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Runs it: to the end of its tables, or on and on with its streams until Ctrl-C
+    /// Runs the pipeline: to the end of its tables, or with streams until Ctrl-C
     Run(Job),
-    /// Checks the file and nothing else: keys, values, names
+    /// Only checks the file: keys, values, names
     Validate(Job),
-    /// Shows what would run, in order
+    /// Shows the steps that would run, in order
     Plan(Job),
 }
 
 #[derive(Debug, Args)]
 struct Job {
-    /// The file, in TOML
+    /// The job file, in TOML
     #[arg(value_hint = ValueHint::FilePath)]
     job: PathBuf,
 }
 
 impl Options {
-    /// Says what runs it.
+    /// Refuses with a note about the Python package.
     pub(crate) fn run(self) -> Exit {
         let (Verb::Run(job) | Verb::Validate(job) | Verb::Plan(job)) = self.verb;
         answer(|_, _| Err(CommandError::NeedsPython(job.job.display().to_string())))

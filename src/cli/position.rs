@@ -1,4 +1,4 @@
-//! Places in a log as people write them: `earliest`, `1234`, `-10`, `2026-11-01T08:00`, `-1h`.
+//! Log positions on the command line: `earliest`, `1234`, `-10`, `2026-11-01T08:00`, `-1h`.
 
 use std::str::FromStr;
 
@@ -9,22 +9,22 @@ use jiff::{Timestamp as Instant, Zoned};
 use crate::config::duration;
 use crate::types::{Offset, Timestamp};
 
-/// What was expected, for errors.
+/// The valid forms, for error messages.
 const EXPECTED: &str = "earliest, latest, an offset, +N or -N, a time as 2026-11-01T08:00 (local) \
                         or 2026-11-01T08:00Z, or an age as -1h";
 
-/// A place in a log.
+/// A position in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
-    /// The first record there is.
+    /// The first record.
     Earliest,
-    /// Behind the last record there is.
+    /// The end of the log.
     Latest,
     /// This offset.
     Offset(Offset),
-    /// So many offsets from the place that the command speaks of.
+    /// A number of offsets relative to the command's reference position.
     Relative(i64),
-    /// The first record of this time or later.
+    /// The first record with this timestamp or a later one.
     Time(Timestamp),
 }
 
@@ -62,7 +62,7 @@ impl Position {
     }
 }
 
-/// A time with its zone, or one of this machine's.
+/// Parses a time with a zone, or a local time of this machine.
 fn instant(text: &str) -> Option<Instant> {
     if let Ok(instant) = text.parse::<Instant>() {
         return Some(instant);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_offsets_and_with_a_sign_steps() {
+    fn numbers_are_offsets_and_signed_numbers_are_relative() {
         assert_eq!(read("earliest"), Ok(Position::Earliest));
         assert_eq!(read("12"), Ok(Position::Offset(Offset::new(12))));
         assert_eq!(read("-12"), Ok(Position::Relative(-12)));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_a_zone_or_are_an_age() {
+    fn times_have_a_zone_or_are_local_or_an_age() {
         assert_eq!(read("2023-11-14T22:13:20Z"), Ok(time(1_700_000_000_000)));
         assert_eq!(read("2023-11-14T23:13:20+01:00"), Ok(time(1_700_000_000_000)));
         assert_eq!(read("-1h"), Ok(time(1_699_996_400_000)));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_told_what_was_expected() {
+    fn an_invalid_position_is_refused_with_the_valid_forms() {
         assert!(read("yesterday").unwrap_err().contains("2026-11-01T08:00"));
     }
 }

@@ -1,4 +1,4 @@
-//! JSON for people: a field in a line, the names in colour.
+//! JSON for terminals: a line per field, with coloured names.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use crate::cli::terminal::Terminal;
 
-/// Bold, and back.
+/// Escape sequences to start and end bold text.
 const NAME: [&[u8]; 2] = [b"\x1b[1m", b"\x1b[0m"];
 
 /// Writes a document over several lines.
@@ -25,7 +25,7 @@ pub(crate) fn write_pretty(
     writeln!(out)
 }
 
-/// The library's form, with names in colour.
+/// The default formatter with coloured names.
 struct Coloured(PrettyFormatter<'static>);
 
 impl Formatter for Coloured {
@@ -86,13 +86,13 @@ mod tests {
     }
 
     #[test]
-    fn a_document_has_a_field_in_a_line() {
+    fn a_document_has_a_line_per_field() {
         let expected = "{\n  \"a\": [\n    1,\n    \"b\"\n  ],\n  \"c\": {}\n}\n";
         assert_eq!(written(false), expected);
     }
 
     #[test]
-    fn only_names_are_in_colour() {
+    fn only_names_are_coloured() {
         let coloured = written(true);
         assert!(coloured.contains("  \x1b[1m\"a\"\x1b[0m: ["), "{coloured:?}");
         let plain = console::strip_ansi_codes(&coloured).into_owned();

@@ -1,7 +1,7 @@
-//! How far a command is, for a person who watches.
+//! Progress bars.
 //!
-//! It is drawn on standard error, and only where that is a terminal and `NO_COLOR` is not set: logs
-//! and pipes never see it. It is gone when the command is done.
+//! They are drawn on standard error, and only if it is a terminal and `NO_COLOR` is not set, so
+//! they never appear in logs and pipes. They are removed when the command ends.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -11,10 +11,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::cli::terminal::allows_colours;
 
-/// A narrower terminal has no room for counts beside the bar.
+/// The width of a terminal below which counts are omitted.
 const COUNTS_COLUMNS: usize = 72;
 
-/// What is counted.
+/// The unit being counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
     Bytes,
@@ -22,19 +22,19 @@ pub(crate) enum Unit {
     Records,
 }
 
-/// A bar from nothing to all.
+/// A progress bar.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
 }
 
-/// Whether standard error may hold more than text: colours, and what is drawn over.
+/// Returns true if standard error accepts colours and cursor movement.
 pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal() && allows_colours()
 }
 
 impl Progress {
-    /// Of `total`.
+    /// A progress bar up to `total`.
     pub(crate) fn of(total: u64, unit: Unit) -> Self {
         let target =
             if is_watched() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -42,17 +42,18 @@ impl Progress {
         Self { bar: bar.with_style(unit.style()) }
     }
 
-    /// Of a command that writes as it goes: nothing is drawn across its answer on a terminal.
+    /// A progress bar of a command that writes as it goes; none if the output is on a terminal,
+    /// where the two would mix.
     pub(crate) fn beside_answer(total: u64, unit: Unit) -> Option<Self> {
         (is_watched() && !io::stdout().is_terminal()).then(|| Self::of(total, unit))
     }
 
-    /// So much more is done.
+    /// Advances the bar.
     pub(crate) fn add(&self, done: u64) {
         self.bar.inc(done);
     }
 
-    /// So much is left.
+    /// Sets the bar by the remaining amount.
     pub(crate) fn set_left(&self, left: u64) {
         self.bar.set_position(self.bar.length().unwrap_or(0).saturating_sub(left));
     }
@@ -78,7 +79,7 @@ impl Unit {
         let style = ProgressStyle::with_template(&template);
         let style = style.unwrap_or_else(|error| unreachable!("{template}: {error}"));
         style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
-            // A terminal that is gone shows no rate.
+            // Writing fails only if the terminal is gone.
             let _ = write!(out, "{:.0}/s", state.per_sec());
         })
     }

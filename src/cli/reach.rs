@@ -1,4 +1,4 @@
-//! How commands reach a cluster: options, then the environment, then the contexts file.
+//! Connecting to a cluster: by options, or else the environment, or else the contexts file.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -14,20 +14,20 @@ use crate::cli::{CommandError, CtrlC, Exit, Output, answer_until, missing, setti
 use crate::client::{Client, ClientSettings};
 use crate::config::ConfigError;
 
-/// How long a person waits for what is only nice to know.
+/// The timeout of optional requests.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What every command that asks a cluster takes.
+/// Options of every command that connects to a cluster.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Reach {
-    /// Brokers to ask first; else `STREAMLOG_BOOTSTRAP`, the context, or 127.0.0.1:9092
+    /// Bootstrap brokers; else `STREAMLOG_BOOTSTRAP`, the context, or 127.0.0.1:9092
     #[arg(short, long, global = true, value_name = "HOST:PORT,...", help_heading = "Cluster")]
     bootstrap: Option<String>,
-    /// Context of the contexts file, even with `STREAMLOG_BOOTSTRAP`; else `STREAMLOG_CONTEXT`
+    /// Context from the contexts file, even with `STREAMLOG_BOOTSTRAP`; else `STREAMLOG_CONTEXT`
     #[arg(long, global = true, value_name = "NAME", help_heading = "Cluster",
           add = Names::Contexts)]
     context: Option<String>,
-    /// One setting of the client, under Kafka's name
+    /// A client setting by Kafka's name; may be repeated
     #[arg(
         short = 'X',
         long = "set",
@@ -36,32 +36,32 @@ pub(crate) struct Reach {
         help_heading = "Cluster"
     )]
     settings: Vec<String>,
-    /// Form of the answer
+    /// Output format
     #[arg(short, long, global = true, value_enum, default_value_t)]
     pub(crate) output: Output,
-    /// Without the line of headings, as text or CSV
+    /// Omit the header line in text and CSV
     #[arg(long, global = true)]
     no_headers: bool,
-    /// Set when it is first asked for.
+    /// Set at the first use.
     #[arg(skip)]
     ctrl_c: OnceLock<&'static CtrlC>,
 }
 
 impl Reach {
-    /// What a command line says that need not be complete, nor right. `None` where it asks no
-    /// cluster.
+    /// Parses an incomplete command line, for completion. `None` if its command does not connect to
+    /// a cluster.
     pub(crate) fn so_far(command: Command, words: Vec<OsString>) -> Option<Self> {
         let matches = command.ignore_errors(true).try_get_matches_from(words).ok()?;
         let mut innermost = &matches;
         while let Some((_, matches)) = innermost.subcommand() {
             innermost = matches;
         }
-        // Where no option of these is known, clap takes the question for a mistake in the program.
+        // clap panics if asked for an option that the command does not define.
         innermost.try_contains_id("bootstrap").ok()?;
         Self::from_arg_matches(innermost).ok()
     }
 
-    /// Answers on standard output. A name that the cluster does not have is told with the nearest.
+    /// Runs a command that writes to standard output. Errors about missing names get a suggestion.
     pub(crate) fn answer(
         &self,
         work: impl FnOnce(&mut dyn Write) -> Result<Exit, CommandError>,
@@ -72,13 +72,13 @@ impl Reach {
         })
     }
 
-    /// The rows of an answer in the form that was asked for.
+    /// The writer for rows in the selected format.
     pub(crate) fn rows<R: Row>(&self) -> Rows<R> {
         let rows = Rows::new(self.output);
         if self.no_headers { rows.without_headings() } else { rows }
     }
 
-    /// The watch for Ctrl-C of the command.
+    /// The command's watch for Ctrl-C.
     pub(crate) fn ctrl_c(&self) -> io::Result<&'static CtrlC> {
         if let Some(ctrl_c) = self.ctrl_c.get() {
             return Ok(ctrl_c);
@@ -87,7 +87,7 @@ impl Reach {
         Ok(self.ctrl_c.get_or_init(|| ctrl_c))
     }
 
-    /// A client for what is nice to know: it does not let a person wait.
+    /// Connects for an optional request, with a short timeout.
     pub(crate) fn connect_quickly(&self) -> Option<Client> {
         let mut settings = self.settings().ok()?;
         settings.client.timeout = PATIENCE;
@@ -95,11 +95,11 @@ impl Reach {
         Client::connect(settings.client).ok()
     }
 
-    /// The settings: those of the context, over them the environment, over them the options.
+    /// Combines the settings of the context, the environment and the options, in rising precedence.
     pub(crate) fn settings(&self) -> Result<ClientSettings, ConfigError> {
         let mut settings = ClientSettings::default();
         Context::read(self.context.as_deref())?.apply(&mut settings)?;
-        // A context that was named on the command line wins over the environment.
+        // A context given on the command line overrides the environment.
         let variable = self.context.is_none().then(|| variable(BOOTSTRAP_VARIABLE)).flatten();
         if let Some(bootstrap) = self.bootstrap.as_deref().or(variable.as_deref()) {
             settings.set_all([("bootstrap.servers", bootstrap)])?;
@@ -112,7 +112,8 @@ impl Reach {
         Ok(settings)
     }
 
-    /// A client of the cluster, and the settings for what is made from it. Ctrl-C ends its waits.
+    /// Connects to the cluster; also returns the settings of producers and consumers. Ctrl-C
+    /// interrupts the client's waits.
     pub(crate) fn connect(&self) -> Result<(Client, ClientSettings), CommandError> {
         let mut settings = self.settings()?;
         settings.client.signals = Some(self.ctrl_c()?);

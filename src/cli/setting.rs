@@ -1,12 +1,12 @@
-//! Settings as people type them: `KEY=VALUE`, each where it belongs.
+//! `KEY=VALUE` settings on the command line, checked for the object they belong to.
 
 use crate::broker::BrokerConfig;
 use crate::client::ClientSettings;
 use crate::config::{ConfigError, in_unit_of};
 use crate::storage::LogConfig;
 
-/// The key and the value of `text`, the value in the unit of its key; `option` shows what was
-/// expected.
+/// Splits `text` into key and value, with the value converted to the unit of the key; `option` is
+/// shown in errors.
 pub(super) fn pair(text: &str, option: &str) -> Result<(String, String), ConfigError> {
     let (key, value) = text
         .split_once('=')
@@ -15,7 +15,7 @@ pub(super) fn pair(text: &str, option: &str) -> Result<(String, String), ConfigE
     Ok((key.to_owned(), in_unit_of(key, value)))
 }
 
-/// Settings of a topic, given as `KEY=VALUE`.
+/// Parses settings of a topic given as `KEY=VALUE`.
 pub(super) fn topic_pairs(rows: &[String]) -> Result<Vec<(String, String)>, ConfigError> {
     let mut pairs = Vec::with_capacity(rows.len());
     for row in rows {
@@ -26,7 +26,7 @@ pub(super) fn topic_pairs(rows: &[String]) -> Result<Vec<(String, String)>, Conf
     Ok(pairs)
 }
 
-/// Refuses for a topic what only a client has.
+/// Refuses a client setting given for a topic.
 pub(super) fn check_of_topic(key: &str) -> Result<(), ConfigError> {
     if is_of_topic(key) || !ClientSettings::names().any(|name| name == key) {
         return Ok(());
@@ -35,7 +35,7 @@ pub(super) fn check_of_topic(key: &str) -> Result<(), ConfigError> {
     Err(ConfigError::single(key, reason))
 }
 
-/// Refuses for a client what only topics or brokers have.
+/// Refuses a topic or broker setting given for a client.
 pub(super) fn check_of_client(key: &str) -> Result<(), ConfigError> {
     if ClientSettings::names().any(|name| name == key) {
         return Ok(());
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_in_the_wrong_place_is_told_the_right_one() {
+    fn a_misplaced_setting_is_refused_with_its_right_place() {
         let topic = |key| check_of_topic(key).map_err(|error| error.to_string());
         let client = |key| check_of_client(key).map_err(|error| error.to_string());
         assert!(topic("linger.ms").unwrap_err().contains("-X linger.ms"));

@@ -1,8 +1,8 @@
-//! Standard output, as commands write it: in whole rows, until Ctrl-C or until nobody reads it.
+//! Standard output of commands: written in whole rows, until Ctrl-C or until the reader is gone.
 //!
-//! What is written by one call is a row, and Ctrl-C parts none: a row that was begun is ended, as
-//! long as it is read. A pipe whose reader rests, and a terminal that was stopped, hold up a
-//! command until Ctrl-C and no longer.
+//! The bytes of one `write` call are a row. Ctrl-C never splits a row: a row that was begun is
+//! completed as long as it is being read. A pipe whose reader has stalled, or a stopped terminal,
+//! blocks a command until Ctrl-C at most.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,16 +17,16 @@ use crate::cli::CtrlC;
 use crate::cli::ctrl_c::Waited;
 use crate::cli::error::Pressed;
 
-/// A pipe that is ready takes so many bytes without a wait (`PIPE_BUF`).
+/// The number of bytes that a writable pipe accepts without blocking (`PIPE_BUF`).
 const PIPE_CHUNK: usize = 4096;
 
-/// A file takes any number without a wait.
+/// The write size for files, which never block.
 const FILE_CHUNK: usize = 64 * 1024;
 
-/// After Ctrl-C, the end of a row that was begun waits so many milliseconds for its reader.
+/// The time in milliseconds to complete a row after Ctrl-C.
 const ROW_END_MS: u16 = 30;
 
-/// A command that waits for something to write looks so often whether anybody still reads.
+/// The interval at which a waiting command checks whether its output still has a reader.
 pub(crate) const READER_CHECK: Duration = Duration::from_millis(250);
 
 /// Standard output.
@@ -34,12 +34,12 @@ pub(crate) struct StandardOutput {
     out: io::Stdout,
     ctrl_c: &'static CtrlC,
     is_file: bool,
-    /// Whole rows, not yet written.
+    /// Whole rows that are not written yet.
     rows: Vec<u8>,
 }
 
 impl StandardOutput {
-    /// That of the process.
+    /// The standard output of this process.
     pub(crate) fn new(ctrl_c: &'static CtrlC) -> Self {
         let out = io::stdout();
         let is_file = fstat(out.as_fd()).is_ok_and(|stat| {
@@ -48,7 +48,7 @@ impl StandardOutput {
         Self { out, ctrl_c, is_file, rows: Vec::new() }
     }
 
-    /// Waits until bytes can be written; `is_begun` after the first of a row.
+    /// Waits until standard output is writable; `is_begun` is true within a row.
     fn wait(&self, is_begun: bool) -> io::Result<()> {
         if self.is_file {
             return Ok(());
@@ -90,10 +90,10 @@ impl Write for StandardOutput {
     }
 }
 
-/// Whether nobody will read standard output any more.
+/// Returns true if the reader of standard output is gone.
 pub(crate) fn is_abandoned() -> bool {
     let out = io::stdout();
-    // Asked for nothing, an error is told all the same.
+    // poll(2) reports errors even if no events are requested.
     is_ready(out.as_fd(), PollFlags::empty(), PollTimeout::ZERO).unwrap_or(false)
 }
 

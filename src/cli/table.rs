@@ -1,4 +1,4 @@
-//! Rows as people read them: aligned columns, or where those are too wide, a line for each field.
+//! Text tables: aligned columns, or a line per field if those are too wide.
 
 use std::io::{self, Write};
 
@@ -7,22 +7,22 @@ use serde_json::Value;
 
 use crate::cli::terminal::{Terminal, Tone};
 
-/// The texts and the colours of a table.
+/// The headings and colours of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     /// Headings of the columns.
     pub(crate) headings: Vec<String>,
-    /// Whether the headings are written.
+    /// True if the headings are written.
     pub(crate) has_headings: bool,
-    /// The columns of which some values have a meaning, by their number.
+    /// Coloured values, with the indexes of their columns.
     pub(crate) tones: Vec<(usize, &'static str, Tone)>,
-    /// The terminal, if it is one that shows the table.
+    /// The terminal that shows the table, if any.
     pub(crate) terminal: Option<Terminal>,
 }
 
 impl Table {
-    /// Writes rows under their headings; numbers to the right, the rest to the left. A terminal
-    /// that is narrower than that shows each row as `write_fields` does.
+    /// Writes rows under their headings, numbers aligned right and everything else left. If the
+    /// terminal is too narrow, each row is written as by `write_fields`.
     pub(crate) fn write(&self, out: &mut dyn Write, rows: &[Vec<Value>]) -> io::Result<()> {
         let widths = self.widths(rows);
         let line_width = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
@@ -46,7 +46,7 @@ impl Table {
         })
     }
 
-    /// Writes each field under the one before, the values aligned.
+    /// Writes a line per field, with the values aligned.
     pub(crate) fn write_fields(&self, out: &mut dyn Write, row: &[Value]) -> io::Result<()> {
         let width = self.headings.iter().map(String::len).max().unwrap_or(0);
         self.headings.iter().zip(row).enumerate().try_for_each(|(column, (name, value))| {
@@ -56,7 +56,7 @@ impl Table {
         })
     }
 
-    /// The characters that each column takes.
+    /// The width of each column.
     fn widths(&self, rows: &[Vec<Value>]) -> Vec<usize> {
         let width = |column: usize| {
             let cells = rows.iter().map(|row| measure_text_width(&shown(&row[column])));
@@ -74,7 +74,7 @@ impl Table {
         numeric: &[bool],
     ) -> io::Result<()> {
         let mut line = String::new();
-        // Spaces that only an end of the line follows are left out.
+        // Omit trailing spaces.
         let mut gap = 0;
         for (((text, tone), width), is_numeric) in cells.zip(widths).zip(numeric) {
             let room = width.saturating_sub(measure_text_width(&text));
@@ -104,13 +104,13 @@ impl Table {
     }
 }
 
-/// Whether a column has numbers alone.
+/// Returns true if a column holds only numbers.
 fn is_numeric(rows: &[Vec<Value>], column: usize) -> bool {
     let mut known = rows.iter().map(|row| &row[column]).filter(|cell| !cell.is_null()).peekable();
     known.peek().is_some() && known.all(Value::is_number)
 }
 
-/// A value without quotes; nothing for null, a plain list by its items, what is nested as JSON.
+/// A value without quotes: nothing for null, items of a simple list joined, nested values as JSON.
 pub(crate) fn plain(value: &Value) -> String {
     let is_plain = |item: &Value| !item.is_array() && !item.is_object();
     match value {
@@ -119,13 +119,13 @@ pub(crate) fn plain(value: &Value) -> String {
         Value::Array(items) if items.iter().all(is_plain) => {
             items.iter().map(plain).collect::<Vec<_>>().join(",")
         }
-        // A whole number is written as one, even where it might have been none.
+        // Write a whole number without a fraction, even if it is a float.
         Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
         other => other.to_string(),
     }
 }
 
-/// A cell as people read it.
+/// A cell for display.
 fn shown(value: &Value) -> String {
     if value.is_null() { "-".to_owned() } else { plain(value) }
 }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_shows_a_field_in_a_line() {
+    fn a_narrow_terminal_shows_a_line_per_field() {
         let expected = "TOPIC      a, b\nPARTITION  7\nSTATUS     ok\n\n\
                         TOPIC      x\nPARTITION  -\nSTATUS     bad\n";
         assert_eq!(written(&table(terminal(23, false))), expected);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_change_nothing_but_the_colours() {
+    fn colours_do_not_change_the_text() {
         for columns in [24, 23] {
             let coloured = written(&table(terminal(columns, true)));
             assert!(coloured.contains("\x1b[31m\x1b[1mbad\x1b[0m"), "{coloured:?}");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_has_no_idle_digits() {
+    fn a_rate_has_no_trailing_zeros() {
         assert_eq!([2000.0, 0.5].map(|rate| plain(&Value::from(rate))), ["2000", "0.5"]);
     }
 }

@@ -1,44 +1,44 @@
-//! The terminal on standard output: its size, and whether it may be drawn on in colour.
+//! The terminal on standard output: its size and capabilities.
 
 use std::io::{self, IsTerminal};
 
 use console::{Style, Term, is_dumb};
 
-/// A terminal that a person watches.
+/// A terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terminal {
-    /// Characters in a line.
+    /// Columns.
     pub(crate) columns: usize,
-    /// Lines of the screen.
+    /// Lines.
     pub(crate) lines: usize,
-    /// Whether it shows colours, and `NO_COLOR` is not set.
+    /// True if it supports colours and `NO_COLOR` is not set.
     pub(crate) has_colours: bool,
-    /// Whether the cursor can be moved.
+    /// True if the cursor can be moved.
     pub(crate) has_cursor: bool,
 }
 
-/// The meaning of a text that is coloured.
+/// The meaning of coloured text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// A name of what follows, or of what stands below.
+    /// A heading or a field's name.
     Heading,
-    /// All is well.
+    /// A healthy state.
     Good,
-    /// A person should look at it.
+    /// A state that needs attention.
     Warning,
-    /// Something does not work.
+    /// A failure.
     Bad,
-    /// Less important than the rest.
+    /// Text of less importance.
     Aside,
 }
 
 impl Terminal {
-    /// That of standard output; `None` for a file or a pipe.
+    /// The terminal on standard output; `None` for a file or a pipe.
     pub(crate) fn of_stdout() -> Option<Self> {
         if !io::stdout().is_terminal() {
             return None;
         }
-        // A terminal without a size breaks no line.
+        // A terminal that does not report its size never breaks lines.
         let size = Term::stdout().size_checked();
         let (lines, columns) = size
             .map_or((usize::MAX, usize::MAX), |(lines, columns)| (lines.into(), columns.into()));
@@ -46,20 +46,20 @@ impl Terminal {
         Some(Self { columns, lines, has_colours: has_cursor && allows_colours(), has_cursor })
     }
 
-    /// The text in the colours of its meaning.
+    /// Colours a text by its meaning.
     pub(crate) fn toned(self, text: &str, tone: Tone) -> String {
         let style = tone.style().force_styling(self.has_colours);
         style.apply_to(text).to_string()
     }
 }
 
-/// Whether the environment allows colours where they can be shown.
+/// Returns true unless the environment disables colours.
 pub(crate) fn allows_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 impl Tone {
-    /// The colours.
+    /// The style of this meaning.
     pub(crate) fn style(self) -> Style {
         match self {
             Self::Heading => Style::new().bold(),

@@ -1,4 +1,4 @@
-//! Answers given again and again, for a person who watches something change.
+//! Repeated output of a command, for watching changes.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -13,27 +13,27 @@ use crate::cli::{CommandError, CtrlC, Exit, Reach, complain};
 use crate::client::Admin;
 use crate::config::duration;
 
-/// Nobody reads faster, and a cluster has other things to do.
+/// The minimum interval, to limit the load on the cluster.
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
 
-/// Puts the cursor into the first line.
+/// Moves the cursor to the first line.
 const HOME: &str = "\x1b[H";
 
-/// Clears what stands behind the cursor in its line.
+/// Clears the line after the cursor.
 const CLEAR_LINE: &str = "\x1b[K";
 
-/// Clears what stands behind and below the cursor.
+/// Clears the screen after the cursor.
 const CLEAR_BELOW: &str = "\x1b[J";
 
-/// Whether an answer is given once.
+/// The option to repeat a command's output.
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
-    /// Answer again every so many seconds, until Ctrl-C
+    /// Repeat at this interval until Ctrl-C
     #[arg(long = "watch", value_name = "SECONDS", value_parser = interval)]
     interval: Option<Duration>,
 }
 
-/// The place where answers follow each other.
+/// The screen on which outputs replace each other.
 struct Screen {
     terminal: Option<Terminal>,
     interval: Duration,
@@ -41,8 +41,8 @@ struct Screen {
 }
 
 impl Watch {
-    /// Answers once, or until Ctrl-C. The first answer has to succeed; when the cluster is out of
-    /// reach later, the command says so and tries again.
+    /// Runs `ask` once, or repeatedly until Ctrl-C. The first run must succeed; if the cluster is
+    /// unreachable later, this is reported and tried again.
     pub(crate) fn answer(
         &self,
         reach: &Reach,
@@ -69,10 +69,10 @@ impl Watch {
 }
 
 impl Screen {
-    /// Shows an answer in the place of the one before it; in a file or a pipe, behind it.
+    /// Shows an output in place of the previous one, or appends it in a file or pipe.
     fn show(&mut self, out: &mut dyn Write, answer: &[u8]) -> Result<(), CommandError> {
         let is_first = !std::mem::replace(&mut self.is_used, true);
-        // A person may have changed the size of the window.
+        // The window's size may have changed.
         let terminal = self.terminal.and_then(|_| Terminal::of_stdout());
         match terminal {
             Some(terminal) => {
@@ -84,7 +84,7 @@ impl Screen {
         Ok(out.flush()?)
     }
 
-    /// What a terminal is sent: the time, and as many lines of the answer as it has room for.
+    /// The content of the screen: the time, and as many lines of the output as fit.
     fn page(&self, terminal: Terminal, text: &str, is_first: bool) -> String {
         let (seconds, now) = (self.interval.as_secs_f64(), Zoned::now().strftime("%H:%M:%S"));
         let title = format!("{now}, every {seconds} s until Ctrl-C");
@@ -103,7 +103,7 @@ impl Screen {
         page + CLEAR_BELOW
     }
 
-    /// Waits for the next answer; `false` if nobody will read it.
+    /// Waits for the next run; false if the reader is gone.
     fn rest(&self, ctrl_c: &CtrlC) -> Result<bool, CommandError> {
         ctrl_c.check()?;
         let is_gone = ctrl_c.or_hangup(io::stdout().as_fd(), self.interval)?;
@@ -112,12 +112,12 @@ impl Screen {
     }
 }
 
-/// Whether it may be over the next time.
+/// Returns true if the error may be temporary.
 fn is_passing(error: &CommandError) -> bool {
     matches!(error.exit(), Exit::Unreachable | Exit::TimedOut)
 }
 
-/// Seconds, or a time with its unit.
+/// Parses seconds, or a time with its unit.
 fn interval(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let found = seconds.or_else(|| duration(text)?.try_into().ok());
@@ -137,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_cut_to_the_screen() {
+    fn an_output_is_cut_to_the_screen() {
         let screen = Screen { terminal: None, interval: Duration::from_secs(2), is_used: true };
         let page = |lines: usize, columns: usize, text: &str| {
             let terminal = Terminal { columns, lines, has_colours: false, has_cursor: true };
             let page = screen.page(terminal, text, false);
             let lines: Vec<String> =
                 page.lines().map(|line| console::strip_ansi_codes(line).into_owned()).collect();
-            // The cursor ends up in a line of its own, below the answer.
+            // The cursor ends on a line of its own below the output.
             lines[1..lines.len() - 1].join("|")
         };
         assert_eq!(page(24, 80, "a\nb\n"), "a|b");

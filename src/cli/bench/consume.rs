@@ -1,4 +1,4 @@
-//! `streamlog bench consume`: what there is in a topic, as fast as a cluster gives it.
+//! `streamlog bench consume`: the read rate of a topic.
 
 use std::io::Write;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, Reach};
 use crate::client::{Clock, ConsumerConfig, Start, SystemClock};
 
-/// The bar moves after so many records.
+/// The number of records between two updates of the progress bar.
 const STEP: u64 = 1000;
 
-/// Reads a topic from its beginning to its end as it is now
+/// Reads a topic from its beginning to its current end
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The topic
     #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
-    /// End after so many records
+    /// Stop after this many records
     #[arg(short = 'n', long, value_name = "N")]
     records: Option<u64>,
 }
@@ -58,7 +58,7 @@ impl Options {
             auto_create_topics: false,
             ..settings.consumer
         };
-        // The consumer would wait a while for a topic to be made.
+        // Look the topic up first: the consumer would wait some time for it to be created.
         client.admin().topic(&self.topic)?;
         let ctrl_c = reach.ctrl_c()?;
         let began = SystemClock.monotonic();

@@ -1,61 +1,61 @@
-//! Rates and percentiles, as they are shown.
+//! Rates and percentiles for display.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// Longer than anybody waits for a record, in microseconds.
+/// The highest latency recorded, in microseconds.
 const HOUR: u64 = 3_600_000_000;
 
-/// Latencies, to three digits.
+/// Latencies with a precision of three digits.
 pub(super) struct Latencies {
     micros: Histogram<u64>,
 }
 
 impl Latencies {
-    /// None yet.
+    /// No latencies.
     pub(super) fn new() -> Self {
         let micros = Histogram::new_with_bounds(1, HOUR, 3);
         Self { micros: micros.unwrap_or_else(|error| unreachable!("1 µs to 1 h: {error}")) }
     }
 
-    /// One more.
+    /// Adds a latency.
     pub(super) fn add(&mut self, latency: Duration) {
         self.micros.saturating_record(u64::try_from(latency.as_micros()).unwrap_or(HOUR));
     }
 
-    /// How many there are.
+    /// The number of latencies.
     pub(super) fn count(&self) -> u64 {
         self.micros.len()
     }
 
-    /// Milliseconds within which this part of all, from 0 to 1, was done.
+    /// The quantile `part`, from 0 to 1, in milliseconds.
     pub(super) fn millis(&self, part: f64) -> f64 {
         millis(Duration::from_micros(self.micros.value_at_quantile(part)))
     }
 
-    /// Milliseconds of the slowest.
+    /// The maximum in milliseconds.
     pub(super) fn max_millis(&self) -> f64 {
         millis(Duration::from_micros(self.micros.max()))
     }
 }
 
-/// So many in a second.
+/// The rate per second.
 pub(super) fn per_second(count: u64, took: Duration) -> f64 {
     rounded(float(count) / took.as_secs_f64(), 0)
 }
 
-/// MiB in a second.
+/// The rate in MiB per second.
 pub(super) fn mib_per_second(bytes: u64, took: Duration) -> f64 {
     rounded(float(bytes) / f64::from(1 << 20) / took.as_secs_f64(), 2)
 }
 
-/// Seconds, to the millisecond.
+/// A duration in seconds, rounded to milliseconds.
 pub(super) fn seconds(took: Duration) -> f64 {
     rounded(took.as_secs_f64(), 3)
 }
 
-/// Milliseconds, to the microsecond.
+/// A duration in milliseconds, rounded to microseconds.
 pub(super) fn millis(took: Duration) -> f64 {
     rounded(took.as_secs_f64() * 1e3, 3)
 }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_what_fits_into_a_second() {
+    fn rates_are_per_second() {
         let took = Duration::from_millis(500);
         assert_eq!(per_second(1000, took).to_string(), "2000");
         assert_eq!(mib_per_second(1 << 20, took).to_string(), "2");

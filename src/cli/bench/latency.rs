@@ -1,8 +1,8 @@
-//! `streamlog bench latency`: from the moment a record should be sent until a consumer has it.
+//! `streamlog bench latency`: the time from a record's scheduled sending until a consumer has it.
 //!
-//! Records leave by a timetable, whatever the cluster does, and one that leaves late still counts
-//! from its place in the timetable, so that a stall is felt in full. A value begins with the number
-//! of the run and the record's time: what others publish meanwhile is passed over.
+//! Records are sent on a fixed schedule, and a late record counts from its scheduled time, so that
+//! a stall shows in full (no coordinated omission). A value starts with the id of the run and the
+//! record's time, so that records of others are ignored.
 
 use std::io::Write;
 use std::time::Duration;
@@ -23,32 +23,32 @@ use crate::client::{
 };
 use crate::config::in_unit_of;
 
-/// Bytes of the run and of the time.
+/// Size of the run id and the time.
 const MARK: usize = 16 + 8;
-/// How long a record may be on its way.
+/// The longest wait for a record.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Publishes records one by one at a fixed rate, and times each until it is consumed
+/// Publishes records at a fixed rate, and measures the time until each is consumed
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The topic
     #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
-    /// How many records
+    /// Number of records
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
     records: u32,
-    /// Bytes of each value, 24 at least
+    /// Size of each value in bytes, at least 24
     #[arg(short, long, value_name = "BYTES", default_value_t = 200,
           value_parser = clap::value_parser!(u32).range(24..))]
     size: u32,
-    /// Records in a second
+    /// Records per second
     #[arg(short, long, value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
-    /// How long a batch waits for more records: milliseconds, or as 5ms
+    /// Time a batch waits for more records: milliseconds, or with a unit as in 5ms
     #[arg(long, value_name = "TIME", default_value = "0")]
     linger: String,
-    /// When a record counts as delivered: all, 1 or 0 [default: all]
+    /// Acknowledgement for a delivered record: all, 1 or 0 [default: all]
     #[arg(long, value_name = "ACKS")]
     acks: Option<String>,
 }
@@ -80,7 +80,7 @@ impl Row for LatencyRow {
     ];
 }
 
-/// One run: who publishes, who reads, and what came of it.
+/// A run: the producer, the consumer and the results.
 struct Course<'a> {
     topic: &'a str,
     run: Uuid,
@@ -100,7 +100,7 @@ impl Options {
         let (client, _) = reach.connect()?;
         let acks = acks(settings.producer.acks);
         let producer = client.producer(settings.producer)?;
-        // Makes the topic, where brokers make topics by themselves.
+        // Creates the topic if brokers create topics automatically.
         producer.partition_count(&self.topic)?;
         let mut course = Course {
             topic: &self.topic,
@@ -111,7 +111,7 @@ impl Options {
             latencies: Latencies::new(),
             ctrl_c: reach.ctrl_c()?,
         };
-        // The first finds the way, and is not counted.
+        // The first record opens the connections, and is not counted.
         course.send(SystemClock.monotonic())?;
         course.await_all(1)?;
         course.latencies = Latencies::new();
@@ -156,7 +156,7 @@ impl Options {
 }
 
 impl Course<'_> {
-    /// Publishes the record that is due at this time of the monotonic clock.
+    /// Publishes the record scheduled for this monotonic time.
     fn send(&mut self, due: Duration) -> Result<(), CommandError> {
         let nanos = u64::try_from(due.as_nanos()).unwrap_or(u64::MAX);
         self.value[..16].copy_from_slice(self.run.as_bytes());
@@ -167,7 +167,8 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// Waits for a record, and counts it if it is one of this run. Whether one came.
+    /// Waits for a record and counts it if it belongs to this run. Returns true if a record
+    /// arrived.
     fn receive(&mut self, timeout: Duration) -> Result<bool, CommandError> {
         let Some(message) = self.consumer.next(Some(timeout))? else { return Ok(false) };
         let now = SystemClock.monotonic();
@@ -179,9 +180,9 @@ impl Course<'_> {
         Ok(true)
     }
 
-    /// Receives until there are so many.
+    /// Receives until this many records have arrived.
     fn await_all(&mut self, records: u64) -> Result<(), CommandError> {
-        // What could not be delivered is said before it is waited for.
+        // Flush first, so that a failed delivery is reported instead of a timeout.
         self.producer.flush(None)?;
         while self.latencies.count() < records {
             self.ctrl_c.check()?;
@@ -195,7 +196,7 @@ impl Course<'_> {
     }
 }
 
-/// A consumer of what is published from now on.
+/// A consumer of records published from now on.
 fn at_the_end(
     client: &Client,
     topic: &str,

@@ -1,7 +1,7 @@
-//! `streamlog bench`: how fast a cluster takes, keeps and gives records.
+//! `streamlog bench`: rates and latencies of a cluster.
 //!
-//! What is measured is what a program of this client would see: from the call to the answer, on
-//! the machine where the command runs.
+//! Measurements are those of a program that uses this client, on the machine where the command
+//! runs.
 
 mod consume;
 mod figures;

@@ -1,11 +1,11 @@
-//! The verbs of `streamlog bench`.
+//! The subcommands of `streamlog bench`.
 
 use clap::{Args, Subcommand};
 
 use crate::cli::bench::{consume, latency, produce};
 use crate::cli::{Exit, Reach};
 
-/// Measures how fast a cluster takes and gives records.
+/// Measures the throughput and latency of a cluster.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -22,7 +22,7 @@ enum Verb {
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
         let Self { verb, reach } = self;
         reach.answer(|out| {

@@ -1,4 +1,4 @@
-//! `streamlog bench produce`: records as fast as a cluster takes them.
+//! `streamlog bench produce`: the write rate of a cluster.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -15,28 +15,28 @@ use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, CtrlC, Reach};
 use crate::client::{Acks, Clock, Producer, ProducerConfig, ProducerRecord, SystemClock, Ticket};
 
-/// The bar moves after so many records.
+/// The number of records between two updates of the progress bar.
 const STEP: u32 = 1000;
 
-/// Publishes records as fast as they are taken, and times each until it is delivered
+/// Publishes records as fast as possible, and measures the time until each is delivered
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The topic
     #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
-    /// How many records
+    /// Number of records
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000_000)]
     records: u32,
-    /// Bytes of each value
+    /// Size of each value in bytes
     #[arg(short, long, value_name = "BYTES", default_value_t = 200)]
     size: usize,
-    /// Bytes at which a batch is sent at once [default: 64 KiB]
+    /// Size in bytes at which a batch is sent at once [default: 64 KiB]
     #[arg(long, value_name = "BYTES")]
     batch: Option<String>,
-    /// none, gzip, snappy, lz4 or zstd [default: none]
+    /// Compression: none, gzip, snappy, lz4 or zstd [default: none]
     #[arg(short = 'z', long, value_name = "CODEC")]
     compression: Option<String>,
-    /// When a record counts as delivered: all, 1 or 0 [default: all]
+    /// Acknowledgement for a delivered record: all, 1 or 0 [default: all]
     #[arg(long, value_name = "ACKS")]
     acks: Option<String>,
 }
@@ -87,7 +87,7 @@ impl Options {
         settings.set_all(own.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))))?;
         let (client, _) = reach.connect()?;
         let producer = client.producer(settings.producer.clone())?;
-        // Finds the topic and its leaders, which is no part of the figures.
+        // Looks up the topic and its leaders before the measurement.
         producer.partition_count(&self.topic)?;
         let began = SystemClock.monotonic();
         let latencies = self.publish(&producer, reach.ctrl_c()?)?;
@@ -101,7 +101,7 @@ impl Options {
         let progress = Progress::of(self.records.into(), Unit::Records);
         let mut values = Values::new(self.size);
         let mut latencies = Latencies::new();
-        // In the order of sending: what is delivered out of it is noticed a little late.
+        // Tickets in the order of sending: a delivery out of order is noticed slightly late.
         let mut waiting: VecDeque<(Ticket, Duration)> = VecDeque::new();
         for number in 0..self.records {
             ctrl_c.check()?;
@@ -146,7 +146,7 @@ impl Options {
     }
 }
 
-/// As on the command line.
+/// The acknowledgement as on the command line.
 pub(super) fn acks(acks: Acks) -> &'static str {
     match acks {
         Acks::All => "all",

@@ -1,9 +1,8 @@
-//! The values that are published: letters at random, so that codecs have something to do, but less
-//! than with text.
+//! The published values: random letters, which compress somewhat, but less than text does.
 
 use uuid::Uuid;
 
-/// More than a batch holds, so that no value comes twice in one.
+/// Larger than a batch, so that no value repeats within one.
 const POOL_BYTES: usize = 1 << 20;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -23,7 +22,7 @@ impl Values {
         Self { pool, size, at: 0 }
     }
 
-    /// The next one.
+    /// Returns the next value.
     pub(super) fn draw(&mut self) -> &[u8] {
         let begin = self.at;
         self.at = (begin + self.size) % POOL_BYTES;

@@ -1,4 +1,4 @@
-//! `streamlog config check FILE`: what a broker would make of each row of a configuration file.
+//! `streamlog config check FILE`: a broker's verdict on each setting in a configuration file.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use crate::cli::output::{Row, Rows};
 use crate::cli::terminal::Tone;
 use crate::cli::{CommandError, Exit, Output};
 
-/// Says which settings of a file a broker honours, ignores and refuses, and why
+/// Reports which settings of a file a broker honours, ignores and refuses, and why
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Settings: TOML, or Kafka's form if it ends in .properties
+    /// Configuration file: TOML, or Kafka's format if the name ends in .properties
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -34,7 +34,7 @@ impl Row for VerdictRow {
 }
 
 impl Options {
-    /// `Failed` when a broker would not start with the file.
+    /// Returns `Failed` if a broker would not start with the file.
     pub(super) fn answer(self, output: Output, out: &mut dyn Write) -> Result<Exit, CommandError> {
         let rows = BrokerConfig::read_file(&self.file)?;
         let verdicts = BrokerConfig::judge(&rows);
@@ -52,13 +52,13 @@ impl VerdictRow {
             Verdict::Ignored(reason) => ("ignored", Some(reason)),
             Verdict::Refused(reason) => ("refused", Some(reason)),
         };
-        // Answers go to terminals and into the logs of whoever checks files on every change.
+        // Never print secrets: results end up on screens and in logs of automated checks.
         let value = if is_secret(&key) { "[hidden]".to_owned() } else { value };
         Self { key, value, verdict, reason }
     }
 }
 
-/// Whether Kafka keeps the value of a setting from those who look at settings.
+/// Returns true if Kafka hides the value of this setting.
 fn is_secret(key: &str) -> bool {
     ["password", "secret", "jaas.config", "keystore.key"].iter().any(|word| key.contains(word))
 }

@@ -1,4 +1,4 @@
-//! `streamlog config`: settings of topics and brokers, and of a file that is to become some.
+//! `streamlog config`: settings of topics and brokers, and checks of configuration files.
 
 mod check;
 mod options;

@@ -1,4 +1,4 @@
-//! The verbs of `streamlog config`.
+//! The subcommands of `streamlog config`.
 
 use clap::{Args, Subcommand};
 
@@ -19,14 +19,14 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Show(show::Options),
-    /// Sets settings; all of them, or none
+    /// Changes settings; either all of them or none
     Set {
         /// topic/NAME, node/NUMBER or nodes
         resource: Named,
-        /// Settings to set as KEY=VALUE, or as KEY to take back to the default
+        /// Settings to set as KEY=VALUE, or to reset to the default as KEY
         #[arg(required = true, value_name = "KEY[=VALUE]")]
         changes: Vec<String>,
-        /// Only check
+        /// Only validate
         #[arg(long)]
         dry_run: bool,
     },
@@ -34,7 +34,7 @@ enum Verb {
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
         let Self { verb, reach } = self;
         reach.answer(|out| match verb {

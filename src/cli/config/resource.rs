@@ -1,4 +1,4 @@
-//! What has settings, as people name it: `topic/orders`, `node/1`, `nodes`.
+//! Resources with settings, as typed: `topic/orders`, `node/1`, `nodes`.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use crate::cli::CommandError;
 use crate::client::{Admin, Resource};
 use crate::types::BrokerId;
 
-/// A topic, a broker, or all brokers together.
+/// A topic, a broker, or all brokers.
 #[derive(Clone, Debug)]
 pub(super) struct Named(pub(super) Resource);
 
@@ -25,7 +25,8 @@ impl FromStr for Named {
 }
 
 impl Named {
-    /// Refuses a broker that the cluster does not have: the client would wait for it to come.
+    /// Returns the resource, or an error for a broker that is not in the cluster: the client would
+    /// wait for it.
     pub(super) fn find(self, admin: &Admin) -> Result<Resource, CommandError> {
         if let Resource::Broker(node) = self.0 {
             let nodes: Vec<_> = admin.cluster()?.brokers.iter().map(|broker| broker.id).collect();

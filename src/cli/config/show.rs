@@ -1,4 +1,4 @@
-//! `streamlog config show`: what is set, to what, and by whom.
+//! `streamlog config show`: settings, their values and sources.
 
 use std::io::Write;
 
@@ -10,12 +10,12 @@ use crate::cli::output::Row;
 use crate::cli::{CommandError, Exit, Reach};
 use crate::client::{ConfigEntry, ConfigSource};
 
-/// Shows the settings of a topic or a broker that somebody has set
+/// Shows the settings of a topic or a broker that differ from the default
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// topic/NAME, node/NUMBER or nodes
     resource: Named,
-    /// Show the settings that nobody has set, too
+    /// Also show settings with their default value
     #[arg(short, long)]
     all: bool,
 }

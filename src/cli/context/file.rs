@@ -1,6 +1,7 @@
-//! The contexts file, as a person writes it and as verbs change it: comments and order stay.
+//! The contexts file, edited by hand and by commands: comments and order are preserved.
 //!
-//! It is `$STREAMLOG_CONFIG`, else `streamlog/config.toml` in `$XDG_CONFIG_HOME` or `~/.config`.
+//! Its path is `$STREAMLOG_CONFIG`, or else `streamlog/config.toml` in `$XDG_CONFIG_HOME` or
+//! `~/.config`.
 
 use std::env;
 use std::fs::{self, OpenOptions};
@@ -12,16 +13,16 @@ use toml_edit::{DocumentMut, Item, Table, Value};
 
 use crate::config::{ConfigError, read_toml};
 
-/// The key that chooses a context.
+/// The key of the current context's name.
 const CURRENT: &str = "current";
 
 /// The table of all contexts.
 const CONTEXTS: &str = "context";
 
-/// Settings may hold secrets one day.
+/// The file mode; settings may contain secrets in future.
 const MODE: u32 = 0o600;
 
-/// The file, read.
+/// The parsed contexts file.
 #[derive(Debug)]
 pub(crate) struct ContextsFile {
     /// `None` without a home directory.
@@ -31,7 +32,7 @@ pub(crate) struct ContextsFile {
 }
 
 impl ContextsFile {
-    /// The file of the environment; empty if there is none.
+    /// Reads the file; it is empty if it does not exist.
     pub(crate) fn read() -> Result<Self, ConfigError> {
         let Some(path) = path() else { return Self::of("", None) };
         let text = match fs::read_to_string(&path) {
@@ -44,23 +45,23 @@ impl ContextsFile {
         Self::of(&text, Some(path))
     }
 
-    /// A file of this text.
+    /// Parses the text of a file.
     pub(super) fn of(text: &str, path: Option<PathBuf>) -> Result<Self, ConfigError> {
         let mut file = Self { path, document: DocumentMut::new(), rows: Vec::new() };
         file.rows = read_rows(text).map_err(|error| error.of(file.place()))?;
-        // What one library takes for TOML, the other does as well: they share the parser.
+        // Both libraries use the same TOML parser, so this cannot fail after `read_rows`.
         file.document = text.parse().map_err(|error: toml_edit::TomlError| {
             ConfigError::single("no TOML", error.message()).of(file.place())
         })?;
         Ok(file)
     }
 
-    /// Where it is, for complaints.
+    /// The path for error messages.
     pub(super) fn place(&self) -> String {
         self.path.as_deref().unwrap_or(Path::new("~")).display().to_string()
     }
 
-    /// The name that the file chooses.
+    /// The name of the current context.
     pub(super) fn current(&self) -> Option<&str> {
         self.rows.iter().find(|(key, _)| key == CURRENT).map(|(_, name)| name.as_str())
     }
@@ -71,14 +72,14 @@ impl ContextsFile {
         contexts.iter().flat_map(|contexts| contexts.iter()).map(|(name, _)| name).collect()
     }
 
-    /// The settings of a context; none if there is no such context.
+    /// The settings of a context; empty if it does not exist.
     pub(super) fn settings(&self, name: &str) -> Vec<(&str, &str)> {
         let prefix = format!("{CONTEXTS}.{name}.");
         let rows = self.rows.iter();
         rows.filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value.as_str()))).collect()
     }
 
-    /// Chooses a context, or none.
+    /// Sets or clears the current context.
     pub(super) fn choose(&mut self, name: Option<&str>) {
         let Some(name) = name else {
             self.document.remove(CURRENT);
@@ -86,7 +87,7 @@ impl ContextsFile {
         };
         match self.document.get_mut(CURRENT).and_then(Item::as_value_mut) {
             Some(before) => {
-                // A comment behind it stays.
+                // Keep a comment after the value.
                 let decor = before.decor().clone();
                 *before = Value::from(name);
                 *before.decor_mut() = decor;
@@ -97,7 +98,7 @@ impl ContextsFile {
         }
     }
 
-    /// Puts a context at the end, or in the place of the one that has its name.
+    /// Appends a context, or replaces the one with the same name.
     pub(super) fn put(&mut self, name: &str, settings: &[(String, String)]) {
         let mut table = Table::new();
         for (key, value) in settings {
@@ -105,7 +106,7 @@ impl ContextsFile {
         }
         let contexts = self.document.entry(CONTEXTS).or_insert_with(|| {
             let mut contexts = Table::new();
-            // No heading without rows.
+            // Implicit: write no heading for the parent table.
             contexts.set_implicit(true);
             Item::Table(contexts)
         });
@@ -114,7 +115,7 @@ impl ContextsFile {
         }
     }
 
-    /// Removes a context; if it was the chosen one, none is.
+    /// Removes a context, and clears the current one if it was this.
     pub(super) fn remove(&mut self, name: &str) {
         if self.current() == Some(name) {
             self.choose(None);
@@ -123,22 +124,22 @@ impl ContextsFile {
         contexts.and_then(|contexts| contexts.remove(name));
     }
 
-    /// Writes it, whole or not at all.
+    /// Writes the file atomically.
     pub(super) fn save(&self) -> Result<(), ConfigError> {
         let refused = |error: io::Error| ConfigError::single(&self.place(), error.to_string());
         let Some(path) = &self.path else {
             let reason = "there is no home directory; STREAMLOG_CONFIG=FILE says where it is to be";
             return Err(ConfigError::single("contexts file", reason));
         };
-        // Behind a link, the file that is meant is replaced, and not the link.
+        // Resolve a symbolic link, so that its target is replaced and not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        // The gap before a table stays when what stood before it is removed.
+        // Removing the first item leaves the blank line before the next table.
         let text = self.document.to_string();
         replace(&path, text.trim_start_matches('\n').as_bytes()).map_err(refused)
     }
 }
 
-/// The rows of a contexts file. A word that means nothing in it may be the cluster that was meant.
+/// Parses the rows of a contexts file and refuses unknown keys, which may be misspellings.
 fn read_rows(text: &str) -> Result<Vec<(String, String)>, ConfigError> {
     let rows = read_toml(text)?;
     let prefix = format!("{CONTEXTS}.");
@@ -150,7 +151,7 @@ fn read_rows(text: &str) -> Result<Vec<(String, String)>, ConfigError> {
     }
 }
 
-/// Puts `linger.ms` in as TOML's dotted key of that name.
+/// Inserts a key such as `linger.ms` as a dotted TOML key.
 fn insert(table: &mut Table, key: &str, value: &str) {
     let Some((first, rest)) = key.split_once('.') else {
         table.insert(key, toml_edit::value(value));
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_leaves_the_rest_as_it_was() {
+    fn a_change_preserves_the_rest_of_the_file() {
         assert_eq!(changed(|_| {}), FILE);
         let chosen = changed(|file| file.choose(Some("b")));
         assert_eq!(chosen, FILE.replace("'a'  #", "\"b\"  #"));
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_context_that_is_removed_is_chosen_no_more() {
+    fn removing_the_current_context_clears_it() {
         let removed = changed(|file| file.remove("a"));
         assert!(!removed.contains("current") && removed.contains("[context.b]"), "{removed}");
         let file = ContextsFile::of(&removed, None).unwrap();
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_begins_with_its_choice() {
+    fn a_new_file_starts_with_the_current_context() {
         let mut file = ContextsFile::of("", None).unwrap();
         file.put("a", &[("bootstrap.servers".to_owned(), "h:1".to_owned())]);
         file.choose(Some("a"));

@@ -1,4 +1,4 @@
-//! `streamlog context`: clusters by name, in a file, so that nobody types addresses.
+//! `streamlog context`: named clusters in a file.
 
 mod file;
 mod options;

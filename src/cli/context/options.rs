@@ -1,4 +1,4 @@
-//! The verbs of `streamlog context`.
+//! The subcommands of `streamlog context`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::config::{ConfigError, nearest};
 /// The setting that every context has.
 const SERVERS: &str = "bootstrap.servers";
 
-/// Names clusters, and chooses one of them.
+/// Manages named clusters, and selects the current one.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -27,12 +27,12 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Add(Add),
-    /// Chooses the context of commands that name none
+    /// Selects the context for commands without --context
     Use {
         /// Name of the context
         #[arg(value_name = "NAME", required_unless_present = "none", add = Names::Contexts)]
         name: Option<String>,
-        /// Choose none: commands go to 127.0.0.1:9092
+        /// Select none: commands connect to 127.0.0.1:9092
         #[arg(long, conflicts_with = "name")]
         none: bool,
     },
@@ -51,16 +51,16 @@ struct Add {
     /// Name of the context: letters, digits, - and _
     #[arg(value_name = "NAME")]
     name: String,
-    /// Brokers of the cluster to ask first
+    /// Bootstrap brokers of the cluster
     #[arg(value_name = "HOST:PORT,...")]
     servers: String,
-    /// One setting of the client, under Kafka's name; may be repeated
+    /// A client setting by Kafka's name; may be repeated
     #[arg(short = 'X', long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Choose it, too
+    /// Also select it
     #[arg(long = "use")]
     is_chosen: bool,
-    /// Really replace a context that has this name
+    /// Confirm replacing a context with this name
     #[arg(long)]
     yes: bool,
 }
@@ -68,10 +68,10 @@ struct Add {
 /// Lists the contexts
 #[derive(Debug, Args)]
 struct List {
-    /// Form of the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: Output,
-    /// Without the line of headings, as text or CSV
+    /// Omit the header line in text and CSV
     #[arg(long)]
     no_headers: bool,
 }
@@ -89,7 +89,7 @@ impl Row for ContextRow {
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
         answer(|out, _| {
             let mut file = ContextsFile::read()?;
@@ -170,7 +170,7 @@ fn check_found(file: &ContextsFile, name: &str) -> Result<(), CommandError> {
     Err(CommandError::NotFound { kind: "context", name: name.to_owned(), nearest })
 }
 
-/// Says what keeps a chosen context from being used.
+/// Warns about environment variables that override the current context.
 fn tell_overrides() {
     for name in [BOOTSTRAP_VARIABLE, VARIABLE] {
         if variable(name).is_some() {

@@ -1,4 +1,4 @@
-//! The settings of a context, given to a client.
+//! The settings of a context, applied to a client.
 //!
 //! ```toml
 //! current = "staging"            # used when none is named
@@ -21,16 +21,16 @@ pub(crate) const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 /// The variable that names a context.
 pub(super) const VARIABLE: &str = "STREAMLOG_CONTEXT";
 
-/// The settings of one context; none of them without a file.
+/// The settings of a context; empty without one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Context {
     rows: BTreeMap<String, String>,
-    /// Where they stand, for complaints about them.
+    /// The location of the settings, for error messages.
     place: String,
 }
 
 impl Context {
-    /// The context of this name, or the one that the environment or the file chooses.
+    /// Reads the context of this name, or the one selected by the environment or the file.
     pub(crate) fn read(name: Option<&str>) -> Result<Self, ConfigError> {
         let variable = variable(VARIABLE);
         Self::of(&ContextsFile::read()?, name.or(variable.as_deref()))
@@ -47,21 +47,21 @@ impl Context {
         Ok(Self { rows: rows.into_iter().map(row).collect(), place })
     }
 
-    /// Gives its settings to a client.
+    /// Applies the settings to a client.
     pub(crate) fn apply(&self, settings: &mut ClientSettings) -> Result<(), ConfigError> {
         let rows = self.rows.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         settings.set_all(rows).map_err(|error| error.of(&self.place))
     }
 }
 
-/// Why a context is none, with the nearest name there is.
+/// The error text for a missing context, with the most similar name.
 fn missing(file: &ContextsFile, name: &str) -> String {
     let nearest = nearest(name, file.names().into_iter());
     let meant = nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default();
     format!("there is no [context.{name}] in {}{meant}", file.place())
 }
 
-/// A variable of the environment, unless it is empty.
+/// Returns an environment variable, unless it is empty.
 pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -88,13 +88,13 @@ mod tests {
     }
 
     #[test]
-    fn the_named_context_wins_over_the_chosen_one() {
+    fn a_named_context_overrides_the_current_one() {
         assert_eq!(rows(None).unwrap(), [("bootstrap.servers".to_owned(), "a:1".to_owned())]);
         assert_eq!(rows(Some("b")).unwrap().len(), 2);
     }
 
     #[test]
-    fn a_context_that_is_not_there_is_named() {
+    fn a_missing_context_is_named() {
         let error = rows(Some("c")).unwrap_err().to_string();
         assert!(error.contains("[context.c] in config.toml"), "{error}");
         let error =
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_says_where_it_stands() {
+    fn an_error_names_the_file_and_the_context() {
         let torn = complaint("[context.a");
         assert!(torn.starts_with("config.toml: no TOML: line 1, column 11\n"), "{torn}");
         let mistyped = complaint("[context.a]\nlingr.ms = 5");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_means_nothing_is_refused() {
+    fn unknown_keys_are_refused() {
         for text in ["curent = 'a'", "[contxt.a]\nlinger.ms = 1"] {
             let text = complaint(text);
             assert!(text.starts_with("config.toml: cu") || text.starts_with("config.toml: contxt"));

@@ -1,4 +1,4 @@
-//! `streamlog group describe`: how far a group is in each partition, and who reads it.
+//! `streamlog group describe`: a group's offsets and lag by partition, and its members.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::cli::{CommandError, Exit, Reach, Watch, missing};
 use crate::client::{Admin, GroupDescription, MemberDescription};
 use crate::types::{Offset, TopicPartition};
 
-/// Shows how far groups are, and who is in them
+/// Shows the offsets, lag and members of groups
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Names of the groups
@@ -104,11 +104,11 @@ fn describe(admin: &Admin, group: &str) -> Result<Vec<LagRow>, CommandError> {
             ..LagRow::of(&found, Some(&lag.partition), readers.remove(&lag.partition))
         });
     }
-    // Partitions that are read and of which nothing has been stored yet.
+    // Assigned partitions without committed offsets.
     let mut unstored: Vec<_> = readers.into_iter().collect();
     unstored.sort_by(|one, other| one.0.cmp(&other.0));
     let unstored = unstored.iter().map(|(place, member)| (Some(place), Some(*member)));
-    // Who has no partition is there all the same, and so is a group without offsets or members.
+    // Members without partitions are listed too, and so is a group without offsets or members.
     let idle = found.members.iter().filter(|member| member.assignment.is_empty());
     let idle = idle.map(|member| (None, Some(member)));
     rows.extend(unstored.chain(idle).map(|(place, member)| LagRow::of(&found, place, member)));

@@ -1,4 +1,4 @@
-//! `streamlog group lag`: how far groups are behind, all of them in one table.
+//! `streamlog group lag`: the lag of groups by topic, in one table.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::cli::output::Row;
 use crate::cli::{CommandError, Exit, Reach, Watch, missing};
 use crate::client::Admin;
 
-/// Shows how far groups are behind in each of their topics
+/// Shows the lag of groups by topic
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Names of the groups [default: all]
@@ -48,7 +48,7 @@ impl Options {
         })
     }
 
-    /// The groups and their states.
+    /// Finds the groups and their states.
     fn find(&self, admin: &Admin) -> Result<Vec<(String, String)>, CommandError> {
         let groups: Vec<(String, String)> = if self.groups.is_empty() {
             admin.groups()?.into_iter().map(|group| (group.group, group.state)).collect()
@@ -61,7 +61,7 @@ impl Options {
     }
 }
 
-/// A row for each topic that the group has offsets of; one without a topic if there is none.
+/// A row per topic with committed offsets, or a single row without a topic.
 fn topics_of(
     admin: &Admin,
     (group, state): (String, String),

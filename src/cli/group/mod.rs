@@ -1,4 +1,4 @@
-//! `streamlog group`: groups of consumers, how far they are, setting them elsewhere.
+//! `streamlog group`: consumer groups, their lag, and resetting their offsets.
 
 mod describe;
 mod lag;

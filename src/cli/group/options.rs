@@ -1,4 +1,4 @@
-//! The verbs of `streamlog group`.
+//! The subcommands of `streamlog group`.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::cli::output::Row;
 use crate::cli::{CommandError, Exit, Reach, Watch, missing};
 use crate::client::GroupListing;
 
-/// Shows groups of consumers and their lag, and sets them elsewhere.
+/// Inspects consumer groups and their lag; resets their offsets.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -27,12 +27,12 @@ enum Verb {
     Describe(describe::Options),
     Lag(lag::Options),
     Reset(reset::Options),
-    /// Deletes groups that nobody is in, with their offsets
+    /// Deletes groups without members, and their offsets
     Delete {
         /// Names of the groups
         #[arg(required = true, value_name = "GROUP", add = Names::Groups)]
         groups: Vec<String>,
-        /// Really do it
+        /// Confirm the deletion
         #[arg(long)]
         yes: bool,
     },
@@ -51,7 +51,7 @@ impl Row for GroupRow {
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
         let Self { verb, reach } = self;
         reach.answer(|out| {

@@ -1,4 +1,5 @@
-//! `streamlog group reset`: shows what setting a group elsewhere would do, and does it if told so.
+//! `streamlog group reset`: shows the effect of resetting a group's offsets, and applies it with
+//! `--yes`.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,19 +15,20 @@ use crate::client::{OffsetChange, ResetTo};
 use crate::config::ConfigError;
 use crate::types::{Offset, TopicName};
 
-/// Shows what setting a group to another place would do; with --yes it is done
+/// Shows the effect of resetting a group's offsets; applies it with --yes
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Name of the group, which nobody may be in
+    /// Name of the group, which must have no members
     #[arg(value_name = "GROUP", add = Names::Groups)]
     group: String,
-    /// Topics to set; may be repeated [default: all the group has offsets of]
+    /// Topic to reset; may be repeated [default: all topics with committed offsets]
     #[arg(short, long, value_name = "TOPIC", add = Names::Topics)]
     topic: Vec<String>,
-    /// earliest, latest, an offset, +N or -N from where it is, a time, or -1h for an hour ago
+    /// earliest, latest, an offset, +N or -N from the committed offset, a time, or -1h for an hour
+    /// ago
     #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
     to: Position,
-    /// Really do it
+    /// Confirm the reset
     #[arg(long)]
     yes: bool,
 }

@@ -1,7 +1,7 @@
-//! `streamlog log dump FILE`: the batches of a segment, one line each, and their records.
+//! `streamlog log dump FILE`: the batches of a segment, one per line, and their records.
 //!
-//! With `-o json` a line is one batch, or one stretch of bytes that are none. A key, a value or a
-//! header is a string where it is UTF-8, else `{"base64": "…"}`.
+//! With `-o json` a line is a batch, or a range of damaged bytes. Keys, values and headers are
+//! strings if they are UTF-8, or else `{"base64": "…"}`.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -19,19 +19,19 @@ use crate::storage::{DumpedBatch, DumpedRecord, Finding, SegmentDump};
 /// Shows the batches of a segment.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The segment: a file that ends in .log
+    /// The segment: a file with the extension .log
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Show the records too
+    /// Also show the records
     #[arg(long)]
     records: bool,
-    /// Form of the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: Output,
 }
 
 impl Options {
-    /// Shows the file from beginning to end; `Failed` when something in it cannot be read.
+    /// Dumps the whole file; `Failed` if a part of it is unreadable.
     pub(super) fn answer(
         &self,
         out: &mut dyn Write,
@@ -49,7 +49,7 @@ impl Options {
             if matches!(row, DumpRow::Damage(_)) {
                 exit = Exit::Failed;
             }
-            // One that Ctrl-C cut short is not written.
+            // Do not write a row that Ctrl-C cut short.
             ctrl_c.check()?;
             let written = match self.output {
                 Output::Text => row.write_text(out),
@@ -63,7 +63,7 @@ impl Options {
     }
 }
 
-/// What a stretch of the file holds.
+/// A range of the file.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum DumpRow {
@@ -94,7 +94,7 @@ impl Row for DumpRow {
     ];
 }
 
-/// A stretch of the file that cannot be read.
+/// An unreadable range of the file.
 #[derive(Serialize)]
 struct DamageRow {
     position: u64,
@@ -123,7 +123,7 @@ struct BatchRow {
     records: Option<Records>,
 }
 
-/// The records of a batch, of which there may be so many that Ctrl-C comes in between.
+/// The records of a batch; there may be so many that Ctrl-C must interrupt them.
 struct Records {
     rows: Vec<RecordRow>,
     ctrl_c: &'static CtrlC,
@@ -139,7 +139,7 @@ struct RecordRow {
 }
 
 impl DumpRow {
-    /// The row of a batch; damage when its records are wanted and cannot be read.
+    /// The row of a batch, or damage if its records are requested and unreadable.
     fn new(batch: &DumpedBatch, records_until: Option<&'static CtrlC>) -> Self {
         match BatchRow::new(batch, records_until) {
             Ok(row) => Self::Batch(row),
@@ -147,7 +147,7 @@ impl DumpRow {
         }
     }
 
-    /// Writes it in lines, each by one call, so that Ctrl-C does not part it.
+    /// Writes each line by a single call, so that Ctrl-C does not split it.
     fn write_text(&self, out: &mut dyn Write) -> Result<(), CommandError> {
         let mut line = Vec::new();
         let records = match self {
@@ -182,7 +182,7 @@ impl DamageRow {
 }
 
 impl BatchRow {
-    /// The row of a batch; damage when its records are wanted and cannot be read.
+    /// The row of a batch, or damage if its records are requested and unreadable.
     fn new(batch: &DumpedBatch, records_until: Option<&'static CtrlC>) -> Result<Self, DamageRow> {
         let records = records_until.map(|ctrl_c| Records::of(batch, ctrl_c)).transpose()?;
         let producer = batch.producer.as_ref();
@@ -232,7 +232,7 @@ impl BatchRow {
 }
 
 impl Records {
-    /// Those of a batch, fewer after Ctrl-C; damage when they cannot be read.
+    /// Reads the records of a batch, fewer after Ctrl-C; damage if they are unreadable.
     fn of(batch: &DumpedBatch, ctrl_c: &'static CtrlC) -> Result<Self, DamageRow> {
         let mut rows = Vec::new();
         let read = batch.for_each_record(&mut |record| {

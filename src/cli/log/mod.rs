@@ -1,8 +1,8 @@
-//! `streamlog log`: looks at the files of logs from outside, with or without a broker at work, and
-//! makes the metadata journal of a stopped one anew.
+//! `streamlog log`: inspects log files offline or beside a running broker, and rebuilds the
+//! metadata journal of a stopped broker.
 //!
-//! `dump` and `verify` write, lock and repair nothing. Damage is listed with its file and position,
-//! and the command then ends with exit code 1, as it does when a file cannot be read at all.
+//! `dump` and `verify` never write, lock or repair anything. Damage is listed with file and
+//! position, and gives exit code 1, as does an unreadable file.
 
 mod dump;
 mod options;

@@ -1,11 +1,11 @@
-//! The verbs of `streamlog log`.
+//! The subcommands of `streamlog log`.
 
 use clap::{Args, Subcommand};
 
 use crate::cli::log::{dump, rebuild_metadata, verify};
 use crate::cli::{Exit, answer};
 
-/// Looks at the files of logs.
+/// Inspects the files of logs.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -21,7 +21,7 @@ enum Verb {
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
         answer(|out, ctrl_c| match &self.verb {
             Verb::Dump(options) => options.answer(out, ctrl_c),

@@ -1,4 +1,4 @@
-//! `streamlog log rebuild-metadata DIR`: the metadata journal made again from the logs, and
+//! `streamlog log rebuild-metadata DIR`: rebuilds the metadata journal from the logs, and
 //! `meta.properties` from the journal.
 
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ use crate::broker::{RebuiltMetadata, rebuild_metadata};
 use crate::cli::{CommandError, Exit};
 use crate::types::TopicName;
 
-/// Makes a lost or damaged metadata journal, or meta.properties, of a stopped broker again.
+/// Rebuilds a lost or damaged metadata journal, or meta.properties, of a stopped broker.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The data directory
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// Give a topic so many partitions, where it had more than have logs; may be repeated
+    /// Number of partitions of a topic, if it had more than have logs; may be repeated
     #[arg(long, value_name = "TOPIC=COUNT", value_parser = partitions)]
     partitions: Vec<(TopicName, usize)>,
 }

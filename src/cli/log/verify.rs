@@ -1,6 +1,6 @@
-//! `streamlog log verify DIR`: every batch read from the medium and checked.
+//! `streamlog log verify DIR`: reads and verifies every batch.
 //!
-//! With `-o json` a line is one log.
+//! With `-o json` a line is a log.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -16,19 +16,19 @@ use crate::cli::{CommandError, CtrlC, Exit};
 use crate::storage::{Finding, LogReport, segment_bytes_system, verify_system};
 use crate::types::Offset;
 
-/// Checks every batch of a data directory, or of one log.
+/// Verifies every batch of a data directory, or of one log.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The data directory, or the directory of one log in it
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// Form of the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: Output,
 }
 
 impl Options {
-    /// Checks the directory; `Failed` when anything is damaged.
+    /// Verifies the directory; `Failed` if anything is damaged.
     pub(super) fn answer(&self, out: &mut dyn Write, ctrl_c: &CtrlC) -> Result<Exit, CommandError> {
         let total = if is_watched() { segment_bytes_system(&self.dir)? } else { 0 };
         let progress = Progress::of(total, Unit::Bytes);
@@ -141,7 +141,7 @@ impl LogRow {
 }
 
 impl LogRow {
-    /// The row of the files that belong to no log.
+    /// The row of files that belong to no log.
     fn of_directory(dir: &Path, files: &[DirectoryFinding]) -> Self {
         let finding = |finding: &DirectoryFinding| FindingRow {
             file: finding.file.display().to_string(),
@@ -175,7 +175,7 @@ impl FindingRow {
     }
 }
 
-/// The last offset of a log that has one.
+/// The last offset of a non-empty log.
 fn last_offset(report: &LogReport) -> i64 {
     report.next_offset.get() - 1
 }

@@ -1,4 +1,4 @@
-//! `streamlog partition damage`: the damaged stretches, in offsets and in bytes.
+//! `streamlog partition damage`: damaged ranges, in offsets and in bytes.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::cli::output::Row;
 use crate::cli::{CommandError, Reach};
 use crate::client::DamagedStretch;
 
-/// Lists the damaged stretches that the brokers know of
+/// Lists the damaged ranges that the brokers know of
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Names of the topics [default: all]
@@ -49,7 +49,7 @@ impl Options {
     pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
         let admin = reach.connect()?.0.admin();
         for topic in &self.topics {
-            // A topic that does not exist must not look like one without damage.
+            // Fail for a missing topic, which would otherwise look undamaged.
             admin.topic(topic)?;
         }
         let is_asked = |stretch: &DamagedStretch| {

@@ -1,4 +1,4 @@
-//! `streamlog partition`: damage of partitions, and going on behind it.
+//! `streamlog partition`: damage in partitions, and skipping it.
 
 mod damage;
 mod options;

@@ -1,11 +1,11 @@
-//! The verbs of `streamlog partition`.
+//! The subcommands of `streamlog partition`.
 
 use clap::{Args, Subcommand};
 
 use crate::cli::partition::{damage, skip_damage};
 use crate::cli::{Exit, Reach};
 
-/// Shows what is damaged, and lets readers go on behind it.
+/// Lists damage, and lets readers skip it.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -21,7 +21,7 @@ enum Verb {
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
         let Self { verb, reach } = self;
         reach.answer(|out| {

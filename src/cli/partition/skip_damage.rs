@@ -1,4 +1,4 @@
-//! `streamlog partition skip-damage`: readers go on behind damage, whose records are given up.
+//! `streamlog partition skip-damage`: gives up damaged records, so that readers skip them.
 
 use std::io::Write;
 
@@ -11,19 +11,19 @@ use crate::client::{Admin, DamagedStretch, SkippedStretch};
 use crate::config::ConfigError;
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
-/// Gives up the records of damaged stretches, so that readers go on behind them; with --yes
+/// Gives up damaged records, so that readers skip them; only with --yes
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The partition, as orders-0
+    /// The partition, for example orders-0
     #[arg(value_name = "TOPIC-N")]
     partition: String,
-    /// The first offset of the range, which must hold whole damaged stretches
+    /// Start of the offset range, which must cover whole damaged ranges
     #[arg(long, value_name = "A", allow_hyphen_values = true)]
     from: i64,
-    /// The end of the range: the first offset behind it
+    /// End of the offset range, excluded
     #[arg(long, value_name = "B", allow_hyphen_values = true)]
     to: i64,
-    /// Really do it
+    /// Confirm giving up the records
     #[arg(long)]
     yes: bool,
 }
@@ -73,7 +73,7 @@ impl Options {
     }
 }
 
-/// The partition of a name like `orders-0`.
+/// Parses a partition's name such as `orders-0`.
 fn partition(name: &str) -> Result<TopicPartition, ConfigError> {
     let read = || {
         let (topic, number) = name.rsplit_once('-')?;
@@ -89,7 +89,7 @@ fn offset(option: &str, number: i64) -> Result<Offset, ConfigError> {
     Offset::checked(number).ok_or_else(refused)
 }
 
-/// Refuses a partition that does not exist, before anything about it is said.
+/// Fails for a partition that does not exist, before anything else is reported.
 fn require(admin: &Admin, partition: &TopicPartition) -> Result<(), CommandError> {
     let count = admin.topic(partition.topic.as_str())?.partitions.len();
     let number = partition.partition.0;
@@ -100,7 +100,7 @@ fn require(admin: &Admin, partition: &TopicPartition) -> Result<(), CommandError
     Err(ConfigError::single(&partition.to_string(), reason).into())
 }
 
-/// The records that would be lost, in words.
+/// Describes the records that would be lost.
 fn loss(
     partition: &TopicPartition,
     (from, to): (Offset, Offset),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_lost_is_said_exactly() {
+    fn the_records_that_would_be_lost_are_listed_exactly() {
         let place = partition("orders-0").unwrap();
         let stretch = |first, next, is_skipped| DamagedStretch {
             broker: BrokerId(1),

@@ -1,4 +1,4 @@
-//! `streamlog consume`: records of topics, as they come.
+//! `streamlog consume`: prints records of topics as they arrive.
 
 use std::io::Write;
 
@@ -15,10 +15,10 @@ use crate::cli::{CommandError, Exit, Reach};
 use crate::client::{ClientError, Consumer, Message, UntilEnd};
 use crate::config::ConfigError;
 
-/// The bar moves after so many records.
+/// The number of records between two updates of the progress bar.
 const STEP: u64 = 1000;
 
-/// So many messages at most count as processed together, once they are written.
+/// The maximum number of messages marked as processed together, after they are written.
 const HELD_MAX: u64 = 100;
 
 /// Reads records of topics.
@@ -26,24 +26,24 @@ const HELD_MAX: u64 = 100;
 pub(crate) struct Options {
     #[command(flatten)]
     selection: Selection,
-    /// Where to begin: earliest, latest, an offset, -N for the last N of each partition, a time,
-    /// or -1h for an hour ago; a group goes on where it was
+    /// Start position: earliest, latest, an offset, -N for the last N of each partition, a time, or
+    /// -1h for an hour ago; a group continues from its committed offsets
     #[arg(long, value_name = "POSITION", default_value = "earliest", allow_hyphen_values = true)]
     from: Position,
-    /// Where to end, or at the end as it is now if that comes first
+    /// End position, or the current end if that comes first
     #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
     until: Option<Position>,
-    /// End after so many records
+    /// Stop after this many records
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<u64>,
-    /// End at the end as it is now, rather than wait for more
+    /// Stop at the current end instead of waiting for more
     #[arg(short = 'e', long)]
     no_follow: bool,
-    /// Share the partitions with the others of this group, and remember how far it has read
+    /// Join this consumer group: share its partitions, and commit offsets
     #[arg(short, long, value_name = "GROUP", conflicts_with = "partition",
           add = Names::Groups)]
     group: Option<String>,
-    /// Text of a record: %t topic, %p partition, %o offset, %k key, %s value, %h headers, %T
+    /// Format of a record: %t topic, %p partition, %o offset, %k key, %s value, %h headers, %T
     /// timestamp, %d time, %K and %S lengths of key and value; %k{i64} and %s{hex} in an encoding
     /// [default: %s\n]
     #[arg(short, long, value_name = "FORMAT", conflicts_with = "output")]
@@ -54,14 +54,14 @@ pub(crate) struct Options {
     reach: Reach,
 }
 
-/// Reading for ever, or up to the end.
+/// Reading without end, or up to an end.
 enum Reading<'a> {
     Endless(&'a Consumer),
     ToEnd(UntilEnd<&'a Consumer>),
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the command.
     pub(crate) fn run(self) -> Exit {
         self.reach.answer(|out| {
             self.check_from()?;
@@ -80,13 +80,13 @@ impl Options {
             };
             let outcome = self.copy(&reading, out);
             if let Err(CommandError::Output(error)) = outcome {
-                // A group goes on behind what was flushed before.
+                // Do not commit: the group continues after the records flushed before.
                 return Err(error.into());
             }
             out.flush()?;
             drop(reading);
             if self.group.is_some() {
-                // What was written is done with, the last record included.
+                // Everything written is processed, including the last record.
                 consumer.commit()?;
             }
             consumer.close();
@@ -94,7 +94,7 @@ impl Options {
         })
     }
 
-    /// Fails where a group would have to count from an end: a member does not know its share yet.
+    /// Refuses a relative start for a group: a member does not know its assignment yet.
     fn check_from(&self) -> Result<(), ConfigError> {
         if self.group.is_none() || !matches!(self.from, Position::Relative(_)) {
             return Ok(());
@@ -124,8 +124,8 @@ impl Options {
 }
 
 impl Reading<'_> {
-    /// The next message after so many. Before a wait, and now and then without one, what was
-    /// written is flushed: only then does it count as processed.
+    /// Returns the next message, where `read` is the number before it. Flushes the output before a
+    /// wait, and at intervals without one: only flushed messages may count as processed.
     fn next(&self, read: u64, out: &mut dyn Write) -> Result<Option<Message>, CommandError> {
         if !read.is_multiple_of(HELD_MAX)
             && let Some(message) = self.try_more()?
@@ -136,7 +136,7 @@ impl Reading<'_> {
         Ok(self.turn()?)
     }
 
-    /// How much is left to read, if there is an end.
+    /// The number of records left, if there is an end.
     fn remaining(&self) -> Option<u64> {
         match self {
             Self::Endless(_) => None,
@@ -144,7 +144,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A message that is there already; those before it stay in hand.
+    /// Returns an available message, leaving those before it unprocessed.
     fn try_more(&self) -> Result<Option<Message>, ClientError> {
         match self {
             Self::Endless(consumer) => consumer.try_more(),
@@ -152,7 +152,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Waits for a message as long as somebody reads the answer; those before it are done with.
+    /// Waits for a message while the output has a reader, and marks those before it as processed.
     fn turn(&self) -> Result<Option<Message>, ClientError> {
         loop {
             let found = match self {
@@ -165,7 +165,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Whether nothing more can come.
+    /// Returns true if no more messages can arrive.
     fn is_over(&self) -> bool {
         match self {
             Self::Endless(consumer) => consumer.is_closed(),

@@ -1,6 +1,6 @@
-//! Encodings of keys and values other than text, as `-s` and the letters of a format name them.
+//! Encodings of keys and values, for `-s` and in formats.
 //!
-//! Numbers have a fixed size and their highest byte first, as Kafka's serializers write them.
+//! Numbers have a fixed size in big-endian order, as written by Kafka's serializers.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -10,13 +10,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::{Args, ValueEnum};
 
-/// How text stands for bytes.
+/// The representation of bytes as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Encoding {
     /// The bytes themselves.
     #[default]
     Text,
-    /// Two hexadecimal digits for each byte.
+    /// Two hexadecimal digits per byte.
     Hex,
     /// Base64, padded.
     Base64,
@@ -32,10 +32,10 @@ pub(super) enum Encoding {
     F64,
 }
 
-/// Bytes as two digits for each.
+/// Bytes formatted as two hexadecimal digits each.
 pub(super) struct Hex<'a>(pub(super) &'a [u8]);
 
-/// Text that does not stand for bytes of its encoding.
+/// Text that is invalid in its encoding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' does not fit the encoding {encoding}")]
 pub(super) struct Misfit {
@@ -46,13 +46,13 @@ pub(super) struct Misfit {
 /// The encodings of a command's records.
 #[derive(Debug, Args)]
 pub(super) struct Encodings {
-    /// Encoding of keys and values, or of one of them as in key=i64: i8 to i64, u8 to u64, f32,
-    /// f64 (the highest byte first), hex, base64 or text
+    /// Encoding of keys and values, or of one of them as in key=i64: i8 to i64, u8 to u64, f32, f64
+    /// (big-endian), hex, base64 or text
     #[arg(short = 's', long = "encoding", value_name = "[PART=]ENCODING")]
     parts: Vec<Part>,
 }
 
-/// An encoding, and the parts of a record that have it.
+/// An encoding, and the parts of a record that it applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     is_of_key: bool,
@@ -61,12 +61,12 @@ struct Part {
 }
 
 impl Encodings {
-    /// That of keys; of several, the last counts.
+    /// The encoding of keys; the last option wins.
     pub(super) fn of_key(&self) -> Encoding {
         self.last(|part| part.is_of_key)
     }
 
-    /// That of values.
+    /// The encoding of values.
     pub(super) fn of_value(&self) -> Encoding {
         self.last(|part| part.is_of_value)
     }
@@ -111,12 +111,12 @@ impl Display for Encoding {
 }
 
 impl Encoding {
-    /// Whether it is that of numbers.
+    /// Returns true for encodings of numbers.
     pub(super) fn is_numeric(self) -> bool {
         !matches!(self, Self::Text | Self::Hex | Self::Base64)
     }
 
-    /// The bytes that `text` stands for. Spaces around it count for text alone.
+    /// Converts text to bytes. Surrounding spaces are significant only for the text encoding.
     pub(super) fn encode(self, text: Vec<u8>) -> Result<Vec<u8>, Misfit> {
         if self == Self::Text {
             return Ok(text);
@@ -145,7 +145,7 @@ impl Encoding {
         })
     }
 
-    /// The text that stands for `bytes`; `None` if the encoding has no text for them.
+    /// Converts bytes to text; `None` if they are invalid in the encoding.
     pub(super) fn decode(self, bytes: &[u8]) -> Option<Cow<'_, str>> {
         let text = match self {
             Self::Text => return str::from_utf8(bytes).ok().map(Cow::Borrowed),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_does_not_fit_is_named_with_its_encoding() {
+    fn invalid_text_is_reported_with_its_encoding() {
         for (name, text) in [
             ("i8", "128"),
             ("i8", "-129"),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoding_is_of_keys_or_of_values_or_of_both() {
+    fn an_encoding_applies_to_keys_or_values_or_both() {
         let of = |texts: &[&str]| {
             let parts = texts.iter().map(|text| text.parse()).collect::<Result<_, String>>()?;
             let encodings = Encodings { parts };

@@ -1,6 +1,6 @@
-//! How a message is written as text: kcat's and rpk's letters after a percent sign.
+//! Text formats of messages, with the percent letters of kcat and rpk.
 //!
-//! | letters | stand for |
+//! | letters | meaning |
 //! |---|---|
 //! | `%t` `%p` `%o` | topic, partition, offset |
 //! | `%T` `%d` | timestamp in milliseconds, time as `2026-11-01T08:00:00Z` |
@@ -21,20 +21,20 @@ use crate::cli::output::Output;
 use crate::cli::records::encoding::{Encoding, Encodings, Hex};
 use crate::client::Message;
 
-/// The letters after a percent sign, for errors.
+/// The percent letters, for error messages.
 const LETTERS: &str = "%t %p %o %T %d %k %K %s %S %R %h";
 
-/// Options for the text of a record.
+/// Options for the text form of a record.
 #[derive(Debug, Args)]
 pub(super) struct Shape {
-    /// Text at the end of a record, instead of a newline; \n, \t, \0 and \x1f stand for a byte
+    /// Text after each record instead of a newline; supports the escapes \n, \t, \0 and \x1f
     #[arg(short = 'D', long, value_name = "TEXT", conflicts_with_all = ["format", "output"])]
     delimiter: Option<Escaped>,
     #[command(flatten)]
     encodings: Encodings,
 }
 
-/// A format, read.
+/// A parsed format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Format(Vec<Piece>);
 
@@ -54,7 +54,7 @@ enum Piece {
     Headers,
 }
 
-/// Bytes as people type them, with escapes; at least one.
+/// Non-empty bytes typed as text with escapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Escaped(pub(super) Vec<u8>);
 
@@ -73,23 +73,24 @@ impl FromStr for Escaped {
     }
 }
 
-/// The look of keys, values and headers.
+/// The presentation of keys, values and headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) key: Encoding,
     pub(super) value: Encoding,
-    /// Bytes that are no text are written as digits: a terminal would take them for commands.
+    /// True if bytes that are not UTF-8 are shown as digits: a terminal could take them for control
+    /// sequences.
     is_for_people: bool,
 }
 
 impl Shape {
-    /// The value, and the delimiter behind it.
+    /// The default format: the value, followed by the delimiter.
     pub(super) fn format(&self) -> Format {
         let delimiter = self.delimiter.as_ref().map_or(b"\n".to_vec(), |text| text.0.clone());
         Format(vec![Piece::Value(None), Piece::Text(delimiter)])
     }
 
-    /// The look on a terminal or elsewhere.
+    /// The presentation on a terminal or elsewhere.
     pub(super) fn look(&self, is_terminal: bool) -> Look {
         let (key, value) = (self.encodings.of_key(), self.encodings.of_value());
         Look { key, value, is_for_people: is_terminal }
@@ -97,7 +98,7 @@ impl Shape {
 }
 
 impl Look {
-    /// Writes bytes as the text of their encoding, or as `0x` and two digits for each.
+    /// Writes bytes in their encoding, or as `0x` and hexadecimal digits.
     fn write(
         &self,
         out: &mut dyn Write,
@@ -158,7 +159,7 @@ impl FromStr for Format {
 }
 
 impl Piece {
-    /// The piece of the next letter; `None` for a percent sign, which goes to `plain`.
+    /// Parses the piece after a percent sign; `None` for `%%`, whose sign is appended to `plain`.
     fn of(letters: &mut Chars<'_>, plain: &mut Vec<u8>) -> Result<Option<Self>, String> {
         Ok(Some(match letters.next() {
             Some('t') => Self::Topic,
@@ -220,7 +221,7 @@ impl Format {
     }
 }
 
-/// Why a format without a letter is none.
+/// The error for a format without letters.
 fn letterless(text: &str) -> String {
     match Output::from_str(text, true) {
         Ok(_) => format!("`-o {text}` writes {text}; a format has letters as in '%k: %s\\n'"),
@@ -228,7 +229,7 @@ fn letterless(text: &str) -> String {
     }
 }
 
-/// The encoding in braces that follows, if there is one.
+/// Parses an encoding in braces, if there is one.
 fn braced(letters: &mut Chars<'_>) -> Result<Option<Encoding>, String> {
     let Some(rest) = letters.as_str().strip_prefix('{') else { return Ok(None) };
     let (name, after) = rest.split_once('}').ok_or_else(|| format!("a brace is open: {{{rest}"))?;
@@ -236,7 +237,7 @@ fn braced(letters: &mut Chars<'_>) -> Result<Option<Encoding>, String> {
     name.parse().map(Some)
 }
 
-/// The byte that stands after a backslash.
+/// Parses the byte after a backslash.
 fn escaped(letters: &mut Chars<'_>) -> Result<u8, String> {
     match letters.next() {
         Some('n') => Ok(b'\n'),
@@ -262,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_and_escapes_are_told_from_text() {
+    fn letters_and_escapes_are_distinguished_from_text() {
         let format: Format = "%t/%p: %s 100%%\\n".parse().unwrap();
         let expected = [
             Piece::Topic,
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn any_byte_can_be_written_by_its_number() {
+    fn any_byte_can_be_written_in_hexadecimal() {
         let format: Format = "\\x1f%R\\xFF".parse().unwrap();
         let expected = [Piece::Text(vec![0x1f]), Piece::BinaryLength, Piece::Text(vec![0xff])];
         assert_eq!(format.0, expected);
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_may_name_its_encoding() {
+    fn a_letter_may_have_an_encoding() {
         let format: Format = "%k{i64}{%v{hex}".parse().unwrap();
         let expected = [
             Piece::Key(Some(Encoding::I64)),
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_without_text_are_shown_to_people_as_digits() {
+    fn bytes_that_are_not_utf8_are_shown_as_digits_on_a_terminal() {
         let shown = |is_for_people: bool, encoding: Encoding, part: &[u8]| {
             let look = Look { key: Encoding::Text, value: Encoding::Text, is_for_people };
             let mut out = Vec::new();
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_nothing_is_named() {
+    fn an_invalid_letter_or_escape_is_named() {
         assert!("%x".parse::<Format>().unwrap_err().contains("%x"));
         assert!("%".parse::<Format>().is_err());
         assert!("json".parse::<Format>().unwrap_err().contains("`-o json`"));

@@ -1,4 +1,4 @@
-//! The lines of standard input or of a file, up to the end or Ctrl-C.
+//! The lines of standard input or of a file, until the end or Ctrl-C.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, StdinLock};
@@ -11,40 +11,41 @@ use crate::cli::ctrl_c::Waited;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, CtrlC};
 
-/// As much is read at once; more than the library's buffer, so that nothing rests there unseen.
+/// The read size; larger than the standard library's buffer of stdin, which then holds nothing
+/// back.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Lines, each without the delimiter at its end.
+/// Lines without their delimiters.
 pub(super) struct Lines {
     input: BufReader<Input>,
     line: Vec<u8>,
     limits: Limits,
     name: String,
-    /// Of the line that was read last.
+    /// The number of the last line read.
     number: u64,
 }
 
-/// The bounds of a line.
+/// The limits of a line.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
-    /// Not empty.
+    /// The delimiter, not empty.
     pub(super) delimiter: Vec<u8>,
     pub(super) line_max: u64,
 }
 
-/// A line, or the place of one that is too long to be a record.
+/// A line, or a placeholder for one that exceeds the size of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     Whole(&'a [u8]),
     TooLong,
 }
 
-/// A descriptor that is read until Ctrl-C.
+/// An input that Ctrl-C can interrupt.
 struct Input {
     source: Source,
     ctrl_c: &'static CtrlC,
     is_cut_off: bool,
-    /// Of a regular file.
+    /// The progress bar of a regular file.
     progress: Option<Progress>,
 }
 
@@ -54,12 +55,12 @@ enum Source {
 }
 
 impl Lines {
-    /// Of standard input.
+    /// Lines of standard input.
     pub(super) fn of_stdin(ctrl_c: &'static CtrlC, limits: Limits) -> Self {
         Self::new(Source::Stdin(io::stdin().lock()), "standard input".to_owned(), ctrl_c, limits)
     }
 
-    /// Of a file.
+    /// Lines of a file.
     pub(super) fn of_file(
         path: &Path,
         ctrl_c: &'static CtrlC,
@@ -79,7 +80,7 @@ impl Lines {
         Self { input, line: Vec::new(), limits, name, number: 0 }
     }
 
-    /// The next line. Ctrl-C ends the lines, and the one that was begun does not count.
+    /// Returns the next line. Ctrl-C ends the input, and discards an incomplete line.
     pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, CommandError> {
         if self.input.get_ref().ctrl_c.is_pressed() {
             self.input.get_mut().is_cut_off = true;
@@ -95,23 +96,23 @@ impl Lines {
         Ok(Some(if is_whole { Line::Whole(&self.line) } else { Line::TooLong }))
     }
 
-    /// Where the line that was read last stands, for complaints.
+    /// The position of the last line read, for error messages.
     pub(super) fn place(&self) -> String {
         format!("line {} of {}", self.number, self.name)
     }
 
-    /// The place of a column of that line.
+    /// A column in that line, for error messages.
     pub(super) fn place_of(&self, column: usize) -> String {
         format!("line {}, column {column} of {}", self.number, self.name)
     }
 
-    /// Whether Ctrl-C ended them.
+    /// Returns true if Ctrl-C ended the input.
     pub(super) fn is_cut_off(&self) -> bool {
         self.input.get_ref().is_cut_off
     }
 }
 
-/// Reads a line without its delimiter; whether all of it fits. `None` at the end.
+/// Reads a line without its delimiter; true if it is within the limit. `None` at the end.
 fn read_line(
     input: &mut impl BufRead,
     delimiter: &[u8],
@@ -134,7 +135,7 @@ fn read_line(
             return Ok(is_line.then_some(!is_cut && line.len() as u64 <= line_max));
         }
         if line.len() as u64 >= room {
-            // The delimiter may have begun.
+            // Keep the last bytes, which may be the start of the delimiter.
             is_cut = true;
             line.drain(..line.len() - before.len());
         }
@@ -146,7 +147,7 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Bytes of a regular file.
+/// The size of a regular file.
 fn size_of(input: BorrowedFd<'_>) -> Option<u64> {
     let stat = fstat(input).ok()?;
     let is_file = SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG;
@@ -198,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_with_the_delimiter_or_with_the_input() {
+    fn lines_end_with_the_delimiter_or_at_the_end_of_the_input() {
         assert_eq!(lines("a\n\nb", "\n", 9), whole(&["a", "", "b"]));
         assert_eq!(lines("a\nb\n--\nc\n--\n", "\n--\n", 9), whole(&["a\nb", "c"]));
         assert_eq!(lines("", "\n", 9), whole(&[]));
     }
 
     #[test]
-    fn a_line_too_long_is_passed_over_and_those_around_it_are_read() {
+    fn a_line_that_is_too_long_is_skipped() {
         for (delimiter, long) in [("\n", "123456"), ("--", "-1234-6"), ("--", "123456789")] {
             let text = ["ab", long, "12345", long].join(delimiter);
             let expected = [Some("ab".to_owned()), None, Some("12345".to_owned()), None];

@@ -1,4 +1,4 @@
-//! `streamlog produce`: lines of standard input or of a file, or whole files, become records.
+//! `streamlog produce`: publishes lines of standard input or of a file, or whole files.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -23,29 +23,29 @@ use crate::client::{
 use crate::config::ConfigError;
 use crate::types::{Offset, PartitionIndex, Timestamp, WithCauses};
 
-/// Records whose places are not yet known and still to be told.
+/// The maximum number of records whose positions are pending.
 const UNTOLD_MAX: usize = 10_000;
 
-/// JSON takes so many bytes for one at most: `\u0000`.
+/// The maximum size of a byte in JSON: `\u0000`.
 const JSON_BYTES_MAX: u64 = 6;
 
-/// Bytes of the names and numbers around a record in JSON, with room to spare.
+/// The maximum size of the names and numbers around a record in JSON.
 const JSON_FRAME_MAX: u64 = 4096;
 
-/// After Ctrl-C the answers of brokers are waited for so long.
+/// The wait for brokers' responses after Ctrl-C.
 const LAST_ANSWERS: Duration = Duration::from_millis(30);
 
-/// Ctrl-C came before all answers.
+/// The error of records without a response when Ctrl-C was pressed.
 #[derive(Debug, thiserror::Error)]
 #[error("Ctrl-C: of the {sent} records sent, the last may not be stored")]
 struct Unanswered {
     sent: u64,
 }
 
-/// So many lines that are too long are said one by one.
+/// The maximum number of complaints about lines that are too long.
 const COMPLAINTS_MAX: u64 = 10;
 
-/// A line is no record.
+/// The complaint about a line that is too long.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{place} is not sent: it is longer than {line_max} bytes; a larger max.request.size allows it"
@@ -55,70 +55,70 @@ struct TooLong {
     line_max: u64,
 }
 
-/// A line stands for no record.
+/// The reason why a line is not a valid record.
 #[derive(Debug, thiserror::Error)]
 enum NoRecord {
-    /// It is no JSON of a record.
+    /// The line is not the JSON form of a record.
     #[error("{reason}")]
     Json {
-        /// The fault, without its place.
+        /// The error without its position.
         reason: String,
-        /// The place in the line.
+        /// The column in the line.
         column: usize,
     },
-    /// Its key or value does not fit the encoding.
+    /// The key or value is invalid in its encoding.
     #[error(transparent)]
     Misfit(#[from] Misfit),
 }
 
-/// More lines are no records than were said.
+/// The complaint about further lines that are too long.
 #[derive(Debug, thiserror::Error)]
 #[error("{lines} lines were not sent, because they are too long")]
 struct PassedOver {
     lines: u64,
 }
 
-/// Publishes records: each line of standard input is one, or of a file with -l.
+/// Publishes records: each line of standard input, or of a file with -l.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The topic
     #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
-    /// Taken only to be refused: people expect lines of it, and others a record.
+    /// Accepted only for a helpful error: a file here might be meant as lines or as one record.
     #[arg(hide = true)]
     beyond: Vec<PathBuf>,
-    /// A file whose lines are records, rather than standard input
+    /// Publish the lines of a file instead of standard input
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     lines: Option<PathBuf>,
-    /// A file that is one record as a whole; may be repeated
+    /// Publish a whole file as one record; may be repeated
     #[arg(long = "file", value_name = "FILE", value_hint = ValueHint::FilePath,
           conflicts_with = "lines")]
     files: Vec<PathBuf>,
-    /// Text at the end of a record, instead of a newline; \n, \t, \0 and \x1f stand for a byte
+    /// Text after each record instead of a newline; supports the escapes \n, \t, \0 and \x1f
     #[arg(short = 'D', long, value_name = "TEXT", conflicts_with = "files")]
     delimiter: Option<Escaped>,
-    /// Key of all records
+    /// Key of every record
     #[arg(short, long)]
     key: Option<String>,
     /// Text between key and value in a line
     #[arg(short = 'K', long, value_name = "TEXT", conflicts_with = "key")]
     key_delimiter: Option<String>,
-    /// A header of all records; may be repeated
+    /// Header of every record; may be repeated
     #[arg(short = 'H', long, value_name = "NAME=VALUE")]
     header: Vec<String>,
-    /// Partition of all records [default: by key, else by turns]
+    /// Partition of every record [default: by key, or in turn without keys]
     #[arg(short, long, value_name = "N")]
     partition: Option<i32>,
-    /// none, gzip, snappy, lz4 or zstd
+    /// Compression: none, gzip, snappy, lz4 or zstd
     #[arg(short = 'z', long, value_name = "CODEC")]
     compression: Option<String>,
-    /// When a record counts as delivered: all, 1 or 0
+    /// Acknowledgement for a delivered record: all, 1 or 0
     #[arg(long, value_name = "ACKS")]
     acks: Option<String>,
-    /// An empty value is a tombstone
+    /// Publish an empty value as a tombstone
     #[arg(short = 'Z', long)]
     tombstones: bool,
-    /// Lines are JSON as `consume -o json` writes it
+    /// Read lines of JSON as written by `consume -o json`
     #[arg(long, conflicts_with_all = ["key", "key_delimiter", "files"])]
     json: bool,
     #[command(flatten)]
@@ -127,7 +127,7 @@ pub(crate) struct Options {
     reach: Reach,
 }
 
-/// Where a record went.
+/// The position of a published record.
 #[derive(Serialize)]
 struct PlaceRow {
     topic: String,
@@ -140,20 +140,20 @@ impl Row for PlaceRow {
     const COLUMNS: &'static [&'static str] = &["topic", "partition", "offset", "timestamp"];
 }
 
-/// What is under way, in the order in which it was sent.
+/// Records being sent, in order.
 struct Sending<'a> {
     options: &'a Options,
     producer: &'a Producer,
     rows: Rows<PlaceRow>,
     tickets: VecDeque<Ticket>,
     count: u64,
-    /// Bytes of the largest record.
+    /// The maximum size of a record.
     record_max: u64,
 }
 
 impl Options {
-    /// With a form other than text, the place of every record is answered; else their number is
-    /// told on standard error.
+    /// Runs the command. With an output format other than text, prints the position of every
+    /// record; otherwise prints their number on standard error.
     pub(crate) fn run(self) -> Exit {
         self.reach.answer(|out| {
             self.check()?;
@@ -181,12 +181,13 @@ impl Options {
             } else {
                 sending.send_files(out)
             };
-            // What came before something that cannot be sent is delivered all the same.
+            // Deliver the records before an invalid one.
             let flushed = sending.flush(ctrl_c);
             let told = flushed.and_then(|()| sending.tell(0, out));
             let exit = match (sent, told) {
                 (Err(error), Err(undelivered)) => {
-                    // Whoever mends it has to know what else is to be sent again.
+                    // Report this failure too, so that the user knows everything that must be sent
+                    // again.
                     if !undelivered.is_wanted() {
                         complain(&undelivered);
                     }
@@ -206,7 +207,8 @@ impl Options {
         })
     }
 
-    /// Refuses a key that does not fit its encoding, and a file that may be lines or one record.
+    /// Refuses a key that is invalid in its encoding, and a file without an option that says how to
+    /// read it.
     fn check(&self) -> Result<(), ConfigError> {
         if let Some(key) = &self.key {
             let encoded = self.encodings.of_key().encode(key.clone().into_bytes());
@@ -230,7 +232,7 @@ impl Options {
         }
     }
 
-    /// Bytes of the longest line that may be a record of at most `record_max` bytes.
+    /// The maximum length of a line whose record has at most `record_max` bytes.
     fn line_max(&self, record_max: u64) -> u64 {
         if self.json {
             record_max.saturating_mul(JSON_BYTES_MAX).saturating_add(JSON_FRAME_MAX)
@@ -241,7 +243,7 @@ impl Options {
         }
     }
 
-    /// The record that a line is.
+    /// Parses a line into a record.
     fn record(&self, line: &[u8]) -> Result<Record, NoRecord> {
         if self.json {
             let row: RecordRow = serde_json::from_slice(line)?;
@@ -260,8 +262,7 @@ impl Options {
 }
 
 impl Sending<'_> {
-    /// Sends lines until there are no more, or Ctrl-C. Those that are too long are said and passed
-    /// over.
+    /// Sends lines until the end or Ctrl-C. Lines that are too long are reported and skipped.
     fn send_lines(&mut self, mut lines: Lines, out: &mut dyn Write) -> Result<Exit, CommandError> {
         let mut passed_over = 0_u64;
         while let Some(line) = lines.next()? {
@@ -332,8 +333,8 @@ impl Sending<'_> {
         Ok(())
     }
 
-    /// Waits until everything is delivered. After Ctrl-C that is a moment, and what it leaves open
-    /// is said: nobody knows whether those records are stored.
+    /// Waits until everything is delivered. After Ctrl-C the wait is short, and it is reported if
+    /// records are left without a response, since they may or may not be stored.
     fn flush(&self, ctrl_c: &CtrlC) -> Result<(), CommandError> {
         if !ctrl_c.is_pressed() {
             match self.producer.flush(None) {
@@ -350,7 +351,7 @@ impl Sending<'_> {
         }
     }
 
-    /// Tells the places of records until at most `left` are untold.
+    /// Prints the positions of records until at most `left` are pending.
     fn tell(&mut self, left: usize, out: &mut dyn Write) -> Result<(), CommandError> {
         while self.tickets.len() > left {
             let Some(ticket) = self.tickets.pop_front() else { break };
@@ -372,14 +373,14 @@ impl PlaceRow {
     }
 }
 
-/// Says why records wait. Whether they are delivered in time is told at the end.
+/// Reports why records are delayed. A failed delivery is reported at the end.
 fn tell_refusal(error: &ClientError) {
     let words = WithCauses(error);
     let _ = writeln!(io::stderr().lock(), "streamlog: trying again: {words}");
 }
 
 impl NoRecord {
-    /// The failure of the command at the line that was read last.
+    /// The command's error for the last line read.
     fn at(self, lines: &Lines) -> CommandError {
         let name = match &self {
             Self::Json { column, .. } => lines.place_of(*column),
@@ -392,7 +393,7 @@ impl NoRecord {
 impl From<serde_json::Error> for NoRecord {
     fn from(error: serde_json::Error) -> Self {
         let words = error.to_string();
-        // The library counts from the beginning of the line, which is the first to it.
+        // serde_json sees each line as a document of its own, so its line number is always 1.
         let reason = words.split(" at line ").next().unwrap_or(&words).to_owned();
         Self::Json { reason, column: error.column() }
     }
@@ -403,7 +404,7 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Where `part` first is in `whole`.
+/// Finds the first occurrence of `part` in `whole`.
 fn find(whole: &[u8], part: &[u8]) -> Option<usize> {
     if part.is_empty() {
         return None;

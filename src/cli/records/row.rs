@@ -1,4 +1,4 @@
-//! A message as a row of an answer, and such a row as a record again.
+//! Messages as rows of a result, and such rows as records.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -13,7 +13,7 @@ use crate::cli::records::format::{Format, Look, Shape};
 use crate::cli::{CommandError, Reach};
 use crate::client::Message;
 
-/// A message. What `consume -o json` writes, `produce --json` reads.
+/// A message as written by `consume -o json` and read by `produce --json`.
 #[derive(Serialize)]
 pub(super) struct MessageRow {
     topic: String,
@@ -25,8 +25,8 @@ pub(super) struct MessageRow {
     headers: Vec<(Payload, Option<Payload>)>,
 }
 
-/// A key or a value in its encoding: a number for those of numbers, else a string. Bytes that the
-/// encoding has no text for are written as without it.
+/// A key or a value in its encoding: a number for numeric encodings, or else a string. Bytes that
+/// are invalid in the encoding are written as without one.
 struct Encoded {
     payload: Payload,
     encoding: Encoding,
@@ -37,15 +37,15 @@ impl Row for MessageRow {
         &["topic", "partition", "offset", "timestamp", "key", "value", "headers"];
 }
 
-/// A record to publish. Its partition and offset were its own topic's. No other word may stand in
-/// it: a mistyped `value` would make it a tombstone.
+/// A record to publish. Partition and offset are accepted and ignored. Unknown fields are refused:
+/// a misspelt `value` would otherwise publish a tombstone.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RecordRow {
-    /// Milliseconds since 1970; now, if there are none.
+    /// Milliseconds since 1970; the current time if missing.
     pub(super) timestamp: Option<i64>,
     pub(super) key: Option<JsonPayload>,
-    /// Without one, the record is a tombstone.
+    /// The value; a record without one is a tombstone.
     pub(super) value: Option<JsonPayload>,
     pub(super) headers: Vec<(Payload, Option<Payload>)>,
     #[serde(rename = "topic")]
@@ -56,7 +56,7 @@ pub(super) struct RecordRow {
     _offset: IgnoredAny,
 }
 
-/// A record as it is sent.
+/// A record ready to send.
 pub(super) struct Record {
     pub(super) timestamp: Option<i64>,
     pub(super) key: Option<Vec<u8>>,
@@ -65,13 +65,13 @@ pub(super) struct Record {
 }
 
 impl RecordRow {
-    /// A record of text, without headers.
+    /// A text record without headers.
     pub(super) fn new(key: Option<&[u8]>, value: Option<&[u8]>) -> Self {
         let text = |bytes: &[u8]| JsonPayload::Text(bytes.to_vec());
         Self { key: key.map(text), value: value.map(text), ..Self::default() }
     }
 
-    /// The record, its key and value turned into bytes.
+    /// Converts key and value to bytes.
     pub(super) fn encoded(self, encodings: &Encodings) -> Result<Record, Misfit> {
         let encode = |part, encoding: Encoding| match part {
             Some(JsonPayload::Text(text)) => encoding.encode(text).map(Some),
@@ -111,7 +111,7 @@ impl Serialize for Encoded {
             encoding => encoding.decode(&self.payload.0),
         };
         let Some(text) = text else { return self.payload.serialize(serializer) };
-        // JSON has no number for what a float may be: NaN, or infinite.
+        // JSON has no numbers for NaN and infinity.
         let number = text.parse().ok().filter(|_: &Number| self.encoding.is_numeric());
         match number {
             Some(number) => number.serialize(serializer),
@@ -120,25 +120,25 @@ impl Serialize for Encoded {
     }
 }
 
-/// Writes messages in the form that was asked for.
+/// A writer of messages in the selected format.
 pub(super) struct Messages {
     rows: Rows<MessageRow>,
     output: Output,
     format: Format,
     look: Look,
-    /// Of the last message.
+    /// Buffer for the text of a message.
     text: Vec<u8>,
 }
 
 impl Messages {
-    /// With a form other than text, `format` does not matter.
+    /// Creates a writer; `format` applies to text only.
     pub(super) fn new(reach: &Reach, format: Option<&Format>, shape: &Shape) -> Self {
         let format = format.cloned().unwrap_or_else(|| shape.format());
         let look = shape.look(io::stdout().is_terminal());
         Self { rows: reach.rows(), output: reach.output, format, look, text: Vec::new() }
     }
 
-    /// Writes one, by one call, so that Ctrl-C does not part it.
+    /// Writes a message by a single call, so that Ctrl-C does not split it.
     pub(super) fn write(
         &mut self,
         out: &mut dyn Write,
@@ -154,7 +154,7 @@ impl Messages {
         }
     }
 
-    /// Ends the answer.
+    /// Ends the result.
     pub(super) fn finish(self, out: &mut dyn Write) -> Result<(), CommandError> {
         self.rows.finish(out)
     }

@@ -1,4 +1,4 @@
-//! Which records a command reads: topics, partitions, from where, up to where.
+//! The records that a command reads: topics, partitions, start and end positions.
 
 use std::collections::HashMap;
 
@@ -11,32 +11,32 @@ use crate::client::{Client, ClientError, Consumer, ConsumerConfig, FoundOffset, 
 use crate::config::ConfigError;
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
-/// Topics and partitions, as they were asked for.
+/// Topics and partitions as given on the command line.
 #[derive(Debug, Args)]
 pub(super) struct Selection {
     #[command(flatten)]
     topics: Topics,
-    /// Only this partition; may be repeated
+    /// Read only this partition; may be repeated
     #[arg(short, long, value_name = "N")]
     partition: Vec<i32>,
 }
 
-/// Topics by their names, and partitions.
+/// Existing topics, and partitions.
 pub(super) struct Selected<'a> {
     topics: Vec<String>,
-    /// None for all.
+    /// The partitions; empty for all.
     partition: &'a [i32],
 }
 
 impl Selection {
-    /// The topics that the cluster has for it now.
+    /// Finds the topics in the cluster.
     pub(super) fn find(&self, client: &Client) -> Result<Selected<'_>, CommandError> {
         Ok(Selected { topics: self.topics.find(&client.admin())?, partition: &self.partition })
     }
 }
 
 impl Selected<'_> {
-    /// Reads from `from` on; a sign there counts from the end of each partition.
+    /// Creates a consumer that starts at `from`; a relative position counts from the end.
     pub(super) fn open(
         &self,
         client: &Client,
@@ -52,9 +52,9 @@ impl Selected<'_> {
             Position::Relative(_) => return self.open_relative(client, from, config),
         };
         if self.partition.is_empty() {
-            // The consumer would wait a while for a topic to be made.
+            // Look the topics up first: the consumer would wait some time for them to be created.
             self.topics.iter().try_for_each(|topic| client.admin().topic(topic).map(drop))?;
-            // Partitions that are added later are read as well.
+            // A subscription to topics includes partitions added later.
             let topics: Vec<&str> = self.topics.iter().map(String::as_str).collect();
             return Ok(client.consumer(&topics, ConsumerConfig { start, ..config })?);
         }
@@ -74,7 +74,7 @@ impl Selected<'_> {
         Ok(client.partition_consumer(&places, config)?)
     }
 
-    /// The partitions meant.
+    /// The selected partitions.
     fn places(&self, client: &Client) -> Result<Vec<TopicPartition>, CommandError> {
         let mut places = Vec::new();
         for topic in &self.topics {
@@ -96,7 +96,7 @@ impl Selected<'_> {
         Ok(places)
     }
 
-    /// The offset that a position is in each partition, never outside of the log.
+    /// Converts a position to an offset in each partition, clamped to the log.
     fn resolve(
         &self,
         client: &Client,
@@ -129,7 +129,7 @@ impl Selected<'_> {
         Ok(resolved)
     }
 
-    /// The offset in each partition that reading does not go beyond.
+    /// The end offset of each partition.
     pub(super) fn limits(
         &self,
         client: &Client,

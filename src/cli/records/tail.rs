@@ -1,4 +1,4 @@
-//! `streamlog tail`: the last records of topics by their time, and with `-f` those that follow.
+//! `streamlog tail`: the latest records of topics by time, and with `-f` those that follow.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -15,18 +15,18 @@ use crate::cli::{CommandError, CtrlC, Exit, Reach};
 use crate::client::{Client, Consumer, ConsumerConfig, Message, Start};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 
-/// Shows the last records of topics over all partitions, in the order of their time.
+/// Shows the latest records of topics over all partitions, in order of time.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
     selection: Selection,
-    /// How many records
+    /// Number of records
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     lines: usize,
-    /// Go on with those that come
+    /// Continue with new records
     #[arg(short = 'f', long)]
     follow: bool,
-    /// Text of a record, by the letters of `consume --format` [default: %s\n]
+    /// Format of a record, as for `consume --format` [default: %s\n]
     #[arg(long, value_name = "FORMAT", conflicts_with = "output")]
     format: Option<Format>,
     #[command(flatten)]
@@ -35,11 +35,11 @@ pub(crate) struct Options {
     reach: Reach,
 }
 
-/// A message, ordered by time, then by place.
+/// A message, ordered by timestamp, then by position.
 struct Timed((Timestamp, PartitionIndex, Offset), Message);
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the command.
     pub(crate) fn run(self) -> Exit {
         self.reach.answer(|out| {
             let (client, settings) = self.reach.connect()?;
@@ -63,10 +63,10 @@ impl Options {
         })
     }
 
-    /// The last messages, oldest first, and where each partition goes on.
+    /// Returns the latest messages, oldest first, and the next offset of each partition.
     ///
-    /// Offsets may have gaps, so that as many offsets before the end need not be as many records:
-    /// it is looked further back until there are enough, or no more.
+    /// Offsets may have gaps, so the last N offsets may hold fewer than N records: it reads further
+    /// back until there are enough, or the beginning is reached.
     fn last(
         &self,
         client: &Client,

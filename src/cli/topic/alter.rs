@@ -1,4 +1,4 @@
-//! `streamlog topic alter`: more partitions, other settings.
+//! `streamlog topic alter`: adds partitions, changes settings.
 
 use clap::{ArgGroup, Args};
 
@@ -7,7 +7,7 @@ use crate::cli::setting::topic_pairs;
 use crate::cli::{CommandError, Reach};
 use crate::client::Resource;
 
-/// Changes a topic's settings, or gives it more partitions
+/// Changes a topic's settings, or adds partitions
 #[derive(Debug, Args)]
 #[command(override_usage = "streamlog topic alter [OPTIONS] <TOPIC>")]
 #[command(group = ArgGroup::new("change")
@@ -16,16 +16,16 @@ pub(super) struct Options {
     /// Name of the topic
     #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
-    /// How many partitions it shall have
+    /// New total number of partitions
     #[arg(short, long, value_name = "N")]
     partitions: Option<i32>,
-    /// A setting to set
+    /// Setting to change
     #[arg(short, long, value_name = "KEY=VALUE")]
     config: Vec<String>,
-    /// A setting to take back to its default
+    /// Setting to reset to its default
     #[arg(short, long, value_name = "KEY")]
     delete_config: Vec<String>,
-    /// Only check the settings
+    /// Only validate the settings
     #[arg(long, conflicts_with = "partitions")]
     dry_run: bool,
 }

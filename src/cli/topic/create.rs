@@ -8,22 +8,22 @@ use crate::client::{ClientError, ErrorCode, NewTopic};
 use crate::config::ConfigError;
 use crate::types::{InvalidTopicName, TopicName};
 
-/// Makes topics
+/// Creates topics
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Names of the topics
     #[arg(required = true, value_name = "TOPIC")]
     topics: Vec<String>,
-    /// How many partitions [default: the broker's]
+    /// Number of partitions [default: the broker's]
     #[arg(short, long, value_name = "N")]
     partitions: Option<i32>,
-    /// How many replicas of each [default: the broker's]
+    /// Replication factor [default: the broker's]
     #[arg(short, long, value_name = "N")]
     replicas: Option<i16>,
-    /// A setting of the topic
+    /// Setting of the topic
     #[arg(short, long, value_name = "KEY=VALUE")]
     config: Vec<String>,
-    /// A topic that exists already is no failure
+    /// Do not fail for topics that exist already
     #[arg(long)]
     if_not_exists: bool,
 }
@@ -31,7 +31,7 @@ pub(super) struct Options {
 impl Options {
     pub(super) fn run(self, reach: &Reach) -> Result<(), CommandError> {
         let configs = topic_pairs(&self.config)?;
-        // All names are looked at before the first topic is made.
+        // Check all names before creating the first topic.
         self.topics.iter().try_for_each(|topic| check_name(topic))?;
         let new = NewTopic { partitions: self.partitions, replicas: self.replicas, configs };
         let admin = reach.connect()?.0.admin();

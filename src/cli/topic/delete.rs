@@ -10,7 +10,7 @@ use crate::cli::{CommandError, Reach};
 pub(super) struct Options {
     #[command(flatten)]
     topics: Topics,
-    /// Really do it
+    /// Confirm the deletion
     #[arg(long)]
     yes: bool,
 }
@@ -18,7 +18,7 @@ pub(super) struct Options {
 impl Options {
     pub(super) fn run(self, reach: &Reach) -> Result<(), CommandError> {
         let admin = reach.connect()?.0.admin();
-        // All names are looked at before the first topic goes.
+        // Check all names before deleting the first topic.
         let topics = self.topics.find(&admin)?;
         let mut partitions = 0;
         for topic in &topics {

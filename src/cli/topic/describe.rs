@@ -1,4 +1,4 @@
-//! `streamlog topic describe`: partitions, who leads them, what is in them.
+//! `streamlog topic describe`: partitions with their leaders, offsets and sizes.
 
 use std::collections::HashMap;
 use std::io::Write;

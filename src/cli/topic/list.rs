@@ -14,10 +14,10 @@ use crate::client::TopicDescription;
 /// Lists the topics
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Regular expressions of which a whole name matches one [default: all topics]
+    /// Regular expressions; a topic's whole name must match one [default: all topics]
     #[arg(value_name = "REGEX", add = Names::Topics)]
     matching: Vec<String>,
-    /// Show the topics that streamlog keeps for itself, too
+    /// Also show internal topics
     #[arg(long)]
     internal: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `streamlog topic`: listing, making, describing, changing, trimming and deleting topics.
+//! `streamlog topic`: listing, creating, describing, changing, trimming and deleting topics.
 
 mod alter;
 mod create;

@@ -1,4 +1,4 @@
-//! Topics as people name them: one by one, or by regular expressions.
+//! Topics on the command line: names, or regular expressions.
 
 use clap::Args;
 use regex::Regex;
@@ -9,19 +9,19 @@ use crate::client::Admin;
 use crate::config::ConfigError;
 use crate::types::{InvalidTopicName, TopicName};
 
-/// The topics that a command is about.
+/// The topics of a command.
 #[derive(Debug, Args)]
 pub(crate) struct Topics {
-    /// Names of the topics, or with -r regular expressions
+    /// Names of the topics, or regular expressions with -r
     #[arg(required = true, value_name = "TOPIC", add = Names::Topics)]
     topics: Vec<String>,
-    /// TOPIC is a regular expression that a whole name matches; internal topics never do
+    /// Treat TOPIC as a regular expression for the whole name; internal topics never match
     #[arg(short, long)]
     regex: bool,
 }
 
 impl Topics {
-    /// Their names. Those that were named need not exist, those that were matched do.
+    /// Returns their names. Topics given by name may not exist; those found by expression do.
     pub(crate) fn find(&self, admin: &Admin) -> Result<Vec<String>, CommandError> {
         if !self.regex {
             return self.topics.iter().map(|topic| checked(topic)).collect();
@@ -38,7 +38,7 @@ impl Topics {
     }
 }
 
-/// The name, if a topic may have it; a regular expression may have been meant.
+/// Returns a valid name; the error mentions that a regular expression may have been meant.
 fn checked(name: &str) -> Result<String, CommandError> {
     let refused = |error: InvalidTopicName| {
         let reason = format!("{error}; -r finds topics by regular expressions");
@@ -47,15 +47,15 @@ fn checked(name: &str) -> Result<String, CommandError> {
     Ok(name.parse::<TopicName>().map_err(refused)?.to_string())
 }
 
-/// Regular expressions of which one matches a whole name.
+/// Regular expressions for whole names.
 pub(super) struct Patterns(Vec<Regex>);
 
 impl Patterns {
-    /// The expressions as they were typed.
+    /// Compiles the expressions.
     pub(super) fn new(texts: &[String]) -> Result<Self, ConfigError> {
         let compile = |text: &String| {
             Regex::new(&format!("^(?:{text})$")).map_err(|error| {
-                // The last line says what is wrong, those before it draw where.
+                // The regex crate's last line has the reason; those before it show the position.
                 let lines = error.to_string();
                 let reason = lines.lines().last().unwrap_or_default().trim();
                 ConfigError::single(&format!("regular expression '{text}'"), reason.to_owned())
@@ -64,7 +64,7 @@ impl Patterns {
         texts.iter().map(compile).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether the name matches one of them.
+    /// Returns true if the name matches any of them.
     pub(super) fn match_any(&self, name: &str) -> bool {
         self.0.iter().any(|pattern| pattern.is_match(name))
     }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_that_is_none_is_said_in_a_line() {
+    fn an_invalid_expression_is_reported_in_one_line() {
         let error = Patterns::new(&["(".to_owned()]).err().unwrap().to_string();
         assert!(error.contains("regular expression '('"), "{error}");
         assert_eq!(error.trim().lines().count(), 1, "{error}");

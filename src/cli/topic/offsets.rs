@@ -1,4 +1,4 @@
-//! `streamlog topic offsets`: where partitions begin and end, and where a time is in them.
+//! `streamlog topic offsets`: start and end offsets of partitions, and offsets by time.
 
 use std::io::Write;
 
@@ -12,19 +12,19 @@ use crate::cli::topic::places::{Place, places};
 use crate::cli::{CommandError, Exit, Reach, Watch};
 use crate::types::Timestamp;
 
-/// Shows where the partitions of topics begin and end, and with --at where a time is in them
+/// Shows the start and end offsets of partitions, or with --at the offsets at a time
 #[derive(Debug, Args)]
 pub(super) struct Options {
     #[command(flatten)]
     topics: Topics,
-    /// A time as 2026-11-01T08:00, or -1h for an hour ago: the first record of then or later
+    /// A time such as 2026-11-01T08:00, or -1h for an hour ago: the first record then or later
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<Position>,
     #[command(flatten)]
     watch: Watch,
 }
 
-/// A partition from its beginning to its end.
+/// The offset range of a partition.
 #[derive(Serialize)]
 struct RangeRow {
     topic: String,
@@ -37,7 +37,7 @@ impl Row for RangeRow {
     const COLUMNS: &'static [&'static str] = &["topic", "partition", "begin_offset", "end_offset"];
 }
 
-/// A place in a partition.
+/// A position in a partition.
 #[derive(Serialize)]
 struct PlaceRow {
     topic: String,

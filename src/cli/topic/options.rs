@@ -1,11 +1,11 @@
-//! The verbs of `streamlog topic`.
+//! The subcommands of `streamlog topic`.
 
 use clap::{Args, Subcommand};
 
 use crate::cli::topic::{alter, create, delete, describe, list, offsets, trim};
 use crate::cli::{Exit, Reach};
 
-/// Lists, makes, changes and deletes topics.
+/// Lists, creates, changes and deletes topics.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -26,7 +26,7 @@ enum Verb {
 }
 
 impl Options {
-    /// Answers on standard output.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
         let Self { verb, reach } = self;
         reach.answer(|out| {

@@ -1,4 +1,4 @@
-//! Places in the partitions of a topic, as people name them.
+//! Positions in the partitions of a topic.
 
 use std::collections::HashMap;
 
@@ -7,22 +7,22 @@ use crate::cli::position::Position;
 use crate::client::{Admin, FoundOffset};
 use crate::types::{Offset, Timestamp, TopicPartition};
 
-/// A place in a partition.
+/// A position in a partition.
 pub(super) struct Place {
     /// The partition.
     pub(super) partition: TopicPartition,
-    /// Its first offset.
+    /// The first offset.
     pub(super) begin: Offset,
-    /// The offset behind its last record.
+    /// The end offset.
     pub(super) end: Offset,
-    /// The place, from the beginning to the end.
+    /// The offset of the position.
     pub(super) offset: Offset,
-    /// The time of the record there, if the place was named by a time.
+    /// The timestamp of the record there, for a position by time.
     pub(super) timestamp: Option<Timestamp>,
 }
 
-/// This place in each partition of a topic. Steps forward are counted from the beginning, steps
-/// back from the end. Later than all records is the end.
+/// Converts a position to an offset in each partition of a topic. Positive relative positions count
+/// from the start, negative ones from the end. A time after all records is the end.
 pub(super) fn places(
     admin: &Admin,
     topic: &str,

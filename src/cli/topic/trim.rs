@@ -1,4 +1,4 @@
-//! `streamlog topic trim`: shows which records would be deleted, and deletes them if told so.
+//! `streamlog topic trim`: shows the records that would be deleted, and deletes them with `--yes`.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::cli::position::Position;
 use crate::cli::topic::places::{Place, places};
 use crate::cli::{CommandError, Reach};
 
-/// Shows which records would be deleted from the beginning of a topic; with --yes they are
+/// Shows the records to delete from the start of a topic; deletes them with --yes
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Name of the topic
@@ -20,11 +20,11 @@ pub(super) struct Options {
     /// Partition to trim; may be repeated [default: all]
     #[arg(short, long, value_name = "N")]
     partition: Vec<i32>,
-    /// The first record to keep: an offset, latest to keep none, +N from the beginning or -N from
-    /// the end, a time, or -1h for an hour ago
+    /// First record to keep: an offset, latest to keep none, +N from the start or -N from the end,
+    /// a time, or -1h for an hour ago
     #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
     before: Position,
-    /// Really do it
+    /// Confirm the deletion
     #[arg(long)]
     yes: bool,
 }
@@ -48,7 +48,7 @@ impl Options {
     pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
         let admin = reach.connect()?.0.admin();
         let found = places(&admin, &self.topic, self.before)?;
-        // All partitions are looked at before the first record goes.
+        // Check all partitions before deleting the first record.
         for partition in &self.partition {
             if !found.iter().any(|place| place.partition.partition.0 == *partition) {
                 let (topic, count) = (self.topic.clone(), found.len());
