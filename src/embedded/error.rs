@@ -1,4 +1,4 @@
-//! What can go wrong when the engine is embedded: what happened, and what to do about it.
+//! Errors of the embedded engine, and the reaction that each calls for.
 
 use std::path::PathBuf;
 
@@ -8,58 +8,58 @@ use crate::replication::PartitionError;
 use crate::storage::StorageError;
 use crate::types::{InvalidTopicName, Offset, TopicPartition};
 
-/// What a caller may do about an error.
+/// The reaction to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// The same call may succeed later.
     Retry,
-    /// It may succeed with newer knowledge: another name, another offset, a new handle.
+    /// It may succeed after looking things up again: another name, another offset, a new handle.
     Refresh,
-    /// It will not succeed; everything else goes on.
+    /// It will not succeed; other calls are unaffected.
     Reject,
-    /// The data directory is of no more use until it is opened again.
+    /// The data directory is unusable until it is opened again.
     Fatal,
 }
 
-/// Why an embedded engine did not do what was asked.
+/// The reason why a call to the embedded engine failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
     /// The data directory cannot be opened.
     #[error("cannot open the data directory '{}'{}", .path.display(), hint(.source))]
     NotOpened {
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: EngineError,
     },
-    /// A topic could not be made or removed, or the directory not be closed in order.
+    /// A topic could not be created or deleted, or the directory not be closed cleanly.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// No topic can have this name.
+    /// The name is not valid for a topic.
     #[error("'{name}' cannot be the name of a topic")]
     InvalidName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The rule that it violates.
         source: InvalidTopicName,
     },
-    /// There is no such topic.
+    /// The topic does not exist.
     #[error("there is no topic '{topic}': make it with `ensure_topic`")]
     UnknownTopic {
         /// The name.
         topic: String,
     },
-    /// The topic has no partition of this number.
+    /// The topic has no partition with this index.
     #[error("topic '{topic}' has no partition {index}: it has {count}, numbered from 0")]
     UnknownPartition {
         /// The topic.
         topic: String,
-        /// The number.
+        /// The index.
         index: i32,
-        /// How many it has.
+        /// The number of partitions.
         count: usize,
     },
-    /// The topic belongs to the engine, which alone writes to it.
+    /// The topic is internal; only the engine writes to it.
     #[error("topic '{topic}' is the engine's own: it can be read, and nothing else")]
     Internal {
         /// The topic.
@@ -68,55 +68,55 @@ pub enum EmbeddedError {
     /// An append without records.
     #[error("an append needs at least one record")]
     NoRecords,
-    /// The records break a rule of their topic; nothing was appended.
+    /// The records violate a setting of their topic; nothing was appended.
     #[error("{partition} does not take these records{}", remark(.source))]
     Refused {
-        /// Whose rules they are.
+        /// The partition.
         partition: TopicPartition,
-        /// Which one, with its numbers.
+        /// The violated rule, with its numbers.
         source: RecordError,
     },
-    /// The partition did not do it.
+    /// The partition could not carry out the call.
     #[error("{partition} cannot do this now")]
     Partition {
-        /// Which one.
+        /// The partition.
         partition: TopicPartition,
-        /// Why not.
+        /// The cause.
         source: PartitionError,
     },
-    /// What the log holds is not what was written; it is not given out.
+    /// A batch in the log is damaged; it is not returned.
     #[error("{partition} is damaged at offset {offset}: seek beyond it, or restore the file")]
     Damaged {
-        /// Which partition.
+        /// The partition.
         partition: TopicPartition,
-        /// Where the batch at fault begins, or the position within it.
+        /// The base offset of the damaged batch, or the reader's position within it.
         offset: Offset,
-        /// What is wrong.
+        /// The damage.
         source: RecordError,
     },
-    /// The batch that was read is not the one that comes next; it is not given out.
+    /// A batch has unexpected offsets; it is not returned.
     #[error(
         "{partition} goes on at offset {found} where {expected} comes next: seek beyond it, or \
          restore the file"
     )]
     OutOfOrder {
-        /// Which partition.
+        /// The partition.
         partition: TopicPartition,
-        /// The offset that comes next.
+        /// The expected offset.
         expected: Offset,
-        /// Where the batch begins.
+        /// The batch's base offset.
         found: Offset,
     },
-    /// The disk failed: nothing unflushed can be trusted.
+    /// The disk failed: data that was not flushed may be lost.
     #[error("the engine has stopped: {reason}; open the directory again when the cause is gone")]
     Failed {
-        /// What failed.
+        /// The failure.
         reason: String,
     },
 }
 
 impl EmbeddedError {
-    /// What a caller may do about it.
+    /// The reaction that the error calls for.
     pub fn remedy(&self) -> Remedy {
         match self {
             Self::Engine(EngineError::NotApplied) => Remedy::Retry,

@@ -15,27 +15,27 @@ use crate::types::{InvalidTopicName, PartitionIndex, TopicName};
 
 /// The logs of a data directory, open in this process.
 ///
-/// Share it by reference, or give each thread the [`Partition`]s it needs: those may be cloned and
-/// sent. Dropped without [`close`](Self::close), it closes too, and nobody hears how that went.
-/// Neither may happen within an asynchronous task: closing waits for the disk.
+/// Share it by reference, or give each thread the [`Partition`]s that it needs: these can be cloned
+/// and sent to threads. Dropping it without [`close`](Self::close) closes it too, but discards
+/// errors. Neither is allowed inside an asynchronous task: closing waits for the disk.
 pub struct Logs {
     handle: EngineHandle,
-    /// Ours to stop; that of a broker is the broker's.
+    /// The engine to stop on close; `None` for the engine of a broker.
     engine: Option<Engine>,
 }
 
 impl Logs {
-    /// Opens a data directory with the settings a broker has by default, making it when it is not
-    /// there. After an unclean stop this takes as long as it takes to read what was being written.
+    /// Opens a data directory with a broker's default settings, creating it if it does not exist.
+    /// After an unclean shutdown this includes recovery of the data that was being written.
     ///
     /// # Errors
-    /// [`EmbeddedError::NotOpened`]: somebody has it open, or it cannot be used.
+    /// [`EmbeddedError::NotOpened`] if it is open elsewhere, or cannot be used.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self, EmbeddedError> {
         let data_dir = dir.as_ref().to_owned();
         Self::open_with(EngineConfig { data_dir, ..EngineConfig::default() })
     }
 
-    /// Opens `config.data_dir`. What concerns connections is not looked at: nobody can connect.
+    /// Opens `config.data_dir`. Settings of connections are ignored, since there are none.
     ///
     /// # Errors
     /// As [`Logs::open`].
@@ -71,15 +71,15 @@ impl Logs {
         Ok(Self { handle: engine.handle(), engine: Some(engine) })
     }
 
-    /// The logs of a broker in this process, which goes on serving its clients. When the broker
-    /// stops, these are closed.
+    /// The logs of a broker in this process, which continues to serve its clients. They are closed
+    /// when the broker stops.
     #[cfg(feature = "broker")]
     pub fn of(broker: &Broker) -> Self {
         Self { handle: broker.engine(), engine: None }
     }
 
-    /// Makes a topic with so many partitions. `settings` are those of topics, by Kafka's names;
-    /// what is not named is as the directory was opened with.
+    /// Creates a topic with this number of partitions. `settings` are topic settings by Kafka's
+    /// names; others have the defaults of the configuration that the directory was opened with.
     ///
     /// ```
     /// # use streamlog::embedded::Logs;
@@ -91,7 +91,7 @@ impl Logs {
     /// ```
     ///
     /// # Errors
-    /// That the name is taken, or what is wrong with the name, the number or the settings.
+    /// If the topic exists already, or the name, the number or a setting is invalid.
     pub fn create_topic(
         &self,
         name: &str,
@@ -105,11 +105,11 @@ impl Logs {
         Ok(())
     }
 
-    /// Makes a topic if there is none of this name, and tells whether it did. One that is there
-    /// stays as it is.
+    /// Creates a topic unless it exists; returns true if it was created. An existing topic is not
+    /// changed.
     ///
     /// # Errors
-    /// As [`Logs::create_topic`], but that the name is taken.
+    /// As [`Logs::create_topic`], except that an existing topic is no error.
     pub fn ensure_topic(
         &self,
         name: &str,
@@ -126,17 +126,17 @@ impl Logs {
         }
     }
 
-    /// Removes a topic with its records. Its partitions refuse everything from now on; their files
-    /// go after `file.delete.delay.ms`.
+    /// Deletes a topic with its records. Its partitions refuse all calls from now on; their files
+    /// are deleted after `file.delete.delay.ms`.
     ///
     /// # Errors
-    /// `UnknownTopic`, or that the change could not be written.
+    /// `UnknownTopic`, or an error of writing the change.
     pub fn delete_topic(&self, name: &str) -> Result<(), EmbeddedError> {
         let topic = self.topic(own_name(name)?.as_str())?;
         Ok(parking::wait(self.handle.delete_topic(&topic.name, topic.id))?)
     }
 
-    /// The names of all topics, sorted; those that the engine keeps for itself are left out.
+    /// The names of all topics, sorted, without internal ones.
     pub fn topics(&self) -> Vec<String> {
         let topics = self.handle.topics();
         let public = topics.iter().filter(|topic| !topic.name.is_internal());
@@ -145,11 +145,11 @@ impl Logs {
         names
     }
 
-    /// A partition of a topic, opened if it was not. Costs a look into the data directory at the
-    /// first time: keep the handle.
+    /// Returns a partition of a topic, opening it if necessary. The first call for a partition
+    /// reads its directory, so keep the handle.
     ///
     /// # Errors
-    /// `UnknownTopic` and `UnknownPartition`, or that its log cannot be opened.
+    /// `UnknownTopic` and `UnknownPartition`, or an error of opening its log.
     pub fn partition(&self, topic: &str, index: i32) -> Result<Partition, EmbeddedError> {
         let found = self.topic(topic)?;
         let partition = found.partition(PartitionIndex(index)).ok_or_else(|| {
@@ -159,11 +159,11 @@ impl Logs {
         Partition::open(self.handle.clone(), Arc::clone(partition))
     }
 
-    /// Flushes everything and closes the directory; the next opening needs no recovery. Those who
-    /// wait are told, and iterations end. The logs of a broker are left to it.
+    /// Flushes everything and closes the directory; the next open needs no recovery. Pending waits
+    /// and iterations end. The logs of a broker stay open in the broker.
     ///
     /// # Errors
-    /// When the disk had failed, or fails now: the next opening recovers what was flushed.
+    /// If the disk has failed before, or fails now: the next open recovers the flushed data.
     pub fn close(self) -> Result<(), EmbeddedError> {
         match self.engine {
             Some(mut engine) => Ok(engine.stop()?),
@@ -177,7 +177,7 @@ impl Logs {
     }
 }
 
-/// The name of a topic that callers may change.
+/// Parses the name of a topic that callers may change.
 fn own_name(text: &str) -> Result<TopicName, EmbeddedError> {
     let name: TopicName = text.parse().map_err(|source: InvalidTopicName| {
         EmbeddedError::InvalidName { name: text.to_owned(), source }

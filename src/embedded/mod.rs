@@ -1,9 +1,11 @@
-//! The engine in your own process: append, wait until it is on disk, read. No socket, no client.
+//! The engine in your own process: append, wait until the records are on disk, read. There is no
+//! socket and no client.
 //!
-//! [`Logs`] opens a data directory, or looks into a [`Broker`](crate::broker::Broker) that runs in
-//! this process and serves the network as well. A [`Partition`] of it takes records with
+//! [`Logs`] opens a data directory, or accesses the logs of a [`Broker`](crate::broker::Broker) in
+//! this process that also serves the network. A [`Partition`] accepts records with
 //! [`append`](Partition::append), which returns when they are written; the [`Ticket`] waits until
-//! they are flushed. [`Records`] iterates over what is flushed, to the end or for ever.
+//! they are flushed. [`Records`] iterates over flushed records, up to the current end or without
+//! end.
 //!
 //! ```
 //! use streamlog::embedded::{Logs, Start};
@@ -25,11 +27,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The directory is the same that `streamlog broker` uses, one at a time: what one has written the
-//! other serves, and its lock keeps the second out.
+//! The data directory has the same format as that of `streamlog broker`: either can read what the
+//! other wrote. Its lock keeps two of them from opening it at the same time.
 //!
-//! Calls block; in asynchronous code put them where blocking is allowed, but for
-//! [`Ticket::flushed`], which is a future of any executor.
+//! Calls block; in asynchronous code, run them where blocking is allowed. The exception is
+//! [`Ticket::flushed`], a future that works with any executor.
 
 mod error;
 mod logs;

@@ -1,10 +1,10 @@
-//! A record on its way into a log.
+//! A record to append.
 
 use crate::record::Header;
 use crate::types::Timestamp;
 
-/// A record to be appended, borrowed from its owner. A text or some bytes are one already, and so
-/// is a pair of key and value.
+/// A record to append, borrowed from its owner. Strings and byte slices convert to it, and so do
+/// pairs of key and value.
 ///
 /// ```
 /// use streamlog::embedded::NewRecord;
@@ -21,7 +21,7 @@ pub struct NewRecord<'a> {
     pub value: Option<&'a [u8]>,
     /// The headers.
     pub headers: &'a [Header<'a>],
-    /// Its time; `None` is that of the append.
+    /// Its timestamp; `None` is the time of the append.
     pub timestamp: Option<Timestamp>,
 }
 

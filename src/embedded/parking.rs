@@ -1,4 +1,4 @@
-//! Waiting for a future on the caller's own thread: no runtime of the caller's, none of ours.
+//! Blocking on a future on the calling thread, without any runtime.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits until `future` is ready.
+/// Blocks until `future` is ready.
 pub(super) fn wait<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
@@ -25,12 +25,12 @@ pub(super) fn wait<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        // Whoever wakes between the look and this leaves a token, and it returns at once.
+        // A wake between the poll and this call leaves a token, so that `park` returns at once.
         thread::park();
     }
 }
 
-/// Waits until `future` is ready, and no longer than `patience`: then `None`.
+/// Blocks until `future` is ready, or for `patience`; then returns `None`.
 pub(super) fn wait_for<F: Future>(
     future: F,
     patience: Duration,

@@ -1,4 +1,4 @@
-//! One partition: what is appended to it, and where it begins and ends.
+//! A partition: appending, reading, and its offsets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::replication::{Acks, Partition as LedPartition, PartitionError};
 use crate::storage::{Appended, SequenceError};
 use crate::types::{Offset, Timestamp, TopicPartition};
 
-/// A partition of a topic. Clones are the same partition, and may be used by several threads.
+/// A partition of a topic. Clones refer to the same partition; several threads may use them.
 #[derive(Clone)]
 pub struct Partition {
     handle: EngineHandle,
@@ -31,11 +31,11 @@ impl Partition {
         Ok(partition)
     }
 
-    /// Appends records as one batch: all of them, or none. On return they are written, in the page
-    /// cache of this machine, and have their offsets; nobody reads them before they are flushed,
-    /// which happens at once when a [`Ticket`] or a reader waits, else by `flush.ms`.
+    /// Appends records as one batch: either all of them or none. On return they are written to the
+    /// machine's page cache and have their offsets. Readers see them only after a flush, which
+    /// happens at once if a [`Ticket`] or a reader waits, and otherwise by `flush.ms`.
     ///
-    /// While more than `unflushed.max.bytes` wait for the disk, this waits too.
+    /// Blocks while more than `unflushed.max.bytes` wait for the disk.
     ///
     /// ```
     /// use streamlog::embedded::{Header, Logs, NewRecord};
@@ -53,8 +53,8 @@ impl Partition {
     /// ```
     ///
     /// # Errors
-    /// `NoRecords`; `Refused` when a rule of the topic is broken; `Partition` when the topic is
-    /// gone, the disk full, or the directory closed.
+    /// `NoRecords`; `Refused` if a setting of the topic is violated; `Partition` if the topic is
+    /// deleted, the disk full, or the directory closed.
     pub fn append<'a, R: Into<NewRecord<'a>>>(
         &self,
         records: impl IntoIterator<Item = R>,
@@ -74,7 +74,7 @@ impl Partition {
         Ok(Ticket::new(self.clone(), appended(&outcomes)))
     }
 
-    /// The batch as the topic stores it, if its rules allow it at all.
+    /// Checks the batch against the topic's settings, and converts it to the form to be stored.
     fn checked(&self, batch: Vec<u8>, now: Timestamp) -> Result<Vec<u8>, RecordError> {
         let rules = produce_rules(&self.led.config(), now);
         let checked = validate_produced(&batch, &rules)?;
@@ -88,11 +88,11 @@ impl Partition {
         }
     }
 
-    /// What is flushed from `start` on, in order, up to what is flushed now; see
-    /// [`Records::follow`] to go on.
+    /// Reads the flushed records from `start` up to the current end, in order; use
+    /// [`Records::follow`] to continue beyond it.
     ///
     /// # Errors
-    /// That the offset is outside the log, or the time could not be looked up.
+    /// If the offset is outside the log, or the time cannot be looked up.
     pub fn read(&self, start: Start) -> Result<Records, EmbeddedError> {
         let position = match start {
             Start::Earliest => self.log_start_offset(),
@@ -103,26 +103,26 @@ impl Partition {
         Records::new(self.clone(), position)
     }
 
-    /// The offset of the first flushed record whose time is `time` or later.
+    /// Returns the offset of the first flushed record whose timestamp is `time` or later.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn first_at(&self, time: Timestamp) -> Result<Option<Offset>, EmbeddedError> {
         let found = self.led.first_at(time).map_err(|error| self.refused(error))?;
         Ok(found.map(|record| record.offset))
     }
 
-    /// The first offset there is; retention raises it.
+    /// The first offset of the log; retention raises it.
     pub fn log_start_offset(&self) -> Offset {
         self.led.log_start_offset()
     }
 
-    /// The first offset that readers do not see yet. What lies below is on disk.
+    /// The first offset not yet visible to readers. All records below it are on disk.
     pub fn high_watermark(&self) -> Offset {
         self.led.high_watermark()
     }
 
-    /// Its topic and number.
+    /// Its topic and index.
     pub fn id(&self) -> &TopicPartition {
         self.led.id()
     }
@@ -135,7 +135,7 @@ impl Partition {
         &self.led
     }
 
-    /// The error of a call that this partition refused.
+    /// The error of a call that the partition refused.
     pub(super) fn refused(&self, source: PartitionError) -> EmbeddedError {
         match self.handle.failure() {
             Some(reason) => EmbeddedError::Failed { reason },
@@ -165,7 +165,7 @@ impl Partition {
     }
 }
 
-/// What became of one batch that no idempotent producer sent: it was appended.
+/// The result for a single batch without sequence numbers, which is always appended.
 fn appended(outcomes: &[Result<Appended, SequenceError>]) -> Appended {
     let [Ok(appended)] = outcomes else {
         panic!("one batch without a sequence had the outcomes {outcomes:?}");

@@ -1,16 +1,16 @@
-//! A record as it was read.
+//! A record read from a partition.
 
 use bytes::Bytes;
 
 use crate::record::{Batch, Headers, Record as RecordView};
 use crate::types::{Offset, Timestamp};
 
-/// A record of a partition. Its parts share the memory of its batch, and keep it.
+/// A record of a partition. Its parts share the memory of its batch and keep it alive.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// Its place in the partition.
+    /// Its offset in the partition.
     pub offset: Offset,
-    /// Its time, as the topic's `message.timestamp.type` says.
+    /// Its timestamp, by the topic's `message.timestamp.type`.
     pub timestamp: Timestamp,
     /// Its key.
     pub key: Option<Bytes>,

@@ -1,4 +1,4 @@
-//! Iterating over what is flushed, to the end or for ever.
+//! Iterating over flushed records, up to the current end or without end.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -17,26 +17,27 @@ use crate::replication::{PartitionError, ReadRequest};
 use crate::storage::{OffsetUnit, StorageError};
 use crate::types::Offset;
 
-/// Bytes that are read at a time; a larger batch is read whole.
+/// The read size in bytes; a larger batch is read whole.
 const READ_SIZE: u64 = 256 << 10;
 
-/// The flushed records of a partition from some offset on, each once and in order.
+/// The flushed records of a partition from an offset on, each once and in order.
 ///
-/// It ends with what was flushed when it was made, unless it [follows](Self::follow) the log. After
-/// an error it is over. Every batch is checked by its checksum before its records are given out.
+/// It ends at the high watermark of its creation, unless it [follows](Self::follow) the log. After
+/// an error it returns nothing more. The checksum of every batch is verified before its records are
+/// returned.
 pub struct Records {
     partition: Partition,
-    /// The offset after the last record given out or passed over.
+    /// The offset after the last record returned or skipped.
     position: Offset,
-    /// Whether the batch before ended at the position, so that the next begins there.
+    /// True if the previous batch ended at the position, so that the next must begin there.
     is_boundary: bool,
-    /// Offsets that may be missing, as far as it had to look.
+    /// Known gaps in the offsets; read from the log when first needed.
     gaps: Vec<Range<Offset>>,
-    /// Where it ends; `None` never.
+    /// The end offset; `None` for a reader without end.
     end: Option<Offset>,
-    /// Read, and not yet taken apart.
+    /// Batches read and not yet decoded.
     batches: Bytes,
-    /// Taken apart, and not yet given out.
+    /// Records decoded and not yet returned.
     ready: VecDeque<Record>,
     decompressor: Decompressor,
     is_over: bool,
@@ -56,12 +57,13 @@ impl Records {
             decompressor: Decompressor::new(Limits::default()),
             is_over: false,
         };
-        // An offset outside the log is told here and not by the first record.
+        // Report an offset outside the log here, rather than with the first record.
         records.range(0)?;
         Ok(records)
     }
 
-    /// Goes on for ever: at the end it waits for more. It ends when the directory is closed.
+    /// Continues without end: at the end of the log it waits for more. It ends when the directory
+    /// is closed.
     ///
     /// ```
     /// # use streamlog::embedded::{Logs, Start};
@@ -80,20 +82,20 @@ impl Records {
         Self { end: None, ..self }
     }
 
-    /// The next record, waited for no longer than `patience`; `None` when none came, or at the end.
-    /// With no patience at all it takes what is there.
+    /// Returns the next record, waiting up to `patience`; `None` if there was none, or at the end.
+    /// A zero `patience` returns only records that are available.
     pub fn next_within(&mut self, patience: Duration) -> Option<Result<Record, EmbeddedError>> {
         let clock = self.partition.handle().clock();
         let deadline = clock.monotonic().saturating_add(patience);
         self.next_by(Some(deadline))
     }
 
-    /// The offset from which the next record is taken.
+    /// The offset from which the next record is read.
     pub fn position(&self) -> Offset {
         self.ready.front().map_or(self.position, |record| record.offset)
     }
 
-    /// Goes on elsewhere. Where it ends stays as it is.
+    /// Moves the position; the end is unchanged.
     ///
     /// # Errors
     /// As [`Partition::read`].
@@ -135,8 +137,8 @@ impl Records {
         }
     }
 
-    /// Fails if the next batch is not in its place by its header: the checksum does
-    /// not cover its base offset.
+    /// Fails if the next batch's header has unexpected offsets: the checksum does not cover its
+    /// base offset.
     fn check_order(&mut self) -> Result<(), EmbeddedError> {
         let Some(Ok(batch)) = Batches::new(&self.batches).next() else { return Ok(()) };
         let (found, expected) = (batch.base_offset(), self.position);
@@ -151,7 +153,7 @@ impl Records {
         Err(EmbeddedError::OutOfOrder { partition: self.partition.id().clone(), expected, found })
     }
 
-    /// Fails if there should be records up to the end, where none are found.
+    /// Fails if there should be records up to the end, but none are found.
     fn check_withheld(&mut self) -> Result<(), EmbeddedError> {
         let (expected, found) = (self.position, self.end.unwrap_or(self.position));
         if found <= expected || self.is_closed() || self.may_miss(expected, found)? {
@@ -160,10 +162,10 @@ impl Records {
         Err(EmbeddedError::OutOfOrder { partition: self.partition.id().clone(), expected, found })
     }
 
-    /// Whether no record need be there from one offset to another.
+    /// Returns true if there may be no records between two offsets.
     fn may_miss(&mut self, from: Offset, to: Offset) -> Result<bool, EmbeddedError> {
         let led = self.partition.led();
-        // The offsets behind the records of a batch belong to nobody where they count bytes.
+        // With byte offsets, the offsets after the records of a batch belong to none.
         let is_behind_records = !self.is_boundary && led.config().offset_unit == OffsetUnit::Byte;
         if is_behind_records || covered(&self.gaps, from) >= to {
             return Ok(true);
@@ -173,7 +175,7 @@ impl Records {
         Ok(covered(&self.gaps, from) >= to)
     }
 
-    /// Takes the next batch apart; false when none is left.
+    /// Decodes the next batch; false if there is none.
     fn open_batch(&mut self) -> Result<bool, RecordError> {
         let bytes = self.batches.clone();
         let Some(batch) = Batches::new(&bytes).next().transpose()? else { return Ok(false) };
@@ -201,7 +203,7 @@ impl Records {
         Ok(())
     }
 
-    /// Where the batches from the position on are; `None` when none is flushed.
+    /// Returns the file range of batches from the position on; `None` if none are flushed.
     fn range(&self, max_bytes: u64) -> Result<Option<FileRange>, EmbeddedError> {
         let at_least_one_batch = max_bytes > 0;
         let offset = self.position.get();
@@ -226,8 +228,8 @@ impl Records {
         Ok(bytes.into())
     }
 
-    /// Waits until something beyond the position is flushed; false when the time is over, or the
-    /// directory closed.
+    /// Waits until records beyond the position are flushed; false after the deadline, or when the
+    /// directory is closed.
     fn wait(&self, deadline: Option<Duration>) -> Result<bool, EmbeddedError> {
         let handle = self.partition.handle();
         let has_moved = match deadline {
@@ -247,10 +249,11 @@ impl Records {
         }
     }
 
-    /// Ready when something beyond the position is flushed, or will never be.
+    /// Ready when records beyond the position are flushed, or never will be.
     async fn moved(&self) {
         let (led, stopping) = (self.partition.led(), self.partition.handle().stopping());
         let wake = Arc::new(Notify::new());
+        // Register before the check, so that a flush between the two is not missed.
         let _place = led.wait_beyond(self.position, &wake);
         if led.high_watermark() > self.position || led.check_running().is_err() {
             return;
@@ -261,7 +264,7 @@ impl Records {
         }
     }
 
-    /// Whether the directory was closed, and not the topic deleted.
+    /// Returns true if the directory was closed, as opposed to the topic being deleted.
     fn is_closed(&self) -> bool {
         self.partition.handle().stopping().is_cancelled()
     }
@@ -272,7 +275,7 @@ impl Records {
     }
 }
 
-/// The end of what may be missing from `from` on, by gaps in the order of their starts.
+/// The end of the offsets that may be missing from `from` on; `gaps` are sorted by start.
 fn covered(gaps: &[Range<Offset>], from: Offset) -> Offset {
     gaps.iter().fold(from, |end, gap| if gap.start <= end { end.max(gap.end) } else { end })
 }

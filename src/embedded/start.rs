@@ -1,16 +1,16 @@
-//! Where a reader begins.
+//! The start position of a reader.
 
 use crate::types::{Offset, Timestamp};
 
-/// Where a reader begins.
+/// The start position of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// With the first record there is.
+    /// The first record of the log.
     Earliest,
-    /// With what is flushed from now on.
+    /// Records flushed from now on.
     Latest,
-    /// With the record of this offset.
+    /// The record with this offset.
     At(Offset),
-    /// With the first record of this time or later; when there is none, as `Latest`.
+    /// The first record with this timestamp or a later one; if there is none, as `Latest`.
     Since(Timestamp),
 }

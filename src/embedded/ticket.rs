@@ -1,4 +1,4 @@
-//! The promise for an append, and waiting until it is kept.
+//! Tickets for appended records, to wait until they are flushed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::embedded::{EmbeddedError, Partition, parking};
 use crate::storage::Appended;
 use crate::types::Offset;
 
-/// Records that were appended, and that will be on disk.
+/// A ticket for appended records that will be flushed.
 ///
-/// Dropping it loses nothing: the records are flushed all the same, by `flush.ms` at the latest.
-/// Who appends many times and waits for the last ticket only has waited for all of a partition.
+/// Dropping it loses nothing: the records are flushed anyway, by `flush.ms` at the latest. Waiting
+/// for the last of several tickets waits for all earlier appends to the partition.
 #[derive(Clone)]
 pub struct Ticket {
     partition: Partition,
@@ -25,7 +25,7 @@ impl Ticket {
         Self { partition, appended }
     }
 
-    /// The offset of the first record; the others follow it one by one.
+    /// The offset of the first record; the others follow contiguously.
     pub fn base_offset(&self) -> Offset {
         self.appended.base_offset
     }
@@ -35,11 +35,11 @@ impl Ticket {
         self.appended.next_offset
     }
 
-    /// Whether the records are on disk.
+    /// Returns true if the records are on disk.
     ///
     /// # Errors
-    /// When they never will be, as far as anybody can tell: the disk has failed, the topic is
-    /// deleted, or the directory was closed before they were flushed.
+    /// If they probably never will be: the disk has failed, the topic is deleted, or the directory
+    /// was closed before they were flushed.
     pub fn is_flushed(&self) -> Result<bool, EmbeddedError> {
         let led = self.partition.led();
         if led.log().is_some_and(|log| log.flushed_offset() >= self.next_offset()) {
@@ -52,7 +52,7 @@ impl Ticket {
         Ok(false)
     }
 
-    /// Waits until the records are on disk, which it asks for at once.
+    /// Requests a flush and waits until the records are on disk.
     ///
     /// # Errors
     /// As [`Ticket::is_flushed`].
@@ -60,7 +60,7 @@ impl Ticket {
         parking::wait(self.flushed())
     }
 
-    /// Waits until the records are on disk, for `patience` at most, and tells whether they are.
+    /// Waits until the records are on disk, or for `patience`; returns true if they are.
     ///
     /// # Errors
     /// As [`Ticket::is_flushed`].
@@ -72,7 +72,8 @@ impl Ticket {
         }
     }
 
-    /// Ready when the records are on disk. Any executor can poll it; none is needed.
+    /// A future that is ready when the records are on disk. It works with any executor, and
+    /// without.
     ///
     /// # Errors
     /// As [`Ticket::is_flushed`].
@@ -84,12 +85,12 @@ impl Ticket {
         let last = Offset::checked(self.next_offset().get() - 1).unwrap_or_default();
         let wake = Arc::new(Notify::new());
         loop {
-            // Registered first and looked afterwards, so that nothing is missed.
+            // Register before the check, so that a flush between the two is not missed.
             let _place = self.partition.led().wait_beyond(last, &wake);
             if self.is_flushed()? {
                 return Ok(());
             }
-            // One that stops in order flushes first; only a failure ends the wait from here.
+            // A clean shutdown flushes first; from here on only a failure ends the wait.
             tokio::select! {
                 () = wake.notified() => {}
                 () = stopping.cancelled(), if !stopping.is_cancelled() => {}

@@ -1,4 +1,4 @@
-//! The engine without a socket: what it promises, and whose data directory it shares.
+//! The engine without a socket: its guarantees, and sharing data directories with a broker.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::support::seeds;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Long enough for a promise to be broken.
+/// A time in which a broken guarantee would show.
 const LONG: Duration = Duration::from_millis(200);
 
 fn faulty(seed: u64) -> FaultyDisk {
@@ -74,7 +74,7 @@ fn consume(client: &Client) -> Vec<String> {
 }
 
 #[test]
-fn a_broker_serves_what_was_written_embedded_and_the_other_way_round() {
+fn a_broker_and_an_embedded_engine_read_each_others_data() {
     let data = TempDir::new().unwrap();
     let logs = Logs::open(data.path()).unwrap();
     partition(&logs).append(["embedded"]).unwrap();
@@ -95,7 +95,7 @@ fn a_broker_serves_what_was_written_embedded_and_the_other_way_round() {
 }
 
 #[test]
-fn a_broker_in_this_process_is_reached_without_its_socket() {
+fn a_broker_in_this_process_is_accessed_without_its_socket() {
     let data = TempDir::new().unwrap();
     let (broker, client) = start_broker(data.path());
     let logs = Logs::of(&broker);
@@ -110,14 +110,14 @@ fn a_broker_in_this_process_is_reached_without_its_socket() {
     assert_eq!(consume(&client), ["from inside", "by socket"]);
     drop(client);
     broker.stop().unwrap();
-    assert!(follower.next().is_none(), "the broker has stopped, and nothing more comes");
+    assert!(follower.next().is_none(), "a stopped broker ends iteration");
     let refusal = partition.append(["late"]).unwrap_err();
     assert_eq!(refusal.remedy(), Remedy::Refresh, "{refusal}");
     assert_eq!(logs.create_topic("late", 1, &[]).unwrap_err().remedy(), Remedy::Fatal);
 }
 
 #[test]
-fn one_data_directory_is_open_once() {
+fn a_data_directory_is_opened_only_once_at_a_time() {
     let data = TempDir::new().unwrap();
     let logs = Logs::open(data.path()).unwrap();
     let refusal = Logs::open(data.path()).unwrap_err();
@@ -137,7 +137,7 @@ fn one_data_directory_is_open_once() {
 }
 
 #[test]
-fn nothing_is_promised_or_read_before_it_is_on_disk() {
+fn nothing_is_acknowledged_or_read_before_it_is_on_disk() {
     let disk = faulty(1);
     let logs = open_on(&disk);
     let partition = partition(&logs);
@@ -146,10 +146,10 @@ fn nothing_is_promised_or_read_before_it_is_on_disk() {
     let hold = disk.hold_sync();
     let ticket = partition.append(["second"]).unwrap();
     assert_eq!(ticket.base_offset(), Offset::new(1));
-    assert!(!ticket.wait_flushed_for(LONG).unwrap(), "promised before the flush");
+    assert!(!ticket.wait_flushed_for(LONG).unwrap(), "acknowledged before the flush");
     assert_eq!(all(&partition), ["first"]);
     let mut follower = partition.read(Start::At(Offset::new(1))).unwrap().follow();
-    assert!(follower.next_within(LONG).is_none(), "shown before the flush");
+    assert!(follower.next_within(LONG).is_none(), "visible before the flush");
 
     drop(hold);
     ticket.wait_flushed().unwrap();
@@ -159,7 +159,7 @@ fn nothing_is_promised_or_read_before_it_is_on_disk() {
 }
 
 #[test]
-fn what_a_ticket_has_promised_survives_a_power_cut() {
+fn acknowledged_records_survive_a_power_cut() {
     for seed in seeds(20) {
         let disk = faulty(seed);
         let logs = open_on(&disk);
@@ -180,7 +180,7 @@ fn what_a_ticket_has_promised_survives_a_power_cut() {
 }
 
 #[test]
-fn a_failed_disk_is_told_to_those_who_wait_and_all_who_come() {
+fn a_failed_disk_is_reported_to_all_waiting_and_later_calls() {
     let disk = faulty(2);
     let logs = open_on(&disk);
     let partition = partition(&logs);
@@ -204,7 +204,7 @@ fn a_failed_disk_is_told_to_those_who_wait_and_all_who_come() {
 }
 
 #[test]
-fn closing_flushes_what_was_appended_and_ends_those_who_follow() {
+fn closing_flushes_appended_records_and_ends_followers() {
     let data = TempDir::new().unwrap();
     let logs = Logs::open(data.path()).unwrap();
     logs.create_topic("t", 1, &[("flush.ms", "3600000"), ("flush.on.demand", "false")]).unwrap();
@@ -226,7 +226,7 @@ fn closing_flushes_what_was_appended_and_ends_those_who_follow() {
 }
 
 #[test]
-fn records_come_back_as_they_were_appended_from_wherever_one_begins() {
+fn records_are_read_as_appended_from_any_start() {
     let data = TempDir::new().unwrap();
     let logs = Logs::open(data.path()).unwrap();
     let partition = partition(&logs);
@@ -305,7 +305,7 @@ fn a_ticket_is_a_future_of_any_executor() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_with_what_to_do() {
+fn invalid_calls_are_refused_with_a_remedy() {
     let data = TempDir::new().unwrap();
     let logs = Logs::open(data.path()).unwrap();
     logs.create_topic("small", 2, &[("max.message.bytes", "200")]).unwrap();

@@ -1,4 +1,4 @@
-//! What the administration of our client does to a broker.
+//! The effects of the client's administration on a broker.
 
 use streamlog::client::{
     Client, ClientError, ConfigEntry, ConfigSource, Consumer, ConsumerConfig, GroupConfig,
@@ -44,7 +44,7 @@ fn find<'a>(entries: &'a [ConfigEntry], name: &str) -> &'a ConfigEntry {
 }
 
 #[test]
-fn partitions_are_added_and_never_taken_away() {
+fn partitions_can_be_added_and_not_removed() {
     let broker = TestBroker::start();
     let admin = with_records(&broker, 0).admin();
     admin.create_partitions("t", 5).unwrap();
@@ -58,7 +58,7 @@ fn partitions_are_added_and_never_taken_away() {
 }
 
 #[test]
-fn deleted_records_move_the_beginning() {
+fn deleting_records_moves_the_start_offset() {
     let broker = TestBroker::start();
     let admin = with_records(&broker, 10).admin();
     assert_eq!(admin.delete_records(&place(1), Offset::new(3)).unwrap(), Offset::new(3));
@@ -70,7 +70,7 @@ fn deleted_records_move_the_beginning() {
 }
 
 #[test]
-fn a_setting_is_changed_checked_and_taken_back() {
+fn a_setting_is_validated_changed_and_reset() {
     let broker = TestBroker::start();
     let admin = with_records(&broker, 0).admin();
     let topic = Resource::Topic("t".to_owned());
@@ -88,7 +88,7 @@ fn a_setting_is_changed_checked_and_taken_back() {
 }
 
 #[test]
-fn a_broker_tells_its_settings_and_the_cluster_its_brokers() {
+fn settings_and_the_cluster_are_described() {
     let broker = TestBroker::start();
     let admin = with_records(&broker, 10).admin();
     let cluster = admin.cluster().unwrap();
@@ -124,7 +124,7 @@ fn a_group_is_listed_described_and_deleted() {
 }
 
 #[test]
-fn lag_is_what_lies_before_a_group() {
+fn lag_is_the_number_of_offsets_after_the_committed_one() {
     let broker = TestBroker::start();
     let admin = with_records(&broker, 10).admin();
     admin.set_offsets("g", &[(place(0), Offset::new(2))]).unwrap();
@@ -134,7 +134,7 @@ fn lag_is_what_lies_before_a_group() {
 }
 
 #[test]
-fn a_reset_is_planned_within_the_log_and_only_then_made() {
+fn a_reset_stays_within_the_log_and_changes_nothing_until_applied() {
     let broker = TestBroker::start();
     let client = with_records(&broker, 10);
     let admin = client.admin();
@@ -156,7 +156,7 @@ fn a_reset_is_planned_within_the_log_and_only_then_made() {
 }
 
 #[test]
-fn offsets_are_not_set_under_the_feet_of_members() {
+fn offsets_of_a_group_with_members_cannot_be_set() {
     let broker = TestBroker::start();
     let client = with_records(&broker, 2);
     let consumer = member(&client);

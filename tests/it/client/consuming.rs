@@ -1,4 +1,4 @@
-//! What a consumer promises.
+//! The guarantees of consumers.
 
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use streamlog::types::{Offset, Timestamp};
 
 use crate::cluster::TestBroker;
 
-/// Publishes the numbers `0..count`, each with its own time, and waits for them.
+/// Publishes the numbers `0..count` with increasing timestamps, and waits for their delivery.
 fn publish(client: &Client, topic: &str, count: i64, config: ProducerConfig) {
     let producer = client.producer(config).unwrap();
     for number in 0..count {
@@ -33,7 +33,7 @@ fn number(message: &streamlog::client::Message) -> i64 {
 }
 
 #[test]
-fn what_was_produced_is_consumed_with_every_codec() {
+fn records_are_produced_and_consumed_with_every_codec() {
     let broker = TestBroker::start();
     let client = broker.connect();
     for compression in Compression::ALL {
@@ -69,7 +69,7 @@ fn closing_from_another_thread_ends_the_iteration() {
 }
 
 #[test]
-fn a_seek_goes_to_an_offset_a_time_and_either_end() {
+fn a_seek_goes_to_an_offset_a_timestamp_or_either_end() {
     let broker = TestBroker::start();
     let client = broker.connect();
     let config = ProducerConfig { batch_size: ByteSize(500), ..ProducerConfig::default() };
@@ -89,7 +89,7 @@ fn a_seek_goes_to_an_offset_a_time_and_either_end() {
         assert_eq!((message.offset().get(), number(&message)), (first, first), "{start:?}");
     }
     consumer.seek_all(Start::Latest).unwrap();
-    // The end has to be asked for, which takes its time.
+    // Looking up the end takes some time.
     let is_known = || consumer.positions()[0].1.is_some();
     for _ in 0..100 {
         assert!(consumer.next(Some(Duration::from_millis(100))).unwrap().is_none());
@@ -100,7 +100,7 @@ fn a_seek_goes_to_an_offset_a_time_and_either_end() {
     assert_eq!(consumer.positions()[0].1, Some(Offset::new(1_000)));
 }
 
-/// The numbers up to the ends as they are now, which have to be reached soon.
+/// The numbers up to the current ends, which must be reached soon.
 fn read_to_end(consumer: &Consumer) -> Vec<i64> {
     let rest = consumer.until_end().unwrap();
     let mut numbers = Vec::new();
@@ -111,7 +111,7 @@ fn read_to_end(consumer: &Consumer) -> Vec<i64> {
     numbers
 }
 
-/// A topic that counts bytes.
+/// A topic with byte offsets.
 fn create_by_bytes(client: &Client, topic: &str, partitions: i32) {
     let configs = vec![("offset.unit".to_owned(), "byte".to_owned())];
     let new = NewTopic { partitions: Some(partitions), configs, ..NewTopic::default() };
@@ -119,7 +119,7 @@ fn create_by_bytes(client: &Client, topic: &str, partitions: i32) {
 }
 
 #[test]
-fn who_starts_in_the_gap_behind_the_last_records_is_at_the_end_at_once() {
+fn a_start_in_the_gap_after_the_last_record_is_at_the_end_at_once() {
     let broker = TestBroker::start();
     let client = broker.connect();
     create_by_bytes(&client, "t", 1);
@@ -138,11 +138,11 @@ fn who_starts_in_the_gap_behind_the_last_records_is_at_the_end_at_once() {
     assert!(read_to_end(&late).is_empty());
     assert_eq!(late.positions()[0].1, Some(end));
     publish(&client, "t", 5, ProducerConfig::default());
-    assert!(read_to_end(&late).into_iter().eq(0..5), "what comes after the gap is read");
+    assert!(read_to_end(&late).into_iter().eq(0..5), "records after the gap are read");
 }
 
 #[test]
-fn what_did_not_fit_an_answer_is_not_taken_for_a_gap() {
+fn records_left_out_of_a_full_response_are_not_taken_for_a_gap() {
     let broker = TestBroker::start();
     let client = broker.connect();
     create_by_bytes(&client, "t", 3);

@@ -1,4 +1,4 @@
-//! What consumers in a group promise.
+//! The guarantees of consumer groups.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -15,7 +15,7 @@ use crate::cluster::TestBroker;
 
 const PATIENCE: Option<Duration> = Some(Duration::from_mins(1));
 
-/// Numbers `from..to`, spread over the partitions of the topic `t`.
+/// Publishes the numbers `from..to` over the partitions of the topic `t`.
 fn publish(client: &Client, from: u32, to: u32) {
     let producer = client.producer(ProducerConfig::default()).unwrap();
     for number in from..to {
@@ -59,7 +59,7 @@ fn read_to_end(consumer: &Consumer) -> Vec<u32> {
 }
 
 #[test]
-fn a_group_goes_on_where_it_stopped() {
+fn a_group_continues_at_its_committed_offsets() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
     publish(&client, 0, 1_000);
@@ -73,7 +73,7 @@ fn a_group_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn the_message_in_hand_is_given_out_again_when_its_reader_stops() {
+fn an_unprocessed_message_is_read_again_after_its_reader_stops() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
     publish(&client, 0, 4);
@@ -92,7 +92,7 @@ fn the_message_in_hand_is_given_out_again_when_its_reader_stops() {
 }
 
 #[test]
-fn only_what_is_committed_counts_where_the_program_commits() {
+fn with_manual_commits_only_committed_messages_count() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
     publish(&client, 0, 100);
@@ -107,7 +107,7 @@ fn only_what_is_committed_counts_where_the_program_commits() {
 }
 
 #[test]
-fn what_was_committed_in_hand_stays_done_when_its_reader_stops() {
+fn a_message_committed_while_being_processed_is_not_read_again() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
     publish(&client, 0, 100);
@@ -129,7 +129,7 @@ fn what_was_committed_in_hand_stays_done_when_its_reader_stops() {
 }
 
 #[test]
-fn members_share_the_partitions_and_take_over_from_one_that_leaves() {
+fn members_share_the_partitions_and_take_over_those_of_a_leaving_member() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
     let one = member(&client, Commit::Processed);
@@ -154,7 +154,7 @@ fn members_share_the_partitions_and_take_over_from_one_that_leaves() {
 }
 
 #[test]
-fn what_was_received_is_not_given_out_again_when_a_member_comes() {
+fn received_messages_are_not_read_again_when_a_member_joins() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
     publish(&client, 0, 400_000);
@@ -162,7 +162,7 @@ fn what_was_received_is_not_given_out_again_when_a_member_comes() {
         id: Some("g".to_owned()),
         commit: Commit::Received,
         heartbeat_interval: Duration::from_millis(20),
-        // Only what a rebalance and closing store is to count.
+        // Only rebalances and closing are to commit here.
         commit_interval: Duration::from_mins(10),
         ..GroupConfig::default()
     };
@@ -171,7 +171,7 @@ fn what_was_received_is_not_given_out_again_when_a_member_comes() {
     let mut read: Vec<u32> =
         (0..20_000).map(|_| number(&one.next(PATIENCE).unwrap().unwrap())).collect();
     let other = client.consumer(&["t"], config).unwrap();
-    // It reads on without a pause, through the rebalance.
+    // Reads without a pause, through the rebalance.
     while one.assignment().len() != 2 {
         read.extend(one.next(Some(Duration::ZERO)).unwrap().as_ref().map(number));
     }
@@ -182,11 +182,11 @@ fn what_was_received_is_not_given_out_again_when_a_member_comes() {
     read.extend(other.until_end().unwrap().map(|message| number(&message.unwrap())));
     read.sort_unstable();
     let again = read.windows(2).filter(|pair| pair[0] == pair[1]).count();
-    assert_eq!((again, read.len() - again), (0, 400_000), "given out again, and given out");
+    assert_eq!((again, read.len() - again), (0, 400_000), "read again, and read");
 }
 
 #[test]
-fn a_commit_that_comes_too_late_does_not_set_the_group_back() {
+fn a_late_commit_does_not_move_the_group_backwards() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
     publish(&client, 0, 40);
@@ -219,10 +219,10 @@ fn a_commit_that_comes_too_late_does_not_set_the_group_back() {
 }
 
 #[test]
-fn who_closes_before_it_is_let_in_is_not_waited_for() {
+fn a_member_that_closes_while_joining_leaves_the_group() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
-    // Nobody tells it for a long time that another wants to join, so that the other has to wait.
+    // The member learns late that another one wants to join, which must wait meanwhile.
     let group = GroupConfig {
         id: Some("g".to_owned()),
         session_timeout: Duration::from_mins(4),
@@ -242,13 +242,13 @@ fn who_closes_before_it_is_let_in_is_not_waited_for() {
     waiting.close();
     let deadline = Instant::now() + Duration::from_secs(15);
     while members() != 1 {
-        assert!(Instant::now() < deadline, "it has to end with its session of 45 s");
+        assert!(Instant::now() < deadline, "the closed member stays until its session expires");
         thread::yield_now();
     }
 }
 
 #[test]
-fn who_was_put_out_for_good_is_told_each_time_it_asks() {
+fn a_fenced_member_gets_the_error_from_every_call() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
     let group = GroupConfig {
@@ -272,7 +272,7 @@ fn who_was_put_out_for_good_is_told_each_time_it_asks() {
 }
 
 #[test]
-fn a_member_keeps_its_place_when_a_topic_is_deleted() {
+fn a_member_stays_in_its_group_when_a_topic_is_deleted() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
     client.admin().create_topic("kept", &NewTopic::default()).unwrap();
@@ -291,17 +291,17 @@ fn a_member_keeps_its_place_when_a_topic_is_deleted() {
     }
     consumer.next(PATIENCE).unwrap().unwrap();
     client.admin().delete_topic("t").unwrap();
-    // What was given out is to be committed from now on, and cannot be.
+    // From now on the returned messages are due to be committed, which is impossible.
     let deadline = Instant::now() + Duration::from_secs(8);
     while Instant::now() < deadline {
         let left = deadline.saturating_duration_since(Instant::now());
         consumer.next(Some(left)).unwrap();
-        assert!(!consumer.has_changes(), "its share was taken away");
+        assert!(!consumer.has_changes(), "the assignment was revoked");
     }
 }
 
 #[test]
-fn a_slow_reader_keeps_its_place_in_the_group() {
+fn a_slow_reader_stays_in_its_group() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);
     publish(&client, 0, 4);
@@ -337,7 +337,7 @@ fn a_group_outlives_a_restart_of_its_broker() {
     while !read.is_superset(&(100..200).collect()) {
         read.insert(number(&consumer.next(PATIENCE).unwrap().unwrap()));
     }
-    // Asking for the next one is what says that the last is done.
+    // Requesting the next message marks the last as processed.
     while consumer.next(Some(Duration::from_millis(300))).unwrap().is_some() {}
     consumer.close();
     assert!(read_to_end(&member(&client, Commit::Processed)).is_empty());

@@ -1,4 +1,4 @@
-//! What our own client promises, against brokers in this process.
+//! The guarantees of our own client, against brokers in this process.
 
 mod administering;
 mod consuming;

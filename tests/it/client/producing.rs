@@ -1,4 +1,4 @@
-//! What a producer promises.
+//! The guarantees of producers.
 
 use std::thread;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn values(client: &Client, topic: &str) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_record_gets_the_offset_that_its_ticket_tells() {
+fn a_record_is_stored_at_the_offset_in_its_ticket() {
     let broker = TestBroker::start();
     let client = broker.connect();
     let producer = client.producer(ProducerConfig::default()).unwrap();
@@ -39,7 +39,7 @@ fn a_record_gets_the_offset_that_its_ticket_tells() {
 }
 
 #[test]
-fn who_sends_faster_than_the_buffer_bears_waits_and_loses_nothing() {
+fn a_sender_faster_than_the_broker_blocks_and_loses_nothing() {
     let broker = TestBroker::start();
     let client = broker.connect();
     let config = ProducerConfig { buffer: ByteSize(4 << 10), ..ProducerConfig::default() };
@@ -58,7 +58,7 @@ fn who_sends_faster_than_the_buffer_bears_waits_and_loses_nothing() {
 }
 
 #[test]
-fn a_record_that_no_batch_bears_is_refused_at_once() {
+fn a_record_larger_than_any_batch_is_refused_at_once() {
     let broker = TestBroker::start();
     let client = broker.connect();
     let producer = client.producer(ProducerConfig::default()).unwrap();
@@ -67,7 +67,7 @@ fn a_record_that_no_batch_bears_is_refused_at_once() {
 }
 
 #[test]
-fn a_batch_that_the_topic_does_not_take_is_refused_with_its_size() {
+fn a_batch_too_large_for_the_topic_is_refused_with_its_size() {
     let broker = TestBroker::start();
     let client = broker.connect();
     let configs = vec![("max.message.bytes".to_owned(), "1000".to_owned())];
@@ -83,7 +83,7 @@ fn a_batch_that_the_topic_does_not_take_is_refused_with_its_size() {
 }
 
 #[test]
-fn restarts_of_the_broker_neither_lose_nor_repeat_nor_reorder() {
+fn restarts_of_the_broker_do_not_lose_repeat_or_reorder_records() {
     let mut broker = TestBroker::start();
     let client = broker.connect();
     let config = ProducerConfig { batch_size: ByteSize(2_000), ..ProducerConfig::default() };
@@ -110,7 +110,7 @@ fn restarts_of_the_broker_neither_lose_nor_repeat_nor_reorder() {
 }
 
 #[test]
-fn failures_that_nobody_asked_about_are_reported() {
+fn failures_that_no_caller_received_are_reported() {
     let mut broker = TestBroker::start();
     let client = broker.connect();
     let config = ProducerConfig {

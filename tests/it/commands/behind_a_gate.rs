@@ -1,5 +1,5 @@
-//! Exit codes for what a broker alone on its machine never does: refusing a person, and keeping
-//! silent. Between the command and the broker stands a gate that does so for some APIs.
+//! Exit codes for cases that a single broker never causes: denying a request, and not answering. A
+//! gate between the command and the broker causes them for some APIs.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,19 +14,19 @@ use streamlog::wire::{
 
 use crate::support::{LocalBroker, TOPIC};
 
-/// What becomes of a guarded request.
+/// The treatment of a guarded request.
 #[derive(Clone, Copy)]
 enum Gate {
     Refuses,
     KeepsSilent,
 }
 
-/// Commands whose work is a guarded request.
+/// Commands that depend on a guarded request.
 const GUARDED: [&[&str]; 4] =
     [&["topic", "create", "new"], &["group", "list"], &["node", "list"], &["produce", TOPIC]];
 
 impl Gate {
-    /// A broker that is met here only.
+    /// A broker that is only reachable through the gate.
     fn with_broker(self) -> (LocalBroker, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -58,7 +58,7 @@ impl Gate {
     }
 }
 
-/// A frame with the length before it.
+/// A frame with its length prefix.
 fn read_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut frame = vec![0; 4];
     stream.read_exact(&mut frame)?;
@@ -68,7 +68,7 @@ fn read_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// How a guarded request is refused.
+/// The answer that denies a guarded request.
 fn refusal(request: &[u8]) -> Option<Vec<u8>> {
     let (header, mut body) = RequestHeader::decode(request).unwrap();
     match header.api_key {
@@ -112,7 +112,7 @@ fn encoded<R: Message>(header: &RequestHeader<'_>, answer: &R::Response) -> Vec<
     frame.into_bytes().to_vec()
 }
 
-/// Runs a command that gets one line to read and little time.
+/// Runs a command with a line of input and a short timeout.
 fn run(arguments: &[&str], address: SocketAddr) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
     command.args(arguments).args(["-X", "default.api.timeout.ms=1000"]);
@@ -121,7 +121,7 @@ fn run(arguments: &[&str], address: SocketAddr) -> Output {
     command.env("STREAMLOG_CONFIG", "/no/such/file").env_remove("STREAMLOG_CONTEXT");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A command that reads nothing may be gone before it was written.
+    // A command that reads nothing may exit before its input is written.
     let _ = child.stdin.take().unwrap().write_all(b"line\n");
     child.wait_with_output().unwrap()
 }
@@ -135,16 +135,16 @@ fn assert_ends(gate: Gate, code: i32, words: &str) {
         assert!(said.contains(words), "{arguments:?}: {said}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
-    // All else goes through the gate.
+    // All other requests pass through the gate.
     assert_eq!(run(&["topic", "list"], address).status.code(), Some(0));
 }
 
 #[test]
-fn what_the_cluster_does_not_allow_ends_with_4() {
+fn a_denied_request_ends_with_exit_code_4() {
     assert_ends(Gate::Refuses, 4, "AUTHORIZATION_FAILED");
 }
 
 #[test]
-fn what_is_not_answered_in_time_ends_with_124() {
+fn a_request_without_an_answer_ends_with_exit_code_124() {
     assert_ends(Gate::KeepsSilent, 124, "after 1.");
 }

@@ -1,4 +1,4 @@
-//! Clusters by name: the contexts file, changed by verbs.
+//! Named clusters: the contexts file, changed by commands.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,7 +7,7 @@ use std::process::Output;
 
 use super::on_a_cluster::Desk;
 
-/// A person without variables, whose contexts file does not exist yet.
+/// A home directory without a contexts file, and an empty environment.
 struct Home {
     desk: Desk,
     dir: tempfile::TempDir,
@@ -35,7 +35,7 @@ impl Home {
         command.output().unwrap()
     }
 
-    /// What a command that succeeds writes.
+    /// The output of a successful command.
     fn text(&self, arguments: &[&str]) -> String {
         let output = self.run_with(arguments, &[]);
         let words = String::from_utf8(output.stderr).unwrap();
@@ -50,7 +50,7 @@ impl Home {
 }
 
 #[test]
-fn a_context_is_added_chosen_listed_and_removed() {
+fn a_context_is_added_selected_listed_and_removed() {
     let home = Home::new();
     home.desk.text(&["topic", "create", "orders"]);
     assert_eq!(home.text(&["context", "list"]), "");
@@ -58,7 +58,7 @@ fn a_context_is_added_chosen_listed_and_removed() {
     home.text(&["context", "add", "far", "127.0.0.1:1", "--use"]);
     let mode = fs::metadata(home.path()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    assert_eq!(home.failure(&["topic", "list"]).0, 3, "it is far");
+    assert_eq!(home.failure(&["topic", "list"]).0, 3, "its cluster is unreachable");
 
     home.text(&["context", "use", "near"]);
     assert!(home.text(&["topic", "list"]).contains("orders"));
@@ -80,7 +80,7 @@ fn a_context_is_added_chosen_listed_and_removed() {
 }
 
 #[test]
-fn a_file_that_a_person_wrote_keeps_its_comments_and_its_place() {
+fn a_hand_written_file_keeps_its_comments_and_its_location() {
     let home = Home::new();
     let file =
         "# mine\ncurrent = \"a\" # for now\n\n# near\n[context.a]\nbootstrap.servers = 'a:1'\n";
@@ -108,7 +108,7 @@ fn a_file_that_a_person_wrote_keeps_its_comments_and_its_place() {
 }
 
 #[test]
-fn what_no_command_could_use_is_not_added() {
+fn an_unusable_context_is_not_added() {
     let home = Home::new();
     let refused: [(&[&str], &str); 5] = [
         (&["a b", "h:1"], "letters, digits, - and _"),
@@ -136,7 +136,7 @@ fn what_no_command_could_use_is_not_added() {
 }
 
 #[test]
-fn a_variable_that_counts_before_the_chosen_context_is_said() {
+fn a_variable_that_overrides_the_current_context_is_reported() {
     let home = Home::new();
     home.text(&["context", "add", "a", "h:1"]);
     let chosen = home.run_with(&["context", "use", "a"], &[("STREAMLOG_BOOTSTRAP", "g:1")]);

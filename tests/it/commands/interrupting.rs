@@ -1,4 +1,4 @@
-//! Ctrl-C under load: every verb that loops ends by it, with 130, and leaves whole lines.
+//! Ctrl-C under load: every command that loops ends with exit code 130 and whole lines.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -19,20 +19,20 @@ use crate::support::{Connection, TOPIC};
 const RECORDS: usize = 3_000_000;
 const BATCH: usize = 30_000;
 
-/// Bytes of each value, and of the line that it is.
+/// Size of each value, and of its line.
 const VALUE: usize = 100;
 const LINE: usize = VALUE + 1;
 
-/// Nothing here waits longer.
+/// The longest wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Far more than the 50 ms of an idle machine, and far less than a topic takes.
+/// Far more than the 50 ms on an idle machine, and far less than reading a topic takes.
 const SOON: Duration = Duration::from_secs(2);
 
-/// So much processor time, in hundredths of a second, shows that a command is at work.
+/// The processor time, in hundredths of a second, that shows a command at work.
 const BUSY: u64 = 15;
 
-/// Places for an answer.
+/// Destinations of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sink {
     File,
@@ -40,7 +40,7 @@ enum Sink {
     Terminal,
 }
 
-/// A running command, and the counting of what it writes.
+/// A running command, with a counter of its output.
 struct Running {
     child: Child,
     reader: Option<JoinHandle<Vec<u8>>>,
@@ -48,7 +48,7 @@ struct Running {
     path: std::path::PathBuf,
 }
 
-/// What a command left.
+/// The result of a command.
 struct Ended {
     code: Option<i32>,
     took: Duration,
@@ -56,7 +56,7 @@ struct Ended {
     said: String,
 }
 
-/// A broker with a topic whose records are read for many seconds.
+/// A broker with a topic that takes many seconds to read.
 fn loaded() -> Desk {
     let desk = Desk::new();
     desk.text(&["topic", "create", TOPIC, "-p", "1"]);
@@ -96,25 +96,25 @@ impl Running {
             }
         }
         let child = command.spawn().unwrap();
-        // Our copies of the other ends are gone with it.
+        // Our copies of the other ends are closed with it.
         drop(command);
         Self { child, reader, _dir: dir, path }
     }
 
-    /// Waits until the command is at work.
+    /// Waits until the command is busy.
     fn once_busy(self) -> Self {
         let deadline = Instant::now() + PATIENCE;
         while self.ticks() < BUSY {
-            assert!(Instant::now() < deadline, "it does nothing");
+            assert!(Instant::now() < deadline, "the command is idle");
             thread::yield_now();
         }
         self
     }
 
-    /// The processor time it took.
+    /// The processor time used.
     fn ticks(&self) -> u64 {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        // The name in brackets may hold anything.
+        // The name in brackets may contain anything.
         let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
         fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
     }
@@ -147,7 +147,7 @@ impl Drop for Running {
 }
 
 impl Ended {
-    /// It ended by Ctrl-C, long before it was done; what it took.
+    /// Asserts that the command was interrupted before its end; returns the time this took.
     fn check(&self, what: &dyn std::fmt::Debug) -> Duration {
         assert_eq!((self.code, self.said.as_str()), (Some(130), ""), "{what:?}");
         let lines = self.written.len() / LINE;
@@ -166,7 +166,7 @@ fn ended(child: &mut Child) -> Option<i32> {
         if Instant::now() > deadline {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("it goes on");
+            panic!("the command does not end");
         }
         thread::yield_now();
     }
@@ -175,13 +175,13 @@ fn ended(child: &mut Child) -> Option<i32> {
 fn collect(ours: OwnedFd) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut all = Vec::new();
-        // A terminal that nobody holds any more ends with an error.
+        // Reading from a terminal whose other end is closed fails.
         let _ = File::from(ours).read_to_end(&mut all);
         all
     })
 }
 
-/// Whether `written` is made of whole lines, as this sink shows them.
+/// Returns true if `written` consists of whole lines, as written to this sink.
 fn is_whole(written: &[u8], sink: Sink) -> bool {
     let end: &[u8] = if sink == Sink::Terminal { b"\r\n" } else { b"\n" };
     written.len().is_multiple_of(VALUE + end.len())
@@ -196,7 +196,7 @@ fn assert_soon(what: &dyn std::fmt::Debug, mut times: Vec<Duration>) {
 }
 
 #[test]
-fn readers_end_by_ctrl_c_in_whole_lines_wherever_they_write() {
+fn readers_end_on_ctrl_c_with_whole_lines_for_any_output() {
     let desk = loaded();
     let verbs: [&[&str]; 4] = [
         &["consume", TOPIC],
@@ -214,11 +214,11 @@ fn readers_end_by_ctrl_c_in_whole_lines_wherever_they_write() {
         assert_soon(&verb, times);
     }
     let group = desk.rows(&["group", "describe", "g"]);
-    assert_eq!(group[0]["client"], serde_json::Value::Null, "it left its group: {group:?}");
+    assert_eq!(group[0]["client"], serde_json::Value::Null, "the member left its group: {group:?}");
 }
 
 #[test]
-fn every_row_of_another_form_is_whole_after_ctrl_c() {
+fn rows_in_any_format_are_whole_after_ctrl_c() {
     let desk = loaded();
     let verb = ["consume", TOPIC, "-o", "json"];
     let ended = Running::start(desk.command(&verb), Sink::Pipe).once_busy().interrupt();
@@ -228,7 +228,7 @@ fn every_row_of_another_form_is_whole_after_ctrl_c() {
 }
 
 #[test]
-fn a_reader_that_rests_does_not_hold_up_ctrl_c() {
+fn a_stalled_reader_does_not_delay_ctrl_c() {
     let desk = loaded();
     for sink in [Sink::Pipe, Sink::Terminal] {
         let mut command = desk.command(&["consume", TOPIC, "--group", "g"]);
@@ -241,7 +241,7 @@ fn a_reader_that_rests_does_not_hold_up_ctrl_c() {
         };
         let mut child = command.stdout(theirs).spawn().unwrap();
         drop(command);
-        // More than a pipe holds; the next as much stays in it.
+        // More than a pipe holds; the next write of this size stays in the pipe.
         let mut read = vec![0; 1 << 20];
         ours.read_exact(&mut read).unwrap();
         kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
@@ -254,7 +254,7 @@ fn a_reader_that_rests_does_not_hold_up_ctrl_c() {
 }
 
 #[test]
-fn what_measures_and_what_publishes_ends_by_ctrl_c() {
+fn benchmarks_and_producers_end_on_ctrl_c() {
     let desk = loaded();
     desk.text(&["topic", "create", "other", "-p", "1"]);
     let verbs: [&[&str]; 3] = [
@@ -287,12 +287,12 @@ fn what_measures_and_what_publishes_ends_by_ctrl_c() {
 }
 
 #[test]
-fn what_looks_at_files_ends_by_ctrl_c() {
+fn commands_on_log_files_end_on_ctrl_c() {
     let desk = loaded();
     let log = desk.data().join(format!("{TOPIC}-0"));
     let segment = log.join("00000000000000000000.log");
     let dir = tempfile::tempdir().unwrap();
-    // One file under many names takes a while to be read, and no room.
+    // One file under many names takes time to read, and no disk space.
     for number in 0..300 {
         let log = dir.path().join(format!("{TOPIC}-{number}"));
         fs::create_dir(&log).unwrap();
@@ -320,7 +320,7 @@ fn what_looks_at_files_ends_by_ctrl_c() {
 }
 
 #[test]
-fn a_batch_of_many_records_is_left_by_ctrl_c() {
+fn a_batch_of_many_records_is_interrupted_by_ctrl_c() {
     let dir = tempfile::tempdir().unwrap();
     let segment = dir.path().join("00000000000000000000.log");
     let mut builder = BatchBuilder::new();
@@ -347,7 +347,7 @@ fn a_batch_of_many_records_is_left_by_ctrl_c() {
 }
 
 #[test]
-fn an_answer_that_is_given_again_ends_by_ctrl_c_between_two() {
+fn a_repeated_output_ends_on_ctrl_c_between_two_runs() {
     let desk = Desk::new();
     desk.text(&["topic", "create", TOPIC, "-p", "1"]);
     desk.text(&["consume", TOPIC, "-e", "--group", "g"]);
@@ -364,7 +364,7 @@ fn an_answer_that_is_given_again_ends_by_ctrl_c_between_two() {
     for verb in verbs {
         let mut command = desk.command(&[verb, &["--watch", "3600"]].concat());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        // The first answer is there.
+        // The first output has arrived.
         let mut first = [0; 1];
         child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
         let pressed = Instant::now();

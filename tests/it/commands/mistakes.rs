@@ -1,4 +1,4 @@
-//! What people type wrongly, and what they are told.
+//! Mistakes on the command line, and the errors they give.
 
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -10,7 +10,7 @@ fn said(desk: &Desk, arguments: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn a_file_is_sent_as_lines_or_as_one_record_but_not_by_chance() {
+fn a_file_needs_an_option_that_says_whether_it_is_lines_or_a_record() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -36,7 +36,7 @@ fn records_of_several_lines_end_with_the_delimiter() {
 }
 
 #[test]
-fn of_a_million_lines_the_one_that_is_too_long_is_said() {
+fn one_line_too_long_among_a_million_is_reported() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -54,7 +54,7 @@ fn of_a_million_lines_the_one_that_is_too_long_is_said() {
 }
 
 #[test]
-fn a_line_that_is_just_too_long_is_said_as_well() {
+fn a_line_that_is_just_too_long_is_reported() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
     let long = "y".repeat(1020);
@@ -68,7 +68,7 @@ fn a_line_that_is_just_too_long_is_said_as_well() {
 }
 
 #[test]
-fn a_format_without_a_letter_is_no_format() {
+fn a_format_without_a_letter_is_refused() {
     let desk = Desk::new();
     let (code, words) = said(&desk, &["consume", "t", "-f", "json"]);
     assert!(code == 2 && words.contains("`-o json`"), "{words}");
@@ -88,7 +88,7 @@ fn a_document_is_sent_as_its_text() {
 }
 
 #[test]
-fn names_that_are_not_there_are_told_with_the_nearest() {
+fn missing_names_are_reported_with_suggestions() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "orders", "-p", "3"]);
     desk.text(&["consume", "orders", "-e", "-g", "billing"]);
@@ -120,7 +120,7 @@ fn names_that_are_not_there_are_told_with_the_nearest() {
 }
 
 #[test]
-fn settings_are_taken_with_units_and_in_their_place() {
+fn settings_accept_units_and_are_refused_in_the_wrong_place() {
     let desk = Desk::new();
     let settings = ["-c", "retention.ms=7d", "-c", "segment.bytes=1GiB"];
     desk.text(&[&["topic", "create", "t"][..], &settings].concat());
@@ -147,10 +147,10 @@ fn settings_are_taken_with_units_and_in_their_place() {
 }
 
 #[test]
-fn topics_that_nobody_made_are_not_counted() {
+fn internal_topics_are_not_counted() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "2"]);
-    // Makes the topic in which groups are kept.
+    // Creates the internal topic of groups.
     desk.text(&["consume", "t", "-e", "-g", "g"]);
     let all = desk.rows(&["topic", "list", "--internal"]).len();
     let status = &desk.rows(&["cluster", "status"])[0];
@@ -159,7 +159,7 @@ fn topics_that_nobody_made_are_not_counted() {
 }
 
 #[test]
-fn a_reader_that_has_read_enough_ends_a_command_quietly() {
+fn a_command_ends_quietly_when_its_reader_closes_the_pipe() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
     desk.run_with(&["produce", "t"], &"x\n".repeat(100_000));
@@ -171,7 +171,7 @@ fn a_reader_that_has_read_enough_ends_a_command_quietly() {
         let mut child = command.spawn().unwrap();
         let mut line = [0; 2];
         child.stdout.take().unwrap().read_exact(&mut line).unwrap();
-        // Nobody reads any more, and nothing more may be there to be written.
+        // Without a reader, and possibly without anything left to write.
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{command:?}");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{command:?}");

@@ -1,4 +1,4 @@
-//! The command line as people and scripts meet it: processes, their output, their exit codes.
+//! The command line as people and scripts see it: processes, their output, their exit codes.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::cluster::TestBroker;
 
-/// A broker, and the command as run by somebody who has set its address.
+/// A broker, and commands with its address in their environment.
 pub(super) struct Desk {
     broker: TestBroker,
 }
@@ -20,22 +20,22 @@ impl Desk {
         Self { broker: TestBroker::start() }
     }
 
-    /// Where the broker listens.
+    /// The broker's address.
     pub(super) fn address(&self) -> String {
         self.broker.client_config().bootstrap[0].to_string()
     }
 
-    /// Stops the broker; commands find nobody.
+    /// Stops the broker, so that commands cannot connect.
     pub(super) fn stop(&mut self) {
         self.broker.stop();
     }
 
-    /// Starts it again where it was.
+    /// Restarts the broker on the same data.
     pub(super) fn restart(&mut self) {
         self.broker.restart();
     }
 
-    /// Where the broker keeps its data.
+    /// The broker's data directory.
     pub(super) fn data(&self) -> &Path {
         self.broker.data()
     }
@@ -55,12 +55,12 @@ impl Desk {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A command that reads nothing may be gone before it was written.
+        // A command that reads nothing may exit before its input is written.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         child.wait_with_output().unwrap()
     }
 
-    /// What a command that succeeds writes.
+    /// The output of a successful command.
     pub(super) fn text(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -74,7 +74,7 @@ impl Desk {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// How a command that does not succeed ends, and what it says of it.
+    /// The exit code and the error of a failing command.
     pub(super) fn failure(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.run(arguments);
         assert!(output.stdout.is_empty(), "{arguments:?}");
@@ -92,7 +92,7 @@ impl Desk {
 }
 
 #[test]
-fn a_topic_is_made_shown_changed_and_deleted() {
+fn a_topic_is_created_shown_changed_and_deleted() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "a", "b", "-p", "2", "-c", "retention.ms=1000"]);
     assert_eq!(desk.text(&["topic", "list"]).lines().count(), 3);
@@ -113,7 +113,7 @@ fn a_topic_is_made_shown_changed_and_deleted() {
 }
 
 #[test]
-fn exit_codes_tell_what_kind_of_failure_it_was() {
+fn exit_codes_distinguish_kinds_of_failures() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t"]);
     assert_eq!(desk.failure(&["topic", "create", "t"]).0, 5);
@@ -132,11 +132,11 @@ fn exit_codes_tell_what_kind_of_failure_it_was() {
     assert!(words.contains("`streamlog broker` starts one"), "{words}");
     let (code, words) = desk.failure(&["topic", "create", "a", "b c"]);
     assert!(code == 2 && words.contains("\"b c\""), "{words}");
-    assert_eq!(desk.failure(&["topic", "describe", "a"]).0, 5, "nothing was done");
+    assert_eq!(desk.failure(&["topic", "describe", "a"]).0, 5, "nothing was created");
 }
 
 #[test]
-fn a_name_that_is_not_there_is_refused_at_once() {
+fn a_missing_name_is_refused_at_once() {
     let desk = Desk::new();
     let began = Instant::now();
     for command in
@@ -149,7 +149,7 @@ fn a_name_that_is_not_there_is_refused_at_once() {
 }
 
 #[test]
-fn a_context_named_on_the_command_line_wins_over_the_environment() {
+fn a_context_on_the_command_line_overrides_the_environment() {
     let desk = Desk::new();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("config.toml");
@@ -163,11 +163,11 @@ fn a_context_named_on_the_command_line_wins_over_the_environment() {
     assert_eq!(code(&["--context", "down"], &[]), 3);
     assert_eq!(code(&[], &[("STREAMLOG_CONTEXT", "down")]), 0);
     let empty = [("STREAMLOG_BOOTSTRAP", ""), ("STREAMLOG_CONTEXT", "")];
-    assert_ne!(code(&[], &empty), 2, "an empty variable is none");
+    assert_ne!(code(&[], &empty), 2, "an empty variable counts as unset");
 }
 
 #[test]
-fn what_is_consumed_as_json_can_be_produced_again() {
+fn records_consumed_as_json_can_be_produced_again() {
     let desk = Desk::with_records(5);
     let json = desk.text(&["consume", "t", "-e", "-o", "json"]);
     desk.text(&["topic", "create", "copy"]);
@@ -188,7 +188,7 @@ fn what_is_consumed_as_json_can_be_produced_again() {
 }
 
 #[test]
-fn what_takes_more_room_in_json_is_read_and_a_line_too_long_is_named() {
+fn large_json_lines_are_read_and_a_line_too_long_is_reported() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "copy", "-p", "1"]);
     for byte in [0xff, 0] {
@@ -209,7 +209,7 @@ fn what_takes_more_room_in_json_is_read_and_a_line_too_long_is_named() {
 }
 
 #[test]
-fn what_stands_before_a_line_that_is_no_record_is_delivered() {
+fn records_before_an_invalid_line_are_delivered() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
     for (last, words) in [("{", "EOF"), ("{\"valu\": \"c\"}", "unknown field `valu`")] {
@@ -226,7 +226,7 @@ fn what_stands_before_a_line_that_is_no_record_is_delivered() {
 }
 
 #[test]
-fn what_was_not_delivered_is_said_before_the_line_that_is_no_record() {
+fn a_failed_delivery_is_reported_before_an_invalid_line() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1", "-c", "max.message.bytes=200"]);
     let lines = format!("{{\"value\": \"{}\"}}\n{{\n", "a".repeat(1000));
@@ -240,7 +240,7 @@ fn what_was_not_delivered_is_said_before_the_line_that_is_no_record() {
 }
 
 #[test]
-fn reading_begins_and_ends_where_it_is_told() {
+fn reading_starts_and_ends_at_the_given_positions() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
     desk.run_with(&["produce", "t"], "0\n1\n2\n3\n4\n");
@@ -261,7 +261,7 @@ fn reading_begins_and_ends_where_it_is_told() {
 }
 
 #[test]
-fn a_group_goes_on_behind_what_was_written() {
+fn a_group_continues_after_the_records_written() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
     desk.run_with(&["produce", "t"], "0\n1\n2\n3\n4\n5\n");
@@ -275,7 +275,7 @@ fn a_group_goes_on_behind_what_was_written() {
 }
 
 #[test]
-fn a_group_does_not_go_on_behind_what_could_not_be_written() {
+fn a_group_does_not_skip_records_that_could_not_be_written() {
     let desk = Desk::with_records(500);
     let read = ["consume", "t", "-e", "-g", "g"];
     for options in [&[][..], &["-n", "450"], &["-f", "%s %s %s %s %s %s %s %s\\n"]] {
@@ -291,14 +291,14 @@ fn a_group_does_not_go_on_behind_what_could_not_be_written() {
 }
 
 #[test]
-fn a_group_does_not_count_from_the_end() {
+fn a_relative_start_is_refused_for_a_group() {
     let read = ["consume", "t", "-g", "g", "-e", "-b", "127.0.0.1:1", "--from", "-2"];
     let (code, words) = Desk::new().failure(&read);
     assert!(code == 2 && words.contains("--from") && words.contains("group reset"), "{words}");
 }
 
 #[test]
-fn a_group_shows_its_lag_and_is_set_back_only_when_told() {
+fn a_group_shows_its_lag_and_is_reset_only_with_yes() {
     let desk = Desk::with_records(6);
     let read = desk.text(&["consume", "t", "-e", "-g", "g"]);
     assert_eq!(read.lines().count(), 6);
@@ -332,7 +332,7 @@ fn the_cluster_and_its_nodes_are_shown() {
 }
 
 #[test]
-fn every_answer_comes_in_every_form() {
+fn every_result_is_available_in_every_format() {
     let desk = Desk::with_records(1);
     desk.text(&["consume", "t", "--group", "g", "--no-follow"]);
     let commands: [&[&str]; 11] = [
@@ -367,7 +367,7 @@ fn every_answer_comes_in_every_form() {
 }
 
 #[test]
-fn a_bench_publishes_and_reads_what_it_says() {
+fn a_bench_publishes_and_reads_the_reported_records() {
     let desk = Desk::new();
     let bench = ["bench", "produce", "t", "-n", "5000", "-s", "100"];
     let row = &desk.rows(&[&bench[..], &["-z", "lz4", "--acks", "1"]].concat())[0];
@@ -386,7 +386,7 @@ fn a_bench_publishes_and_reads_what_it_says() {
     let row = &desk.rows(&latency)[0];
     assert_eq!((&row["records"], &row["rate"]), (&20.into(), &200.into()));
     assert!(row["max_ms"].as_f64() > Some(0.0), "{row}");
-    // One record more found the way.
+    // One more record, which opened the connections.
     assert_eq!(desk.rows(&["bench", "consume", "t"])[0]["records"], 5021);
 
     let csv = desk.text(&["bench", "consume", "t", "-o", "csv"]);
@@ -396,7 +396,7 @@ fn a_bench_publishes_and_reads_what_it_says() {
 }
 
 #[test]
-fn a_configuration_file_is_checked_row_by_row() {
+fn a_configuration_file_is_checked_setting_by_setting() {
     let desk = Desk::new();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("server.properties");
@@ -418,7 +418,7 @@ fn a_configuration_file_is_checked_row_by_row() {
     assert!(code == 2 && words.contains("server.properties: no setting: expected"), "{words}");
 }
 
-/// What Kafka 4 comes with for one machine, without its comments.
+/// The single-node configuration shipped with Kafka 4, without its comments.
 const KAFKAS_OWN_FILE: &str = "\
 process.roles=broker,controller
 node.id=1
@@ -447,7 +447,7 @@ log.retention.check.interval.ms=300000
 ";
 
 #[test]
-fn the_file_that_kafka_comes_with_is_good() {
+fn the_configuration_shipped_with_kafka_is_accepted() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("server.properties");
     std::fs::write(&path, KAFKAS_OWN_FILE).unwrap();
@@ -484,7 +484,7 @@ fn topics_of_the_cluster_are_completed() {
         &["topic", "describe", "-b", &address, "x", "o"],
         &["topic", "--context=here", "delete", "o"],
         &["group", "reset", "-b", &address, "-t", "o"],
-        // As bash parts them.
+        // Words as bash splits them.
         &["topic", "delete", "-b", host, ":", port, "o"],
         &["topic", "--context", "=", "here", "alter", "o"],
         &["group", "reset", "-b", host, ":", port, "--topic", "=", "o"],

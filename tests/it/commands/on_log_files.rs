@@ -1,4 +1,4 @@
-//! `streamlog log` as a process, on the files that a closed data directory leaves.
+//! `streamlog log` as a process, on the files of a closed data directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -89,7 +89,7 @@ fn rows(output: &Output) -> Vec<Value> {
 }
 
 #[test]
-fn a_dump_shows_every_batch_and_on_demand_its_records() {
+fn a_dump_shows_every_batch_and_optionally_its_records() {
     let written = Written::new();
     let dump = log_command("dump", &written.segment(), &[]);
     assert_eq!(dump.status.code(), Some(0), "{}", text(&dump.stderr));
@@ -127,7 +127,7 @@ fn a_sound_directory_is_counted_and_ends_with_exit_code_0() {
 }
 
 #[test]
-fn a_flipped_byte_is_named_with_its_place_and_ends_with_exit_code_1() {
+fn a_flipped_byte_is_reported_with_its_position_and_exit_code_1() {
     let written = Written::new();
     let second = rows(&log_command("dump", &written.segment(), &["-o", "json"]))[0]["size"].clone();
     let position = second.as_u64().unwrap();
@@ -152,7 +152,7 @@ fn a_flipped_byte_is_named_with_its_place_and_ends_with_exit_code_1() {
 }
 
 #[test]
-fn what_is_missing_or_no_data_directory_is_said_on_standard_error() {
+fn a_missing_or_invalid_data_directory_is_an_error() {
     let other = tempfile::tempdir().unwrap();
     let missing = other.path().join("missing");
     for (verb, path, reason) in [

@@ -1,4 +1,4 @@
-//! Records as people write and read them: encodings, delimiters, several topics.
+//! Records on the command line: encodings, delimiters, several topics.
 
 use std::process::Output;
 
@@ -15,13 +15,13 @@ fn said(output: Output) -> (i32, String) {
 }
 
 #[test]
-fn numbers_are_sent_and_shown_as_kafkas_serializers_write_them() {
+fn numbers_are_sent_and_shown_in_the_format_of_kafkas_serializers() {
     let desk = desk(&["t"]);
     let encodings = ["-s", "key=i64", "-s", "value=hex"];
     let produce = [&["produce", "t", "-K", ":"][..], &encodings].concat();
     assert_eq!(said(desk.run_with(&produce, "-2:00ff\n7: c3a4 \n")), (0, String::new()));
 
-    // Without an encoding, they are the bytes that Java writes for a long.
+    // Without an encoding they are the bytes that Java writes for a long.
     let plain = desk.run(&["consume", "t", "-e", "-f", "%k%s;"]).stdout;
     let longs = [(-2_i64).to_be_bytes(), 7_i64.to_be_bytes()];
     let expected = [&longs[0][..], b"\x00\xff;", &longs[1], "ä;".as_bytes()].concat();
@@ -32,7 +32,7 @@ fn numbers_are_sent_and_shown_as_kafkas_serializers_write_them() {
     let format = ["-f", "%k:%v %v{u16}\\n"];
     assert_eq!(consume(&[&encodings[..], &format].concat()), "-2:00ff 255\n7:c3a4 50084\n");
     assert_eq!(consume(&["-s", "value=base64"]), "AP8=\nw6Q=\n");
-    // Bytes that are no such number are shown all the same.
+    // Bytes that are not a valid number are shown nevertheless.
     assert_eq!(consume(&["-s", "i32", "-f", "%v\\n"]), "0x00ff\n0xc3a4\n");
     let tail = desk.text(&["tail", "t", "-n", "1", "-s", "value=u16"]);
     assert_eq!(tail, "50084\n");
@@ -59,14 +59,14 @@ fn json_has_numbers_and_reads_back_what_it_wrote() {
 }
 
 #[test]
-fn text_that_does_not_fit_its_encoding_is_told_by_its_line() {
+fn text_invalid_in_its_encoding_is_reported_with_its_line() {
     let desk = desk(&["t"]);
     let sent = desk.run_with(&["produce", "t", "-s", "value=u8"], "1\n255\n256\n4\n");
     let (code, words) = said(sent);
     assert_eq!(code, 1);
     assert!(words.contains("line 3 of standard input: '256'"), "{words}");
     assert!(words.contains("the encoding u8"), "{words}");
-    assert_eq!(desk.text(&["consume", "t", "-e", "-s", "u8"]), "1\n255\n", "those before it");
+    assert_eq!(desk.text(&["consume", "t", "-e", "-s", "u8"]), "1\n255\n", "records before it");
 
     let (code, words) = desk.failure(&["produce", "t", "-k", "x", "-s", "key=i64"]);
     assert!(code == 2 && words.contains("--key: 'x'"), "{words}");
@@ -77,7 +77,7 @@ fn text_that_does_not_fit_its_encoding_is_told_by_its_line() {
 }
 
 #[test]
-fn records_of_several_lines_are_read_as_they_were_written() {
+fn records_of_several_lines_are_read_as_written() {
     let desk = desk(&["t", "copy"]);
     let sent = desk.run_with(&["produce", "t", "-D", "\\n--\\n"], "a\nb\n--\n\n--\nc");
     assert_eq!(sent.status.code(), Some(0));
@@ -89,7 +89,7 @@ fn records_of_several_lines_are_read_as_they_were_written() {
 }
 
 #[test]
-fn topics_are_read_by_regular_expressions_of_whole_names() {
+fn topics_are_read_by_regular_expressions_for_whole_names() {
     let desk = desk(&["a-1", "a-2", "b"]);
     for topic in ["a-1", "a-2", "b"] {
         desk.run_with(&["produce", topic], &format!("{topic}\n"));
@@ -102,12 +102,12 @@ fn topics_are_read_by_regular_expressions_of_whole_names() {
     assert_eq!(read(&["consume", "-r", "a-.*", "-e"]), ["a-1", "a-2"]);
     assert_eq!(read(&["consume", "-e", "-r", "b|c", ".-1", "--from", "-1"]), ["a-1", "b"]);
     assert_eq!(read(&["consume", "-r", ".*", "-e", "--group", "g"]), ["a-1", "a-2", "b"]);
-    // Those of groups are there now, and are not among them.
+    // The internal topics of groups exist now, and do not match.
     assert_eq!(read(&["consume", "-r", ".*", "-e", "-p", "0"]), ["a-1", "a-2", "b"]);
     assert_eq!(read(&["tail", "-r", "a.*", "-n", "9"]), ["a-1", "a-2"]);
     let (code, words) = desk.failure(&["consume", "-r", "c.*", "-e"]);
     assert!(code == 5 && words.contains("no topic that matches 'c.*'"), "{words}");
-    assert_eq!(desk.failure(&["consume", "a.1", "-e"]).0, 5, "without -r it is a name");
+    assert_eq!(desk.failure(&["consume", "a.1", "-e"]).0, 5, "without -r it is a plain name");
     let (code, words) = desk.failure(&["consume", "a-.*", "-e"]);
     assert!(code == 2 && words.contains("topic 'a-.*'") && words.contains("; -r "), "{words}");
 }

@@ -1,4 +1,4 @@
-//! Answers on a terminal: its width, its colours, and answers that are given again.
+//! Output on a terminal: width, colours, and repeated output.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 
 use super::on_a_cluster::Desk;
 
-/// A command on a terminal, and the end of it that shows what is drawn.
+/// A command on a terminal, with the end that shows its drawing.
 struct Watched {
     child: Child,
     screen: BufReader<File>,
@@ -21,21 +21,21 @@ impl Watched {
         let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let pty = openpty(Some(&size), None).unwrap();
         let child = command.stdout(pty.slave).stderr(Stdio::null()).spawn().unwrap();
-        // Our copy of the other end is gone with it.
+        // Our copy of the other end is closed with it.
         drop(command);
         Self { child, screen: BufReader::new(File::from(pty.master)) }
     }
 
-    /// All that it draws until its end, which is a success.
+    /// Everything drawn until its successful end.
     fn drawn(mut self) -> String {
         let mut all = Vec::new();
-        // A terminal that nobody holds any more ends with an error.
+        // Reading from a terminal whose other end is closed fails.
         let _ = self.screen.read_to_end(&mut all);
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
         String::from_utf8(all).unwrap().replace("\r\n", "\n")
     }
 
-    /// Reads up to the first line that has this text.
+    /// Reads up to the first line that contains this text.
     fn find(&mut self, text: &str) {
         let mut line = String::new();
         while !line.contains(text) {
@@ -59,7 +59,7 @@ impl Drop for Watched {
     }
 }
 
-/// A command of a person with a terminal that knows colours.
+/// A command on a terminal with colours.
 fn command(desk: &Desk, arguments: &[&str]) -> Command {
     let mut command = desk.command(arguments);
     command.env("TERM", "xterm").env_remove("NO_COLOR");
@@ -70,7 +70,7 @@ fn drawn(desk: &Desk, arguments: &[&str], columns: u16) -> String {
     Watched::start(command(desk, arguments), columns).drawn()
 }
 
-/// The text alone, without what is told to the terminal.
+/// The text without control sequences.
 fn without_colours(text: &str) -> String {
     let (mut plain, mut is_code) = (String::new(), false);
     for letter in text.chars() {
@@ -98,7 +98,7 @@ fn a_narrow_terminal_shows_each_row_as_lines_that_fit() {
     for arguments in others.into_iter().chain([&describe[..]]) {
         let narrow = without_colours(&drawn(&desk, arguments, 40));
         assert!(narrow.lines().all(|line| line.len() <= 40), "{narrow}");
-        // What a wide one shows is what a pipe gets.
+        // A wide terminal shows the same as a pipe.
         assert_eq!(without_colours(&drawn(&desk, arguments, 200)), desk.text(arguments));
     }
     let narrow = without_colours(&drawn(&desk, &describe, 40));
@@ -126,7 +126,7 @@ fn a_bar_fits_into_a_narrow_terminal() {
 }
 
 #[test]
-fn colours_are_for_terminals_that_want_them() {
+fn colours_are_used_only_on_terminals_that_allow_them() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "orders"]);
     let colours = |arguments: &[&str], variables: &[(&str, &str)]| {
@@ -152,7 +152,7 @@ fn colours_are_for_terminals_that_want_them() {
 }
 
 #[test]
-fn json_is_spread_over_lines_on_a_terminal_alone() {
+fn json_is_spread_over_lines_only_on_a_terminal() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
     desk.run_with(&["produce", "t"], "x\n");
@@ -167,7 +167,7 @@ fn json_is_spread_over_lines_on_a_terminal_alone() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_shown_as_digits_on_a_terminal_alone() {
+fn bytes_that_are_not_utf8_are_shown_as_digits_only_on_a_terminal() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
     desk.run_with(&["produce", "t", "-K", ":", "-s", "hex"], "ff00:fe\n");
@@ -177,7 +177,7 @@ fn bytes_that_are_no_text_are_shown_as_digits_on_a_terminal_alone() {
 }
 
 #[test]
-fn a_watched_answer_is_drawn_in_the_place_of_the_one_before() {
+fn a_repeated_output_replaces_the_previous_one_on_a_terminal() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "first"]);
     let watch = ["topic", "list", "--watch", "0.1"];
@@ -192,7 +192,7 @@ fn a_watched_answer_is_drawn_in_the_place_of_the_one_before() {
 }
 
 #[test]
-fn a_watched_answer_follows_the_one_before_in_a_pipe() {
+fn a_repeated_output_is_appended_in_a_pipe() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t"]);
     let mut command = command(&desk, &["topic", "list", "--watch", "0.1", "-o", "json"]);
@@ -207,7 +207,7 @@ fn a_watched_answer_follows_the_one_before_in_a_pipe() {
 }
 
 #[test]
-fn a_cluster_that_is_watched_may_go_but_has_to_be_there_at_first() {
+fn a_watched_cluster_may_become_unreachable_but_must_be_reachable_at_first() {
     let mut desk = Desk::new();
     let (code, words) = desk.failure(&["cluster", "status", "--watch", "9", "-b", "127.0.0.1:1"]);
     assert!(code == 3 && words.contains("127.0.0.1:1"), "{words}");
@@ -223,7 +223,7 @@ fn a_cluster_that_is_watched_may_go_but_has_to_be_there_at_first() {
     let words = complaints.next().unwrap().unwrap();
     assert!(words.starts_with("streamlog: "), "{words}");
     desk.restart();
-    // Those of the first answer are read; a pipe holds those of all times between.
+    // The first output is read; the pipe holds all later ones.
     assert_eq!(
         answers
             .by_ref()

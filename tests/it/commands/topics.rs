@@ -1,4 +1,4 @@
-//! Several topics at once, and places in their partitions.
+//! Several topics at once, and positions in their partitions.
 
 use super::on_a_cluster::Desk;
 
@@ -11,7 +11,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// The topics that a command has rows of, each once.
+/// The topics in a command's rows, without duplicates.
 fn topics(desk: &Desk, arguments: &[&str]) -> Vec<String> {
     let rows = desk.rows(arguments);
     let mut names: Vec<_> =
@@ -21,7 +21,7 @@ fn topics(desk: &Desk, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn topics_are_found_by_regular_expressions_of_whole_names() {
+fn topics_are_found_by_regular_expressions_for_whole_names() {
     let desk = desk();
     assert_eq!(topics(&desk, &["topic", "list", "a-.*"]), ["a-1", "a-2"]);
     assert_eq!(topics(&desk, &["topic", "list", "a", "b|c"]), ["b"]);
@@ -37,12 +37,12 @@ fn topics_are_found_by_regular_expressions_of_whole_names() {
     assert!(code == 5 && words.contains("no topic that matches 'a-.*'"), "{words}");
     let (code, words) = desk.failure(&["topic", "list", "a("]);
     assert!(code == 2 && words.contains("'a('") && words.lines().count() == 1, "{words}");
-    // Without -r it is a name.
+    // Without -r it is a plain name.
     assert_eq!(desk.failure(&["topic", "delete", "b.", "--yes"]).0, 5);
 }
 
 #[test]
-fn offsets_are_shown_at_a_place() {
+fn offsets_are_shown_at_a_position() {
     let desk = desk();
     let range = &desk.rows(&["topic", "offsets", "a-1"])[0];
     assert_eq!((&range["begin_offset"], &range["end_offset"]), (&0.into(), &5.into()));
@@ -60,7 +60,7 @@ fn offsets_are_shown_at_a_place() {
 }
 
 #[test]
-fn a_topic_is_trimmed_only_when_told_so() {
+fn a_topic_is_trimmed_only_with_yes() {
     let desk = desk();
     let trim = ["topic", "trim", "a-1", "--before", "-2"];
     let plan = &desk.rows(&trim)[0];
@@ -97,7 +97,7 @@ fn the_lag_of_all_groups_is_in_one_table() {
 }
 
 #[test]
-fn tables_fit_into_80_columns_and_go_without_their_headings() {
+fn tables_fit_into_80_columns_and_may_omit_their_headings() {
     let desk = desk();
     desk.text(&["consume", "a-1", "-e", "--group", "a-group-of-consumers"]);
     for command in

@@ -28,7 +28,7 @@ pub(crate) enum OffsetRules {
         /// Offsets that may be missing, sorted by start.
         gaps: Vec<Range<Offset>>,
         /// True if offsets count bytes: a batch then spans more offsets than it has records, and
-        /// the offsets after each record belong to none.
+        /// the offsets after its records belong to none.
         counts_bytes: bool,
     },
 }

@@ -128,7 +128,7 @@ fn gaps_known_to_the_broker_are_permitted() {
 }
 
 #[test]
-fn with_byte_offsets_a_reader_may_start_inside_the_span_of_a_record() {
+fn with_byte_offsets_a_reader_may_start_after_the_records_of_a_batch() {
     let rules = ordered(&[], true);
     assert_eq!(checked(&[(50, 60)], at(44, false), Some(&rules)).fault, None);
     assert_eq!(checked(&[(50, 60)], at(44, true), Some(&rules)).fault, Some(missing(44, 50)));
