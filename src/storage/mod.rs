@@ -2,12 +2,14 @@
 
 mod checked_text;
 mod checkpoint;
+mod compacted;
 mod compaction;
 mod config;
 mod config_keys;
 mod directory;
 mod epochs;
 mod error;
+mod expendable;
 mod flusher;
 mod inspect;
 mod log;
@@ -20,6 +22,7 @@ mod recovery;
 mod reserve;
 mod segments;
 mod skipping;
+mod skips;
 mod small_file;
 mod upkeep;
 
@@ -40,15 +43,15 @@ pub use inspect::{
     segment_bytes_system, summarize_logs, verify_small_files, verify_system,
 };
 pub use log::{
-    AppendAt, Appended, Extent, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed,
-    StartPoint, Unflushed,
+    AppendAt, Appended, Extent, FlushTicket, Log, Marks, ReadLimit, RecordAt, Removed, StartPoint,
+    Unflushed,
 };
 pub use producers::{
     ActiveProducer, AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError,
     Staged, Verdict, latest_snapshot, retain_snapshots, write_snapshot,
 };
 pub use reserve::Reserve;
-pub use segments::{BadBatch, Damage, Expected};
+pub use segments::{BadBatch, Damage, Expected, LogEnv};
 pub use skipping::{DamagedStretch, SkipError, SkippedStretch};
 pub use small_file::Stored;
 pub use upkeep::{

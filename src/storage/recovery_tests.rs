@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::ByteSize;
 use crate::io::{Disk, OpenMode};
-use crate::storage::compaction::Compacted;
+use crate::storage::compacted::Compacted;
 use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_at, append_batch, append_timed, at, batch, crashed,
     crashed_rebuilding, file, stamp, stamped, texts, try_values, values,

@@ -7,28 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::storage::compaction::Compacted;
-use crate::storage::segments::{FileKind, Segment};
+use crate::storage::compacted::Compacted;
+use crate::storage::log::{Closed, ClosedSegments};
 use crate::storage::{Log, LogConfig, StorageError};
 use crate::types::{Offset, Timestamp};
-
-/// A segment that no longer grows.
-#[derive(Clone, Debug)]
-pub(crate) struct Closed {
-    /// The segment.
-    pub(crate) segment: Arc<Segment>,
-    /// The offset after its last.
-    pub(crate) next_offset: Offset,
-}
-
-/// The closed segments of a log.
-#[derive(Clone, Debug)]
-pub(crate) struct ClosedSegments {
-    /// Oldest first.
-    pub(crate) segments: Vec<Closed>,
-    /// The number of truncations of the log when they were listed.
-    pub(crate) generation: u64,
-}
 
 /// A log that may be compacted.
 #[derive(Debug)]
@@ -141,30 +123,6 @@ impl Candidate {
         let first = closed.segment.batches()?.next()?.map(|(place, _)| place.summary.max_timestamp);
         let oldest = first.map_or(sealed_at, |first| first.min(sealed_at));
         Ok(oldest <= long_ago)
-    }
-}
-
-impl Closed {
-    fn has_later_than(&self, time: Timestamp) -> Result<bool, StorageError> {
-        let facts = self.segment.facts(self.next_offset)?;
-        Ok(facts.sealed_at.max(facts.max_timestamp) > time)
-    }
-
-    /// Returns true if it has damage: it then stays as it is.
-    pub(super) fn is_damaged(&self) -> bool {
-        !self.segment.damages().is_empty()
-    }
-
-    /// Fails if it has damage that the operator has not skipped: nothing is compacted from there
-    /// on, because the damage may have held a key's last value.
-    fn require_known_sound(&self) -> Result<(), StorageError> {
-        let home = self.segment.home();
-        let damages = self.segment.damages();
-        let Some(damage) = damages.iter().find(|damage| !home.is_skipped(damage)) else {
-            return Ok(());
-        };
-        let path = self.segment.path(FileKind::Log);
-        Err(home.corrupt((damage.first, damage.next), (&path, damage.start)))
     }
 }
 

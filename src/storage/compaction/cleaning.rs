@@ -10,9 +10,9 @@ use std::sync::Arc;
 use crate::io::write_all_at;
 use crate::record::BatchSummary;
 use crate::storage::StorageError;
-use crate::storage::compaction::candidate::Closed;
 use crate::storage::compaction::effort::Effort;
 use crate::storage::compaction::survivors::{Fate, Survivors};
+use crate::storage::log::Closed;
 use crate::storage::segments::{
     FileKind, HeaderDigests, Home, Indexer, Located, Segment, SegmentFile,
 };

@@ -12,7 +12,8 @@ use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Disk, ManualClock, MemoryDisk, OpenMode, write_all_at};
 use crate::record::{Compression, ProducerStamp};
 use crate::storage::checked_text::encode;
-use crate::storage::compaction::{Bounds, Candidate, Compacted, Effort, Pass, compact};
+use crate::storage::compacted::Compacted;
+use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
 use crate::storage::segments::Medium;
 use crate::storage::skipping::SkipOrder;
 use crate::storage::{

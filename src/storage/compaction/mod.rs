@@ -6,7 +6,6 @@
 
 mod candidate;
 mod cleaning;
-mod compacted;
 mod dirty;
 mod effort;
 mod offset_map;
@@ -14,8 +13,7 @@ mod pass;
 mod replacement;
 mod survivors;
 
-pub(crate) use candidate::{Bounds, Candidate, Closed, ClosedSegments};
-pub(crate) use compacted::Compacted;
+pub(crate) use candidate::{Bounds, Candidate};
 pub(crate) use effort::Effort;
 pub(crate) use pass::{Pass, compact};
 

@@ -6,13 +6,14 @@
 //! record is removed only if it is a tombstone past its delete horizon; nothing older of that key
 //! is left then, because earlier passes have removed it from everything before.
 
-use crate::storage::compaction::Compacted;
-use crate::storage::compaction::candidate::{Candidate, Closed};
+use crate::storage::compacted::Compacted;
+use crate::storage::compaction::candidate::Candidate;
 use crate::storage::compaction::cleaning::{Cleaned, clean, discard};
 use crate::storage::compaction::dirty::read_dirty;
 use crate::storage::compaction::effort::Effort;
 use crate::storage::compaction::replacement::put_in_place;
 use crate::storage::compaction::survivors::Survivors;
+use crate::storage::log::Closed;
 use crate::storage::{LogConfig, StorageError};
 use crate::types::Offset;
 

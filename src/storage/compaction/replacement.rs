@@ -15,7 +15,8 @@
 
 use std::sync::Arc;
 
-use crate::storage::compaction::candidate::{Candidate, Closed};
+use crate::storage::compaction::candidate::Candidate;
+use crate::storage::log::Closed;
 use crate::storage::segments::{FileKind, Home, Segment};
 use crate::storage::{DataDir, StorageError};
 

@@ -22,7 +22,6 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use crate::storage::upkeep::SCRUB_CHECKPOINT;
 use crate::types::{PartitionIndex, TopicPartition};
 
 pub(super) const LOCK: &str = ".lock";
@@ -35,6 +34,7 @@ pub(super) const LOG_STARTS: &str = "log-start-offset-checkpoint";
 pub(super) const HIGH_WATERMARKS: &str = "high-watermark-checkpoint";
 pub(crate) const AUDIT_LOG: &str = "audit.log";
 pub(super) const RESERVE: &str = "reserve";
+pub(in crate::storage) const SCRUB_CHECKPOINT: &str = "scrub-checkpoint";
 pub(super) const LAST_TIME: &str = "last-known-time";
 pub(super) const QUARANTINE: &str = "quarantine";
 /// Maintained by the metadata store.

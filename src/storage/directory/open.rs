@@ -20,7 +20,8 @@ use crate::storage::directory::run::{Manifest, Run};
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{Survey, quarantine, require_empty};
 use crate::storage::directory::{last_time, names};
-use crate::storage::reserve::{Purpose, Reserve, make_room};
+use crate::storage::expendable::make_room;
+use crate::storage::reserve::{Purpose, Reserve};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{LogEnv, StartPoint, StorageError, Stored, small_file};
 use crate::types::TopicPartition;
@@ -53,7 +54,7 @@ impl DataDir {
         let lock = take_lock(&*disk, path, &options.boot_id)?;
         let identity = admit(&*disk, path, &options)?;
         let (plain, reserve) = (Arc::clone(&disk), open_reserve(&disk, path)?);
-        make_room(&*disk, path, &reserve)?;
+        make_room(&*disk, path, &reserve, |entry| names::is_log_dir(&entry.name, entry.is_dir))?;
         let disk = reserve.disk_for(Purpose::Upkeep);
         let (past, mut rebuilt) = Past::read(&*disk, path)?;
         let last_known_time = match last_time::read(&*disk, path)? {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::io::{Disk, OpenMode, SystemDisk};
-use crate::storage::compaction::Compacted;
+use crate::storage::compacted::Compacted;
 use crate::storage::directory::{
     PARTITION_METADATA, PartitionMetadata, is_data_dir, metadata_flaw, partition_of, start_points,
 };

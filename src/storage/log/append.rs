@@ -13,10 +13,9 @@ use crate::storage::log::Log;
 use crate::storage::log::tail::{Active, Failure, State, Tail};
 use crate::storage::segments::Located;
 use crate::storage::{
-    AppendedBatch, LogConfig, OffsetUnit, ProducerBatch, SequenceError, Staged, StorageError,
-    Verdict,
+    LogConfig, OffsetUnit, ProducerBatch, SequenceError, Staged, StorageError, Verdict,
 };
-use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
+use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 /// The circumstances of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +160,7 @@ fn plan(tail: &Tail, batches: &mut [&mut [u8]], at: AppendAt, config: &LogConfig
     };
     for (index, batch) in batches.iter_mut().enumerate() {
         let summary = place(batch, plan.next_offset, at, config);
-        let outcome = tail.producers.check(&mut plan.staged, &producer_batch(&summary));
+        let outcome = tail.producers.check(&mut plan.staged, &ProducerBatch::from(&summary));
         if outcome == Ok(Verdict::Append) {
             plan.new.push((index, summary));
             plan.next_offset = summary.next_offset();
@@ -212,25 +211,9 @@ fn count_bytes(fields: &mut HeaderMut<'_>) {
     fields.set_last_offset_delta(i32::try_from(last).unwrap_or(i32::MAX));
 }
 
-/// The fields of a batch that the producer state checks.
-pub(in crate::storage) fn producer_batch(summary: &BatchSummary) -> ProducerBatch {
-    let stamp = summary.producer;
-    ProducerBatch {
-        producer_id: stamp.map_or(ProducerId::NONE, |stamp| stamp.id),
-        producer_epoch: stamp.map_or(ProducerEpoch(-1), |stamp| stamp.epoch),
-        base_sequence: stamp.map_or(-1, |stamp| stamp.base_sequence),
-        record_count: i32::try_from(summary.record_count.max(1)).unwrap_or(i32::MAX),
-        appended: AppendedBatch {
-            base_offset: summary.base_offset,
-            last_offset: summary.last_offset,
-            max_timestamp: summary.max_timestamp,
-        },
-    }
-}
-
 fn appended(verdict: Verdict, summary: &BatchSummary, config: &LogConfig) -> Appended {
     let (place, is_duplicate) = match verdict {
-        Verdict::Append => (producer_batch(summary).appended, false),
+        Verdict::Append => (ProducerBatch::from(summary).appended, false),
         Verdict::Duplicate(original) => (original, true),
     };
     let is_log_time = config.timestamp_type == TimestampType::LogAppendTime;

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use crate::storage::log::Log;
 use crate::storage::log::tail::{Active, Pending, State};
-use crate::storage::segments::{HeaderDigest, Home, Seal, Segment};
+use crate::storage::segments::{HeaderDigest, Seal, Segment};
 use crate::storage::{
     ActiveProducer, ProducerStates, StorageError, retain_snapshots, write_snapshot,
 };
@@ -153,14 +153,4 @@ impl Log {
             .and_then(|()| retain_snapshots(disk, dir, |offset| offset == point || offset == kept))
             .map_err(|error| self.home.refused("write the producers of", error))
     }
-}
-
-/// Removes the producer snapshots beyond the log end, so that none is mistaken for valid once the
-/// log has grown past it again.
-pub(in crate::storage) fn discard_snapshots(
-    home: &Home,
-    log_end: Offset,
-) -> Result<(), StorageError> {
-    retain_snapshots(&*home.disk, &home.dir, |offset| offset <= log_end)
-        .map_err(|error| home.refused("remove the producers of", error))
 }

@@ -20,9 +20,6 @@ use crate::storage::log::tail::{Pending, State};
 use crate::storage::segments::Segment;
 use crate::types::Offset;
 
-/// Called with every flushed offset, after it is published.
-pub(super) type FlushListener = Box<dyn Fn(Offset) + Send + Sync>;
-
 /// The records that no flush has taken over yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unflushed {

@@ -16,6 +16,8 @@
 
 mod append;
 mod checkpoint;
+mod closed_segments;
+mod deleted_file;
 mod epochs;
 mod flush;
 mod load;
@@ -27,11 +29,10 @@ mod roll;
 mod tail;
 mod truncate;
 
-pub(in crate::storage) use append::producer_batch;
 pub use append::{AppendAt, Appended};
 pub use checkpoint::Marks;
-pub(in crate::storage) use checkpoint::discard_snapshots;
+pub(in crate::storage) use closed_segments::{Closed, ClosedSegments};
 pub use flush::{FlushTicket, Unflushed};
-pub use partition_log::{Log, LogEnv, StartPoint};
+pub use partition_log::{Log, StartPoint};
 pub use reading::{Extent, ReadLimit, RecordAt};
 pub use retention::Removed;

@@ -7,33 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 
-use crate::io::{Clock, Disk, OpenFiles};
-use crate::storage::compaction::{Closed, ClosedSegments};
-use crate::storage::log::flush::FlushListener;
+use crate::storage::log::closed_segments::{Closed, ClosedSegments};
+use crate::storage::log::deleted_file::DeletedFile;
 use crate::storage::log::offsets::{Offsets, Published};
-use crate::storage::log::retention::DeletedFile;
 use crate::storage::log::tail::{Failure, State, Tail};
 use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{Damage, FileKind, Home, Segment};
 use crate::storage::{
-    EpochCache, LogConfig, OffsetUnit, ProducerLimits, ProducerStates, Reserve, StorageError,
+    EpochCache, LogConfig, LogEnv, OffsetUnit, ProducerLimits, ProducerStates, StorageError,
 };
 use crate::types::{Offset, ProducerId, TopicPartition};
 
-/// The environment of a log.
-#[derive(Clone, Debug)]
-pub struct LogEnv {
-    /// The disk of the files.
-    pub disk: Arc<dyn Disk>,
-    /// The reserved space on that disk; `None` if there is none.
-    pub reserve: Option<Arc<Reserve>>,
-    /// The open files of the segments on that disk.
-    pub files: OpenFiles,
-    /// The clocks.
-    pub clock: Arc<dyn Clock>,
-    /// The limits on the number and age of idempotent producers.
-    pub producers: ProducerLimits,
-}
+/// Called with every flushed offset, after it is published.
+type FlushListener = Box<dyn Fn(Offset) + Send + Sync>;
 
 /// The state of a log before it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

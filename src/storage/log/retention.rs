@@ -8,10 +8,11 @@
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::storage::log::Log;
+use crate::storage::log::deleted_file::DeletedFile;
 use crate::storage::segments::Segment;
 use crate::storage::{LogConfig, RetentionClock, StorageError};
 use crate::types::{Offset, Timestamp};
@@ -23,16 +24,6 @@ pub struct Removed {
     pub segments: usize,
     /// The bytes of their batches.
     pub bytes: u64,
-}
-
-/// A file of a removed segment, under its new name until it is deleted.
-#[derive(Debug)]
-pub(super) struct DeletedFile {
-    path: PathBuf,
-    /// The time of its deletion, by the monotonic clock.
-    due: Duration,
-    /// The segment, if readers still use it.
-    segment: Weak<Segment>,
 }
 
 /// The pause before another attempt at a failed deletion.
@@ -274,15 +265,6 @@ impl Log {
         }
         let Some(size_max) = config.retention_size else { return Ok(false) };
         Ok(self.size_bytes()?.saturating_sub(first.size()?) >= size_max.0)
-    }
-}
-
-impl DeletedFile {
-    /// Closes the files of its segment, under the readers that still use them.
-    pub(super) fn close(&self) {
-        if let Some(segment) = self.segment.upgrade() {
-            segment.retire();
-        }
     }
 }
 

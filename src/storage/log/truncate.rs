@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::storage::compaction::Compacted;
+use crate::storage::compacted::Compacted;
 use crate::storage::log::Log;
-use crate::storage::log::checkpoint::discard_snapshots;
 use crate::storage::log::tail::{Active, Failure, Pending, State, Tail};
+use crate::storage::recovery::discard_snapshots;
 use crate::storage::segments::{HeaderDigests, Segment};
 use crate::storage::{StorageError, recovery};
 use crate::types::Offset;

@@ -1,5 +1,6 @@
 //! The facts of a batch that matter to its producer's state, and sequence arithmetic.
 
+use crate::record::BatchSummary;
 use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp};
 
 /// A batch for the producer state, with the offsets it has or will get.
@@ -26,6 +27,23 @@ pub struct AppendedBatch {
     pub last_offset: Offset,
     /// Its largest timestamp.
     pub max_timestamp: Timestamp,
+}
+
+impl From<&BatchSummary> for ProducerBatch {
+    fn from(summary: &BatchSummary) -> Self {
+        let stamp = summary.producer;
+        Self {
+            producer_id: stamp.map_or(ProducerId::NONE, |stamp| stamp.id),
+            producer_epoch: stamp.map_or(ProducerEpoch(-1), |stamp| stamp.epoch),
+            base_sequence: stamp.map_or(-1, |stamp| stamp.base_sequence),
+            record_count: i32::try_from(summary.record_count.max(1)).unwrap_or(i32::MAX),
+            appended: AppendedBatch {
+                base_offset: summary.base_offset,
+                last_offset: summary.last_offset,
+                max_timestamp: summary.max_timestamp,
+            },
+        }
+    }
 }
 
 impl ProducerBatch {

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::storage::compaction::Compacted;
-use crate::storage::log::discard_snapshots;
+use crate::storage::compacted::Compacted;
 use crate::storage::recovery::cut::cut;
 use crate::storage::recovery::directory::{existing_segments, tidy};
-use crate::storage::recovery::replay::{load_producers, stored_epochs};
+use crate::storage::recovery::replay::{discard_snapshots, load_producers, stored_epochs};
 use crate::storage::recovery::scanner::{Known, Scanner};
 use crate::storage::segments::{Home, Segment};
 use crate::storage::{EpochCache, ProducerLimits, ProducerStates, StorageError, Stored};

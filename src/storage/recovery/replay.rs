@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use crate::record::BatchSummary;
-use crate::storage::log::producer_batch;
 use crate::storage::segments::{Home, Segment};
 use crate::storage::{
     EpochCache, OffsetUnit, ProducerBatch, ProducerLimits, ProducerStates, StorageError, Stored,
-    latest_snapshot,
+    latest_snapshot, retain_snapshots,
 };
 use crate::types::Offset;
 
@@ -67,7 +66,7 @@ pub(crate) fn load_producers(
 
 /// A batch as its producer sent it: sequences also count the records that compaction has removed.
 fn as_it_was_sent(summary: &BatchSummary, unit: OffsetUnit) -> ProducerBatch {
-    let batch = producer_batch(summary);
+    let batch = ProducerBatch::from(summary);
     match unit {
         OffsetUnit::Byte => batch,
         OffsetUnit::Record => {
@@ -75,4 +74,14 @@ fn as_it_was_sent(summary: &BatchSummary, unit: OffsetUnit) -> ProducerBatch {
             ProducerBatch { record_count: i32::try_from(offsets).unwrap_or(i32::MAX), ..batch }
         }
     }
+}
+
+/// Removes the producer snapshots beyond the log end, so that none is mistaken for valid once the
+/// log has grown past it again.
+pub(in crate::storage) fn discard_snapshots(
+    home: &Home,
+    log_end: Offset,
+) -> Result<(), StorageError> {
+    retain_snapshots(&*home.disk, &home.dir, |offset| offset <= log_end)
+        .map_err(|error| home.refused("remove the producers of", error))
 }

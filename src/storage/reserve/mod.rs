@@ -2,10 +2,8 @@
 
 mod chunks;
 mod disk;
-mod expendable;
 #[cfg(test)]
 mod reserve_tests;
 
 pub(in crate::storage) use chunks::Purpose;
 pub use chunks::Reserve;
-pub(in crate::storage) use expendable::make_room;

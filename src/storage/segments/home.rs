@@ -7,12 +7,27 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::io::{Clock, Disk, OpenFiles};
-use crate::storage::compaction::Compacted;
+use crate::storage::compacted::Compacted;
 use crate::storage::reserve::Purpose;
 use crate::storage::segments::{Damage, Damages, SegmentFile};
-use crate::storage::skipping::Skips;
-use crate::storage::{LogConfig, LogEnv, StorageError};
+use crate::storage::skips::Skips;
+use crate::storage::{LogConfig, ProducerLimits, Reserve, StorageError};
 use crate::types::{Offset, TopicPartition};
+
+/// The environment of a log.
+#[derive(Clone, Debug)]
+pub struct LogEnv {
+    /// The disk of the files.
+    pub disk: Arc<dyn Disk>,
+    /// The reserved space on that disk; `None` if there is none.
+    pub reserve: Option<Arc<Reserve>>,
+    /// The open files of the segments on that disk.
+    pub files: OpenFiles,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+    /// The limits on the number and age of idempotent producers.
+    pub producers: ProducerLimits,
+}
 
 /// A log's location, partition and configuration.
 #[derive(Debug)]
@@ -78,7 +93,7 @@ impl Home {
 
     /// Returns true if the operator has skipped a damaged stretch, so that readers pass over it.
     pub(crate) fn is_skipped(&self, damage: &Damage) -> bool {
-        self.skips.cover((&*self.disk, &self.dir), damage)
+        self.skips.cover((&*self.disk, &self.dir), &(damage.first..damage.next))
     }
 
     /// The offset from which on batches follow one another without a gap.

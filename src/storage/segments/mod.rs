@@ -22,6 +22,7 @@ mod window;
 pub(crate) use entry::{Entry, OffsetEntry, TimeEntry};
 pub(crate) use file_name::{FileKind, SegmentFile};
 pub(crate) use home::Home;
+pub use home::LogEnv;
 pub(crate) use indexer::Indexer;
 pub use integrity::Damage;
 pub(in crate::storage) use integrity::SegmentCheck;

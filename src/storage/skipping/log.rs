@@ -95,7 +95,9 @@ impl Log {
         let skipped: Vec<_> = skipped.collect::<Result<_, _>>()?;
         record(&skipped)?;
         let home = self.home();
-        let stored = home.skips.add((&*home.disk, &home.dir), &damages);
+        let stored = home
+            .skips
+            .add((&*home.disk, &home.dir), damages.iter().map(|damage| damage.first..damage.next));
         stored.map_err(|error| home.refused("note the skipped damage of", error))?;
         self.go_on_behind_damage()?;
         Ok(skipped)

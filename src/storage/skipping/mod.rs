@@ -8,13 +8,11 @@ mod audit;
 mod copy;
 mod error;
 mod log;
-mod skips;
 
 pub(in crate::storage) use audit::{AuditLog, flaw as audit_flaw};
 pub use error::SkipError;
 pub(in crate::storage) use log::SkipOrder;
 pub use log::{DamagedStretch, SkippedStretch};
-pub(crate) use skips::Skips;
 
 #[cfg(test)]
 mod skipping_tests;

@@ -12,7 +12,6 @@ mod thread;
 pub use age_clock::AgeClock;
 pub use compactor::CompactionOptions;
 pub use schedule::UpkeepOptions;
-pub(in crate::storage) use scrub::SCRUB_CHECKPOINT;
 pub use scrub::ScrubOptions;
 pub use thread::{Upkeep, UpkeepListener};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::io::read_exact_at;
 use crate::record::{Batch, Decompressor, Limits, RecordError};
 use crate::storage::StorageError;
-use crate::storage::compaction::Compacted;
+use crate::storage::compacted::Compacted;
 use crate::storage::log::Log;
 use crate::storage::log::reading::read::{CHECKS_MAX, Extent};
 use crate::storage::segments::{FileKind, Located, Segment};

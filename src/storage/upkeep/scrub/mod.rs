@@ -6,7 +6,6 @@ mod rounds;
 mod scrubber;
 
 pub use options::ScrubOptions;
-pub(in crate::storage) use rounds::FILE_NAME as SCRUB_CHECKPOINT;
 pub(super) use scrubber::Scrubber;
 
 #[cfg(test)]

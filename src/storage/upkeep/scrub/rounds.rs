@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::io::Disk;
+use crate::storage::directory::SCRUB_CHECKPOINT;
 use crate::storage::{Stored, checked_text};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 
@@ -47,17 +48,19 @@ pub(super) enum Step {
 }
 
 /// The name of the file.
-pub(in crate::storage) const FILE_NAME: &str = "scrub-checkpoint";
 const VERSION: i64 = 0;
 
 impl Rounds {
     /// Reads the rounds from the file in `dir`.
     pub(super) fn load(disk: &dyn Disk, dir: &Path) -> io::Result<Self> {
-        let rows = match checked_text::read(disk, &dir.join(FILE_NAME), VERSION, parse)? {
+        let rows = match checked_text::read(disk, &dir.join(SCRUB_CHECKPOINT), VERSION, parse)? {
             Stored::Sound(rows) => rows,
             Stored::Absent => Vec::new(),
             Stored::Damaged(reason) => {
-                tracing::warn!(reason, "{FILE_NAME} is damaged: every log is looked at again");
+                tracing::warn!(
+                    reason,
+                    "{SCRUB_CHECKPOINT} is damaged: every log is looked at again"
+                );
                 Vec::new()
             }
         };
@@ -74,7 +77,12 @@ impl Rounds {
             let TopicPartition { topic, partition } = partition;
             format!("{topic} {partition} {} {next}", look.began)
         };
-        checked_text::write(disk, &dir.join(FILE_NAME), VERSION, self.looks.iter().map(row))?;
+        checked_text::write(
+            disk,
+            &dir.join(SCRUB_CHECKPOINT),
+            VERSION,
+            self.looks.iter().map(row),
+        )?;
         self.is_changed = false;
         Ok(())
     }

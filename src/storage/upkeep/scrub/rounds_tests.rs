@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::io::MemoryDisk;
-use crate::storage::upkeep::scrub::rounds::{FILE_NAME, Rounds, Step};
+use crate::storage::directory::SCRUB_CHECKPOINT;
+use crate::storage::upkeep::scrub::rounds::{Rounds, Step};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 
 const WEEK: Duration = Duration::from_hours(7 * 24);
@@ -98,7 +99,7 @@ fn without_a_sound_file_everything_is_due() {
     let mut rounds = Rounds::load(&disk, dir).unwrap();
     assert_eq!(look(&mut rounds, &all, START), Some(0));
     rounds.store(&disk, dir).unwrap();
-    let path = dir.join(FILE_NAME);
+    let path = dir.join(SCRUB_CHECKPOINT);
     let mut bytes = crate::storage::small_file::read(&disk, &path).unwrap().unwrap();
     bytes[5] ^= 1;
     crate::storage::small_file::write_new(&disk, &path, &bytes).unwrap();

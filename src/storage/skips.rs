@@ -7,13 +7,13 @@
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 
 use crate::io::Disk;
-use crate::storage::segments::Damage;
 use crate::storage::{Stored, checked_text, small_file};
 use crate::types::Offset;
 
@@ -37,21 +37,21 @@ const VERSION: i64 = 0;
 impl Skips {
     /// Returns true if all offsets of a damaged stretch are skipped. If the file cannot be read,
     /// none count as skipped: an error is better than passing over records without a decision.
-    pub(crate) fn cover(&self, (disk, dir): (&dyn Disk, &Path), damage: &Damage) -> bool {
+    pub(crate) fn cover(&self, (disk, dir): (&dyn Disk, &Path), offsets: &Range<Offset>) -> bool {
         let ranges = self.ranges(disk, dir).unwrap_or_else(|error| {
             tracing::error!(dir = %dir.display(), %error, "skipped damage is refused again");
             Arc::default()
         });
-        ranges.iter().any(|skip| skip.first <= damage.first && damage.next <= skip.next)
+        ranges.iter().any(|skip| skip.first <= offsets.start && offsets.end <= skip.next)
     }
 
     /// Adds offsets; durable on return. Must not be called concurrently.
-    pub(super) fn add<'d>(
+    pub(in crate::storage) fn add(
         &self,
         (disk, dir): (&dyn Disk, &Path),
-        damages: impl IntoIterator<Item = &'d Damage>,
+        offsets: impl IntoIterator<Item = Range<Offset>>,
     ) -> io::Result<()> {
-        let added = damages.into_iter().map(|d| Skip { first: d.first, next: d.next });
+        let added = offsets.into_iter().map(|range| Skip { first: range.start, next: range.end });
         let known = self.ranges(disk, dir)?;
         self.replace((disk, dir), merged(known.iter().copied().chain(added).collect()))
     }
@@ -135,9 +135,8 @@ mod tests {
     use super::*;
     use crate::io::MemoryDisk;
 
-    fn damage(first: i64, next: i64) -> Damage {
-        let [segment, first, next] = [0, first, next].map(Offset::new);
-        Damage { segment, start: 10, end: 20, first, next }
+    fn damage(first: i64, next: i64) -> Range<Offset> {
+        Offset::new(first)..Offset::new(next)
     }
 
     #[test]
@@ -146,7 +145,7 @@ mod tests {
         let place = (&disk as &dyn Disk, Path::new("/"));
         let skips = Skips::default();
         assert!(!skips.cover(place, &damage(5, 8)));
-        skips.add(place, &[damage(5, 8), damage(20, 30), damage(8, 9)]).unwrap();
+        skips.add(place, [damage(5, 8), damage(20, 30), damage(8, 9)]).unwrap();
         for skips in [skips, Skips::default()] {
             for (first, next, is_covered) in
                 [(5, 8, true), (5, 9, true), (4, 8, false), (5, 10, false), (25, 30, true)]
@@ -162,7 +161,7 @@ mod tests {
         let disk = MemoryDisk::default();
         let place = (&disk as &dyn Disk, Path::new("/"));
         let skips = Skips::default();
-        skips.add(place, &[damage(5, 8), damage(20, 30)]).unwrap();
+        skips.add(place, [damage(5, 8), damage(20, 30)]).unwrap();
         skips.cut(place, Offset::new(22)).unwrap();
         assert!(Skips::default().cover(place, &damage(20, 22)));
         assert!(!Skips::default().cover(place, &damage(20, 23)));
@@ -174,14 +173,14 @@ mod tests {
     fn a_damaged_file_gives_nothing_up() {
         let disk = MemoryDisk::default();
         let place = (&disk as &dyn Disk, Path::new("/"));
-        Skips::default().add(place, &[damage(5, 8)]).unwrap();
+        Skips::default().add(place, [damage(5, 8)]).unwrap();
         let path = Path::new("/").join(FILE_NAME);
         let mut bytes = small_file::read(&disk, &path).unwrap().unwrap();
         bytes[4] ^= 1;
         small_file::write_new(&disk, &path, &bytes).unwrap();
         let skips = Skips::default();
         assert!(!skips.cover(place, &damage(5, 8)));
-        skips.add(place, &[damage(5, 8)]).unwrap();
+        skips.add(place, [damage(5, 8)]).unwrap();
         assert!(Skips::default().cover(place, &damage(5, 8)));
     }
 }

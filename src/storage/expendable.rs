@@ -10,8 +10,7 @@ use std::cmp::Reverse;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::io::{Disk, OpenMode};
-use crate::storage::directory::is_log_dir;
+use crate::io::{Disk, Entry, OpenMode};
 use crate::storage::segments::{FileKind, SegmentFile};
 use crate::storage::{Reserve, StorageError};
 
@@ -33,13 +32,14 @@ pub(in crate::storage) fn make_room(
     disk: &dyn Disk,
     path: &Path,
     reserve: &Reserve,
+    is_log_dir: impl Fn(&Entry) -> bool,
 ) -> Result<usize, StorageError> {
     let refused = |source| StorageError::io("make room in", path, source);
     if !reserve.is_empty() || disk.free_bytes(path).map_err(refused)? >= Reserve::BYTES_MIN {
         return Ok(0);
     }
     let total = disk.total_bytes(path).map_err(refused)?;
-    let mut indexes = indexes(disk, path).map_err(refused)?;
+    let mut indexes = indexes(disk, path, is_log_dir).map_err(refused)?;
     indexes.sort_by_key(|indexes| (indexes.is_active, Reverse(indexes.bytes)));
     let mut given_up = 0;
     for Indexes { files, .. } in indexes {
@@ -61,10 +61,14 @@ pub(in crate::storage) fn make_room(
 }
 
 /// The indexes of all segments in the data directory.
-fn indexes(disk: &dyn Disk, path: &Path) -> io::Result<Vec<Indexes>> {
+fn indexes(
+    disk: &dyn Disk,
+    path: &Path,
+    is_log_dir: impl Fn(&Entry) -> bool,
+) -> io::Result<Vec<Indexes>> {
     let mut found = Vec::new();
     for entry in disk.list(path)? {
-        if !is_log_dir(&entry.name, entry.is_dir) {
+        if !is_log_dir(&entry) {
             continue;
         }
         let dir = path.join(&entry.name);
