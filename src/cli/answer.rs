@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::cli::standard_output::StandardOutput;
-use crate::cli::{CommandError, CtrlC, Exit, complain};
+use crate::cli::{CommandError, CtrlC, Exit, report};
 
 /// Runs `work` with standard output, which is flushed on return. Errors are explained on standard
 /// error.
@@ -21,7 +21,7 @@ pub(crate) fn answer_until(
     let ctrl_c = match ctrl_c {
         Ok(ctrl_c) => ctrl_c,
         Err(error) => {
-            complain(&error);
+            report(&error);
             return Exit::Failed;
         }
     };
@@ -36,7 +36,7 @@ pub(crate) fn answer_until(
         Err(error) => {
             let _ = out.flush();
             if !error.is_wanted() {
-                complain(&error);
+                report(&error);
             }
             error.exit()
         }

@@ -14,7 +14,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::broker::{Broker, BrokerConfig, BrokerError};
 use crate::cli::progress::is_watched;
-use crate::cli::{Exit, complain, setting};
+use crate::cli::{Exit, report, setting};
 use crate::config::ConfigError;
 use crate::io::ignore_file_size_signal;
 
@@ -51,14 +51,14 @@ impl Options {
         let config = match self.config() {
             Ok(config) => config,
             Err(error) => {
-                complain(&error);
+                report(&error);
                 return Exit::Usage;
             }
         };
         match serve(config) {
             Ok(()) => Exit::Done,
             Err(error) => {
-                complain(&error);
+                report(&error);
                 Exit::Failed
             }
         }

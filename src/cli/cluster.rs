@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::output::Row;
 use crate::cli::terminal::Tone;
-use crate::cli::{Exit, Reach, Watch};
+use crate::cli::{ClusterOptions, Exit, Watch};
 use crate::client::{Admin, ClusterDescription, PartitionDescription, TopicDescription};
 
 /// Shows the health of a cluster.
@@ -16,7 +16,7 @@ pub(crate) struct Options {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    reach: Reach,
+    cluster: ClusterOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -68,10 +68,10 @@ impl Options {
         let show = |admin: &Admin, out: &mut dyn Write| {
             let row = StatusRow::new(admin.cluster()?, &admin.topics()?);
             let exit = if *check { row.exit() } else { Exit::Done };
-            self.reach.rows().write_one(out, row)?;
+            self.cluster.rows().write_one(out, row)?;
             Ok(exit)
         };
-        self.reach.answer(|out| watch.answer(&self.reach, out, show))
+        self.cluster.answer(|out| watch.answer(&self.cluster, out, show))
     }
 }
 

@@ -11,7 +11,7 @@ use clap_complete::{ArgValueCompleter, CompletionCandidate};
 
 use crate::cli::context::{ContextsFile, variable};
 use crate::cli::names::Names;
-use crate::cli::{CommandError, Exit, Reach, answer};
+use crate::cli::{ClusterOptions, CommandError, Exit, answer};
 use crate::client::{Admin, ClientError};
 use crate::config::ConfigError;
 
@@ -145,26 +145,30 @@ impl Whole {
 /// selects.
 pub(crate) fn with_names(command: Command, arguments: &[OsString]) -> Command {
     let so_far = arguments.iter().skip_while(|argument| *argument != "--").skip(1).cloned();
-    let reach = Reach::so_far(command.clone(), Whole::of(so_far.collect(), 0).words);
-    name_all(command, reach.as_ref())
+    let cluster = ClusterOptions::so_far(command.clone(), Whole::of(so_far.collect(), 0).words);
+    name_all(command, cluster.as_ref())
 }
 
-fn name_all(command: Command, reach: Option<&Reach>) -> Command {
+fn name_all(command: Command, cluster: Option<&ClusterOptions>) -> Command {
     let command = command.mut_args(|argument| {
         let Some(names) = argument.get::<Names>().copied() else { return argument };
-        let reach = reach.cloned();
+        let cluster = cluster.cloned();
         argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
-            candidates(names, reach.as_ref(), typed)
+            candidates(names, cluster.as_ref(), typed)
         }))
     });
-    command.mut_subcommands(|command| name_all(command, reach))
+    command.mut_subcommands(|command| name_all(command, cluster))
 }
 
 /// The names of this kind that start with `typed`. On an error there are no completions: a message
 /// would only disturb the input line.
-fn candidates(kind: Names, reach: Option<&Reach>, typed: &OsStr) -> Vec<CompletionCandidate> {
+fn candidates(
+    kind: Names,
+    cluster: Option<&ClusterOptions>,
+    typed: &OsStr,
+) -> Vec<CompletionCandidate> {
     let typed = typed.to_string_lossy();
-    let admin = || Some(reach?.connect_quickly()?.admin());
+    let admin = || Some(cluster?.connect_quickly()?.admin());
     let found = match kind {
         Names::Topics => admin().and_then(|admin| topics(&admin).ok()),
         Names::Groups => admin().and_then(|admin| groups(&admin).ok()),

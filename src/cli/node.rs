@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::output::Row;
-use crate::cli::{Exit, Reach, Watch};
+use crate::cli::{ClusterOptions, Exit, Watch};
 use crate::client::{Admin, BrokerDescription};
 
 /// Shows the brokers of a cluster.
@@ -15,7 +15,7 @@ pub(crate) struct Options {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    reach: Reach,
+    cluster: ClusterOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -58,9 +58,9 @@ impl Options {
                     bytes: own().map(|size| size.bytes).sum(),
                 }
             };
-            self.reach.rows().write(out, cluster.brokers.into_iter().map(row))?;
+            self.cluster.rows().write(out, cluster.brokers.into_iter().map(row))?;
             Ok(Exit::Done)
         };
-        self.reach.answer(|out| watch.answer(&self.reach, out, list))
+        self.cluster.answer(|out| watch.answer(&self.cluster, out, list))
     }
 }

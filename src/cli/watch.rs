@@ -9,7 +9,7 @@ use console::truncate_str;
 use jiff::Zoned;
 
 use crate::cli::terminal::{Terminal, Tone};
-use crate::cli::{CommandError, CtrlC, Exit, Reach, complain};
+use crate::cli::{ClusterOptions, CommandError, CtrlC, Exit, report};
 use crate::client::Admin;
 use crate::config::duration;
 
@@ -45,20 +45,20 @@ impl Watch {
     /// unreachable later, this is reported and tried again.
     pub(crate) fn answer(
         &self,
-        reach: &Reach,
+        cluster: &ClusterOptions,
         out: &mut dyn Write,
         mut ask: impl FnMut(&Admin, &mut dyn Write) -> Result<Exit, CommandError>,
     ) -> Result<Exit, CommandError> {
-        let admin = reach.connect()?.0.admin();
+        let admin = cluster.connect()?.0.admin();
         let Some(interval) = self.interval else { return ask(&admin, out) };
-        let ctrl_c = reach.ctrl_c()?;
+        let ctrl_c = cluster.ctrl_c()?;
         let terminal = Terminal::of_stdout().filter(|terminal| terminal.has_cursor);
         let mut screen = Screen { terminal, interval, is_used: false };
         loop {
             let mut answer = Vec::new();
             match ask(&admin, &mut answer) {
                 Ok(_) => screen.show(out, &answer)?,
-                Err(error) if screen.is_used && is_passing(&error) => complain(&error),
+                Err(error) if screen.is_used && is_passing(&error) => report(&error),
                 Err(error) => return Err(error),
             }
             if !screen.rest(ctrl_c)? {

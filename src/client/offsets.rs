@@ -11,7 +11,7 @@ use crate::wire::{ListOffsetsRequest, ListOffsetsResponse};
 
 /// A lookup: a timestamp in milliseconds since 1970, or a constant of `wire::list_offsets`.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct OffsetQuery {
     pub(crate) partition: TopicPartition,
     pub(crate) at: i64,
 }
@@ -33,7 +33,7 @@ pub struct FoundOffset {
 pub(crate) async fn list_offsets(
     brokers: &Brokers,
     deadline: Deadline,
-    asked: &[Asked],
+    asked: &[OffsetQuery],
 ) -> Result<Vec<FoundOffset>, ClientError> {
     let mut topics: Vec<TopicName> = asked.iter().map(|row| row.partition.topic.clone()).collect();
     topics.sort();
@@ -41,8 +41,11 @@ pub(crate) async fn list_offsets(
     brokers.until(deadline, &topics, || look_up(brokers, asked)).await
 }
 
-async fn look_up(brokers: &Brokers, asked: &[Asked]) -> Result<Vec<FoundOffset>, ClientError> {
-    let mut by_leader: HashMap<HostPort, Vec<&Asked>> = HashMap::new();
+async fn look_up(
+    brokers: &Brokers,
+    asked: &[OffsetQuery],
+) -> Result<Vec<FoundOffset>, ClientError> {
+    let mut by_leader: HashMap<HostPort, Vec<&OffsetQuery>> = HashMap::new();
     for row in asked {
         let leader = brokers.leader(&row.partition.topic, row.partition.partition).await?;
         by_leader.entry(leader).or_default().push(row);
@@ -60,7 +63,7 @@ async fn look_up(brokers: &Brokers, asked: &[Asked]) -> Result<Vec<FoundOffset>,
     }
 }
 
-fn request(rows: &[&Asked]) -> ListOffsetsRequest {
+fn request(rows: &[&OffsetQuery]) -> ListOffsetsRequest {
     let mut topics: HashMap<&str, Vec<RequestPartition>> = HashMap::new();
     for row in rows {
         topics.entry(row.partition.topic.as_str()).or_default().push(RequestPartition {

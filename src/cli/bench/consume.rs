@@ -10,7 +10,7 @@ use crate::cli::bench::figures::{mib_per_second, millis, per_second, seconds};
 use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::progress::{Progress, Unit};
-use crate::cli::{CommandError, Reach};
+use crate::cli::{ClusterOptions, CommandError};
 use crate::client::{Clock, ConsumerConfig, Start, SystemClock};
 
 /// The number of records between two updates of the progress bar.
@@ -51,8 +51,12 @@ impl Row for ConsumeRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-        let (client, settings) = reach.connect()?;
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), CommandError> {
+        let (client, settings) = cluster.connect()?;
         let config = ConsumerConfig {
             start: Start::Earliest,
             auto_create_topics: false,
@@ -60,7 +64,7 @@ impl Options {
         };
         // Look the topic up first: the consumer would wait some time for it to be created.
         client.admin().topic(&self.topic)?;
-        let ctrl_c = reach.ctrl_c()?;
+        let ctrl_c = cluster.ctrl_c()?;
         let began = SystemClock.monotonic();
         let since_began = || SystemClock.monotonic().saturating_sub(began);
         let consumer = client.consumer(&[self.topic.as_str()], config)?;
@@ -94,6 +98,6 @@ impl Options {
             mib_per_second: mib_per_second(bytes, took),
             first_record_ms: millis(first),
         };
-        reach.rows().write_one(out, row)
+        cluster.rows().write_one(out, row)
     }
 }

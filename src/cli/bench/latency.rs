@@ -16,7 +16,7 @@ use crate::cli::bench::produce::acks;
 use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::progress::{Progress, Unit};
-use crate::cli::{CommandError, CtrlC, Reach};
+use crate::cli::{ClusterOptions, CommandError, CtrlC};
 use crate::client::{
     Client, ClientError, Clock, Consumer, ConsumerConfig, Producer, ProducerRecord, Start,
     SystemClock,
@@ -81,7 +81,7 @@ impl Row for LatencyRow {
 }
 
 /// A run: the producer, the consumer and the results.
-struct Course<'a> {
+struct Run<'a> {
     topic: &'a str,
     run: Uuid,
     value: Vec<u8>,
@@ -92,24 +92,28 @@ struct Course<'a> {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-        let mut settings = reach.settings()?;
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), CommandError> {
+        let mut settings = cluster.settings()?;
         let linger = in_unit_of("linger.ms", &self.linger);
         settings.set_all([("linger.ms", linger.as_str())])?;
         settings.set_all(self.acks.iter().map(|acks| ("acks", acks.as_str())))?;
-        let (client, _) = reach.connect()?;
+        let (client, _) = cluster.connect()?;
         let acks = acks(settings.producer.acks);
         let producer = client.producer(settings.producer)?;
         // Creates the topic if brokers create topics automatically.
         producer.partition_count(&self.topic)?;
-        let mut course = Course {
+        let mut course = Run {
             topic: &self.topic,
             run: Uuid::new_v4(),
             value: vec![b'x'; self.size as usize],
             producer,
             consumer: at_the_end(&client, &self.topic, settings.consumer)?,
             latencies: Latencies::new(),
-            ctrl_c: reach.ctrl_c()?,
+            ctrl_c: cluster.ctrl_c()?,
         };
         // The first record opens the connections, and is not counted.
         course.send(SystemClock.monotonic())?;
@@ -117,10 +121,10 @@ impl Options {
         course.latencies = Latencies::new();
         self.follow_timetable(&mut course)?;
         course.await_all(self.records.into())?;
-        reach.rows().write_one(out, self.row(acks, &course.latencies))
+        cluster.rows().write_one(out, self.row(acks, &course.latencies))
     }
 
-    fn follow_timetable(&self, course: &mut Course<'_>) -> Result<(), CommandError> {
+    fn follow_timetable(&self, course: &mut Run<'_>) -> Result<(), CommandError> {
         let progress = Progress::of(self.records.into(), Unit::Records);
         let interval = Duration::from_secs(1) / self.rate;
         let mut due = SystemClock.monotonic();
@@ -155,7 +159,7 @@ impl Options {
     }
 }
 
-impl Course<'_> {
+impl Run<'_> {
     /// Publishes the record scheduled for this monotonic time.
     fn send(&mut self, due: Duration) -> Result<(), CommandError> {
         let nanos = u64::try_from(due.as_nanos()).unwrap_or(u64::MAX);

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use crate::cli::bench::{consume, latency, produce};
-use crate::cli::{Exit, Reach};
+use crate::cli::{ClusterOptions, Exit};
 
 /// Measures the throughput and latency of a cluster.
 #[derive(Debug, Args)]
@@ -11,7 +11,7 @@ pub(crate) struct Options {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    reach: Reach,
+    cluster: ClusterOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -24,12 +24,12 @@ enum Verb {
 impl Options {
     /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
-        let Self { verb, reach } = self;
-        reach.answer(|out| {
+        let Self { verb, cluster } = self;
+        cluster.answer(|out| {
             match verb {
-                Verb::Produce(options) => options.answer(&reach, out),
-                Verb::Consume(options) => options.answer(&reach, out),
-                Verb::Latency(options) => options.answer(&reach, out),
+                Verb::Produce(options) => options.answer(&cluster, out),
+                Verb::Consume(options) => options.answer(&cluster, out),
+                Verb::Latency(options) => options.answer(&cluster, out),
             }?;
             Ok(Exit::Done)
         })

@@ -12,7 +12,7 @@ use crate::cli::bench::values::Values;
 use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::progress::{Progress, Unit};
-use crate::cli::{CommandError, CtrlC, Reach};
+use crate::cli::{ClusterOptions, CommandError, CtrlC};
 use crate::client::{Acks, Clock, Producer, ProducerConfig, ProducerRecord, SystemClock, Ticket};
 
 /// The number of records between two updates of the progress bar.
@@ -77,23 +77,27 @@ impl Row for ProduceRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-        let mut settings = reach.settings()?;
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), CommandError> {
+        let mut settings = cluster.settings()?;
         let own = [
             ("batch.size", &self.batch),
             ("compression.type", &self.compression),
             ("acks", &self.acks),
         ];
         settings.set_all(own.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))))?;
-        let (client, _) = reach.connect()?;
+        let (client, _) = cluster.connect()?;
         let producer = client.producer(settings.producer.clone())?;
         // Looks up the topic and its leaders before the measurement.
         producer.partition_count(&self.topic)?;
         let began = SystemClock.monotonic();
-        let latencies = self.publish(&producer, reach.ctrl_c()?)?;
+        let latencies = self.publish(&producer, cluster.ctrl_c()?)?;
         let took = SystemClock.monotonic().saturating_sub(began);
         let row = self.row(&settings.producer, &latencies, took);
-        reach.rows().write_one(out, row)
+        cluster.rows().write_one(out, row)
     }
 
     /// Publishes all records and waits until the last is delivered.

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use crate::cli::config::resource::Named;
 use crate::cli::config::{check, show};
-use crate::cli::{Exit, Reach};
+use crate::cli::{ClusterOptions, Exit};
 use crate::config::{ConfigError, in_unit_of};
 
 /// Shows and changes settings, and checks a broker's configuration file.
@@ -13,7 +13,7 @@ pub(crate) struct Options {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    reach: Reach,
+    cluster: ClusterOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -36,19 +36,19 @@ enum Verb {
 impl Options {
     /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
-        let Self { verb, reach } = self;
-        reach.answer(|out| match verb {
-            Verb::Show(options) => options.answer(&reach, out),
+        let Self { verb, cluster } = self;
+        cluster.answer(|out| match verb {
+            Verb::Show(options) => options.answer(&cluster, out),
             Verb::Set { resource, changes, dry_run } => {
                 let changes: Vec<_> = changes.iter().map(|text| change(text)).collect();
                 if changes.iter().any(|(key, _)| key.is_empty()) {
                     return Err(ConfigError::single("KEY", "a setting has no name").into());
                 }
-                let admin = reach.connect()?.0.admin();
+                let admin = cluster.connect()?.0.admin();
                 admin.alter_configs(&resource.find(&admin)?, &changes, dry_run)?;
                 Ok(Exit::Done)
             }
-            Verb::Check(options) => options.answer(reach.output, out),
+            Verb::Check(options) => options.answer(cluster.output, out),
         })
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::config::resource::Named;
 use crate::cli::output::Row;
-use crate::cli::{CommandError, Exit, Reach};
+use crate::cli::{ClusterOptions, CommandError, Exit};
 use crate::client::{ConfigEntry, ConfigSource};
 
 /// Shows the settings of a topic or a broker that differ from the default
@@ -34,8 +34,12 @@ impl Row for ConfigRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
-        let admin = reach.connect()?.0.admin();
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<Exit, CommandError> {
+        let admin = cluster.connect()?.0.admin();
         let entries = admin.configs(&self.resource.find(&admin)?)?;
         let shown = entries.into_iter().filter(|entry| {
             self.all || !matches!(entry.source, ConfigSource::Default | ConfigSource::Unknown)
@@ -47,7 +51,7 @@ impl Options {
             is_read_only: entry.is_read_only,
             about: entry.documentation,
         };
-        reach.rows().write(out, shown.map(row))?;
+        cluster.rows().write(out, shown.map(row))?;
         Ok(Exit::Done)
     }
 }

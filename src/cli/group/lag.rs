@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::names::Names;
 use crate::cli::output::Row;
-use crate::cli::{CommandError, Exit, Reach, Watch, missing};
+use crate::cli::{ClusterOptions, CommandError, Exit, Watch, missing};
 use crate::client::Admin;
 
 /// Shows the lag of groups by topic
@@ -35,9 +35,13 @@ impl Row for TopicLagRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
-        self.watch.answer(reach, out, |admin, out| {
-            let mut rows = reach.rows();
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<Exit, CommandError> {
+        self.watch.answer(cluster, out, |admin, out| {
+            let mut rows = cluster.rows();
             for group in self.find(admin)? {
                 for row in topics_of(admin, group)? {
                     rows.push(out, &row)?;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::group::{describe, lag, reset};
 use crate::cli::names::Names;
 use crate::cli::output::Row;
-use crate::cli::{CommandError, Exit, Reach, Watch, missing};
+use crate::cli::{ClusterOptions, CommandError, Exit, Watch, missing};
 use crate::client::GroupListing;
 
 /// Inspects consumer groups and their lag; resets their offsets.
@@ -17,7 +17,7 @@ pub(crate) struct Options {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    reach: Reach,
+    cluster: ClusterOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -53,35 +53,39 @@ impl Row for GroupRow {
 impl Options {
     /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
-        let Self { verb, reach } = self;
-        reach.answer(|out| {
+        let Self { verb, cluster } = self;
+        cluster.answer(|out| {
             match verb {
-                Verb::List(watch) => return list(&watch, &reach, out),
-                Verb::Describe(options) => return options.answer(&reach, out),
-                Verb::Lag(options) => return options.answer(&reach, out),
-                Verb::Reset(options) => options.answer(&reach, out),
-                Verb::Delete { groups, yes } => delete(&reach, &groups, yes),
+                Verb::List(watch) => return list(&watch, &cluster, out),
+                Verb::Describe(options) => return options.answer(&cluster, out),
+                Verb::Lag(options) => return options.answer(&cluster, out),
+                Verb::Reset(options) => options.answer(&cluster, out),
+                Verb::Delete { groups, yes } => delete(&cluster, &groups, yes),
             }?;
             Ok(Exit::Done)
         })
     }
 }
 
-fn list(watch: &Watch, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
+fn list(
+    watch: &Watch,
+    cluster: &ClusterOptions,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
     let row = |group: GroupListing| GroupRow {
         group: group.group,
         state: group.state,
         protocol_type: group.protocol_type,
         coordinator: group.coordinator.0,
     };
-    watch.answer(reach, out, |admin, out| {
-        reach.rows().write(out, admin.groups()?.into_iter().map(row))?;
+    watch.answer(cluster, out, |admin, out| {
+        cluster.rows().write(out, admin.groups()?.into_iter().map(row))?;
         Ok(Exit::Done)
     })
 }
 
-fn delete(reach: &Reach, groups: &[String], yes: bool) -> Result<(), CommandError> {
-    let admin = reach.connect()?.0.admin();
+fn delete(cluster: &ClusterOptions, groups: &[String], yes: bool) -> Result<(), CommandError> {
+    let admin = cluster.connect()?.0.admin();
     for group in groups {
         missing::group(&admin, group)?;
     }

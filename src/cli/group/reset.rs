@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::position::Position;
-use crate::cli::{CommandError, Reach};
+use crate::cli::{ClusterOptions, CommandError};
 use crate::client::{OffsetChange, ResetTo};
 use crate::config::ConfigError;
 use crate::types::{Offset, TopicName};
@@ -49,8 +49,12 @@ impl Row for ChangeRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-        let admin = reach.connect()?.0.admin();
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), CommandError> {
+        let admin = cluster.connect()?.0.admin();
         let topics: BTreeSet<String> = if self.topic.is_empty() {
             let committed = admin.committed(&self.group)?;
             committed.keys().map(|place| place.topic.to_string()).collect()
@@ -75,7 +79,7 @@ impl Options {
             to_offset: change.to.get(),
             is_done: self.yes,
         };
-        reach.rows().write(out, plan.into_iter().map(row))
+        cluster.rows().write(out, plan.into_iter().map(row))
     }
 }
 

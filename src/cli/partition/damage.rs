@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::names::Names;
 use crate::cli::output::Row;
-use crate::cli::{CommandError, Reach};
+use crate::cli::{ClusterOptions, CommandError};
 use crate::client::DamagedStretch;
 
 /// Lists the damaged ranges that the brokers know of
@@ -46,8 +46,12 @@ impl Row for DamageRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-        let admin = reach.connect()?.0.admin();
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), CommandError> {
+        let admin = cluster.connect()?.0.admin();
         for topic in &self.topics {
             // Fail for a missing topic, which would otherwise look undamaged.
             admin.topic(topic)?;
@@ -57,7 +61,7 @@ impl Options {
             self.topics.is_empty() || self.topics.iter().any(|topic| topic == name)
         };
         let damage = admin.damage()?;
-        reach.rows().write(out, damage.into_iter().filter(is_asked).map(DamageRow::new))
+        cluster.rows().write(out, damage.into_iter().filter(is_asked).map(DamageRow::new))
     }
 }
 

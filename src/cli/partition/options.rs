@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use crate::cli::partition::{damage, skip_damage};
-use crate::cli::{Exit, Reach};
+use crate::cli::{ClusterOptions, Exit};
 
 /// Lists damage, and lets readers skip it.
 #[derive(Debug, Args)]
@@ -11,7 +11,7 @@ pub(crate) struct Options {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    reach: Reach,
+    cluster: ClusterOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -23,11 +23,11 @@ enum Verb {
 impl Options {
     /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
-        let Self { verb, reach } = self;
-        reach.answer(|out| {
+        let Self { verb, cluster } = self;
+        cluster.answer(|out| {
             match verb {
-                Verb::Damage(options) => options.answer(&reach, out),
-                Verb::SkipDamage(options) => options.answer(&reach, out),
+                Verb::Damage(options) => options.answer(&cluster, out),
+                Verb::SkipDamage(options) => options.answer(&cluster, out),
             }?;
             Ok(Exit::Done)
         })

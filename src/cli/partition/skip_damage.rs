@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::output::Row;
-use crate::cli::{CommandError, Reach};
+use crate::cli::{ClusterOptions, CommandError};
 use crate::client::{Admin, DamagedStretch, SkippedStretch};
 use crate::config::ConfigError;
 use crate::types::{Offset, PartitionIndex, TopicPartition};
@@ -45,7 +45,11 @@ impl Row for SkippedRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), CommandError> {
         let partition = partition(&self.partition)?;
         let from = offset("--from", self.from)?;
         let to = offset("--to", self.to)?;
@@ -53,7 +57,7 @@ impl Options {
             let reason = format!("{to} is not behind --from {from}: the end is excluded");
             return Err(ConfigError::single("--to", reason).into());
         }
-        let admin = reach.connect()?.0.admin();
+        let admin = cluster.connect()?.0.admin();
         require(&admin, &partition)?;
         if !self.yes {
             let damage = admin.damage()?;
@@ -69,7 +73,7 @@ impl Options {
             unreadable_bytes: stretch.unreadable_bytes,
             copy: stretch.copy,
         };
-        reach.rows().write(out, skipped.into_iter().map(row))
+        cluster.rows().write(out, skipped.into_iter().map(row))
     }
 }
 

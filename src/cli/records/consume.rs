@@ -11,7 +11,7 @@ use crate::cli::records::format::{Format, Shape};
 use crate::cli::records::row::Messages;
 use crate::cli::records::selection::Selection;
 use crate::cli::standard_output::{READER_CHECK, is_abandoned};
-use crate::cli::{CommandError, Exit, Reach};
+use crate::cli::{ClusterOptions, CommandError, Exit};
 use crate::client::{ClientError, Consumer, Message, UntilEnd};
 use crate::config::ConfigError;
 
@@ -51,7 +51,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     shape: Shape,
     #[command(flatten)]
-    reach: Reach,
+    cluster: ClusterOptions,
 }
 
 /// Reading without end, or up to an end.
@@ -63,9 +63,9 @@ enum Reading<'a> {
 impl Options {
     /// Runs the command.
     pub(crate) fn run(self) -> Exit {
-        self.reach.answer(|out| {
+        self.cluster.answer(|out| {
             self.check_from()?;
-            let (client, settings) = self.reach.connect()?;
+            let (client, settings) = self.cluster.connect()?;
             let mut config = settings.consumer;
             config.group.id.clone_from(&self.group);
             let selected = self.selection.find(&client)?;
@@ -105,10 +105,10 @@ impl Options {
     }
 
     fn copy(&self, reading: &Reading<'_>, out: &mut dyn Write) -> Result<(), CommandError> {
-        let mut messages = Messages::new(&self.reach, self.format.as_ref(), &self.shape);
+        let mut messages = Messages::new(&self.cluster, self.format.as_ref(), &self.shape);
         let limit = self.limit.unwrap_or(u64::MAX);
         let mut progress = None;
-        let ctrl_c = self.reach.ctrl_c()?;
+        let ctrl_c = self.cluster.ctrl_c()?;
         for read in 0..limit {
             ctrl_c.check()?;
             let Some(message) = reading.next(read, out)? else { break };

@@ -16,7 +16,7 @@ use crate::cli::records::encoding::{Encodings, Misfit};
 use crate::cli::records::format::Escaped;
 use crate::cli::records::lines::{Limits, Line, Lines};
 use crate::cli::records::row::{Record, RecordRow};
-use crate::cli::{CommandError, CtrlC, Exit, Reach, complain};
+use crate::cli::{ClusterOptions, CommandError, CtrlC, Exit, report};
 use crate::client::{
     Client, ClientError, Header, Producer, ProducerRecord, RecordMetadata, Ticket,
 };
@@ -24,7 +24,7 @@ use crate::config::ConfigError;
 use crate::types::{Offset, PartitionIndex, Timestamp, WithCauses};
 
 /// The maximum number of records whose positions are pending.
-const UNTOLD_MAX: usize = 10_000;
+const PENDING_MAX: usize = 10_000;
 
 /// The maximum size of a byte in JSON: `\u0000`.
 const JSON_BYTES_MAX: u64 = 6;
@@ -43,7 +43,7 @@ struct Unanswered {
 }
 
 /// The maximum number of complaints about lines that are too long.
-const COMPLAINTS_MAX: u64 = 10;
+const REPORTS_MAX: u64 = 10;
 
 /// The complaint about a line that is too long.
 #[derive(Debug, thiserror::Error)]
@@ -124,7 +124,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     encodings: Encodings,
     #[command(flatten)]
-    reach: Reach,
+    cluster: ClusterOptions,
 }
 
 /// The position of a published record.
@@ -155,13 +155,13 @@ impl Options {
     /// Runs the command. With an output format other than text, prints the position of every
     /// record; otherwise prints their number on standard error.
     pub(crate) fn run(self) -> Exit {
-        self.reach.answer(|out| {
+        self.cluster.answer(|out| {
             self.check()?;
-            let mut settings = self.reach.settings()?;
+            let mut settings = self.cluster.settings()?;
             let own = [("compression.type", &self.compression), ("acks", &self.acks)];
             let own = own.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
             settings.set_all(own)?;
-            let ctrl_c = self.reach.ctrl_c()?;
+            let ctrl_c = self.cluster.ctrl_c()?;
             settings.client.signals = Some(ctrl_c);
             let client = Client::connect(settings.client)?;
             let record_max = settings.producer.request_max.0;
@@ -171,7 +171,7 @@ impl Options {
             let mut sending = Sending {
                 options: &self,
                 producer: &producer,
-                rows: self.reach.rows(),
+                rows: self.cluster.rows(),
                 tickets: VecDeque::new(),
                 count: 0,
                 record_max,
@@ -189,7 +189,7 @@ impl Options {
                     // Report this failure too, so that the user knows everything that must be sent
                     // again.
                     if !undelivered.is_wanted() {
-                        complain(&undelivered);
+                        report(&undelivered);
                     }
                     return Err(error);
                 }
@@ -200,7 +200,7 @@ impl Options {
             if !ctrl_c.is_pressed() {
                 producer.close(None)?;
             }
-            if self.reach.output == Output::Text && io::stderr().is_terminal() {
+            if self.cluster.output == Output::Text && io::stderr().is_terminal() {
                 let _ = writeln!(io::stderr(), "{count} records to {}", self.topic);
             }
             Ok(exit)
@@ -276,16 +276,16 @@ impl Sending<'_> {
             match sent {
                 Err(CommandError::Client(ClientError::MessageTooLarge { .. })) => {
                     passed_over += 1;
-                    if passed_over <= COMPLAINTS_MAX {
+                    if passed_over <= REPORTS_MAX {
                         let place = lines.place();
-                        complain(&TooLong { place, line_max: self.record_max });
+                        report(&TooLong { place, line_max: self.record_max });
                     }
                 }
                 sent => sent?,
             }
         }
-        if passed_over > COMPLAINTS_MAX {
-            complain(&PassedOver { lines: passed_over });
+        if passed_over > REPORTS_MAX {
+            report(&PassedOver { lines: passed_over });
         }
         Ok(match (lines.is_cut_off(), passed_over) {
             (true, _) => Exit::Interrupted,
@@ -326,9 +326,9 @@ impl Sending<'_> {
             timestamp: record.timestamp.map(Timestamp::from_millis),
         })?;
         self.count += 1;
-        if self.options.reach.output != Output::Text {
+        if self.options.cluster.output != Output::Text {
             self.tickets.push_back(ticket);
-            self.tell(UNTOLD_MAX, out)?;
+            self.tell(PENDING_MAX, out)?;
         }
         Ok(())
     }
@@ -344,7 +344,7 @@ impl Sending<'_> {
         }
         match self.producer.flush(Some(LAST_ANSWERS)) {
             Err(ClientError::Timeout { .. }) => {
-                complain(&Unanswered { sent: self.count });
+                report(&Unanswered { sent: self.count });
                 Err(ClientError::Interrupted.into())
             }
             flushed => Ok(flushed?),

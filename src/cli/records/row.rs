@@ -10,7 +10,7 @@ use crate::cli::output::{Output, Row, Rows};
 use crate::cli::payload::{JsonPayload, Payload};
 use crate::cli::records::encoding::{Encoding, Encodings, Misfit};
 use crate::cli::records::format::{Format, Look, Shape};
-use crate::cli::{CommandError, Reach};
+use crate::cli::{ClusterOptions, CommandError};
 use crate::client::Message;
 
 /// A message as written by `consume -o json` and read by `produce --json`.
@@ -132,10 +132,10 @@ pub(super) struct Messages {
 
 impl Messages {
     /// Creates a writer; `format` applies to text only.
-    pub(super) fn new(reach: &Reach, format: Option<&Format>, shape: &Shape) -> Self {
+    pub(super) fn new(cluster: &ClusterOptions, format: Option<&Format>, shape: &Shape) -> Self {
         let format = format.cloned().unwrap_or_else(|| shape.format());
         let look = shape.look(io::stdout().is_terminal());
-        Self { rows: reach.rows(), output: reach.output, format, look, text: Vec::new() }
+        Self { rows: cluster.rows(), output: cluster.output, format, look, text: Vec::new() }
     }
 
     /// Writes a message by a single call, so that Ctrl-C does not split it.

@@ -11,7 +11,7 @@ use crate::cli::records::format::{Format, Shape};
 use crate::cli::records::row::Messages;
 use crate::cli::records::selection::{Selected, Selection};
 use crate::cli::standard_output::{READER_CHECK, is_abandoned};
-use crate::cli::{CommandError, CtrlC, Exit, Reach};
+use crate::cli::{ClusterOptions, CommandError, CtrlC, Exit};
 use crate::client::{Client, Consumer, ConsumerConfig, Message, Start};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     shape: Shape,
     #[command(flatten)]
-    reach: Reach,
+    cluster: ClusterOptions,
 }
 
 /// A message, ordered by timestamp, then by position.
@@ -41,12 +41,12 @@ struct Timed((Timestamp, PartitionIndex, Offset), Message);
 impl Options {
     /// Runs the command.
     pub(crate) fn run(self) -> Exit {
-        self.reach.answer(|out| {
-            let (client, settings) = self.reach.connect()?;
-            let mut messages = Messages::new(&self.reach, self.format.as_ref(), &self.shape);
+        self.cluster.answer(|out| {
+            let (client, settings) = self.cluster.connect()?;
+            let mut messages = Messages::new(&self.cluster, self.format.as_ref(), &self.shape);
             let selected = self.selection.find(&client)?;
             let (last, nexts) = self.last(&client, &selected, &settings.consumer)?;
-            let ctrl_c = self.reach.ctrl_c()?;
+            let ctrl_c = self.cluster.ctrl_c()?;
             for message in &last {
                 ctrl_c.check()?;
                 messages.write(out, message)?;
@@ -73,7 +73,7 @@ impl Options {
         selected: &Selected<'_>,
         config: &ConsumerConfig,
     ) -> Result<(Vec<Message>, HashMap<TopicPartition, Offset>), CommandError> {
-        let ctrl_c = self.reach.ctrl_c()?;
+        let ctrl_c = self.cluster.ctrl_c()?;
         let mut back = i64::try_from(self.lines).unwrap_or(i64::MAX);
         loop {
             let from = Position::Relative(back.saturating_neg());

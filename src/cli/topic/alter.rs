@@ -4,7 +4,7 @@ use clap::{ArgGroup, Args};
 
 use crate::cli::names::Names;
 use crate::cli::setting::topic_pairs;
-use crate::cli::{CommandError, Reach};
+use crate::cli::{ClusterOptions, CommandError};
 use crate::client::Resource;
 
 /// Changes a topic's settings, or adds partitions
@@ -31,11 +31,11 @@ pub(super) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(self, reach: &Reach) -> Result<(), CommandError> {
+    pub(super) fn run(self, cluster: &ClusterOptions) -> Result<(), CommandError> {
         let set = topic_pairs(&self.config)?.into_iter().map(|(key, value)| (key, Some(value)));
         let changes: Vec<_> =
             set.chain(self.delete_config.into_iter().map(|key| (key, None))).collect();
-        let admin = reach.connect()?.0.admin();
+        let admin = cluster.connect()?.0.admin();
         if !changes.is_empty() {
             let topic = Resource::Topic(self.topic.clone());
             admin.alter_configs(&topic, &changes, self.dry_run)?;

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::setting::topic_pairs;
-use crate::cli::{CommandError, Reach};
+use crate::cli::{ClusterOptions, CommandError};
 use crate::client::{ClientError, ErrorCode, NewTopic};
 use crate::config::ConfigError;
 use crate::types::{InvalidTopicName, TopicName};
@@ -29,12 +29,12 @@ pub(super) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(self, reach: &Reach) -> Result<(), CommandError> {
+    pub(super) fn run(self, cluster: &ClusterOptions) -> Result<(), CommandError> {
         let configs = topic_pairs(&self.config)?;
         // Check all names before creating the first topic.
         self.topics.iter().try_for_each(|topic| check_name(topic))?;
         let new = NewTopic { partitions: self.partitions, replicas: self.replicas, configs };
-        let admin = reach.connect()?.0.admin();
+        let admin = cluster.connect()?.0.admin();
         for topic in &self.topics {
             match admin.create_topic(topic, &new) {
                 Err(error) if self.if_not_exists && exists(&error) => {}

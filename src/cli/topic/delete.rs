@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::topic::names::Topics;
-use crate::cli::{CommandError, Reach};
+use crate::cli::{ClusterOptions, CommandError};
 
 /// Deletes topics and all their records
 #[derive(Debug, Args)]
@@ -16,8 +16,8 @@ pub(super) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(self, reach: &Reach) -> Result<(), CommandError> {
-        let admin = reach.connect()?.0.admin();
+    pub(super) fn run(self, cluster: &ClusterOptions) -> Result<(), CommandError> {
+        let admin = cluster.connect()?.0.admin();
         // Check all names before deleting the first topic.
         let topics = self.topics.find(&admin)?;
         let mut partitions = 0;

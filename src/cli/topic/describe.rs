@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::output::Row;
 use crate::cli::topic::names::Topics;
-use crate::cli::{CommandError, Exit, Reach, Watch};
+use crate::cli::{ClusterOptions, CommandError, Exit, Watch};
 use crate::client::{Admin, FoundOffset};
 use crate::types::{BrokerId, PartitionIndex};
 
@@ -52,9 +52,13 @@ impl Row for PartitionRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
-        self.watch.answer(reach, out, |admin, out| {
-            let mut rows = reach.rows();
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<Exit, CommandError> {
+        self.watch.answer(cluster, out, |admin, out| {
+            let mut rows = cluster.rows();
             for topic in self.topics.find(admin)? {
                 for row in describe(admin, &topic)? {
                     rows.push(out, &row)?;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::topic::names::Patterns;
-use crate::cli::{CommandError, Exit, Reach, Watch};
+use crate::cli::{ClusterOptions, CommandError, Exit, Watch};
 use crate::client::TopicDescription;
 
 /// Lists the topics
@@ -37,17 +37,21 @@ impl Row for TopicRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<Exit, CommandError> {
         let patterns = Patterns::new(&self.matching)?;
         self.watch
-            .answer(reach, out, |admin, out| self.list(&admin.topics()?, &patterns, reach, out))
+            .answer(cluster, out, |admin, out| self.list(&admin.topics()?, &patterns, cluster, out))
     }
 
     fn list(
         &self,
         topics: &[TopicDescription],
         patterns: &Patterns,
-        reach: &Reach,
+        cluster: &ClusterOptions,
         out: &mut dyn Write,
     ) -> Result<Exit, CommandError> {
         let shown = topics.iter().filter(|topic| self.internal || !topic.is_internal);
@@ -59,7 +63,7 @@ impl Options {
             replicas: topic.partitions.first().map_or(0, |partition| partition.replicas.len()),
             is_internal: topic.is_internal,
         };
-        reach.rows().write(out, shown.map(row))?;
+        cluster.rows().write(out, shown.map(row))?;
         Ok(Exit::Done)
     }
 }

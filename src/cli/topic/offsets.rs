@@ -9,7 +9,7 @@ use crate::cli::output::Row;
 use crate::cli::position::Position;
 use crate::cli::topic::names::Topics;
 use crate::cli::topic::places::{Place, places};
-use crate::cli::{CommandError, Exit, Reach, Watch};
+use crate::cli::{ClusterOptions, CommandError, Exit, Watch};
 use crate::types::Timestamp;
 
 /// Shows the start and end offsets of partitions, or with --at the offsets at a time
@@ -53,16 +53,20 @@ impl Row for PlaceRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
-        self.watch.answer(reach, out, |admin, out| {
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<Exit, CommandError> {
+        self.watch.answer(cluster, out, |admin, out| {
             let mut found = Vec::new();
             for topic in self.topics.find(admin)? {
                 found.extend(places(admin, &topic, self.at.unwrap_or(Position::Earliest))?);
             }
             if self.at.is_some() {
-                reach.rows().write(out, found.into_iter().map(PlaceRow::from))?;
+                cluster.rows().write(out, found.into_iter().map(PlaceRow::from))?;
             } else {
-                reach.rows().write(out, found.into_iter().map(RangeRow::from))?;
+                cluster.rows().write(out, found.into_iter().map(RangeRow::from))?;
             }
             Ok(Exit::Done)
         })

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use crate::cli::topic::{alter, create, delete, describe, list, offsets, trim};
-use crate::cli::{Exit, Reach};
+use crate::cli::{ClusterOptions, Exit};
 
 /// Lists, creates, changes and deletes topics.
 #[derive(Debug, Args)]
@@ -11,7 +11,7 @@ pub(crate) struct Options {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    reach: Reach,
+    cluster: ClusterOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -28,16 +28,16 @@ enum Verb {
 impl Options {
     /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
-        let Self { verb, reach } = self;
-        reach.answer(|out| {
+        let Self { verb, cluster } = self;
+        cluster.answer(|out| {
             match verb {
-                Verb::List(options) => return options.answer(&reach, out),
-                Verb::Describe(options) => return options.answer(&reach, out),
-                Verb::Offsets(options) => return options.answer(&reach, out),
-                Verb::Create(options) => options.run(&reach),
-                Verb::Alter(options) => options.run(&reach),
-                Verb::Trim(options) => options.answer(&reach, out),
-                Verb::Delete(options) => options.run(&reach),
+                Verb::List(options) => return options.answer(&cluster, out),
+                Verb::Describe(options) => return options.answer(&cluster, out),
+                Verb::Offsets(options) => return options.answer(&cluster, out),
+                Verb::Create(options) => options.run(&cluster),
+                Verb::Alter(options) => options.run(&cluster),
+                Verb::Trim(options) => options.answer(&cluster, out),
+                Verb::Delete(options) => options.run(&cluster),
             }?;
             Ok(Exit::Done)
         })

@@ -9,7 +9,7 @@ use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::position::Position;
 use crate::cli::topic::places::{Place, places};
-use crate::cli::{CommandError, Reach};
+use crate::cli::{ClusterOptions, CommandError};
 
 /// Shows the records to delete from the start of a topic; deletes them with --yes
 #[derive(Debug, Args)]
@@ -45,8 +45,12 @@ impl Row for TrimRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-        let admin = reach.connect()?.0.admin();
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), CommandError> {
+        let admin = cluster.connect()?.0.admin();
         let found = places(&admin, &self.topic, self.before)?;
         // Check all partitions before deleting the first record.
         for partition in &self.partition {
@@ -59,7 +63,7 @@ impl Options {
         let is_asked = |place: &Place| {
             self.partition.is_empty() || self.partition.contains(&place.partition.partition.0)
         };
-        let mut rows = reach.rows();
+        let mut rows = cluster.rows();
         for place in found.into_iter().filter(is_asked) {
             let mut to = place.offset;
             if self.yes && to > place.begin {

@@ -10,7 +10,7 @@ use crate::client::{
 };
 use crate::types::{Offset, Timestamp, TopicPartition};
 
-type Asked<T> = Result<T, ClientError>;
+type AdminResult<T> = Result<T, ClientError>;
 
 /// Topics and their offsets.
 impl Admin {
@@ -19,7 +19,7 @@ impl Admin {
     /// # Errors
     /// [`ClientError::Broker`] with `TopicAlreadyExists`, or with the code of the broker's
     /// objection.
-    pub fn create_topic(&self, topic: &str, new: &NewTopic) -> Asked<()> {
+    pub fn create_topic(&self, topic: &str, new: &NewTopic) -> AdminResult<()> {
         self.calls().create_topic(topic, new).wait()
     }
 
@@ -27,7 +27,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`] if it does not exist.
-    pub fn delete_topic(&self, topic: &str) -> Asked<()> {
+    pub fn delete_topic(&self, topic: &str) -> AdminResult<()> {
         self.calls().delete_topic(topic).wait()
     }
 
@@ -35,7 +35,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`], and `InvalidPartitions` if the total does not grow.
-    pub fn create_partitions(&self, topic: &str, partitions: i32) -> Asked<()> {
+    pub fn create_partitions(&self, topic: &str, partitions: i32) -> AdminResult<()> {
         self.calls().create_partitions(topic, partitions).wait()
     }
 
@@ -43,7 +43,7 @@ impl Admin {
     ///
     /// # Errors
     /// Connection errors.
-    pub fn topics(&self) -> Asked<Vec<TopicDescription>> {
+    pub fn topics(&self) -> AdminResult<Vec<TopicDescription>> {
         self.calls().topics().wait()
     }
 
@@ -51,7 +51,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`] if it does not exist.
-    pub fn topic(&self, topic: &str) -> Asked<TopicDescription> {
+    pub fn topic(&self, topic: &str) -> AdminResult<TopicDescription> {
         self.calls().topic(topic).wait()
     }
 
@@ -59,7 +59,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`], and connection errors.
-    pub fn begin_offsets(&self, topic: &str) -> Asked<Vec<FoundOffset>> {
+    pub fn begin_offsets(&self, topic: &str) -> AdminResult<Vec<FoundOffset>> {
         self.calls().begin_offsets(topic).wait()
     }
 
@@ -67,7 +67,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`], and connection errors.
-    pub fn end_offsets(&self, topic: &str) -> Asked<Vec<FoundOffset>> {
+    pub fn end_offsets(&self, topic: &str) -> AdminResult<Vec<FoundOffset>> {
         self.calls().end_offsets(topic).wait()
     }
 
@@ -76,7 +76,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`], and connection errors.
-    pub fn offsets_at(&self, topic: &str, time: Timestamp) -> Asked<Vec<FoundOffset>> {
+    pub fn offsets_at(&self, topic: &str, time: Timestamp) -> AdminResult<Vec<FoundOffset>> {
         self.calls().offsets_at(topic, time).wait()
     }
 
@@ -84,7 +84,11 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`], and `OffsetOutOfRange` if `offset` is beyond the end.
-    pub fn delete_records(&self, partition: &TopicPartition, offset: Offset) -> Asked<Offset> {
+    pub fn delete_records(
+        &self,
+        partition: &TopicPartition,
+        offset: Offset,
+    ) -> AdminResult<Offset> {
         self.calls().delete_records(partition, offset).wait()
     }
 }
@@ -95,7 +99,7 @@ impl Admin {
     ///
     /// # Errors
     /// Connection errors.
-    pub fn groups(&self) -> Asked<Vec<GroupListing>> {
+    pub fn groups(&self) -> AdminResult<Vec<GroupListing>> {
         self.calls().groups().wait()
     }
 
@@ -103,7 +107,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::Broker`] with `GroupIdNotFound` if it does not exist.
-    pub fn group(&self, group: &str) -> Asked<GroupDescription> {
+    pub fn group(&self, group: &str) -> AdminResult<GroupDescription> {
         self.calls().group(group).wait()
     }
 
@@ -111,7 +115,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::Broker`] with `GroupIdNotFound`, or `NonEmptyGroup` while it has members.
-    pub fn delete_group(&self, group: &str) -> Asked<()> {
+    pub fn delete_group(&self, group: &str) -> AdminResult<()> {
         self.calls().delete_group(group).wait()
     }
 
@@ -119,7 +123,7 @@ impl Admin {
     ///
     /// # Errors
     /// Connection errors. A group that does not exist has no offsets.
-    pub fn committed(&self, group: &str) -> Asked<BTreeMap<TopicPartition, Offset>> {
+    pub fn committed(&self, group: &str) -> AdminResult<BTreeMap<TopicPartition, Offset>> {
         self.calls().committed(group).wait()
     }
 
@@ -127,7 +131,7 @@ impl Admin {
     ///
     /// # Errors
     /// Connection errors. Topics deleted since are left out.
-    pub fn lag(&self, group: &str) -> Asked<Vec<PartitionLag>> {
+    pub fn lag(&self, group: &str) -> AdminResult<Vec<PartitionLag>> {
         self.calls().lag(group).wait()
     }
 
@@ -141,7 +145,7 @@ impl Admin {
         group: &str,
         topics: &[&str],
         to: ResetTo,
-    ) -> Asked<Vec<OffsetChange>> {
+    ) -> AdminResult<Vec<OffsetChange>> {
         self.calls().plan_reset(group, topics, to).wait()
     }
 
@@ -150,7 +154,11 @@ impl Admin {
     /// # Errors
     /// [`ClientError::Broker`] with `NonEmptyGroup` while it has members: they continue from their
     /// own positions and would overwrite the offsets set here.
-    pub fn set_offsets(&self, group: &str, offsets: &[(TopicPartition, Offset)]) -> Asked<()> {
+    pub fn set_offsets(
+        &self,
+        group: &str,
+        offsets: &[(TopicPartition, Offset)],
+    ) -> AdminResult<()> {
         self.calls().set_offsets(group, offsets).wait()
     }
 }
@@ -161,7 +169,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`], and connection errors.
-    pub fn configs(&self, resource: &Resource) -> Asked<Vec<ConfigEntry>> {
+    pub fn configs(&self, resource: &Resource) -> AdminResult<Vec<ConfigEntry>> {
         self.calls().configs(resource).wait()
     }
 
@@ -175,7 +183,7 @@ impl Admin {
         resource: &Resource,
         changes: &[(String, Option<String>)],
         validate_only: bool,
-    ) -> Asked<()> {
+    ) -> AdminResult<()> {
         self.calls().alter_configs(resource, changes, validate_only).wait()
     }
 
@@ -183,7 +191,7 @@ impl Admin {
     ///
     /// # Errors
     /// Connection errors.
-    pub fn cluster(&self) -> Asked<ClusterDescription> {
+    pub fn cluster(&self) -> AdminResult<ClusterDescription> {
         self.calls().cluster().wait()
     }
 
@@ -191,7 +199,7 @@ impl Admin {
     ///
     /// # Errors
     /// Connection errors, and `KafkaStorageError` from a broker whose disk failed.
-    pub fn partition_sizes(&self) -> Asked<Vec<PartitionSize>> {
+    pub fn partition_sizes(&self) -> AdminResult<Vec<PartitionSize>> {
         self.calls().partition_sizes().wait()
     }
 
@@ -200,7 +208,7 @@ impl Admin {
     ///
     /// # Errors
     /// Connection errors, and `KafkaStorageError` from a broker whose disk failed.
-    pub fn damage(&self) -> Asked<Vec<DamagedStretch>> {
+    pub fn damage(&self) -> AdminResult<Vec<DamagedStretch>> {
         self.calls().damage().wait()
     }
 
@@ -216,7 +224,7 @@ impl Admin {
         &self,
         partition: &TopicPartition,
         (from, to): (Offset, Offset),
-    ) -> Asked<Vec<SkippedStretch>> {
+    ) -> AdminResult<Vec<SkippedStretch>> {
         self.calls().skip_damage(partition, (from, to)).wait()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::client::ClientError;
 use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::error::topic_name;
-use crate::client::offsets::{Asked, list_offsets};
+use crate::client::offsets::{OffsetQuery, list_offsets};
 use crate::client::{Call, FoundOffset};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 use crate::wire::delete_records::{RequestPartition, RequestTopic};
@@ -34,10 +34,10 @@ impl AdminCalls {
             let count = calls.topic(&topic).await?.partitions.len();
             let row = |index| {
                 let partition = PartitionIndex(index);
-                Asked { partition: TopicPartition { topic: name.clone(), partition }, at }
+                OffsetQuery { partition: TopicPartition { topic: name.clone(), partition }, at }
             };
             let count = i32::try_from(count).unwrap_or(i32::MAX);
-            let rows: Vec<Asked> = (0..count).map(row).collect();
+            let rows: Vec<OffsetQuery> = (0..count).map(row).collect();
             let found: BTreeMap<_, _> = list_offsets(&brokers, deadline, &rows)
                 .await?
                 .into_iter()

@@ -37,14 +37,14 @@ const FIRST_ASKED: i16 = 4;
 /// An open connection. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    lane: Arc<Lane>,
+    pipeline: Arc<Pipeline>,
     versions: Versions,
     _closes: DropGuard,
 }
 
 /// State shared by the users of a connection and its task.
 #[derive(Debug)]
-struct Lane {
+struct Pipeline {
     address: HostPort,
     client_id: String,
     answer_max: Duration,
@@ -76,7 +76,7 @@ struct Waiting {
 
 /// The event that completes a request for its submitter.
 #[derive(Debug)]
-enum Wish {
+enum Completion {
     Answer(oneshot::Sender<Result<Bytes, ClientError>>),
     Written(oneshot::Sender<Result<Bytes, ClientError>>),
 }
@@ -84,7 +84,7 @@ enum Wish {
 /// A request without a response, being written.
 #[derive(Debug)]
 pub(crate) struct Leaving {
-    lane: Arc<Lane>,
+    pipeline: Arc<Pipeline>,
     written: oneshot::Receiver<Result<Bytes, ClientError>>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct Leaving {
 #[derive(Debug)]
 pub(crate) struct Reply<R> {
     version: i16,
-    lane: Arc<Lane>,
+    pipeline: Arc<Pipeline>,
     frame: oneshot::Receiver<Result<Bytes, ClientError>>,
     request: PhantomData<fn() -> R>,
 }
@@ -122,7 +122,7 @@ impl Connection {
             Err(_) => return Err(ClientError::unreachable(address, "no answer")),
         };
         stream.set_nodelay(true).map_err(|error| ClientError::unreachable(address, error))?;
-        let lane = Arc::new(Lane {
+        let pipeline = Arc::new(Pipeline {
             address: address.clone(),
             client_id: config.client_id.clone(),
             answer_max: config.request_timeout,
@@ -132,16 +132,16 @@ impl Connection {
             work: Notify::new(),
             closing: tasks.token(),
         });
-        tasks.start(Arc::clone(&lane).serve(stream));
-        let closes = lane.closing.clone().drop_guard();
-        let versions = lane.agree().await?;
-        lane.count()?;
-        Ok(Self { lane, versions, _closes: closes })
+        tasks.start(Arc::clone(&pipeline).serve(stream));
+        let closes = pipeline.closing.clone().drop_guard();
+        let versions = pipeline.agree().await?;
+        pipeline.count()?;
+        Ok(Self { pipeline, versions, _closes: closes })
     }
 
     /// Returns true while no failure is known.
     pub(crate) fn is_open(&self) -> bool {
-        self.lane.state().over.is_none()
+        self.pipeline.state().over.is_none()
     }
 
     /// Sends a request after those already submitted.
@@ -158,8 +158,8 @@ impl Connection {
         records: &[Bytes],
     ) -> Result<Reply<R>, ClientError> {
         let (answer, frame) = oneshot::channel();
-        self.lane.send(version, request, records, Wish::Answer(answer))?;
-        Ok(Reply { version, lane: Arc::clone(&self.lane), frame, request: PhantomData })
+        self.pipeline.send(version, request, records, Completion::Answer(answer))?;
+        Ok(Reply { version, pipeline: Arc::clone(&self.pipeline), frame, request: PhantomData })
     }
 
     /// Sends a request that has no response. The connection must live until it is written.
@@ -169,9 +169,9 @@ impl Connection {
         request: &R,
         records: &[Bytes],
     ) -> Result<Leaving, ClientError> {
-        let (wish, written) = oneshot::channel();
-        self.lane.send(version, request, records, Wish::Written(wish))?;
-        Ok(Leaving { lane: Arc::clone(&self.lane), written })
+        let (completion, written) = oneshot::channel();
+        self.pipeline.send(version, request, records, Completion::Written(completion))?;
+        Ok(Leaving { pipeline: Arc::clone(&self.pipeline), written })
     }
 
     /// The version of `R` to use: the highest both sides support, up to `highest`.
@@ -183,8 +183,8 @@ impl Connection {
 impl Leaving {
     /// Waits until the operating system has accepted all bytes.
     pub(crate) async fn written(self) -> Result<(), ClientError> {
-        let limit = self.lane.answer_max;
-        self.lane.await_frame(self.written, limit).await.map(drop)
+        let limit = self.pipeline.answer_max;
+        self.pipeline.await_frame(self.written, limit).await.map(drop)
     }
 }
 
@@ -192,24 +192,24 @@ impl<R: Message> Reply<R> {
     /// Waits for the response. If no bytes arrive for the request timeout the connection is over:
     /// responses come in order, so later ones cannot arrive either.
     pub(crate) async fn answer(self) -> Result<R::Response, ClientError> {
-        let limit = self.lane.answer_max;
+        let limit = self.pipeline.answer_max;
         self.answer_within(limit).await
     }
 
     /// [`answer`](Self::answer) with another limit, for requests that a broker may hold for longer.
     pub(crate) async fn answer_within(self, limit: Duration) -> Result<R::Response, ClientError> {
-        let frame = self.lane.await_frame(self.frame, limit).await?;
+        let frame = self.pipeline.await_frame(self.frame, limit).await?;
         match decode_response::<R>(&frame, self.version) {
             Ok((_, response)) => Ok(response),
             Err(error) => {
                 let reason = format!("its answer to {} cannot be read: {error}", R::KEY.name());
-                Err(self.lane.end(ClientError::unreachable(&self.lane.address, reason)))
+                Err(self.pipeline.end(ClientError::unreachable(&self.pipeline.address, reason)))
             }
         }
     }
 }
 
-impl Lane {
+impl Pipeline {
     /// Counts the connection as open, unless it is over already.
     fn count(&self) -> Result<(), ClientError> {
         let mut state = self.state();
@@ -232,7 +232,7 @@ impl Lane {
         };
         loop {
             let (answer, frame) = oneshot::channel();
-            self.send(version, &request, &[], Wish::Answer(answer))?;
+            self.send(version, &request, &[], Completion::Answer(answer))?;
             let frame = self.await_frame(frame, self.answer_max).await?;
             let (_, response) = ApiVersionsResponse::from_frame(&frame, version)
                 .map_err(|error| self.end(ClientError::unreachable(&self.address, error)))?;
@@ -251,7 +251,7 @@ impl Lane {
         version: i16,
         request: &R,
         records: &[Bytes],
-        wish: Wish,
+        completion: Completion,
     ) -> Result<(), ClientError> {
         // The correlation id and the place in the queue are taken under one lock: responses are
         // matched by order.
@@ -265,9 +265,11 @@ impl Lane {
             .map_err(|error| ClientError::unreachable(&self.address, error))?;
         self.monitor.sent(frame.size());
         state.unsent.extend(pieces(&frame, records));
-        match wish {
-            Wish::Answer(answer) => state.unanswered.push_back(Waiting { correlation_id, answer }),
-            Wish::Written(written) => state.unwritten.push(written),
+        match completion {
+            Completion::Answer(answer) => {
+                state.unanswered.push_back(Waiting { correlation_id, answer })
+            }
+            Completion::Written(written) => state.unwritten.push(written),
         }
         drop(state);
         self.work.notify_one();
@@ -321,9 +323,9 @@ impl Lane {
             // them all.
             let mut state = self.state();
             let written = written.min(state.unwritten.len());
-            for wish in state.unwritten.drain(..written) {
+            for completion in state.unwritten.drain(..written) {
                 // The receiver may have been dropped.
-                let _ = wish.send(Ok(Bytes::new()));
+                let _ = completion.send(Ok(Bytes::new()));
             }
         }
     }
@@ -384,9 +386,9 @@ impl Lane {
         }
         self.closing.cancel();
         let answers = unanswered.into_iter().map(|waiting| waiting.answer);
-        for wish in answers.chain(unwritten) {
+        for completion in answers.chain(unwritten) {
             // The receiver may have been dropped.
-            let _ = wish.send(Err(reason.clone()));
+            let _ = completion.send(Err(reason.clone()));
         }
         reason
     }

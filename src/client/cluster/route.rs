@@ -1,5 +1,5 @@
 //! A producer's or consumer's dedicated connection to a broker, with its number of requests in
-//! flight. This is a state machine without I/O: its owner acts on the returned footing.
+//! flight. This is a state machine without I/O: its owner acts on the returned readiness.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ enum State {
 
 /// The action that is possible now.
 #[derive(Debug)]
-pub(crate) enum Footing<'a> {
+pub(crate) enum Readiness<'a> {
     /// Requests can be sent.
     Ready(&'a Connection),
     /// The owner must connect; the route counts as connecting from now on.
@@ -41,21 +41,21 @@ impl Route {
     }
 
     /// Returns the possible action at `now`, with at most `in_flight_max` requests in flight.
-    pub(crate) fn footing(&mut self, now: Duration, in_flight_max: usize) -> Footing<'_> {
+    pub(crate) fn readiness(&mut self, now: Duration, in_flight_max: usize) -> Readiness<'_> {
         let is_lost = matches!(&self.state, State::Up(connection) if !connection.is_open());
         if is_lost {
             self.state = State::Down(now);
         }
         if let State::Down(until) = self.state {
             if now < until {
-                return Footing::NotBefore(until);
+                return Readiness::NotBefore(until);
             }
             self.state = State::Connecting;
-            return Footing::Connect;
+            return Readiness::Connect;
         }
         match &self.state {
-            State::Up(connection) if self.in_flight < in_flight_max => Footing::Ready(connection),
-            _ => Footing::Busy,
+            State::Up(connection) if self.in_flight < in_flight_max => Readiness::Ready(connection),
+            _ => Readiness::Busy,
         }
     }
 

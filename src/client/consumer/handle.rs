@@ -9,12 +9,12 @@ use super::assignment::Slot;
 use super::changes::Change;
 use super::config::{ConsumerConfig, Start};
 use super::fetching::Fetcher;
-use super::membership::{Member, Standing};
+use super::membership::{Member, Membership};
 use super::shared::Shared;
 use super::topics::{check_found, distinct, find, topics_of};
 use crate::client::call::Call;
 use crate::client::handle::Core;
-use crate::client::offsets::{Asked, list_offsets};
+use crate::client::offsets::{OffsetQuery, list_offsets};
 use crate::client::{ClientError, FoundOffset};
 use crate::config::ConfigError;
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
@@ -31,7 +31,7 @@ const LEAVE_MAX: Duration = Duration::from_secs(5);
 pub struct Consumer {
     pub(super) core: Arc<Core>,
     pub(super) shared: Arc<Shared>,
-    standing: Option<Arc<Standing>>,
+    membership: Option<Arc<Membership>>,
     tasks: Vec<AbortHandle>,
 }
 
@@ -119,16 +119,16 @@ impl Consumer {
     fn start(core: Arc<Core>, shared: Shared) -> Self {
         let shared = Arc::new(shared);
         let task = core.brokers.tasks().start(Fetcher::new(Arc::clone(&shared)).run());
-        Self { core, shared, standing: None, tasks: vec![task] }
+        Self { core, shared, membership: None, tasks: vec![task] }
     }
 
     fn start_member(core: Arc<Core>, topics: Vec<TopicName>, config: ConsumerConfig) -> Self {
-        let standing = Arc::new(Standing::new(config.group.clone()));
+        let membership = Arc::new(Membership::new(config.group.clone()));
         let shared = Shared::new(Arc::clone(&core.brokers), config, false);
         let mut consumer = Self::start(core, shared);
-        let member = Member::new(Arc::clone(&consumer.shared), Arc::clone(&standing), topics);
+        let member = Member::new(Arc::clone(&consumer.shared), Arc::clone(&membership), topics);
         consumer.tasks.push(consumer.core.brokers.tasks().start(member.run()));
-        consumer.standing = Some(standing);
+        consumer.membership = Some(membership);
         consumer
     }
 
@@ -216,14 +216,14 @@ impl Consumer {
     /// The current end offset of each partition. For a member of a group this waits for the first
     /// assignment.
     pub(super) fn ends(&self) -> Call<Vec<FoundOffset>> {
-        let (shared, standing) = (Arc::clone(&self.shared), self.standing.clone());
+        let (shared, membership) = (Arc::clone(&self.shared), self.membership.clone());
         self.core.call(async move {
-            if let Some(standing) = standing {
-                standing.placed(&shared).await?;
+            if let Some(membership) = membership {
+                membership.wait_assigned(&shared).await?;
             }
             let assigned = shared.slots().into_iter().filter(|slot| slot.is_assigned);
-            let row = |slot: Slot| Asked { partition: slot.partition, at: at::LATEST };
-            let asked: Vec<Asked> = assigned.map(row).collect();
+            let row = |slot: Slot| OffsetQuery { partition: slot.partition, at: at::LATEST };
+            let asked: Vec<OffsetQuery> = assigned.map(row).collect();
             let timeout = shared.brokers.config().timeout;
             let deadline = shared.brokers.deadline("looking up end offsets", timeout);
             list_offsets(&shared.brokers, deadline, &asked).await
@@ -265,16 +265,16 @@ impl Consumer {
 
     /// [`commit_offsets`](Self::commit_offsets) as a call.
     pub fn committing(&self, offsets: Vec<(TopicPartition, Offset)>) -> Call<()> {
-        let (standing, shared) = (self.standing.clone(), Arc::clone(&self.shared));
+        let (membership, shared) = (self.membership.clone(), Arc::clone(&self.shared));
         let open = self.check_open();
         self.core.call(async move {
             open?;
-            let Some(standing) = standing else {
+            let Some(membership) = membership else {
                 let reason = "the consumer has no group to store offsets for: make it with \
                               group=NAME, which is the setting group.id";
                 return Err(ConfigError::single("commit", reason).into());
             };
-            standing.commit(&shared, &offsets).await?;
+            membership.commit(&shared, &offsets).await?;
             shared.finish_below(&offsets);
             Ok(())
         })
@@ -296,10 +296,10 @@ impl Consumer {
         // Also stop readers that are in the middle of a chunk.
         self.shared.end();
         self.shared.arrivals.close();
-        if let Some(standing) = self.standing.clone() {
-            standing.leaving.cancel();
+        if let Some(membership) = self.membership.clone() {
+            membership.leaving.cancel();
             let leaving = async move {
-                let over = standing.over.cancelled();
+                let over = membership.over.cancelled();
                 Ok(tokio::time::timeout(LEAVE_MAX, over).await.is_ok())
             };
             // If the client is closed meanwhile, the member leaves by session timeout.
@@ -316,11 +316,11 @@ impl Consumer {
         // Also stop readers that are in the middle of a chunk.
         self.shared.end();
         self.shared.arrivals.close();
-        if let Some(standing) = &self.standing {
-            standing.leaving.cancel();
-            let is_over = || standing.over.is_cancelled().then_some(());
+        if let Some(membership) = &self.membership {
+            membership.leaving.cancel();
+            let is_over = || membership.over.is_cancelled().then_some(());
             // If the wait is interrupted, the member leaves by session timeout.
-            let _ = self.core.waiter.wait(&standing.changed, Some(LEAVE_MAX), is_over);
+            let _ = self.core.waiter.wait(&membership.changed, Some(LEAVE_MAX), is_over);
         }
         for task in &self.tasks {
             task.abort();

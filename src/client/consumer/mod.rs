@@ -32,5 +32,5 @@ pub use sink::{Patience, ReadRecord, Sink};
 pub use stream::Stream;
 pub use until_end::UntilEnd;
 
-pub(crate) use fetching::{Haul, InOrder, OffsetRules, Order, Source, in_order};
+pub(crate) use fetching::{FetchPlan, InOrder, OffsetRules, PartitionData, Source, in_order};
 pub(crate) use membership::share_of;

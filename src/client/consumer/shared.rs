@@ -13,7 +13,7 @@ use super::changes::{Change, Changes};
 use super::config::{ConsumerConfig, Start};
 use super::fetching::{Arrivals, Chunk, Source, Taken};
 use super::message::Message;
-use super::readers::{InHand, Readers, Reading};
+use super::readers::{Readers, Reading, Unprocessed};
 use super::sink::Sink;
 use crate::client::ClientError;
 use crate::client::cluster::Brokers;
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     readers: Readers,
     is_ending: AtomicBool,
     /// While true, no messages are returned; the next assignment ends this.
-    is_holding: AtomicBool,
+    is_suspended: AtomicBool,
     changes: Changes,
 }
 
@@ -74,7 +74,7 @@ impl Shared {
             follows_topics,
             readers: Readers::default(),
             is_ending: AtomicBool::new(false),
-            is_holding: AtomicBool::new(false),
+            is_suspended: AtomicBool::new(false),
         }
     }
 
@@ -90,7 +90,7 @@ impl Shared {
 
     /// Returns for each stream whether more may be fetched. Paused slots do not count, so that
     /// their records do not block the others.
-    pub(crate) fn room(&self, slots: &[Slot]) -> Vec<bool> {
+    pub(crate) fn streams_with_space(&self, slots: &[Slot]) -> Vec<bool> {
         let streams = self.assignment.streams();
         let mut held = vec![0_usize; streams];
         for (slot, bytes) in slots.iter().zip(self.arrivals.bytes()) {
@@ -105,8 +105,8 @@ impl Shared {
     /// Returns the next wanted message if one is available. A slot that has reached its end is
     /// paused.
     pub(crate) fn try_next(&self, wanted: Wanted<'_>) -> Result<Option<Message>, ClientError> {
-        let mut reading = self.turn(wanted)?;
-        if self.is_holding() {
+        let mut reading = self.begin_read(wanted)?;
+        if self.is_suspended() {
             return Ok(None);
         }
         loop {
@@ -115,7 +115,7 @@ impl Shared {
             match chunk.next_below(end, &mut reading.decompressor) {
                 Some(Ok(message)) => {
                     let (slot, generation) = (chunk.slot, chunk.generation);
-                    reading.hold(InHand { slot, generation, offset: message.offset() });
+                    reading.record(Unprocessed { slot, generation, offset: message.offset() });
                     reading.chunk = Some(chunk);
                     return Ok(Some(message));
                 }
@@ -135,8 +135,8 @@ impl Shared {
         wanted: Wanted<'_>,
         sink: &mut impl Sink,
     ) -> Result<(), ClientError> {
-        let mut reading = self.turn(wanted)?;
-        if self.is_holding() {
+        let mut reading = self.begin_read(wanted)?;
+        if self.is_suspended() {
             return Ok(());
         }
         let before = sink.count();
@@ -162,7 +162,7 @@ impl Shared {
             let read = chunk.read_into(end, &mut reading.decompressor, sink);
             if sink.count() > before {
                 let (slot, generation) = (chunk.slot, chunk.generation);
-                reading.hold(InHand { slot, generation, offset });
+                reading.record(Unprocessed { slot, generation, offset });
             }
             match read {
                 Ok(true) => reading.chunk = Some(chunk),
@@ -178,8 +178,8 @@ impl Shared {
 
     /// Undoes the return of unprocessed messages, so that they are read again.
     pub(crate) fn take_back(&self, wanted: Wanted<'_>) {
-        let in_hand = mem::take(&mut self.readers.place(wanted.stream).in_hand);
-        for InHand { slot, generation, offset } in in_hand {
+        let unprocessed = mem::take(&mut self.readers.state(wanted.stream).unprocessed);
+        for Unprocessed { slot, generation, offset } in unprocessed {
             if !self.assignment.has_moved(slot, generation) {
                 self.seek(slot, Start::Offset(offset));
                 if wanted.end(slot).is_some() {
@@ -208,15 +208,15 @@ impl Shared {
     /// Stops returning messages until the next assignment. After this returns, every message
     /// returned before is recorded as unprocessed or processed, so a commit that follows misses
     /// none.
-    pub(crate) fn hold(&self) {
-        // A reader holds the lock of its state from the check of `is_holding` until it has recorded
-        // its message, so taking all locks waits for every read that missed the flag.
-        let _places = self.readers.all();
-        self.is_holding.store(true, Ordering::Release);
+    pub(crate) fn suspend(&self) {
+        // A reader holds the lock of its state from the check of `is_suspended` until it has
+        // recorded its message, so taking all locks waits for every read that missed the flag.
+        let _states = self.readers.all();
+        self.is_suspended.store(true, Ordering::Release);
     }
 
-    fn is_holding(&self) -> bool {
-        self.is_holding.load(Ordering::Acquire)
+    fn is_suspended(&self) -> bool {
+        self.is_suspended.load(Ordering::Acquire)
     }
 
     /// Returns true if there are unreported changes of the assignment.
@@ -243,7 +243,8 @@ impl Shared {
     pub(crate) fn processed(&self) -> Vec<(TopicPartition, Offset)> {
         let readers = self.readers.all();
         let mut slots = self.slots_by(&readers);
-        for &InHand { slot, generation, offset } in readers.iter().flat_map(|r| &r.in_hand) {
+        for &Unprocessed { slot, generation, offset } in readers.iter().flat_map(|r| &r.unprocessed)
+        {
             let slot = &mut slots[slot];
             if slot.generation == generation {
                 slot.position = slot.position.map(|position| position.min(offset));
@@ -255,7 +256,7 @@ impl Shared {
     /// Marks all returned messages as processed.
     pub(crate) fn finish(&self) {
         for mut reading in self.readers.all() {
-            reading.turn();
+            reading.finish();
         }
     }
 
@@ -265,7 +266,7 @@ impl Shared {
         for (partition, offset) in offsets {
             let Some(slot) = self.assignment.slot_of(partition) else { continue };
             for reading in &mut readers {
-                reading.turn_below(slot, *offset);
+                reading.finish_below(slot, *offset);
             }
         }
     }
@@ -296,12 +297,12 @@ impl Shared {
     pub(crate) fn assign(&self, partitions: Vec<(TopicPartition, Start)>) {
         // Readers do not check whether their current chunk is stale, so hold them back until the
         // chunks of the former assignment are gone.
-        self.is_holding.store(true, Ordering::Release);
+        self.is_suspended.store(true, Ordering::Release);
         let before = self.assignment.assigned();
         self.assignment.replace(partitions);
         self.changes.add(before, self.assignment.assigned());
         self.forget_moved();
-        self.is_holding.store(false, Ordering::Release);
+        self.is_suspended.store(false, Ordering::Release);
         self.work.notify_one();
         self.arrivals.changed().wake_all();
     }
@@ -334,10 +335,10 @@ impl Shared {
     }
 
     /// Locks the reading state for a call that reads on.
-    fn turn(&self, wanted: Wanted<'_>) -> Result<MutexGuard<'_, Reading>, ClientError> {
-        let mut reading = self.readers.place(wanted.stream);
+    fn begin_read(&self, wanted: Wanted<'_>) -> Result<MutexGuard<'_, Reading>, ClientError> {
+        let mut reading = self.readers.state(wanted.stream);
         if !wanted.goes_on {
-            reading.turn();
+            reading.finish();
         }
         if self.is_ending.load(Ordering::Acquire) {
             return Err(ClientError::Closed);

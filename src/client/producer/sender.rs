@@ -16,7 +16,7 @@ use super::lane::{Identity, Lane, Next, Settled};
 use super::queue::Dues;
 use super::request::{Returned, Shipment};
 use crate::client::ClientError;
-use crate::client::cluster::{Backoff, Connection, Footing, Route, Topology};
+use crate::client::cluster::{Backoff, Connection, Readiness, Route, Topology};
 use crate::client::error::{Remedy, topic_name};
 use crate::config::HostPort;
 use crate::record::Compressor;
@@ -202,11 +202,11 @@ impl Sender {
         let shared = &self.shared;
         let route =
             self.routes.entry(address.clone()).or_insert_with(|| Route::new(new_backoff(shared)));
-        match route.footing(now, self.shared.config.in_flight_max) {
-            Footing::Ready(_) => Some(None),
-            Footing::NotBefore(time) => Some(Some(time)),
-            Footing::Busy => None,
-            Footing::Connect => {
+        match route.readiness(now, self.shared.config.in_flight_max) {
+            Readiness::Ready(_) => Some(None),
+            Readiness::NotBefore(time) => Some(Some(time)),
+            Readiness::Busy => None,
+            Readiness::Connect => {
                 let (brokers, address) = (Arc::clone(&self.shared.brokers), address.clone());
                 self.jobs.spawn(async move {
                     let connection = brokers.open(&address).await;
@@ -220,8 +220,8 @@ impl Sender {
     fn ship(&mut self, address: HostPort, shipment: Shipment, now: Duration) {
         let config = &self.shared.config;
         let Some(route) = self.routes.get_mut(&address) else { return };
-        let sent = match route.footing(now, config.in_flight_max) {
-            Footing::Ready(connection) => {
+        let sent = match route.readiness(now, config.in_flight_max) {
+            Readiness::Ready(connection) => {
                 shipment.send(connection, config.acks.code(), self.shared.request_timeout_ms())
             }
             _ => Err(ClientError::unreachable(&address, "the connection is over")),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::raw::RawReader;
 use super::stamp::{OffsetUnit, Stamp};
 use crate::client::cluster::Brokers;
-use crate::client::offsets::{Asked, list_offsets};
+use crate::client::offsets::{OffsetQuery, list_offsets};
 use crate::client::{Call, ClientError, ConfigEntry};
 use crate::record::Batches;
 use crate::types::{Offset, TopicPartition};
@@ -97,7 +97,7 @@ async fn bound(
     at: i64,
 ) -> Result<Offset, ClientError> {
     let deadline = brokers.deadline("looking up offsets", brokers.config().timeout);
-    let asked = [Asked { partition: partition.clone(), at }];
+    let asked = [OffsetQuery { partition: partition.clone(), at }];
     let found = list_offsets(brokers, deadline, &asked).await?;
     Ok(found.first().and_then(|found| found.offset).unwrap_or_default())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::client::cluster::{Backoff, Brokers, Connection};
-use crate::client::consumer::{Haul, InOrder, OffsetRules, Order, Source, in_order};
+use crate::client::consumer::{FetchPlan, InOrder, OffsetRules, PartitionData, Source, in_order};
 use crate::client::error::Remedy;
 use crate::client::{ClientError, ConsumerConfig, Damage};
 use crate::config::{ByteSize, HostPort};
@@ -90,37 +90,37 @@ impl RawReader {
             partition_fetch_max: FETCH_MAX,
             ..ConsumerConfig::default()
         };
-        let mut order = Order::default();
+        let mut plan = FetchPlan::default();
         let partition = self.partition.clone();
         let is_boundary = self.boundary == Some(position);
         let source = Source { slot: 0, generation: 0, partition, position, is_boundary };
-        order.add(source.clone(), false, &self.brokers.topology());
-        let answer = order.send(connection, &config)?.answer().await;
+        plan.add(source.clone(), false, &self.brokers.topology());
+        let answer = plan.send(connection, &config)?.answer().await;
         let about = self.partition.to_string();
         let unavailable = ErrorCode::OffsetNotAvailable;
-        let fetched = order.settle(answer).pop().map(|fetched| fetched.outcome);
-        let haul = fetched.unwrap_or_else(|| {
+        let fetched = plan.settle(answer).pop().map(|fetched| fetched.outcome);
+        let data = fetched.unwrap_or_else(|| {
             Err(ClientError::unreachable(&about, "the answer does not speak of it"))
         })?;
-        let mut found = self.in_order(&source, &haul)?;
+        let mut found = self.in_order(&source, &data)?;
         if let (None, Some(fault)) = (found.end, found.fault) {
             let rules = OffsetRules::ask(&self.brokers, &self.partition).await?;
             if !rules.allows(fault, source.place()) {
                 return Err(source.damaged(fault));
             }
             self.rules = Some(rules);
-            found = self.in_order(&source, &haul)?;
+            found = self.in_order(&source, &data)?;
         }
         if found.end.is_none() {
             return Err(ClientError::from_code(unavailable, &about, Some("nothing there yet")));
         }
         self.boundary = found.end;
-        Ok(haul.records.slice(..found.size))
+        Ok(data.records.slice(..found.size))
     }
 
-    fn in_order(&self, source: &Source, haul: &Haul) -> Result<InOrder, ClientError> {
+    fn in_order(&self, source: &Source, data: &PartitionData) -> Result<InOrder, ClientError> {
         let allows = |fault, place| self.rules.as_ref().is_some_and(|r| r.allows(fault, place));
-        in_order(&haul.records, source.place(), haul.high_watermark, allows)
+        in_order(&data.records, source.place(), data.high_watermark, allows)
             .map_err(|error| source.damaged(error))
     }
 

@@ -1,6 +1,6 @@
 //! A dictionary of settings, applied to a client and its producers and consumers.
 
-use super::elsewhere::{self, Elsewhere};
+use super::foreign::{self, ForeignSetting};
 use crate::client::{ClientConfig, ConsumerConfig, GroupConfig, ProducerConfig};
 use crate::config::{ConfigError, Fault, Key};
 
@@ -83,17 +83,17 @@ impl ClientSettings {
                 let reason = format!("set in another place: {} takes it", owner.place());
                 Err(Fault { key: name.to_owned(), reason })
             }
-            Some(Found::Elsewhere(Elsewhere::Alias(meant))) => self.set_one(scope, meant, value),
-            Some(Found::Elsewhere(Elsewhere::Fixed(values, _)))
+            Some(Found::Foreign(ForeignSetting::Alias(meant))) => self.set_one(scope, meant, value),
+            Some(Found::Foreign(ForeignSetting::Fixed(values, _)))
                 if values.iter().any(|fixed| fixed.eq_ignore_ascii_case(value.trim())) =>
             {
                 Ok(())
             }
-            Some(Found::Elsewhere(Elsewhere::Fixed(values, reason))) => {
+            Some(Found::Foreign(ForeignSetting::Fixed(values, reason))) => {
                 let reason = format!("'{value}': {reason}; here it is {}", values.join(" or "));
                 Err(Fault { key: name.to_owned(), reason })
             }
-            Some(Found::Elsewhere(Elsewhere::Refused(reason))) => {
+            Some(Found::Foreign(ForeignSetting::Refused(reason))) => {
                 Err(Fault { key: name.to_owned(), reason: reason.to_owned() })
             }
             None => Err(Fault::unknown(name, Self::names())),
@@ -152,7 +152,7 @@ enum Found {
     /// A setting of this client, with the object that it belongs to.
     Own(Scope),
     /// A setting of another client.
-    Elsewhere(Elsewhere),
+    Foreign(ForeignSetting),
 }
 
 fn find(name: &str) -> Option<Found> {
@@ -164,7 +164,7 @@ fn find(name: &str) -> Option<Found> {
     } else if consumer.any(|key| key.name == name) {
         Some(Found::Own(Scope::Consumer))
     } else {
-        elsewhere::find(name).map(Found::Elsewhere)
+        foreign::find(name).map(Found::Foreign)
     }
 }
 

@@ -4,6 +4,6 @@
 mod dictionary;
 #[cfg(test)]
 mod dictionary_tests;
-mod elsewhere;
+mod foreign;
 
 pub use dictionary::{ClientSettings, Scope};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::types::{PyAnyMethods, PyDict};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::asking::{Asked, Asking, made};
+use super::asking::{AdminResult, Asking, made};
 use super::described;
 use super::group::Group;
 use crate::client::{self, AdminCalls, ClientError, FoundOffset, NewTopic, Resource};
@@ -42,17 +42,22 @@ impl Admin {
 #[pymethods]
 impl Admin {
     #[doc = stub!("Admin.begin_offsets")]
-    fn begin_offsets<'py>(&self, py: Python<'py>, topic: &str) -> Asked<'py> {
+    fn begin_offsets<'py>(&self, py: Python<'py>, topic: &str) -> AdminResult<'py> {
         self.asking.ask(py, |calls| calls.begin_offsets(topic), found)
     }
 
     #[doc = stub!("Admin.end_offsets")]
-    fn end_offsets<'py>(&self, py: Python<'py>, topic: &str) -> Asked<'py> {
+    fn end_offsets<'py>(&self, py: Python<'py>, topic: &str) -> AdminResult<'py> {
         self.asking.ask(py, |calls| calls.end_offsets(topic), found)
     }
 
     #[doc = stub!("Admin.offsets_at")]
-    fn offsets_at<'py>(&self, py: Python<'py>, topic: &str, time: &Bound<'_, PyAny>) -> Asked<'py> {
+    fn offsets_at<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        time: &Bound<'_, PyAny>,
+    ) -> AdminResult<'py> {
         let time = arguments::timestamp("time", time)?.ok_or_else(|| {
             refused(&ConfigError::single("time", "expected an aware datetime or a timedelta"))
         })?;
@@ -70,11 +75,11 @@ impl Admin {
         py: Python<'py>,
         name: &str,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> Asked<'py> {
+    ) -> AdminResult<'py> {
         let mut options = Options::of(options)?;
         let exist_ok = options.take_as("exist_ok")?.unwrap_or(false);
         let topic = new_topic(options)?;
-        self.asking.ask_whether(
+        self.asking.ask_outcome(
             py,
             |calls| calls.create_topic(name, &topic),
             move |py, created| match created.map_err(|error| raised(py, error)) {
@@ -86,8 +91,8 @@ impl Admin {
 
     #[doc = stub!("Admin.delete_topic")]
     #[pyo3(signature = (name, *, missing_ok=false))]
-    fn delete_topic<'py>(&self, py: Python<'py>, name: &str, missing_ok: bool) -> Asked<'py> {
-        self.asking.ask_whether(
+    fn delete_topic<'py>(&self, py: Python<'py>, name: &str, missing_ok: bool) -> AdminResult<'py> {
+        self.asking.ask_outcome(
             py,
             |calls| calls.delete_topic(name),
             move |py, deleted| match deleted {
@@ -99,7 +104,7 @@ impl Admin {
 
     #[doc = stub!("Admin.topics")]
     #[pyo3(signature = (*, internal=false))]
-    fn topics<'py>(&self, py: Python<'py>, internal: bool) -> Asked<'py> {
+    fn topics<'py>(&self, py: Python<'py>, internal: bool) -> AdminResult<'py> {
         self.asking.ask(py, AdminCalls::topics, move |py, topics| {
             let shown = topics.iter().filter(|topic| internal || !topic.is_internal);
             made(py, shown.map(|topic| topic.name.to_string()).collect::<Vec<_>>())
@@ -107,13 +112,13 @@ impl Admin {
     }
 
     #[doc = stub!("Admin.topic")]
-    fn topic<'py>(&self, py: Python<'py>, name: &str) -> Asked<'py> {
+    fn topic<'py>(&self, py: Python<'py>, name: &str) -> AdminResult<'py> {
         let describe = |py: Python<'_>, topic| described::topic(py, &topic).map(Bound::unbind);
         self.asking.ask(py, |calls| calls.topic(name), describe)
     }
 
     #[doc = stub!("Admin.set_partitions")]
-    fn set_partitions<'py>(&self, name: &str, partitions: &Bound<'py, PyAny>) -> Asked<'py> {
+    fn set_partitions<'py>(&self, name: &str, partitions: &Bound<'py, PyAny>) -> AdminResult<'py> {
         let count = arguments::value("partitions", partitions)?;
         let none = |py: Python<'_>, ()| Ok(py.None());
         self.asking.ask(partitions.py(), |calls| calls.create_partitions(name, count), none)
@@ -125,7 +130,7 @@ impl Admin {
         topic: &str,
         partition: &Bound<'py, PyAny>,
         before: &Bound<'py, PyAny>,
-    ) -> Asked<'py> {
+    ) -> AdminResult<'py> {
         let py = before.py();
         let topic = topic.parse().map_err(|error: crate::types::InvalidTopicName| {
             refused(&ConfigError::single("topic", error.to_string()))
@@ -146,7 +151,7 @@ impl Admin {
         py: Python<'py>,
         topic: Option<String>,
         broker: Option<&Bound<'py, PyAny>>,
-    ) -> Asked<'py> {
+    ) -> AdminResult<'py> {
         let resource = resource(topic, broker)?;
         self.asking.ask(
             py,
@@ -168,7 +173,7 @@ impl Admin {
         topic: Option<String>,
         broker: Option<&Bound<'py, PyAny>>,
         dry_run: bool,
-    ) -> Asked<'py> {
+    ) -> AdminResult<'py> {
         let resource = resource(topic, broker)?;
         let mut rows = Vec::new();
         for (name, value) in arguments::mapping("changes", changes)? {
@@ -180,7 +185,7 @@ impl Admin {
     }
 
     #[doc = stub!("Admin.groups")]
-    fn groups<'py>(&self, py: Python<'py>) -> Asked<'py> {
+    fn groups<'py>(&self, py: Python<'py>) -> AdminResult<'py> {
         self.asking.ask(py, AdminCalls::groups, |py, groups| {
             made(py, groups.into_iter().map(|row| row.group).collect::<Vec<_>>())
         })
@@ -192,7 +197,7 @@ impl Admin {
     }
 
     #[doc = stub!("Admin.cluster")]
-    fn cluster<'py>(&self, py: Python<'py>) -> Asked<'py> {
+    fn cluster<'py>(&self, py: Python<'py>) -> AdminResult<'py> {
         self.asking.ask(py, AdminCalls::cluster, |py, cluster| {
             described::cluster(py, &cluster).map(Bound::unbind)
         })

@@ -8,7 +8,7 @@ use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
 /// The result of a method: the value described in its stub, or an asyncio future of it.
-pub(super) type Asked<'py> = PyResult<Bound<'py, PyAny>>;
+pub(super) type AdminResult<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// Administration, with the way of waiting for its calls.
 #[derive(Debug)]
@@ -38,24 +38,24 @@ impl Asking {
         py: Python<'py>,
         call: impl FnOnce(&AdminCalls) -> Call<T>,
         make: M,
-    ) -> Asked<'py>
+    ) -> AdminResult<'py>
     where
         T: Send + 'static,
         M: FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
     {
-        self.ask_whether(py, call, |py, outcome| match outcome {
+        self.ask_outcome(py, call, |py, outcome| match outcome {
             Ok(value) => make(py, value),
             Err(error) => Err(raised(py, error)),
         })
     }
 
     /// As [`ask`](Self::ask), for calls of which an error can be a valid result.
-    pub(super) fn ask_whether<'py, T, M>(
+    pub(super) fn ask_outcome<'py, T, M>(
         &self,
         py: Python<'py>,
         call: impl FnOnce(&AdminCalls) -> Call<T>,
         make: M,
-    ) -> Asked<'py>
+    ) -> AdminResult<'py>
     where
         T: Send + 'static,
         M: FnOnce(Python<'_>, Result<T, ClientError>) -> PyResult<Py<PyAny>> + Send + 'static,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use pyo3::types::PyAnyMethods;
 use pyo3::{Bound, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
-use super::asking::{Asked, Asking, made};
+use super::asking::{AdminResult, Asking, made};
 use super::described;
 use crate::client::{PartitionLag, ResetTo, Start};
 use crate::config::ConfigError;
@@ -38,13 +38,13 @@ impl Group {
 #[pymethods]
 impl Group {
     #[doc = stub!("Group.describe")]
-    fn describe<'py>(&self, py: Python<'py>) -> Asked<'py> {
+    fn describe<'py>(&self, py: Python<'py>) -> AdminResult<'py> {
         let describe = |py: Python<'_>, group| described::group(py, &group).map(Bound::unbind);
         self.asking.ask(py, |calls| calls.group(&self.name), describe)
     }
 
     #[doc = stub!("Group.committed")]
-    fn committed<'py>(&self, py: Python<'py>) -> Asked<'py> {
+    fn committed<'py>(&self, py: Python<'py>) -> AdminResult<'py> {
         self.asking.ask(
             py,
             |calls| calls.committed(&self.name),
@@ -57,7 +57,7 @@ impl Group {
     }
 
     #[doc = stub!("Group.lag")]
-    fn lag<'py>(&self, py: Python<'py>) -> Asked<'py> {
+    fn lag<'py>(&self, py: Python<'py>) -> AdminResult<'py> {
         self.asking.ask(
             py,
             |calls| calls.lag(&self.name),
@@ -69,7 +69,7 @@ impl Group {
     }
 
     #[doc = stub!("Group.commit")]
-    fn commit<'py>(&self, offsets: &Bound<'py, PyAny>) -> Asked<'py> {
+    fn commit<'py>(&self, offsets: &Bound<'py, PyAny>) -> AdminResult<'py> {
         let py = offsets.py();
         let offsets: HashMap<_, _> = arguments::value("offsets", offsets)?;
         let rows: PyResult<Vec<_>> = offsets.into_iter().map(stored).collect();
@@ -84,7 +84,7 @@ impl Group {
         topics: &Bound<'py, PyAny>,
         to: &Bound<'py, PyAny>,
         dry_run: bool,
-    ) -> Asked<'py> {
+    ) -> AdminResult<'py> {
         let py = topics.py();
         let to = match arguments::start("to", to)? {
             Start::Earliest => ResetTo::Earliest,
@@ -107,8 +107,8 @@ impl Group {
 
     #[doc = stub!("Group.delete")]
     #[pyo3(signature = (*, missing_ok=false))]
-    fn delete<'py>(&self, py: Python<'py>, missing_ok: bool) -> Asked<'py> {
-        self.asking.ask_whether(
+    fn delete<'py>(&self, py: Python<'py>, missing_ok: bool) -> AdminResult<'py> {
+        self.asking.ask_outcome(
             py,
             |calls| calls.delete_group(&self.name),
             move |py, deleted| match deleted.map_err(|error| raised(py, error)) {

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use pyo3::types::PyAnyMethods;
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::bell::Bell;
+use super::wakeup::Wakeup;
 use crate::client::ClientError;
 use crate::python::errors::{StreamlogError, raised};
 
@@ -20,7 +20,7 @@ use crate::python::errors::{StreamlogError, raised};
 pub(crate) struct EventLoop {
     asyncio: Py<PyAny>,
     running: Py<PyAny>,
-    bell: Arc<Bell>,
+    wakeup: Arc<Wakeup>,
     works: Mutex<Works>,
 }
 
@@ -87,7 +87,7 @@ impl EventLoop {
         own.check_running(py)?;
         let awaited = own.asyncio.bind(py).call_method0("create_future")?;
         let number = own.next_number();
-        let waker = own.bell.waker(number);
+        let waker = own.wakeup.waker(number);
         let mut future: Box<dyn Awaited> =
             Box::new(Awaiting { future: Box::pin(future), make: Some(make) });
         match future.poll(py, &mut Context::from_waker(&waker)) {
@@ -146,19 +146,19 @@ impl EventLoop {
         Ok(Self {
             asyncio: running.call0()?.unbind(),
             running: running.unbind(),
-            bell: Arc::new(Bell::new()?),
+            wakeup: Arc::new(Wakeup::new()?),
             works: Mutex::default(),
         })
     }
 
     /// The descriptor that is readable while futures are to be polled.
     fn fileno(&self) -> RawFd {
-        self.bell.descriptor()
+        self.wakeup.descriptor()
     }
 
     /// Polls the futures that were woken.
     fn drain(&self, py: Python<'_>) -> PyResult<()> {
-        for number in self.bell.take() {
+        for number in self.wakeup.take() {
             let work = self.works().waiting.remove(&number);
             let Some(mut work) = work else { continue };
             match work.future.poll(py, &mut Context::from_waker(&work.waker)) {

@@ -9,12 +9,12 @@
 //! No thread blocks, and the client's thread never acquires the interpreter. Available messages are
 //! taken directly and never inside a future, so that cancelling a future loses no message.
 
-mod bell;
 mod event_loop;
 mod opening;
 mod outbox;
 mod reader;
-mod turn;
+mod time_slice;
+mod wakeup;
 
 pub(super) use event_loop::EventLoop;
 pub(super) use opening::{admin, close, connect, consumer, range, until_end};

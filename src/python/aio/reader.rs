@@ -10,7 +10,7 @@ use pyo3::exceptions::PyStopAsyncIteration;
 use pyo3::{Bound, FromPyObject, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
 use super::event_loop::EventLoop;
-use super::turn::{Round, Turn};
+use super::time_slice::{NextIteration, TimeSlice};
 use crate::client::{self, ClientError};
 use crate::python::errors::raised;
 use crate::python::reading::{
@@ -24,11 +24,11 @@ type News = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub(crate) struct Reader {
     event_loop: Py<EventLoop>,
     source: Source,
-    turn: Turn,
+    time_slice: TimeSlice,
     pending: Mutex<Pending>,
     /// True if a dead letter or an error may precede the next message; a fast check for each
     /// message.
-    is_held_up: AtomicBool,
+    is_blocked: AtomicBool,
 }
 
 /// The source of messages.
@@ -99,7 +99,7 @@ impl Reader {
                     Offered::Letter(letter) => {
                         letter.hold();
                         self.pending().letter = Some(Arc::new(letter));
-                        self.is_held_up.store(true, Ordering::Release);
+                        self.is_blocked.store(true, Ordering::Release);
                         return Ok(None);
                     }
                     Offered::Error(undecodable) if more => {
@@ -122,14 +122,14 @@ impl Reader {
     }
 
     /// Returns true if a dead letter or an error precedes the next message.
-    fn is_held_up(&self) -> bool {
-        if !self.is_held_up.load(Ordering::Acquire) {
+    fn is_blocked(&self) -> bool {
+        if !self.is_blocked.load(Ordering::Acquire) {
             return false;
         }
         let pending = self.pending();
-        let is_held_up = pending.letter.is_some() || pending.error.is_some();
-        self.is_held_up.store(is_held_up, Ordering::Release);
-        is_held_up
+        let is_blocked = pending.letter.is_some() || pending.error.is_some();
+        self.is_blocked.store(is_blocked, Ordering::Release);
+        is_blocked
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -148,16 +148,16 @@ impl Reader {
 impl Reader {
     #[new]
     fn new(event_loop: Py<EventLoop>, source: Source) -> Self {
-        let (pending, is_held_up) = (Mutex::default(), AtomicBool::new(false));
-        Self { event_loop, source, turn: Turn::default(), pending, is_held_up }
+        let (pending, is_blocked) = (Mutex::default(), AtomicBool::new(false));
+        Self { event_loop, source, time_slice: TimeSlice::default(), pending, is_blocked }
     }
 
     /// Returns the next message; after `None`, wait for `arrived`.
     fn take(&self, py: Python<'_>) -> PyResult<Option<Message>> {
-        if self.turn.is_over(py)? {
+        if self.time_slice.is_over(py)? {
             return Ok(None);
         }
-        if self.is_held_up() {
+        if self.is_blocked() {
             // A dead letter precedes an error.
             let mut pending = self.pending();
             let is_next = pending.letter.is_none();
@@ -171,7 +171,7 @@ impl Reader {
     /// unprocessed.
     fn take_more(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Message>> {
         let mut messages = Vec::new();
-        let Some(place) = self.place()?.filter(|_| !self.is_held_up()) else {
+        let Some(place) = self.place()?.filter(|_| !self.is_blocked()) else {
             return Ok(messages);
         };
         while messages.len() < count {
@@ -180,7 +180,7 @@ impl Reader {
                 Ok(None) => break,
                 Err(error) => {
                     self.pending().error = Some(error);
-                    self.is_held_up.store(true, Ordering::Release);
+                    self.is_blocked.store(true, Ordering::Release);
                     break;
                 }
             }
@@ -202,14 +202,14 @@ impl Reader {
     /// Ready once there may be a message to take.
     fn arrived<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, own) = (this.py(), this.get());
-        own.turn.pass(py)?;
+        own.time_slice.restart(py)?;
         let mut pending = own.pending();
         let (news, letter) = (pending.news.take(), pending.letter.clone());
         drop(pending);
         let Some(letter) = letter else {
             return match news {
                 Some(news) => own.wait(py, news),
-                None => own.wait(py, Round::default()),
+                None => own.wait(py, NextIteration::default()),
             };
         };
         let reader = this.clone().unbind();

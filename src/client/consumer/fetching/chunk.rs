@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::order::Place;
+use super::order::ExpectedStart;
 use crate::client::consumer::message::{Message, Origin, Parts, Span};
 use crate::client::consumer::sink::{ReadRecord, Sink};
 use crate::client::{ClientError, Damage};
@@ -67,8 +67,8 @@ pub(crate) struct Source {
 
 impl Source {
     /// The expected start of its records.
-    pub(crate) fn place(&self) -> Place {
-        Place { position: self.position, is_boundary: self.is_boundary }
+    pub(crate) fn place(&self) -> ExpectedStart {
+        ExpectedStart { position: self.position, is_boundary: self.is_boundary }
     }
 
     /// The error for damaged records at this position.

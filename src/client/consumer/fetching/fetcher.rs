@@ -14,13 +14,13 @@ use super::chunk::{Chunk, Source};
 use super::offset_rules::OffsetRules;
 use super::order::in_order;
 use super::refusals::Refusals;
-use super::request::{Fetched, Haul, Order};
-use crate::client::cluster::{Backoff, Connection, Footing, Route};
+use super::request::{FetchPlan, Fetched, PartitionData};
+use crate::client::cluster::{Backoff, Connection, Readiness, Route};
 use crate::client::consumer::assignment::{Slot, Target};
 use crate::client::consumer::config::{OutOfRange, Start};
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
-use crate::client::offsets::{Asked, FoundOffset, list_offsets};
+use crate::client::offsets::{FoundOffset, OffsetQuery, list_offsets};
 use crate::client::{ClientError, OrderFault};
 use crate::config::HostPort;
 use crate::types::{Offset, TopicName, TopicPartition};
@@ -116,10 +116,10 @@ impl Fetcher {
         let next = self.resting.values().copied().chain(self.refusals.expire(now)).min();
         let mut next = next.unwrap_or(Duration::MAX);
         self.resolve(&slots);
-        let room = self.shared.room(&slots);
-        for (address, mut order) in self.orders(&slots, &room) {
-            order.rotate(self.turns);
-            next = next.min(self.fetch(&address, order, now).unwrap_or(Duration::MAX));
+        let has_space = self.shared.streams_with_space(&slots);
+        for (address, mut plan) in self.plans(&slots, &has_space) {
+            plan.rotate(self.turns);
+            next = next.min(self.fetch(&address, plan, now).unwrap_or(Duration::MAX));
         }
         next.min(self.refresh(now).unwrap_or(Duration::MAX))
     }
@@ -136,61 +136,61 @@ impl Fetcher {
     }
 
     /// The fetch request for each broker, for the streams with buffer space.
-    fn orders(&mut self, slots: &[Slot], room: &[bool]) -> HashMap<HostPort, Order> {
+    fn plans(&mut self, slots: &[Slot], has_space: &[bool]) -> HashMap<HostPort, FetchPlan> {
         let topology = self.shared.brokers.topology();
-        let mut orders: HashMap<HostPort, Order> = HashMap::new();
+        let mut plans: HashMap<HostPort, FetchPlan> = HashMap::new();
         for (number, slot) in slots.iter().enumerate() {
             let (Target::At(position) | Target::Refused(position)) = slot.target else { continue };
-            let has_room = room.get(slot.stream).is_some_and(|has_room| *has_room);
+            let has_space = has_space.get(slot.stream).is_some_and(|has_space| *has_space);
             let is_over = slot.until.is_some_and(|until| position >= until);
             let rests = self.resting.contains_key(&number) || self.refusals.rests(number, slot);
-            if is_over || slot.is_paused || !has_room || rests {
+            if is_over || slot.is_paused || !has_space || rests {
                 continue;
             }
             let TopicPartition { topic, partition } = &slot.partition;
             match topology.leader(topic, *partition) {
                 Some(address) => {
                     let source = slot.source(number, position);
-                    let order = orders.entry(address.clone()).or_default();
-                    order.add(source, slot.may_wait(position), &topology);
+                    let plan = plans.entry(address.clone()).or_default();
+                    plan.add(source, slot.may_wait(position), &topology);
                 }
                 None => {
                     self.stale.insert(topic.clone());
                 }
             }
         }
-        orders
+        plans
     }
 
-    /// Sends `order` if the broker can take a request now; otherwise returns the time to check
+    /// Sends `plan` if the broker can take a request now; otherwise returns the time to check
     /// again.
-    fn fetch(&mut self, address: &HostPort, order: Order, now: Duration) -> Option<Duration> {
+    fn fetch(&mut self, address: &HostPort, plan: FetchPlan, now: Duration) -> Option<Duration> {
         let shared = &self.shared;
         let routes = self.routes.entry(address.clone());
         let route = routes.or_insert_with(|| Route::new(new_backoff(shared)));
         let (address, brokers) = (address.clone(), Arc::clone(&shared.brokers));
-        match route.footing(now, 1) {
-            Footing::Busy => {}
-            Footing::NotBefore(time) => return Some(time),
-            Footing::Connect => {
+        match route.readiness(now, 1) {
+            Readiness::Busy => {}
+            Readiness::NotBefore(time) => return Some(time),
+            Readiness::Connect => {
                 self.jobs.spawn(async move {
                     let connection = brokers.open(&address).await;
                     Event::Connected(address, connection)
                 });
             }
-            Footing::Ready(connection) => match order.send(connection, &shared.config) {
+            Readiness::Ready(connection) => match plan.send(connection, &shared.config) {
                 Ok(reply) => {
                     route.sent();
-                    self.under_way.insert(address.clone(), order.sources());
+                    self.under_way.insert(address.clone(), plan.sources());
                     self.jobs.spawn(async move {
                         let answer = reply.answer().await;
                         let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
                         brokers.monitor().throttled(&address, delay_ms);
-                        Event::Fetched(address, order.settle(answer))
+                        Event::Fetched(address, plan.settle(answer))
                     });
                 }
                 Err(error) => {
-                    for fetched in order.settle(Err(error)) {
+                    for fetched in plan.settle(Err(error)) {
                         self.take_over(fetched, now);
                     }
                 }
@@ -212,7 +212,7 @@ impl Fetcher {
             };
             if !self.resting.contains_key(&number) && self.resolving.insert(number) {
                 sources.push(slot.source(number, Offset::ZERO));
-                asked.push(Asked { partition: slot.partition.clone(), at });
+                asked.push(OffsetQuery { partition: slot.partition.clone(), at });
             }
         }
         if asked.is_empty() {
@@ -297,7 +297,7 @@ impl Fetcher {
     fn take_over(&mut self, fetched: Fetched, now: Duration) {
         let Fetched { source, outcome } = fetched;
         match outcome {
-            Ok(haul) => self.hand_over(source, &haul, now),
+            Ok(data) => self.hand_over(source, &data, now),
             // The request was abandoned because of a seek.
             Err(ClientError::Closed) => {}
             Err(error) if error.code() == Some(ErrorCode::OffsetOutOfRange) => {
@@ -308,32 +308,32 @@ impl Fetcher {
         }
     }
 
-    pub(super) fn hand_over(&mut self, source: Source, haul: &Haul, now: Duration) {
+    pub(super) fn hand_over(&mut self, source: Source, data: &PartitionData, now: Duration) {
         self.backoff.reset();
         let shared = &self.shared;
         let (slot, generation) = (source.slot, source.generation);
         let rules = self.rules.get(&source.partition);
         let allows = |fault, place| rules.is_some_and(|rules| rules.allows(fault, place));
-        let found = in_order(&haul.records, source.place(), haul.high_watermark, allows);
+        let found = in_order(&data.records, source.place(), data.high_watermark, allows);
         let found = match found {
             Ok(found) => found,
             Err(error) => return self.refuse(&source, &source.damaged(error), now),
         };
         if found.end.is_none() {
-            let withheld = haul.withheld(source.position);
+            let withheld = data.withheld(source.position);
             let withheld = withheld.filter(|fault| !allows(*fault, source.place()));
             if let Some(fault) = found.fault.or(withheld) {
                 return self.ask_rules(source, fault, now);
             }
         }
         let next = found.end.filter(|end| *end > source.position);
-        let records = haul.records.slice(..found.size);
+        let records = data.records.slice(..found.size);
         if let Some(error) = Refusals::still_damaged(shared, &source, records.clone()) {
             return self.refuse(&source, &error, now);
         }
         shared.assignment.update(slot, generation, |slot| {
-            slot.high_watermark = haul.high_watermark;
-            slot.is_dry = haul.is_dry;
+            slot.high_watermark = data.high_watermark;
+            slot.is_dry = data.is_dry;
             slot.served(source.position);
             if let Some(next) = next {
                 slot.target = Target::At(next);
@@ -401,7 +401,7 @@ impl Fetcher {
             let deadline = brokers.deadline("looking up offsets", LOOK_UP_MAX);
             let partition = source.partition.clone();
             let ask = async |at| {
-                let asked = [Asked { partition: partition.clone(), at }];
+                let asked = [OffsetQuery { partition: partition.clone(), at }];
                 let found = list_offsets(&brokers, deadline, &asked).await?;
                 Ok(found.first().and_then(|found| found.offset).unwrap_or_default())
             };

@@ -20,4 +20,4 @@ pub(crate) use chunk::Source;
 pub(super) use fetcher::Fetcher;
 pub(crate) use offset_rules::OffsetRules;
 pub(crate) use order::{InOrder, in_order};
-pub(crate) use request::{Haul, Order};
+pub(crate) use request::{FetchPlan, PartitionData};

@@ -16,7 +16,7 @@ use crate::wire::describe_configs::{RESOURCE_TOPIC, RequestResource};
 use crate::wire::describe_log_dirs::{Gap, RequestTopic};
 use crate::wire::{DescribeConfigsRequest, DescribeLogDirsRequest, ErrorCode};
 
-use super::order::Place;
+use super::order::ExpectedStart;
 
 /// The rules for the offsets of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl OffsetRules {
     }
 
     /// Returns true if such a fault at a place is permitted.
-    pub(crate) fn allows(&self, fault: OrderFault, place: Place) -> bool {
+    pub(crate) fn allows(&self, fault: OrderFault, place: ExpectedStart) -> bool {
         match (self, fault) {
             (Self::Unknown, _) => true,
             (Self::Ordered { gaps, counts_bytes }, OrderFault::Missing { from, to }) => {

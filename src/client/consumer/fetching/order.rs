@@ -11,7 +11,7 @@ use crate::types::Offset;
 
 /// The expected start of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ExpectedStart {
     /// The first requested offset.
     pub(crate) position: Offset,
     /// True if the previous batch ended there, so that no batch may begin earlier.
@@ -35,9 +35,9 @@ pub(crate) struct InOrder {
 /// If even the first batch cannot be read.
 pub(crate) fn in_order(
     records: &[u8],
-    mut place: Place,
+    mut place: ExpectedStart,
     high_watermark: Option<Offset>,
-    allows: impl Fn(OrderFault, Place) -> bool,
+    allows: impl Fn(OrderFault, ExpectedStart) -> bool,
 ) -> Result<InOrder, RecordError> {
     let mut found = InOrder::default();
     let mut batches = Batches::new(records);
@@ -53,7 +53,8 @@ pub(crate) fn in_order(
             found.fault = Some(fault);
             break;
         }
-        place = Place { position: place.position.max(batch.next_offset()), is_boundary: true };
+        place =
+            ExpectedStart { position: place.position.max(batch.next_offset()), is_boundary: true };
         (found.size, found.end) = (batches.position(), Some(batch.next_offset()));
     }
     let is_cut_off = found == InOrder::default() && !batches.rest().is_empty();
@@ -67,7 +68,11 @@ fn cut_off(records: &[u8]) -> RecordError {
     RecordError::Truncated { stated, held: records.len() }
 }
 
-fn fault_of(batch: &Batch<'_>, place: Place, high_watermark: Option<Offset>) -> Option<OrderFault> {
+fn fault_of(
+    batch: &Batch<'_>,
+    place: ExpectedStart,
+    high_watermark: Option<Offset>,
+) -> Option<OrderFault> {
     let (found, next, expected) = (batch.base_offset(), batch.next_offset(), place.position);
     if let Some(high_watermark) = high_watermark.filter(|end| next > *end) {
         Some(OrderFault::BeyondWatermark { next, high_watermark })

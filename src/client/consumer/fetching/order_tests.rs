@@ -1,7 +1,7 @@
 //! Batches are accepted while they are in order, and the first fault is reported.
 
 use super::offset_rules::OffsetRules;
-use super::order::{InOrder, Place, in_order};
+use super::order::{ExpectedStart, InOrder, in_order};
 use crate::client::OrderFault;
 use crate::record::{BatchBuilder, BatchSettings, Compressor, HeaderMut, RecordError};
 use crate::types::{Offset, Timestamp};
@@ -21,17 +21,17 @@ fn batches(ranges: &[(i64, i64)]) -> Vec<u8> {
     ranges.iter().flat_map(|(base, next)| batch(*base, *next)).collect()
 }
 
-fn at(position: i64, is_boundary: bool) -> Place {
-    Place { position: Offset::new(position), is_boundary }
+fn at(position: i64, is_boundary: bool) -> ExpectedStart {
+    ExpectedStart { position: Offset::new(position), is_boundary }
 }
 
-fn checked(ranges: &[(i64, i64)], place: Place, rules: Option<&OffsetRules>) -> InOrder {
+fn checked(ranges: &[(i64, i64)], place: ExpectedStart, rules: Option<&OffsetRules>) -> InOrder {
     let allows = |fault, place| rules.is_some_and(|rules| rules.allows(fault, place));
     in_order(&batches(ranges), place, Some(Offset::new(100)), allows).unwrap()
 }
 
 /// The fault found without any rules.
-fn fault(ranges: &[(i64, i64)], place: Place) -> Option<OrderFault> {
+fn fault(ranges: &[(i64, i64)], place: ExpectedStart) -> Option<OrderFault> {
     checked(ranges, place, None).fault
 }
 

@@ -19,7 +19,7 @@ const LAST_BY_NAME: i16 = 12;
 
 /// The partitions of one fetch request.
 #[derive(Debug, Default)]
-pub(crate) struct Order {
+pub(crate) struct FetchPlan {
     rows: Vec<Row>,
 }
 
@@ -38,19 +38,19 @@ pub(crate) struct Fetched {
     /// The requested position.
     pub(crate) source: Source,
     /// The records, or the error.
-    pub(crate) outcome: Result<Haul, ClientError>,
+    pub(crate) outcome: Result<PartitionData, ClientError>,
 }
 
 /// Records of a partition, and its high watermark.
 #[derive(Debug)]
-pub(crate) struct Haul {
+pub(crate) struct PartitionData {
     pub(crate) records: Bytes,
     pub(crate) high_watermark: Option<Offset>,
     /// True if the whole response had no records, so that none were left out for lack of space.
     pub(crate) is_dry: bool,
 }
 
-impl Haul {
+impl PartitionData {
     /// The fault of a response without any records although the log reaches beyond the position.
     pub(crate) fn withheld(&self, position: Offset) -> Option<OrderFault> {
         let end = self.high_watermark.filter(|end| self.is_dry && *end > position)?;
@@ -58,7 +58,7 @@ impl Haul {
     }
 }
 
-impl Order {
+impl FetchPlan {
     /// Adds a partition. The response waits for records only if `may_wait` is true for every
     /// partition.
     pub(crate) fn add(&mut self, source: Source, may_wait: bool, topology: &Topology) {
@@ -119,7 +119,7 @@ impl Order {
                 (TopicId::NONE, partition.topic.as_str().to_owned(), partition.partition.0);
             let by_id = (row.id, String::new(), partition.partition.0);
             let found = places.remove(&by_id).or_else(|| places.remove(&by_name))?;
-            let outcome = judge(found, &row.source).map(|haul| Haul { is_dry, ..haul });
+            let outcome = judge(found, &row.source).map(|data| PartitionData { is_dry, ..data });
             Some(Fetched { source: row.source, outcome })
         };
         self.rows.into_iter().filter_map(find).collect()
@@ -158,7 +158,7 @@ impl Order {
     }
 }
 
-fn judge(row: Partition, source: &Source) -> Result<Haul, ClientError> {
+fn judge(row: Partition, source: &Source) -> Result<PartitionData, ClientError> {
     match row.error_code {
         ErrorCode::None => {}
         // No retry: the broker has already tried to read its disk.
@@ -169,7 +169,11 @@ fn judge(row: Partition, source: &Source) -> Result<Haul, ClientError> {
         Records::Bytes(bytes) => bytes,
         Records::Null | Records::Elsewhere(_) => Bytes::new(),
     };
-    Ok(Haul { records, high_watermark: Offset::checked(row.high_watermark), is_dry: false })
+    Ok(PartitionData {
+        records,
+        high_watermark: Offset::checked(row.high_watermark),
+        is_dry: false,
+    })
 }
 
 fn narrow(bytes: u64) -> i32 {

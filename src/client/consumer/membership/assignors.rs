@@ -15,7 +15,7 @@ pub enum Strategy {
 
 /// A member with the topics it subscribed to.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanting {
+pub(crate) struct Subscriber {
     pub(crate) member: String,
     pub(crate) topics: BTreeSet<String>,
 }
@@ -35,14 +35,14 @@ impl Strategy {
     /// Computes the assignment of every member; `counts` has the number of partitions by topic.
     pub(crate) fn assign(
         self,
-        members: &[Wanting],
+        members: &[Subscriber],
         counts: &BTreeMap<String, usize>,
     ) -> BTreeMap<String, Share> {
-        let mut members: Vec<&Wanting> = members.iter().collect();
+        let mut members: Vec<&Subscriber> = members.iter().collect();
         members.sort_by(|one, other| one.member.cmp(&other.member));
         let mut shares: BTreeMap<String, Share> =
-            members.iter().map(|wanting| (wanting.member.clone(), Share::new())).collect();
-        let mut give = |member: &Wanting, topic: &str, partition: usize| {
+            members.iter().map(|subscriber| (subscriber.member.clone(), Share::new())).collect();
+        let mut give = |member: &Subscriber, topic: &str, partition: usize| {
             let share = shares.entry(member.member.clone()).or_default();
             let partition = i32::try_from(partition).unwrap_or(i32::MAX);
             share.entry(topic.to_owned()).or_default().push(partition);
@@ -66,17 +66,17 @@ impl FromStr for Strategy {
 }
 
 fn by_range(
-    members: &[&Wanting],
+    members: &[&Subscriber],
     counts: &BTreeMap<String, usize>,
-    give: &mut impl FnMut(&Wanting, &str, usize),
+    give: &mut impl FnMut(&Subscriber, &str, usize),
 ) {
     for (topic, &count) in counts {
-        let wanting: Vec<&Wanting> =
+        let subscribers: Vec<&Subscriber> =
             members.iter().copied().filter(|member| member.topics.contains(topic)).collect();
-        let Some(each) = count.checked_div(wanting.len()) else { continue };
-        let more = count % wanting.len();
+        let Some(each) = count.checked_div(subscribers.len()) else { continue };
+        let more = count % subscribers.len();
         let mut first = 0;
-        for (place, member) in wanting.into_iter().enumerate() {
+        for (place, member) in subscribers.into_iter().enumerate() {
             let end = first + each + usize::from(place < more);
             (first..end).for_each(|partition| give(member, topic, partition));
             first = end;
@@ -85,9 +85,9 @@ fn by_range(
 }
 
 fn in_turn(
-    members: &[&Wanting],
+    members: &[&Subscriber],
     counts: &BTreeMap<String, usize>,
-    give: &mut impl FnMut(&Wanting, &str, usize),
+    give: &mut impl FnMut(&Subscriber, &str, usize),
 ) {
     let mut turn = members.iter().copied().cycle();
     for (topic, &count) in counts {
@@ -106,12 +106,12 @@ fn in_turn(
 mod tests {
     use super::*;
 
-    fn wanting(member: &str, topics: &[&str]) -> Wanting {
+    fn subscriber(member: &str, topics: &[&str]) -> Subscriber {
         let topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
-        Wanting { member: member.to_owned(), topics }
+        Subscriber { member: member.to_owned(), topics }
     }
 
-    fn assign(strategy: Strategy, members: &[Wanting], counts: &[(&str, usize)]) -> Vec<String> {
+    fn assign(strategy: Strategy, members: &[Subscriber], counts: &[(&str, usize)]) -> Vec<String> {
         let counts = counts.iter().map(|(topic, count)| ((*topic).to_owned(), *count)).collect();
         let shares = strategy.assign(members, &counts);
         shares.iter().map(|(member, share)| format!("{member} {share:?}")).collect()
@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn ranges_are_contiguous_and_the_first_members_get_the_remainder() {
-        let members = [wanting("b", &["t", "u"]), wanting("a", &["t"]), wanting("c", &["t"])];
+        let members =
+            [subscriber("b", &["t", "u"]), subscriber("a", &["t"]), subscriber("c", &["t"])];
         let shares = assign(Strategy::Range, &members, &[("t", 7), ("u", 2)]);
         assert_eq!(
             shares,
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn round_robin_skips_members_without_a_subscription_to_the_topic() {
-        let members = [wanting("a", &["t"]), wanting("b", &["t", "u"])];
+        let members = [subscriber("a", &["t"]), subscriber("b", &["t", "u"])];
         let shares = assign(Strategy::RoundRobin, &members, &[("t", 3), ("u", 2), ("v", 9)]);
         assert_eq!(shares, [r#"a {"t": [0, 2]}"#, r#"b {"t": [1], "u": [0, 1]}"#]);
     }
@@ -138,8 +139,8 @@ mod tests {
     fn every_subscribed_partition_has_one_owner() {
         for strategy in [Strategy::Range, Strategy::RoundRobin] {
             for count in 0..20 {
-                let members: Vec<Wanting> =
-                    (0..7).map(|number| wanting(&number.to_string(), &["t"])).collect();
+                let members: Vec<Subscriber> =
+                    (0..7).map(|number| subscriber(&number.to_string(), &["t"])).collect();
                 let counts = [("t".to_owned(), count)].into();
                 let shares = strategy.assign(&members, &counts);
                 let mut owned: Vec<i32> =

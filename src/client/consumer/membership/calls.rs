@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::assignors::{Share, Wanting};
+use super::assignors::{Share, Subscriber};
 use super::config::GroupConfig;
 use crate::client::{ClientError, committed};
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
@@ -20,7 +20,7 @@ const BLOB_VERSION: i16 = 1;
 
 /// A member's id with the generation of its group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seat {
+pub(crate) struct MemberIdentity {
     pub(crate) generation: i32,
     pub(crate) member: String,
 }
@@ -65,14 +65,14 @@ pub(super) fn join(
 }
 
 /// Reads every member's subscription, which only the group's leader receives.
-pub(super) fn wants(answer: &JoinGroupResponse) -> Result<Vec<Wanting>, ClientError> {
-    let wanting = |member: &join_group::Member| {
+pub(super) fn subscriptions(answer: &JoinGroupResponse) -> Result<Vec<Subscriber>, ClientError> {
+    let subscriber = |member: &join_group::Member| {
         let subscription = Subscription::from_blob(&member.metadata);
         let topics: BTreeSet<String> =
             subscription.map_err(|error| unreadable(&error))?.topics.into_iter().collect();
-        Ok(Wanting { member: member.member_id.clone(), topics })
+        Ok(Subscriber { member: member.member_id.clone(), topics })
     };
-    answer.members.iter().map(wanting).collect()
+    answer.members.iter().map(subscriber).collect()
 }
 
 /// Builds a SyncGroup request. The leader's carries every member's assignment.
@@ -124,11 +124,11 @@ pub(crate) fn share(blob: &[u8]) -> Result<Vec<TopicPartition>, ClientError> {
 }
 
 /// Builds a heartbeat.
-pub(super) fn heartbeat(group: &GroupConfig, seat: &Seat) -> HeartbeatRequest {
+pub(super) fn heartbeat(group: &GroupConfig, identity: &MemberIdentity) -> HeartbeatRequest {
     HeartbeatRequest {
         group_id: group_id(group),
-        generation_id: seat.generation,
-        member_id: seat.member.clone(),
+        generation_id: identity.generation,
+        member_id: identity.member.clone(),
         group_instance_id: group.instance_id.clone(),
     }
 }
@@ -149,12 +149,12 @@ pub(super) fn leave(group: &GroupConfig, name: &str) -> Option<LeaveGroupRequest
 /// Builds an OffsetCommit request of a member.
 pub(super) fn commit(
     group: &GroupConfig,
-    seat: &Seat,
+    identity: &MemberIdentity,
     offsets: &[(TopicPartition, Offset)],
 ) -> OffsetCommitRequest {
     OffsetCommitRequest {
-        generation_id_or_member_epoch: seat.generation,
-        member_id: seat.member.clone(),
+        generation_id_or_member_epoch: identity.generation,
+        member_id: identity.member.clone(),
         group_instance_id: group.instance_id.clone(),
         ..committed::request(&group_id(group), offsets)
     }

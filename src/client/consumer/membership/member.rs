@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::assignors::{Share, Strategy, Wanting};
-use super::calls::{self, Seat};
+use super::assignors::{Share, Strategy, Subscriber};
+use super::calls::{self, MemberIdentity};
 use super::config::{Commit, GroupConfig};
-use super::standing::{Place, Standing};
+use super::state::{Joined, Membership};
 use crate::client::cluster::{Backoff, Brokers, Connection};
 use crate::client::committed;
 use crate::client::consumer::Start;
@@ -27,7 +27,7 @@ const REBALANCE_SLACK: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Member {
     shared: Arc<Shared>,
-    standing: Arc<Standing>,
+    membership: Arc<Membership>,
     topics: Vec<TopicName>,
     /// The member id assigned by the coordinator; empty at first.
     name: String,
@@ -41,7 +41,7 @@ pub(crate) struct Member {
 /// The basis of an assignment that this leader computed.
 #[derive(Debug)]
 struct Led {
-    members: Vec<Wanting>,
+    members: Vec<Subscriber>,
     counts: BTreeMap<String, usize>,
 }
 
@@ -62,13 +62,13 @@ impl Member {
     /// The membership task of the consumer that owns `shared`.
     pub(crate) fn new(
         shared: Arc<Shared>,
-        standing: Arc<Standing>,
+        membership: Arc<Membership>,
         topics: Vec<TopicName>,
     ) -> Self {
         let backoff = Backoff::new(shared.brokers.config(), shared.brokers.clock().as_ref());
         Self {
             shared,
-            standing,
+            membership,
             topics,
             name: String::new(),
             committed: BTreeMap::new(),
@@ -82,7 +82,7 @@ impl Member {
     pub(crate) async fn run(mut self) {
         loop {
             let Err(error) = self.take_part().await else { break };
-            if self.standing.leaving.is_cancelled() {
+            if self.membership.leaving.is_cancelled() {
                 break;
             }
             if matches!(error.remedy(), Remedy::Reject | Remedy::Fatal) {
@@ -95,7 +95,7 @@ impl Member {
                 self.step_down();
             }
             let pause = self.backoff.next_pause();
-            let leaving = self.standing.leaving.clone();
+            let leaving = self.membership.leaving.clone();
             if leaving.run_until_cancelled(sleep(pause)).await.is_none() {
                 break;
             }
@@ -110,8 +110,8 @@ impl Member {
         let connection = self.brokers().open(&coordinator).await?;
         loop {
             // A reconnect within the session timeout keeps the membership.
-            if self.standing.place().is_none() {
-                let leaving = self.standing.leaving.clone();
+            if self.membership.joined().is_none() {
+                let leaving = self.membership.leaving.clone();
                 let joining = self.join(&connection, &coordinator);
                 match leaving.run_until_cancelled(joining).await {
                     None => return self.withdraw(&coordinator).await,
@@ -125,7 +125,7 @@ impl Member {
                 Change::Rejoin => {
                     // Stop returning messages: those returned after the commit would be read again
                     // by others.
-                    self.shared.hold();
+                    self.shared.suspend();
                     // Offsets that cannot be committed now are read again by the partition's next
                     // owner.
                     let _ = self.commit().await;
@@ -158,7 +158,7 @@ impl Member {
     ) -> Result<(), ClientError> {
         let joined = self.ask_in(connection).await?;
         let generation = joined.generation_id;
-        let seat = Seat { generation, member: joined.member_id.clone() };
+        let identity = MemberIdentity { generation, member: joined.member_id.clone() };
         self.led = None;
         let leads = joined.leader == joined.member_id && !joined.skip_assignment;
         let shares = if leads { self.share_out(&joined).await? } else { BTreeMap::new() };
@@ -171,7 +171,7 @@ impl Member {
         self.committed = committed::read(&stored)?;
         self.heard_at = self.shared.now();
         self.backoff.reset();
-        self.standing.set_place(Some(Place { coordinator: coordinator.clone(), seat }));
+        self.membership.set_joined(Some(Joined { coordinator: coordinator.clone(), identity }));
         let begin = |partition: TopicPartition| {
             let stored = self.committed.get(&partition).copied();
             let start = stored.map_or(self.shared.config.start, Start::Offset);
@@ -209,7 +209,7 @@ impl Member {
         &mut self,
         joined: &JoinGroupResponse,
     ) -> Result<BTreeMap<String, Share>, ClientError> {
-        let members = calls::wants(joined)?;
+        let members = calls::subscriptions(joined)?;
         let counts = self.count_partitions(&members).await?;
         let name = joined.protocol_name.as_deref().unwrap_or_default();
         let strategy: Strategy = name.parse().map_err(|_| {
@@ -223,7 +223,7 @@ impl Member {
 
     async fn count_partitions(
         &self,
-        members: &[Wanting],
+        members: &[Subscriber],
     ) -> Result<BTreeMap<String, usize>, ClientError> {
         let wanted: BTreeSet<&String> = members.iter().flat_map(|member| &member.topics).collect();
         let names: Vec<TopicName> = wanted.iter().filter_map(|topic| topic.parse().ok()).collect();
@@ -239,7 +239,7 @@ impl Member {
     /// Sends heartbeats and commits offsets until something changes.
     async fn stay(&mut self, connection: &Connection) -> Result<Change, ClientError> {
         let GroupConfig { heartbeat_interval, commit_interval, .. } = *self.group();
-        let leaving = self.standing.leaving.clone();
+        let leaving = self.membership.leaving.clone();
         let mut commit_at = self.shared.now().saturating_add(commit_interval);
         // After a reconnect the last heartbeat may be long ago, so the next may be due at once.
         let mut heartbeat_at = self.heard_at.saturating_add(heartbeat_interval);
@@ -278,8 +278,8 @@ impl Member {
     }
 
     async fn heartbeat(&mut self, connection: &Connection) -> Result<(), ClientError> {
-        let Some(place) = self.standing.place() else { return Ok(()) };
-        let request = calls::heartbeat(self.group(), &place.seat);
+        let Some(joined) = self.membership.joined() else { return Ok(()) };
+        let request = calls::heartbeat(self.group(), &joined.identity);
         let answer = connection.submit(&request)?.answer().await?;
         ClientError::check(answer.error_code, "a heartbeat", None)?;
         self.heard_at = self.shared.now();
@@ -297,7 +297,7 @@ impl Member {
             self.committed.get(partition) != Some(offset)
         };
         let offsets: Vec<(TopicPartition, Offset)> = offsets.into_iter().filter(is_new).collect();
-        match self.standing.commit(&self.shared, &offsets).await {
+        match self.membership.commit(&self.shared, &offsets).await {
             Ok(()) => self.committed.extend(offsets),
             // A deleted topic needs no offsets. Other causes of a refusal show in the next
             // heartbeat.
@@ -314,8 +314,8 @@ impl Member {
         if let Err(error) = self.commit().await {
             tracing::warn!(%error, "the last offsets were not stored");
         }
-        let Some(place) = self.standing.place() else { return };
-        if let Err(error) = self.say_goodbye(connection, &place.seat.member).await {
+        let Some(joined) = self.membership.joined() else { return };
+        if let Err(error) = self.say_goodbye(connection, &joined.identity.member).await {
             tracing::debug!(%error, "the group was left without a word");
         }
     }
@@ -340,12 +340,12 @@ impl Member {
 
     /// Gives up the assignment: none of its records are returned any more.
     fn step_down(&self) {
-        self.standing.set_place(None);
+        self.membership.set_joined(None);
         self.shared.assign(Vec::new());
     }
 
     fn group(&self) -> &GroupConfig {
-        self.standing.group()
+        self.membership.group()
     }
 
     fn brokers(&self) -> &Brokers {
@@ -355,7 +355,7 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        self.standing.end();
+        self.membership.end();
     }
 }
 

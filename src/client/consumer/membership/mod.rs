@@ -10,11 +10,11 @@ mod assignors;
 mod calls;
 mod config;
 mod member;
-mod standing;
+mod state;
 
 pub use assignors::Strategy;
 pub use config::{Commit, GroupConfig};
 
 pub(crate) use calls::share as share_of;
 pub(crate) use member::Member;
-pub(crate) use standing::Standing;
+pub(crate) use state::Membership;

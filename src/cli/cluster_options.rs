@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Options of every command that connects to a cluster.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Reach {
+pub(crate) struct ClusterOptions {
     /// Bootstrap brokers; else `STREAMLOG_BOOTSTRAP`, the context, or 127.0.0.1:9092
     #[arg(short, long, global = true, value_name = "HOST:PORT,...", help_heading = "Cluster")]
     bootstrap: Option<String>,
@@ -47,7 +47,7 @@ pub(crate) struct Reach {
     ctrl_c: OnceLock<&'static CtrlC>,
 }
 
-impl Reach {
+impl ClusterOptions {
     /// Parses an incomplete command line, for completion. `None` if its command does not connect to
     /// a cluster.
     pub(crate) fn so_far(command: Command, words: Vec<OsString>) -> Option<Self> {

@@ -6,7 +6,7 @@
 
 /// The treatment of another client's setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Elsewhere {
+pub(super) enum ForeignSetting {
     /// An alias of the setting with this name.
     Alias(&'static str),
     /// This client always behaves as with one of these values; any other value is refused with the
@@ -16,31 +16,34 @@ pub(super) enum Elsewhere {
     Refused(&'static str),
 }
 
-use Elsewhere::{Alias, Fixed, Refused};
+use ForeignSetting::{Alias, Fixed, Refused};
 
-const TLS: Elsewhere = Refused("not served yet: TLS");
-const SASL: Elsewhere = Refused("not served yet: SASL");
-const TRANSACTIONS: Elsewhere = Refused("not served yet: transactions");
+const TLS: ForeignSetting = Refused("not served yet: TLS");
+const SASL: ForeignSetting = Refused("not served yet: SASL");
+const TRANSACTIONS: ForeignSetting = Refused("not served yet: transactions");
 const NEXT_PROTOCOL: &str = "not served yet: the group protocol of KIP-848";
-const METRICS: Elsewhere = Refused("not served: client.stats() and client.on_event() tell instead");
-const LOGGING: Elsewhere =
+const METRICS: ForeignSetting =
+    Refused("not served: client.stats() and client.on_event() tell instead");
+const LOGGING: ForeignSetting =
     Refused("set where Python logs: the logger is 'streamlog.client', DEBUG its most talkative");
-const SERIALIZER: Elsewhere = Refused("a function: key= and value= of client.producer() take it");
-const DESERIALIZER: Elsewhere = Refused("a function: key= and value= of client.consumer() take it");
-const CALLBACK: Elsewhere =
+const SERIALIZER: ForeignSetting =
+    Refused("a function: key= and value= of client.producer() take it");
+const DESERIALIZER: ForeignSetting =
+    Refused("a function: key= and value= of client.consumer() take it");
+const CALLBACK: ForeignSetting =
     Refused("a function: on_assign= and on_revoke= of client.consumer() take it");
-const DELIVERY: Elsewhere =
+const DELIVERY: ForeignSetting =
     Refused("given per record: producer.send() returns a ticket, and flush() raises what failed");
-const RETRIES: Elsewhere =
+const RETRIES: ForeignSetting =
     Refused("not counted: delivery.timeout.ms says for how long a record is tried");
-const PARTITIONER: Elsewhere = Refused("named otherwise: partitioner= of client.producer()");
-const BATCH_BYTES: Elsewhere = Refused("counted in bytes: batch.size");
-const SEND_BYTES: Elsewhere = Refused("counted in bytes: buffer.memory");
-const FETCH_BYTES: Elsewhere = Refused("counted in bytes: fetch.buffer.bytes");
-const NONE: Elsewhere = Refused("has no counterpart here: leave it out");
+const PARTITIONER: ForeignSetting = Refused("named otherwise: partitioner= of client.producer()");
+const BATCH_BYTES: ForeignSetting = Refused("counted in bytes: batch.size");
+const SEND_BYTES: ForeignSetting = Refused("counted in bytes: buffer.memory");
+const FETCH_BYTES: ForeignSetting = Refused("counted in bytes: fetch.buffer.bytes");
+const NONE: ForeignSetting = Refused("has no counterpart here: leave it out");
 
 /// Prefixes of settings' names.
-const FAMILIES: &[(&str, Elsewhere)] = &[
+const FAMILIES: &[(&str, ForeignSetting)] = &[
     ("ssl.", TLS),
     ("enable.ssl.", TLS),
     ("sasl.", SASL),
@@ -57,7 +60,7 @@ const FAMILIES: &[(&str, Elsewhere)] = &[
 ];
 
 /// Full names of settings; these take precedence over prefixes.
-const ROWS: &[(&str, Elsewhere)] = &[
+const ROWS: &[(&str, ForeignSetting)] = &[
     ("metadata.broker.list", Alias("bootstrap.servers")),
     ("topic.metadata.refresh.interval.ms", Alias("metadata.max.age.ms")),
     ("reconnect.backoff.ms", Alias("retry.backoff.ms")),
@@ -151,7 +154,7 @@ const ROWS: &[(&str, Elsewhere)] = &[
 ];
 
 /// Returns the treatment of the setting `name`, if another client has it.
-pub(super) fn find(name: &str) -> Option<Elsewhere> {
+pub(super) fn find(name: &str) -> Option<ForeignSetting> {
     let row = ROWS.iter().find(|(known, _)| *known == name);
     let family = || FAMILIES.iter().find(|(start, _)| name.starts_with(start));
     row.or_else(family).map(|(_, found)| *found)

@@ -8,7 +8,7 @@ use crate::cli::terminal::Tone;
 use crate::types::WithCauses;
 
 /// Prints an error on standard error.
-pub(crate) fn complain(error: &dyn Error) {
+pub(crate) fn report(error: &dyn Error) {
     let name = Tone::Bad.style().force_styling(is_watched()).apply_to("streamlog:");
     // If standard error is closed, nobody can be told.
     let _ = writeln!(io::stderr().lock(), "{name} {}", WithCauses(error));

@@ -9,42 +9,42 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 
 /// A wakeup that any thread sends to one event loop.
 #[derive(Debug)]
-pub(super) struct Bell {
-    rung: EventFd,
+pub(super) struct Wakeup {
+    event: EventFd,
     woken: Mutex<Vec<u64>>,
 }
 
 /// The waker of one future.
-struct Ring {
-    bell: Arc<Bell>,
+struct FutureWaker {
+    wakeup: Arc<Wakeup>,
     number: u64,
 }
 
-impl Bell {
+impl Wakeup {
     /// A wakeup without pending futures.
     pub(super) fn new() -> io::Result<Self> {
-        let rung = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
-        Ok(Self { rung, woken: Mutex::default() })
+        let event = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+        Ok(Self { event, woken: Mutex::default() })
     }
 
     /// A descriptor that is readable while futures are pending.
     pub(super) fn descriptor(&self) -> RawFd {
-        self.rung.as_fd().as_raw_fd()
+        self.event.as_fd().as_raw_fd()
     }
 
     /// Takes the futures woken since the last call.
     pub(super) fn take(&self) -> Vec<u64> {
         // Reset the eventfd before taking the list: a wakeup in between makes it readable again.
-        let _ = self.rung.read();
+        let _ = self.event.read();
         std::mem::take(&mut self.woken())
     }
 
     /// The waker of the future with this number.
     pub(super) fn waker(self: &Arc<Self>, number: u64) -> Waker {
-        Waker::from(Arc::new(Ring { bell: Arc::clone(self), number }))
+        Waker::from(Arc::new(FutureWaker { wakeup: Arc::clone(self), number }))
     }
 
-    fn ring(&self, number: u64) {
+    fn wake(&self, number: u64) {
         let mut woken = self.woken();
         woken.push(number);
         // Only the first pending future writes to the eventfd: later ones are found by the same
@@ -53,7 +53,7 @@ impl Bell {
         drop(woken);
         if is_first {
             // Fails only if the counter is full, in which case the descriptor is readable already.
-            let _ = self.rung.write(1);
+            let _ = self.event.write(1);
         }
     }
 
@@ -62,12 +62,12 @@ impl Bell {
     }
 }
 
-impl Wake for Ring {
+impl Wake for FutureWaker {
     fn wake(self: Arc<Self>) {
-        self.bell.ring(self.number);
+        self.wakeup.wake(self.number);
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.bell.ring(self.number);
+        self.wakeup.wake(self.number);
     }
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::client::ClientError;
 use crate::client::committed;
 use crate::client::consumer::membership::GroupConfig;
-use crate::client::consumer::membership::calls::{self, Seat};
+use crate::client::consumer::membership::calls::{self, MemberIdentity};
 use crate::client::consumer::shared::Shared;
 use crate::config::HostPort;
 use crate::io::Gate;
@@ -17,9 +17,9 @@ use crate::wire::ErrorCode;
 
 /// The membership of a consumer, and the signals to end it.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct Membership {
     group: GroupConfig,
-    place: Mutex<Option<Place>>,
+    joined: Mutex<Option<Joined>>,
     /// Cancelled to make the member leave.
     pub(crate) leaving: CancellationToken,
     /// Cancelled when the membership task has ended.
@@ -30,17 +30,17 @@ pub(crate) struct Standing {
 
 /// The member's id and generation, with the coordinator that assigned them.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Joined {
     pub(crate) coordinator: HostPort,
-    pub(crate) seat: Seat,
+    pub(crate) identity: MemberIdentity,
 }
 
-impl Standing {
+impl Membership {
     /// A member that has not joined yet.
     pub(crate) fn new(group: GroupConfig) -> Self {
         Self {
             group,
-            place: Mutex::default(),
+            joined: Mutex::default(),
             leaving: CancellationToken::new(),
             over: CancellationToken::new(),
             changed: Gate::new(),
@@ -53,18 +53,18 @@ impl Standing {
     }
 
     /// The current membership, if there is one.
-    pub(crate) fn place(&self) -> Option<Place> {
+    pub(crate) fn joined(&self) -> Option<Joined> {
         self.lock().clone()
     }
 
     /// Sets or clears the current membership.
-    pub(crate) fn set_place(&self, place: Option<Place>) {
-        *self.lock() = place;
+    pub(crate) fn set_joined(&self, joined: Option<Joined>) {
+        *self.lock() = joined;
     }
 
     /// Marks the membership task as ended.
     pub(crate) fn end(&self) {
-        self.set_place(None);
+        self.set_joined(None);
         self.over.cancel();
         self.changed.wake_all();
     }
@@ -73,15 +73,15 @@ impl Standing {
     ///
     /// # Errors
     /// The error that ended the membership, and [`ClientError::Timeout`].
-    pub(crate) async fn placed(&self, shared: &Shared) -> Result<(), ClientError> {
+    pub(crate) async fn wait_assigned(&self, shared: &Shared) -> Result<(), ClientError> {
         let elapsed = shared.brokers.config().timeout.max(self.group.rebalance_timeout);
         let attempt = || match shared.arrivals.failure() {
             Some(error) => Some(Err(error)),
-            None => (self.place().is_some() || shared.arrivals.is_closed()).then_some(Ok(())),
+            None => (self.joined().is_some() || shared.arrivals.is_closed()).then_some(Ok(())),
         };
-        let placed = timeout(elapsed, shared.arrivals.changed().until(attempt)).await;
+        let assigned = timeout(elapsed, shared.arrivals.changed().until(attempt)).await;
         let operation = "joining the group";
-        placed.map_err(|_| ClientError::Timeout { operation, elapsed, last_error: None })?
+        assigned.map_err(|_| ClientError::Timeout { operation, elapsed, last_error: None })?
     }
 
     /// Commits offsets of assigned partitions.
@@ -94,7 +94,7 @@ impl Standing {
             return Ok(());
         }
         let refused = |code, about: &str| Err(ClientError::from_code(code, about, None));
-        let Some(place) = self.place() else {
+        let Some(joined) = self.joined() else {
             if let Some(error) = shared.arrivals.failure() {
                 return Err(error);
             }
@@ -110,12 +110,12 @@ impl Standing {
             let about = format!("{lost} is not this member's any more");
             return refused(ErrorCode::IllegalGeneration, &about);
         }
-        let request = calls::commit(&self.group, &place.seat, offsets);
-        let answer = shared.brokers.call(&place.coordinator, &request).await?;
+        let request = calls::commit(&self.group, &joined.identity, offsets);
+        let answer = shared.brokers.call(&joined.coordinator, &request).await?;
         committed::check(&answer)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Place>> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<Joined>> {
+        self.joined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

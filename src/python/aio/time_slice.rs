@@ -9,13 +9,13 @@ use pyo3::{PyResult, Python};
 use crate::python::reading::monotonic;
 
 /// The time after which a reader yields.
-const TURN_SECONDS: f64 = 0.005;
+const SLICE_SECONDS: f64 = 0.005;
 /// The number of messages between two checks of the clock.
-const LOOK_EVERY: u32 = 32;
+const CHECK_EVERY: u32 = 32;
 
 /// The time for which a reader has held the loop.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct TimeSlice {
     taken: AtomicU32,
     /// The bits of the `f64` time at which it started.
     begin: AtomicU64,
@@ -23,28 +23,28 @@ pub(super) struct Turn {
 
 /// A future that is ready in the next iteration of the loop.
 #[derive(Debug, Default)]
-pub(super) struct Round {
+pub(super) struct NextIteration {
     is_begun: bool,
 }
 
-impl Turn {
+impl TimeSlice {
     /// Returns true if the reader should yield; checked before each message.
     pub(super) fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
-        if !self.taken.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOK_EVERY) {
+        if !self.taken.fetch_add(1, Ordering::Relaxed).is_multiple_of(CHECK_EVERY) {
             return Ok(false);
         }
         let begin = f64::from_bits(self.begin.load(Ordering::Relaxed));
-        Ok(monotonic(py)? - begin > TURN_SECONDS)
+        Ok(monotonic(py)? - begin > SLICE_SECONDS)
     }
 
     /// Starts a new period, while the reader waits and other tasks run.
-    pub(super) fn pass(&self, py: Python<'_>) -> PyResult<()> {
+    pub(super) fn restart(&self, py: Python<'_>) -> PyResult<()> {
         self.begin.store(monotonic(py)?.to_bits(), Ordering::Relaxed);
         Ok(())
     }
 }
 
-impl Future for Round {
+impl Future for NextIteration {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
