@@ -1,4 +1,4 @@
-//! What is built of a disk's calls keeps its promise on a disk that forgets.
+//! Tests of `create_dir_durably` on a disk that loses everything not synced.
 
 use std::path::Path;
 use std::sync::Arc;

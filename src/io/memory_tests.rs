@@ -19,7 +19,7 @@ fn contents(disk: &dyn Disk, path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Runs the same steps on both and compares what they answer; `steps` collects the answers.
+/// Runs the same steps on both and compares the results, which `steps` collects.
 fn both(steps: impl Fn(&dyn Disk, &Path) -> Vec<String>) {
     let directory = TempDir::new().unwrap();
     let system = steps(&SystemDisk::default(), directory.path());

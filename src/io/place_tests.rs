@@ -1,4 +1,4 @@
-//! What is open and what its name leads to, on every disk there is.
+//! Tests of the check that a name still refers to the open file, on every disk implementation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn a_file_is_in_place_while_its_name_leads_to_it() {
 
         disk.rename(&dir, &root.join("moved")).unwrap();
         assert!(is_displaced(&look().unwrap_err()));
-        // What is in the way of a name leads nowhere either.
+        // A file where a directory is expected counts as absent too.
         disk.open(&dir, OpenMode::CreateNew).unwrap();
         assert!(is_displaced(&look().unwrap_err()));
     });

@@ -203,7 +203,7 @@ fn a_lock_is_on_the_directory_and_not_on_its_note() {
         assert_eq!(refused.kind(), ErrorKind::WouldBlock);
         assert_eq!(refused.to_string(), "another process");
     }
-    // As an earlier release does, that knows of the note only.
+    // An earlier release locks only the note.
     drop(held);
     #[expect(clippy::disallowed_methods, reason = "an earlier release is another program")]
     let earlier = std::fs::File::create(dir.join(".lock")).unwrap();
@@ -264,7 +264,7 @@ fn what_was_just_read_is_cached() {
 
 #[test]
 fn a_look_into_the_page_cache_brings_nothing_there() {
-    // Where temporary files live in memory, nothing ever leaves it.
+    // On a tmpfs nothing ever leaves memory.
     let program = std::env::current_exe().unwrap();
     let directory = TempDir::new_in(program.parent().unwrap()).unwrap();
     let file = create(&directory, "a.log");
@@ -272,7 +272,7 @@ fn a_look_into_the_page_cache_brings_nothing_there() {
     file.sync_data().unwrap();
     let path = directory.path().join("a.log");
     let other = nix::fcntl::open(&path, OFlag::O_RDONLY, Mode::empty()).unwrap();
-    // A page that the kernel still has in hand stays for now.
+    // A page that the kernel is still using is kept for now.
     let leaves = |_| {
         posix_fadvise(&other, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).unwrap();
         std::thread::yield_now();
@@ -303,7 +303,7 @@ fn the_limit_of_open_files_only_rises() {
 #[test]
 fn a_write_past_the_file_size_limit_is_an_error() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    // The limit holds for the whole process, so it is put where no other test writes.
+    // The limit applies to the whole process, so choose one beyond the writes of other tests.
     const LIMIT: u64 = 1 << 40;
     let (soft, hard) = getrlimit(Resource::RLIMIT_FSIZE).unwrap();
     ignore_file_size_signal().unwrap();

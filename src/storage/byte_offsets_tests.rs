@@ -1,4 +1,4 @@
-//! Facts about a log whose offsets count bytes.
+//! Tests of a log whose offsets count bytes.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn length(batch: &[u8]) -> i64 {
     i64::try_from(batch.len()).unwrap()
 }
 
-/// The base offset of what a reader gets who asks for an offset.
+/// The base offset of the batch returned for a read at an offset.
 fn first_read(log: &Log, from: i64) -> Option<i64> {
     let below = log.log_end_offset();
     let limit = ReadLimit { max_bytes: 1, below, at_least_one_batch: true };
@@ -32,7 +32,7 @@ fn first_read(log: &Log, from: i64) -> Option<i64> {
     Some(Batch::parse(&bytes_of(&range)).unwrap().base_offset().get())
 }
 
-/// A batch of records at these times, of one letter each.
+/// A batch of one-letter records with these timestamps.
 fn timed(times: &[i64]) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for time in times {
@@ -153,7 +153,7 @@ fn looking_up_a_time_gives_a_record_that_is_there() {
     assert_eq!(found(21), Some((size + 1, 30)));
     assert_eq!(found(31), None);
     assert_eq!(log.max_timestamp().unwrap().unwrap().offset.get(), size + 1);
-    // The log begins behind the records of its first batch.
+    // The log starts after the records of its first batch.
     log.advance_log_start(Offset::new(size - 1)).unwrap();
     assert_eq!(found(0), Some((size, 20)));
 }
@@ -191,7 +191,7 @@ fn a_cut_a_torn_tail_and_a_lost_index_leave_whole_batches() {
     }
     let size = length(&batch(&["a"]));
     log.flush().unwrap();
-    // Behind the records of the third batch: the batch goes.
+    // The offset is after the records of the third batch: the whole batch is removed.
     assert_eq!(log.truncate(Offset::new(3 * size - 1)).unwrap().get(), 2 * size);
     log.start_epoch(at().epoch).unwrap();
     append(&log, &["e"]);

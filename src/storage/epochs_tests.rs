@@ -1,4 +1,4 @@
-//! Facts about the epoch history.
+//! Tests of the epoch history.
 
 use std::path::Path;
 use std::sync::Arc;

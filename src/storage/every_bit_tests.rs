@@ -16,10 +16,10 @@ use crate::types::{Offset, PartitionIndex, TopicPartition};
 
 const SEGMENT: u64 = 64 * 1024;
 
-/// Bytes of a batch; the last one of the segment is larger, and fills it up.
+/// Bytes of a batch; the last one of the segment is larger, to fill it.
 const BATCH: usize = 1024;
 
-/// Of the bits of records, one in so many is flipped unless all are.
+/// Unless all bits of records are flipped, one in this many is.
 const SAMPLE: u64 = 61;
 
 fn open(disk: &MemoryDisk, start: StartPoint) -> Log {
@@ -35,7 +35,7 @@ fn open(disk: &MemoryDisk, start: StartPoint) -> Log {
     Log::open(&env, PathBuf::from("/data/t-0"), partition, Arc::new(config), start).unwrap()
 }
 
-/// A batch of two records and exactly so many bytes.
+/// A batch of two records with exactly this many bytes.
 fn batch(bytes: usize) -> Vec<u8> {
     let of = |value: usize| {
         let mut builder = BatchBuilder::new();
@@ -78,7 +78,7 @@ fn filled(disk: &MemoryDisk, is_sealed: bool) -> (Log, Vec<Damage>) {
     (open(disk, StartPoint::Clean { log_start, log_end }), damages)
 }
 
-/// What a check from the medium finds; nothing is noted.
+/// The findings of a check from the medium; nothing is recorded.
 fn found(log: &Log) -> Vec<Damage> {
     let mut check = log.check_segment(Offset::ZERO, Medium::Disk).unwrap().unwrap();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Facts about damage that comes to a log's files while it is open.
+//! Tests of damage to a log's files while it is open.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn letters(world: &World) -> Log {
     log
 }
 
-/// Turns a bit of a batch over on the medium, behind the page cache's back.
+/// Flips a bit of a batch on the medium, past the page cache.
 fn rot(world: &World, segment: i64, number: u64, byte: u64) {
     world.disk.flip_bit(&file(segment, "log"), number * size() + byte, 3).unwrap();
 }
@@ -40,7 +40,7 @@ fn damage(segment: i64, number: u64) -> Damage {
     Damage { segment: Offset::new(segment), start, end, first, next: first.next() }
 }
 
-/// Checks all segments from the medium and notes what is found.
+/// Checks all segments from the medium and records the findings.
 fn check_all(log: &Log) {
     for base in log.segment_bases() {
         let mut check = log.check_segment(base, Medium::Disk).unwrap().unwrap();
@@ -221,7 +221,7 @@ fn a_log_that_ends_elsewhere_than_it_was_closed_is_looked_through_once_a_minute(
     let world = World::new();
     let log = letters(&world);
     let marks = log.close().unwrap();
-    // Somebody has put a good batch behind the last one.
+    // Append a valid batch to the file after the last one.
     let mut ghost = batch(&["x"]);
     ghost[..8].copy_from_slice(&7_i64.to_be_bytes());
     ghost[12..16].copy_from_slice(&EPOCH.0.to_be_bytes());
@@ -275,10 +275,10 @@ fn an_index_of_times_is_made_again_from_checked_batches_only() {
     for kind in ["index", "timeindex"] {
         world.disk.remove_file(&file(0, kind)).unwrap();
     }
-    // The first batch's largest time is 100 no more, but 64 less.
+    // The first batch's largest timestamp is now 64 lower than 100.
     world.overwrite(&file(0, "log"), Some(42), &[36]);
     let log = world.open(StartPoint::Clean { log_start: Offset::ZERO, log_end: size });
-    // The index is made again before anybody has found out.
+    // The index is rebuilt before the damage is found.
     assert_eq!(values(&log, 7, 8).len(), 1);
     let found = log.offset_for_timestamp(Timestamp::from_millis(50));
     assert!(
@@ -310,7 +310,7 @@ fn damage_above_the_end_goes_when_the_log_is_cut() {
 
 #[test]
 fn digests_of_batches_that_a_power_cut_or_a_cut_took_blame_no_others() {
-    // The last letter is lost, though its digest was written down.
+    // The last letter is lost, although its digest was stored.
     for cuts in [false, true] {
         let world = World::new();
         let log = letters(&world);
@@ -345,7 +345,7 @@ fn a_neighbour_that_was_read_vouches_for_nothing() {
     let log = letters(&world);
     assert_eq!(values(&log, 0, 7).len(), 7);
     rot(&world, 0, 5, 66);
-    // The walk to the neighbour brings the rotten page into memory.
+    // The walk to the neighbour reads the damaged page into memory.
     assert_eq!(texts(&values(&log, 0, 1)), ["a"]);
     assert!(try_values(&log, 0, 7).is_err());
     assert_eq!(log.damages(), [damage(0, 5)]);
@@ -365,7 +365,7 @@ fn a_cold_read_from_end_to_end_leaves_all_of_it_vouched_for() {
     log.flush().unwrap();
     let segment = file(0, "log");
     for page in 0..log.size_bytes().unwrap().div_ceil(PAGE) {
-        // Two flips leave the bit as it was, and the page out of memory.
+        // Two flips restore the bit, and evict the page from memory.
         world.disk.flip_bit(&segment, page * PAGE, 0).unwrap();
         world.disk.flip_bit(&segment, page * PAGE, 0).unwrap();
     }

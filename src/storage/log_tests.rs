@@ -1,4 +1,4 @@
-//! Facts about one partition's log on a disk that works.
+//! Tests of a partition's log on a working disk.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -1,4 +1,4 @@
-//! Facts about what a log is after a crash.
+//! Tests of recovery after a crash.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 const LATER: AppendAt = AppendAt { epoch: LeaderEpoch(9), now: NOW };
 
-/// A log of the batches a, b, c, d, all flushed, and its marks.
+/// A log of the batches a, b, c, d, all flushed, and its recorded offsets.
 fn four(world: &World) -> (Log, Marks) {
     let log = world.start();
     for value in ["a", "b", "c", "d"] {
@@ -31,7 +31,7 @@ fn size() -> u64 {
     batch(&["a"]).len() as u64
 }
 
-/// Turns a bit over in the records of the batch at `offset`.
+/// Flips a bit in the records of a batch.
 fn damage(world: &World, base: i64, number: u64) {
     let path = file(base, "log");
     let position = number * size() + 65;
@@ -98,7 +98,7 @@ fn damage_below_the_durable_point_is_kept_and_refused_and_all_else_is_served() {
     assert_eq!(texts(&values(&log, 2, 4)), ["c", "d"]);
     log.start_epoch(LATER.epoch).unwrap();
     append_at(&log, &["e"], LATER).unwrap();
-    // It is still known after an orderly stop.
+    // It is still known after a clean shutdown.
     let marks = log.close().unwrap();
     let (log_start, log_end) = (marks.log_start, marks.durable);
     let log = world.open(StartPoint::Clean { log_start, log_end });
@@ -261,7 +261,7 @@ fn an_index_of_times_with_zeros_at_its_end_is_made_again_from_the_first_batch() 
     append_timed(&log, &[100, 1, 2, 3, 4, 5, 6, 7]);
     let Marks { log_start, durable, .. } = log.close().unwrap();
     drop(log);
-    // A power failure may keep the length of what was not synced, and not its bytes.
+    // A power failure may keep the length of an unsynced write, and not its bytes.
     world.overwrite(&file(0, "timeindex"), None, &[0; 24]);
     let rebuild = Offset::new(5);
     let log = world.open(StartPoint::Unclean { log_start, durable, rebuild, same_boot: false });
@@ -311,7 +311,7 @@ fn what_a_failed_append_left_behind_a_segment_does_not_hide_the_next_one() {
     for same_boot in [false, true] {
         let world = World::with_segments_of(size() * 2);
         drop(four(&world));
-        // A whole batch with the offset that the next segment begins with.
+        // A whole batch with the base offset of the next segment.
         let mut ghost = batch(&["x"]);
         ghost[..8].copy_from_slice(&2_i64.to_be_bytes());
         ghost[12..16].copy_from_slice(&EPOCH.0.to_be_bytes());
@@ -325,7 +325,7 @@ fn what_a_failed_append_left_behind_a_segment_does_not_hide_the_next_one() {
 
 #[test]
 fn below_the_durable_point_a_batch_of_another_epoch_than_its_own_is_damage() {
-    // The last batch too, behind which no earlier epoch could give it away.
+    // Include the last batch, after which no lower epoch could reveal the error.
     for number in 0..4_u32 {
         for bit in 0..32_u32 {
             let world = World::new();

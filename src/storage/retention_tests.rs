@@ -1,4 +1,4 @@
-//! Facts about what goes from the beginning of a log, and when.
+//! Tests of retention on a single log.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn log_of(world: &World, values: &[&str]) -> Log {
     log
 }
 
-/// Appends a record with this time when the clocks show `now`.
+/// Appends a record with this timestamp while the clocks show `now`.
 fn append_timed(log: &Log, time: Timestamp, now: Timestamp) {
     let mut builder = BatchBuilder::new();
     builder.push(time, None, Some(b"x"), &[]).unwrap();

@@ -1,4 +1,4 @@
-//! A world with one log in it, for tests of the log.
+//! A disk, a clock and a log, for tests of the log.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,14 +62,14 @@ impl World {
         self.try_open(start).unwrap()
     }
 
-    /// A new log that takes records in `EPOCH`.
+    /// A new log that accepts records in `EPOCH`.
     pub(super) fn start(&self) -> Log {
         let log = self.open(StartPoint::New);
         log.start_epoch(EPOCH).unwrap();
         log
     }
 
-    /// Closes the log and opens it as it was left, in the epoch after.
+    /// Closes the log cleanly and opens it again, in the next epoch.
     pub(super) fn reopen(&self, log: &Log) -> Log {
         let marks = log.close().unwrap();
         assert_eq!(marks.durable, log.log_end_offset());
@@ -107,13 +107,13 @@ impl World {
     }
 }
 
-/// After a crash with these marks; nothing is rebuilt from before the durable point.
+/// The start point after a crash; nothing below the durable point is rebuilt.
 pub(super) fn crashed(durable: i64, same_boot: bool) -> StartPoint {
     let durable = Offset::new(durable);
     StartPoint::Unclean { log_start: Offset::ZERO, durable, rebuild: durable, same_boot }
 }
 
-/// After a crash with these marks; everything is read.
+/// The start point after a crash; everything is read.
 pub(super) fn crashed_rebuilding(marks: Marks, same_boot: bool) -> StartPoint {
     let Marks { log_start, durable, .. } = marks;
     StartPoint::Unclean { log_start, durable, rebuild: Offset::ZERO, same_boot }
@@ -123,7 +123,7 @@ pub(super) fn at() -> AppendAt {
     AppendAt { epoch: EPOCH, now: NOW }
 }
 
-/// A batch of records with these values and the time `NOW`.
+/// A batch of records with these values and the timestamp `NOW`.
 pub(super) fn batch(values: &[&str]) -> Vec<u8> {
     stamped(values, None)
 }
@@ -143,7 +143,7 @@ pub(super) fn file(base: i64, suffix: &str) -> PathBuf {
     PathBuf::from(format!("/data/t-0/{base:020}.{suffix}"))
 }
 
-/// The stamp of producer 7 in its first incarnation.
+/// The stamp of producer 7 in its first epoch.
 pub(super) fn stamp(base_sequence: i32) -> ProducerStamp {
     ProducerStamp { id: ProducerId(7), epoch: ProducerEpoch(0), base_sequence }
 }
@@ -169,7 +169,7 @@ pub(super) fn append_batch(
     Ok(outcomes.remove(0).unwrap())
 }
 
-/// Appends a batch of one record of 60 bytes for each of some times.
+/// Appends a batch with a single 60-byte record for each of these timestamps.
 pub(super) fn append_timed(log: &Log, times: &[i64]) {
     for time in times {
         let mut builder = BatchBuilder::new();
@@ -185,7 +185,7 @@ pub(super) fn bytes_of(range: &FileRange) -> Vec<u8> {
     bytes
 }
 
-/// All records between two offsets, by as many reads as it takes.
+/// All records between two offsets, by as many reads as necessary.
 pub(super) fn values(log: &Log, from: i64, below: i64) -> Vec<(i64, String)> {
     try_values(log, from, below).unwrap()
 }
@@ -216,7 +216,7 @@ pub(super) fn try_values(
     Ok(found)
 }
 
-/// The values of `try_values` alone.
+/// The values of records, without their offsets.
 pub(super) fn texts(records: &[(i64, String)]) -> Vec<&str> {
     records.iter().map(|(_, value)| value.as_str()).collect()
 }

@@ -32,7 +32,7 @@ fn length(batch: &[u8]) -> i64 {
     i64::try_from(batch.len()).unwrap()
 }
 
-/// The time and the offset found for a time, or a constant in its place.
+/// The timestamp and the offset that `ListOffsets` returns for a timestamp or a constant.
 fn listed(client: &mut Connection, timestamp: i64) -> (i64, i64) {
     let partition = list_offsets::RequestPartition { timestamp, ..Default::default() };
     let topic = list_offsets::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
@@ -82,8 +82,8 @@ fn committed(client: &mut Connection) -> i64 {
     answered.unwrap().topics[0].partitions[0].committed_offset
 }
 
-/// Reads `count` numbers at most as some clients do: the next fetch is at the offset after the last
-/// record, wherever that is, and records before the offset asked for are passed over.
+/// Reads up to `count` numbers as some clients do: the next fetch is at the offset after the last
+/// record, wherever that is, and records before the requested offset are skipped.
 fn step(client: &mut Connection, mut offset: i64, count: usize) -> (Vec<u64>, i64) {
     let mut read = Vec::new();
     loop {
@@ -106,7 +106,7 @@ fn step(client: &mut Connection, mut offset: i64, count: usize) -> (Vec<u64>, i6
 }
 
 #[test]
-fn who_steps_from_record_to_record_loses_and_repeats_nothing() {
+fn a_reader_that_steps_from_record_to_record_loses_and_repeats_nothing() {
     let mut broker = LocalBroker::new(1, BY_BYTES);
     let mut client = broker.connect();
     let (mut count, mut end) = (0, 0);
@@ -147,7 +147,7 @@ fn a_fetch_behind_the_last_record_waits_for_the_next_one() {
     let broker = LocalBroker::new(2, BY_BYTES);
     let mut client = broker.connect();
     let mut end = 0;
-    // Just behind the records, just before the end, at the end.
+    // Just after the records, just before the end, at the end.
     for behind in [|_| 2, |size| size - 1, |size| size] {
         let size = length(&batch([1, 2]));
         assert_eq!(client.produce(batch([1, 2]), 1).unwrap(), Ok(end));
@@ -174,12 +174,12 @@ fn ends_are_positions_and_times_lead_to_records() {
     let end: i64 = sent.iter().map(|batch| length(batch)).sum();
     assert_eq!(listed(&mut client, EARLIEST), (-1, 0));
     assert_eq!(listed(&mut client, LATEST), (-1, end));
-    // All have the time of `batch`.
+    // All have the timestamp of `batch`.
     let time = 1_700_000_000_000;
     assert_eq!(listed(&mut client, MAX_TIMESTAMP), (time, 0));
     assert_eq!(listed(&mut client, time), (time, 0));
     assert_eq!(listed(&mut client, time + 1), (-1, -1));
-    // The log begins behind the records of its first batch: the first record is the second's.
+    // The log starts after the records of its first batch: the first record is the second's.
     let (first, second) = (length(&sent[0]), length(&sent[1]));
     assert_eq!(delete_before(&mut client, first - 1), first - 1);
     assert_eq!(listed(&mut client, EARLIEST), (-1, first - 1));
@@ -189,7 +189,7 @@ fn ends_are_positions_and_times_lead_to_records() {
     assert_eq!(next, first + second + 85);
 }
 
-/// Deletes what lies before an offset, and tells where the log begins then.
+/// Deletes the records before an offset, and returns the new log start.
 fn delete_before(client: &mut Connection, offset: i64) -> i64 {
     let partition = delete_records::RequestPartition { offset, ..Default::default() };
     let topic =
@@ -200,7 +200,7 @@ fn delete_before(client: &mut Connection, offset: i64) -> i64 {
     deleted.low_watermark
 }
 
-/// Makes a topic with these settings, and tells the code and what was said.
+/// Creates a topic with these settings; returns the error code and the message.
 fn create(client: &mut Connection, name: &str, settings: &[(&str, &str)]) -> (ErrorCode, String) {
     let setting = |(name, value): &(&str, &str)| create_topics::RequestConfig {
         name: (*name).to_owned(),
@@ -219,7 +219,7 @@ fn create(client: &mut Connection, name: &str, settings: &[(&str, &str)]) -> (Er
 }
 
 #[test]
-fn a_topic_keeps_the_unit_it_was_made_with_whatever_becomes_of_the_default() {
+fn a_topic_keeps_its_offset_unit_when_the_default_changes() {
     let unit = |client: &mut Connection, topic| topic_setting(client, topic, "offset.unit");
     let (by_bytes, by_records) =
         (("byte".to_owned(), SOURCE_TOPIC), ("record".to_owned(), SOURCE_DEFAULT));
@@ -233,7 +233,7 @@ fn a_topic_keeps_the_unit_it_was_made_with_whatever_becomes_of_the_default() {
     }
     drop(client);
 
-    // The default is another now. This log is made only now, too.
+    // The default has changed, and this log is created only now.
     let broker = LocalBroker::on(broker.stop().unwrap(), &[]).unwrap();
     let mut client = broker.connect();
     assert_eq!(create(&mut client, "records", &[]).0, ErrorCode::None);
@@ -251,7 +251,7 @@ fn a_topic_keeps_the_unit_it_was_made_with_whatever_becomes_of_the_default() {
 }
 
 #[test]
-fn the_unit_cannot_be_changed_and_rules_compaction_out() {
+fn the_offset_unit_cannot_be_changed_and_byte_offsets_exclude_compaction() {
     let broker = LocalBroker::new(5, BY_BYTES);
     let mut client = broker.connect();
     let refused = |(code, said): (ErrorCode, String), name: &str| {

@@ -28,7 +28,7 @@ impl TestBroker {
         Self { broker: Some(broker), config, _data: data }
     }
 
-    /// Stops it; clients find nobody.
+    /// Stops it; clients cannot connect.
     pub(crate) fn stop(&mut self) {
         if let Some(broker) = self.broker.take() {
             broker.stop().unwrap();
@@ -41,12 +41,12 @@ impl TestBroker {
         self.broker = Some(Broker::start(self.config.clone()).unwrap());
     }
 
-    /// Where it keeps its data.
+    /// Its data directory.
     pub(crate) fn data(&self) -> &Path {
         &self.config.engine.data_dir
     }
 
-    /// How to reach it.
+    /// Its bootstrap address.
     pub(crate) fn client_config(&self) -> ClientConfig {
         let address =
             format!("127.0.0.1:{}", self.config.listeners[0].address.port).parse().unwrap();

@@ -1,19 +1,19 @@
-//! Records that are no longer in memory: who reads them waits for the disk, and nobody else does.
+//! Reads of records that are no longer in memory: only their readers wait for the disk.
 
 use std::time::Duration;
 
 use crate::support::{Connection, LocalBroker, batch, values};
 
-/// Reads of so many bytes are slow.
+/// The size from which reads are slow.
 const LARGE: usize = 64 * 1024;
 
-/// Records of a batch larger than that.
+/// The number of records of a larger batch.
 const MANY: u64 = 10_000;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[test]
-fn cold_readers_keep_nobody_waiting() {
+fn cold_reads_do_not_delay_other_clients() {
     let broker = LocalBroker::new(1, &[]);
     let mut other = broker.connect();
     assert_eq!(other.produce(batch(0..MANY), -1).unwrap(), Ok(0));
@@ -21,7 +21,7 @@ fn cold_readers_keep_nobody_waiting() {
     other.set_patience(PATIENCE);
 
     let hold = broker.disk.hold_reads(LARGE);
-    // More of them than threads that read for them.
+    // More readers than threads for cold reads.
     let mut cold: Vec<Connection> = (0..10).map(|_| broker.connect()).collect();
     for reader in &mut cold {
         reader.send_fetch(0, Duration::ZERO).unwrap();

@@ -1,4 +1,4 @@
-//! Compacted topics of whole brokers: old values go, last ones stay, whatever comes between.
+//! Compacted topics on whole brokers: old values are removed, the last ones stay.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use streamlog::wire::{ErrorCode, Records};
 
 use crate::support::{Connection, LocalBroker, TOPIC};
 
-/// Looks often, and writes small segments.
+/// Compacts often, and writes small segments.
 const SETTINGS: &[(&str, &str)] = &[
     ("log.cleaner.backoff.ms", "20"),
     ("log.retention.check.interval.ms", "20"),
@@ -86,7 +86,7 @@ fn read_all(client: &mut Connection) -> Vec<(i64, String, Option<String>)> {
     }
 }
 
-/// Where the test's topic begins.
+/// The log start offset of the test's topic.
 fn first_offset(client: &mut Connection) -> i64 {
     let partition = list_offsets::RequestPartition { timestamp: -2, ..Default::default() };
     let topic = list_offsets::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
@@ -95,7 +95,7 @@ fn first_offset(client: &mut Connection) -> i64 {
     answer.topics[0].partitions[0].offset
 }
 
-/// Waits until something holds, by looking again and again.
+/// Polls until a condition holds.
 fn eventually(mut holds: impl FnMut() -> bool, what: &str) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
@@ -104,7 +104,7 @@ fn eventually(mut holds: impl FnMut() -> bool, what: &str) {
     }
 }
 
-/// Writes so many rounds over ten keys, and deletes the last of these.
+/// Writes this many rounds over ten keys, and deletes the last key.
 fn write_rounds(client: &mut Connection, rounds: usize) {
     for round in 0..rounds {
         for name in 0..10 {
@@ -117,7 +117,7 @@ fn write_rounds(client: &mut Connection, rounds: usize) {
     }
 }
 
-/// What every reader must find: of each key the last value.
+/// Checks that a reader finds the last value of every key.
 fn check_last(records: &[(i64, String, Option<String>)], round: usize) {
     for name in 0..9 {
         let key = format!("key {name}");
@@ -128,7 +128,7 @@ fn check_last(records: &[(i64, String, Option<String>)], round: usize) {
 }
 
 #[test]
-fn of_a_compacted_topic_old_values_go_and_the_last_ones_stay() {
+fn compaction_removes_old_values_and_keeps_the_last_ones() {
     let broker = LocalBroker::on(memory(1), SETTINGS).unwrap();
     let mut client = broker.connect();
     let configs = [("cleanup.policy", "compact"), ("min.cleanable.dirty.ratio", "0.1")];
@@ -155,7 +155,7 @@ fn of_a_compacted_topic_old_values_go_and_the_last_ones_stay() {
 }
 
 #[test]
-fn a_record_without_a_key_is_refused_where_keys_decide() {
+fn a_compacted_topic_refuses_a_record_without_a_key() {
     let broker = LocalBroker::on(memory(2), SETTINGS).unwrap();
     let mut client = broker.connect();
     assert_eq!(create(&mut client, TOPIC, &[("cleanup.policy", "compact")]), ErrorCode::None);
@@ -169,9 +169,9 @@ fn a_record_without_a_key_is_refused_where_keys_decide() {
     broker.stop().unwrap();
 }
 
-/// Nobody asks for the topic after the start, so that only upkeep opens its log.
+/// No client uses the topic after the start, so only maintenance opens its log.
 #[test]
-fn what_a_topic_keeps_is_kept_though_nobody_has_asked_for_it_yet() {
+fn a_topic_that_no_client_has_used_since_the_start_keeps_its_records() {
     let settings = [SETTINGS, &[("log.retention.ms", "1")]].concat();
     for was_clean in [true, false] {
         let broker = LocalBroker::on(memory(3), &settings).unwrap();
@@ -237,12 +237,12 @@ fn size_of_offsets_topic(disk: &FaultyDisk) -> u64 {
     let is_log = |name: &str| Path::new(name).extension().is_some_and(|end| end == "log");
     let logs = entries.iter().filter(|entry| is_log(&entry.name));
     let size = |name: &str| disk.open(&dir.join(name), OpenMode::Read)?.len();
-    // A segment may be replaced between the two looks.
+    // A segment may be replaced between listing and opening it.
     logs.map(|entry| size(&entry.name).unwrap_or(0)).sum()
 }
 
 #[test]
-fn the_topic_of_groups_stops_growing_and_offsets_survive() {
+fn the_offsets_topic_stops_growing_and_offsets_survive() {
     let broker = LocalBroker::on(memory(4), SETTINGS).unwrap();
     let mut client = broker.connect();
     assert_eq!(create(&mut client, TOPIC, &[]), ErrorCode::None);

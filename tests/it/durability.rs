@@ -1,4 +1,4 @@
-//! Nothing is acknowledged or shown before it is on disk, and what the disk does wrong is told.
+//! Nothing is acknowledged or readable before it is on disk, and disk errors are reported.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What an idempotent producer sends twice is stored once, whatever happened in between.
+//! A batch that an idempotent producer sends twice is stored once, whatever happened in between.
 
 use std::thread::yield_now;
 use std::time::Duration;
@@ -39,7 +39,7 @@ fn the_last_five_batches_may_be_repeated_and_nothing_may_be_left_out() {
     assert_eq!(send(&mut client, (1, 1), 0, 10), Ok(7));
     let fenced = Err(ErrorCode::InvalidProducerEpoch);
     assert_eq!(send(&mut client, (1, 0), 7, 10), fenced, "the epoch before");
-    // Somebody of whom nothing is known may be in the middle of his work.
+    // An unknown producer may begin at any sequence.
     assert_eq!(send(&mut client, (2, 3), 41, 10), Ok(8));
     assert_eq!(client.read_from(0).unwrap().len(), 9);
     broker.stop().unwrap();
@@ -99,7 +99,7 @@ fn a_producer_that_was_silent_for_long_is_forgotten() {
     let broker = LocalBroker::new(3, &settings);
     let mut client = broker.connect();
     assert_eq!(send(&mut client, (1, 0), 0, 10), Ok(0));
-    // Only of somebody unknown is a batch taken behind a gap.
+    // Only from an unknown producer a batch after a gap is accepted.
     while send(&mut client, (1, 0), 5, 10) == Err(ErrorCode::OutOfOrderSequenceNumber) {
         yield_now();
     }

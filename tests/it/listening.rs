@@ -13,7 +13,7 @@ fn config(dir: &tempfile::TempDir, settings: &[(&str, &str)]) -> BrokerConfig {
     config
 }
 
-/// What a client at this address is told in every place where a broker's address stands.
+/// The broker address in all responses to a client connected at this address.
 fn told(address: std::net::SocketAddr) -> (String, i32) {
     let mut client = Connection::open(address).unwrap();
     let all = MetadataRequest { topics: None, ..Default::default() };

@@ -15,7 +15,7 @@ fn config(data: &TempDir) -> BrokerConfig {
     }
 }
 
-/// Why a broker does not start.
+/// The reason for which a broker does not start.
 fn refusal(config: BrokerConfig) -> BrokerError {
     Broker::start(config).err().unwrap()
 }

@@ -1,6 +1,6 @@
-//! Whole brokers lose their power under load, again and again on the same disk. Each time every
-//! acknowledged record must be there, at its offset and in its order, and every record that a
-//! consumer has seen.
+//! Whole brokers lose power under load, repeatedly on the same disk. Each time every acknowledged
+//! record must be there, at its offset and in its order, and every record that a consumer has
+//! read.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,17 +14,17 @@ use streamlog::io::faulty::FaultyDisk;
 
 use crate::support::{Connection, LocalBroker, Random, batch, seeds, values};
 
-/// Disks, and how often the power fails on each.
+/// The number of disks, and of power failures on each.
 const DISKS: u64 = 100;
 const CUTS: u64 = 20;
 
-/// Small segments, so that cuts meet rolls, and a flush policy that leaves tails unflushed.
+/// Small segments, so that power failures hit rolls, and a policy that leaves tails unflushed.
 const SETTINGS: &[(&str, &str)] = &[("log.segment.bytes", "4096"), ("log.roll.ms", "600000")];
 
-/// What the world knows of the log: by offset, the number acknowledged or seen there.
+/// The records known to clients: by offset, the number acknowledged or read there.
 type Known = BTreeMap<i64, u64>;
 
-/// What went on while the power was there: a broker that refuses everything loses nothing either.
+/// The work done between power failures: a broker that refuses everything loses nothing either.
 #[derive(Debug, Default)]
 struct Work {
     cuts: usize,
@@ -41,7 +41,7 @@ fn a_power_cut_loses_no_acknowledged_record_and_withdraws_no_consumed_one() {
         live_through_cuts(seed, &mut work);
     }
     println!("{work:?}");
-    // A hundred times as many are usual. Some cuts come before a client has connected.
+    // A hundred times as many are usual. Some failures come before a client has connected.
     assert!(work.acknowledged >= work.cuts, "hardly a record was acknowledged: {work:?}");
     assert!(work.consumed >= work.cuts, "hardly a record was consumed: {work:?}");
 }
@@ -76,7 +76,7 @@ fn live_through_cuts(seed: u64, work: &mut Work) {
     broker.stop().unwrap();
 }
 
-/// Everything known is there; what is there is known from now on.
+/// Checks that all known records are there, and adds the others to the known ones.
 fn check(broker: &LocalBroker, known: &mut Known, cut: u64) {
     let read = broker.connect().read_from(0).unwrap();
     for (position, (offset, _)) in read.iter().enumerate() {
@@ -93,7 +93,7 @@ fn check(broker: &LocalBroker, known: &mut Known, cut: u64) {
     *known = found;
 }
 
-/// The broker takes a record, behind all others, and gives it out.
+/// Checks that the broker accepts a record, after all others, and returns it.
 fn go_on(broker: &LocalBroker, known: &mut Known, next_number: &AtomicU64) {
     let number = next_number.fetch_add(1, Ordering::Relaxed);
     let mut connection = broker.connect();
@@ -104,7 +104,7 @@ fn go_on(broker: &LocalBroker, known: &mut Known, next_number: &AtomicU64) {
     known.insert(end, number);
 }
 
-/// What goes on when the power fails.
+/// The clients at work when the power fails.
 struct Load {
     address: SocketAddr,
     limit: u64,
@@ -113,7 +113,7 @@ struct Load {
 }
 
 impl Load {
-    /// Sends batches, several at once, and returns what was acknowledged.
+    /// Sends batches, several at once, and returns the acknowledged records.
     fn produce(&self, next_number: &AtomicU64) -> Known {
         let mut acknowledged = Known::new();
         let Ok(mut connection) = Connection::open(self.address) else { return acknowledged };
@@ -133,7 +133,7 @@ impl Load {
         acknowledged
     }
 
-    /// Reads what can be read and returns it.
+    /// Returns the records that can be read.
     fn consume(&self, from: usize) -> Known {
         let mut seen = Known::new();
         let Ok(mut connection) = Connection::open(self.address) else { return seen };
@@ -151,7 +151,7 @@ impl Load {
     }
 }
 
-/// Notes the next answer; false when there are no more.
+/// Records the next response; returns false if there are no more.
 fn take(
     connection: &mut Connection,
     pending: &mut std::collections::VecDeque<std::ops::Range<u64>>,

@@ -1,4 +1,4 @@
-//! A log under one leader epoch after another, and one that is removed while an epoch begins.
+//! A log under successive leader epochs, and a log that is removed while an epoch begins.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ fn a_log_that_is_open_goes_on_under_the_next_epoch() {
 }
 
 #[test]
-fn a_log_stays_where_it_is_while_a_reign_is_put_on_record() {
+fn a_log_is_not_removed_while_a_leader_epoch_is_recorded() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let logs = logs(&disk);
     let metadata = PartitionMetadata { topic_id: ID, offset_unit: OffsetUnit::Record };
@@ -107,7 +107,7 @@ fn a_log_stays_where_it_is_while_a_reign_is_put_on_record() {
 }
 
 #[test]
-fn who_deletes_records_loses_no_others_to_a_clock_that_has_jumped() {
+fn deleting_records_removes_no_others_after_a_clock_jump() {
     const DAY: Duration = Duration::from_hours(24);
     let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_700_000_000_000)));
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);

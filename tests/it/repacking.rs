@@ -1,4 +1,4 @@
-//! What a topic's settings make of the batches it is sent.
+//! The effect of a topic's settings on stored batches.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A broker that is told to stop waits for nobody.
+//! A broker that is told to stop does not wait for its clients.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a faulty disk keeps, loses and refuses.
+//! Tests of the faulty disk: the data it keeps and loses, and its failures.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, IoSlice};
@@ -48,8 +48,8 @@ fn names(disk: &dyn Disk, path: &str) -> Vec<String> {
     disk.list(Path::new(path)).unwrap().into_iter().map(|entry| entry.name).collect()
 }
 
-/// What is in `/a` after a power failure under each seed, when four pages were 1 and durable and
-/// `change` was done to them since.
+/// The contents of `/a` after a power failure, for each seed: four pages of ones were durable, and
+/// `change` was applied since.
 fn outcomes(change: impl Fn(&Arc<dyn File>)) -> BTreeSet<Vec<u8>> {
     let outcome = |seed| {
         let disk = fresh();
@@ -461,7 +461,7 @@ fn the_end_of_a_process_on_the_system_disk_is_a_power_failure() {
     create(&disk, &path("b"));
     assert_eq!(contents(&disk, &path("a")), [2; PAGE].repeat(8));
 
-    // Whatever the disk keeps in memory would be gone with the process; this is what is left.
+    // The end of the process would lose the disk's memory; only the inner disk remains.
     let system = SystemDisk::default();
     let left = contents(&system, &path("a"));
     let written = pages(&left).into_iter().filter(|byte| *byte == 2).count();

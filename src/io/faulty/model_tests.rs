@@ -1,8 +1,8 @@
 //! Random calls on a faulty disk, against a disk in memory and a history of every file.
 //!
 //! While the power is on, both disks must answer alike. After a power failure every byte must be
-//! one that its file had there since the last sync, every length one between those it had, and
-//! every directory one of the states it was in since its last sync.
+//! one that its file had there since the last sync, every length must lie between those it had,
+//! and every directory must be in a state that it had since its last sync.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IoSlice};
@@ -18,11 +18,11 @@ const NAMES: [&str; 4] = ["0.log", "1.log", "x", "x.tmp"];
 
 type Names = BTreeMap<String, usize>;
 
-/// What a file was since it was last durable, the durable state first.
+/// The contents of a file since it was last durable, the durable content first.
 #[derive(Clone, Debug)]
 struct History {
     versions: Vec<Vec<u8>>,
-    /// A sync failed: no later one proves anything.
+    /// True if a sync failed: no later sync proves anything.
     is_tainted: bool,
 }
 
@@ -113,7 +113,7 @@ impl Model {
         }
     }
 
-    /// Does the same to a file on both disks and notes what became of it.
+    /// Applies a change to a file on both disks and records its content.
     fn change(&mut self, place: (&str, &str), change: impl Fn(&dyn File) -> io::Result<()>) {
         let path = Path::new(place.0).join(place.1);
         let files = same(
@@ -235,7 +235,7 @@ impl Model {
         }
     }
 
-    /// Makes what a power failure left the first, durable state.
+    /// Makes the content after a power failure the first, durable state.
     fn start_over(&mut self, directory: &'static str, left: BTreeMap<String, Vec<u8>>) {
         let mut names = Names::new();
         for (name, bytes) in left {
@@ -249,14 +249,14 @@ impl Model {
     }
 }
 
-/// A sync has succeeded: only the present state counts, unless one has failed before.
+/// Records a successful sync: only the current content counts, unless a sync failed before.
 fn settle(history: &mut History) {
     if !history.is_tainted {
         history.versions.drain(..history.versions.len() - 1);
     }
 }
 
-/// Both results, when both are there; both errors must be of one kind.
+/// Both values if both calls succeed; if they fail, the errors must be of the same kind.
 fn same<T>(left: io::Result<T>, right: io::Result<T>) -> Option<(T, T)> {
     match (left, right) {
         (Ok(left), Ok(right)) => Some((left, right)),

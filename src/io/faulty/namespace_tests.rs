@@ -1,7 +1,7 @@
 //! Random changes of a tree of directories on a faulty disk, against a disk in memory.
 //!
-//! Both must answer alike while the power is on. After a power failure there must be a tree that
-//! hangs together, and after a sync of everything it must be the same tree.
+//! Both must answer alike while the power is on. After a power failure the tree must be
+//! consistent, and after a sync of everything it must be the same tree.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::FaultyDisk;
 use crate::io::{Disk, MemoryDisk, OpenMode, SeededRandom};
 use crate::types::seeds;
 
-/// Every path below `dir`, directories with a slash behind.
+/// Every path below `dir`; directories end in a slash.
 fn tree(disk: &dyn Disk, dir: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in disk.list(dir).unwrap() {
@@ -46,7 +46,7 @@ fn any_path(random: &mut SeededRandom) -> PathBuf {
     path
 }
 
-/// A change, described once so that both disks get the same.
+/// A change, as a value, so that both disks get the same one.
 enum Call {
     Create(PathBuf),
     CreateDir(PathBuf),

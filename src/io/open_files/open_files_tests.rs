@@ -1,4 +1,4 @@
-//! Facts about which files are open, and for how long.
+//! Tests of the cache of open files.
 
 use std::io::{ErrorKind, IoSlice};
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use crate::io::{
     is_displaced, is_failed_sync, read_exact_at,
 };
 
-/// A disk and a cache of so many of its files.
+/// A disk and a cache of up to `files` of its files.
 fn world(files: usize) -> (FaultyDisk, OpenFiles) {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 7);
     let cache = OpenFiles::new(Arc::new(disk.clone()), Share::Fixed(files));
     (disk, cache)
 }
 
-/// A new, durable file that holds its name.
+/// A new, durable file whose content is its name.
 fn made(cache: &OpenFiles, name: &str) -> Arc<CachedFile> {
     let disk: Arc<dyn Disk> = Arc::new(cache.clone());
     let file = CachedFile::at(cache, &disk, PathBuf::from(name));
@@ -61,7 +61,7 @@ fn no_more_files_are_open_than_may_be_and_all_can_be_read() {
 fn what_is_used_again_stays_open_and_what_is_not_goes_first() {
     let (_, cache) = world(3);
     let files: Vec<_> = (0..3).map(|number| made(&cache, &format!("/{number}"))).collect();
-    // The first search for room takes the mark of use from all.
+    // The first search for a descriptor clears all marks of use.
     let other = made(&cache, "/other");
     let left = open_ones(&files);
     assert_eq!(left.len(), 2, "{left:?}");
@@ -133,7 +133,7 @@ fn without_a_descriptor_anywhere_a_call_fails_and_has_done_nothing() {
     assert!(file.pin().is_err());
     disk.clear_faults();
     assert_eq!(read(&file, 2), "/a");
-    // A write that was never tried keeps nothing open.
+    // A write that was never tried does not make the file dirty.
     assert_eq!(cache.release(1), 1);
 }
 
@@ -239,7 +239,7 @@ fn another_file_with_the_same_inode_number_is_not_taken_for_it() {
     assert_eq!(cache.release(1), 1);
     let number = disk.inode(&path).unwrap().number;
     disk.remove_file(&path).unwrap();
-    // Some file systems give the number to the next file, others never again.
+    // Some file systems reuse the number for the next file, others never do.
     let again = disk.open(&path, OpenMode::CreateNew).unwrap().inode().unwrap();
     let refused = file.read_at(&mut [0], 0).unwrap_err();
     assert!(is_displaced(&refused), "{number} and {again:?}: {refused}");

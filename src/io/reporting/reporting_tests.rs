@@ -1,4 +1,4 @@
-//! What is logged of a disk's errors, and how often.
+//! Tests of the log lines about a disk's errors.
 
 use std::io::{ErrorKind, IoSlice};
 use std::path::Path;

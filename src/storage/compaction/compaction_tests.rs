@@ -1,4 +1,4 @@
-//! Facts about single compactions.
+//! Tests of single compaction passes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl World {
         self.end = appended.next_offset.get();
     }
 
-    /// Leaves the active segment; everything is on record then.
+    /// Rolls the active segment and checkpoints the log.
     fn roll(&self) {
         self.log.roll(AT.now).unwrap();
         self.log.flush().unwrap();
@@ -85,7 +85,7 @@ impl World {
         Candidate::of(&self.log, Bounds { below: Offset::new(self.end), now }).unwrap()
     }
 
-    /// What is left: `offset:key=value`.
+    /// The remaining records, as `offset:key=value`.
     fn left(&self) -> Vec<String> {
         let text = |bytes: &Option<Vec<u8>>| {
             bytes.as_ref().map(|bytes| String::from_utf8(bytes.clone()).unwrap())
@@ -355,7 +355,7 @@ fn a_disk_that_fills_at_any_step_of_a_compaction_leaves_a_log_that_goes_on() {
                 world.append(&[&format!("a={value}")]);
             }
             world.roll();
-            // What is opened is a new file only where it is a replacement's.
+            // Only a replacement's file is newly created.
             let suffix = if operation == Operation::Open { ".cleaned" } else { "" };
             let fault = Fault::new(operation, Failure::NoSpace).on(suffix);
             world.disk.inject(fault.at_call(call).for_ever());
@@ -476,8 +476,8 @@ fn a_cut_in_a_gap_ends_with_the_batch_before_it() {
     assert_eq!(known.clean_below, Offset::new(1));
 }
 
-/// A compacted log of one closed segment, in which every second offset is gone, and its batches:
-/// where each begins, and its first offset.
+/// A compacted log of one closed segment, without every second offset, and its batches: the
+/// position and the first offset of each.
 fn with_gaps() -> (World, Vec<(u64, i64)>) {
     let mut world = World::new();
     for number in 0..24 {
@@ -501,7 +501,7 @@ fn batches_of(log: &Log) -> Vec<(u64, i64)> {
     places
 }
 
-/// What a check of the first segment finds, read from the medium; nothing is noted.
+/// The findings of a check of the first segment, read from the medium; nothing is recorded.
 fn found_in_first(log: &Log) -> Vec<Damage> {
     let mut check = log.check_segment(Offset::ZERO, Medium::Disk).unwrap().unwrap();
     let mut found = Vec::new();
@@ -548,7 +548,7 @@ fn a_reader_of_a_compacted_log_gets_no_record_with_a_wrong_offset() {
         }
         let (start, base) = places[5];
         let path = Path::new(DIR).join("00000000000000000000.log");
-        // Offset 10 becomes 11, which is gone.
+        // Offset 10 becomes 11, which compaction has removed.
         world.disk.flip_bit(&path, start + 7, 0).unwrap();
         let limit =
             ReadLimit { max_bytes: MUCH, below: Offset::new(world.end), at_least_one_batch: true };
@@ -579,7 +579,7 @@ fn among_gaps_bytes_on_their_way_out_are_checked_again_by_the_digest_of_their_he
             world.disk.flip_bit(&path, byte, bit_of_byte).unwrap();
         }
     }
-    // Known damage does not keep what lies behind it from leaving.
+    // Known damage does not prevent the batches after it from being sent.
     world.disk.flip_bit(&path, places[5].0 + 7, 0).unwrap();
     assert!(world.log.read(Offset::new(places[5].1), limit).is_err());
     let range = world.log.read(Offset::new(places[6].1), limit).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! A compaction whose process is killed, or whose power fails, at every single step.
+//! Compactions with a kill of the process, or a power failure, at every single step.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 const AT: AppendAt = AppendAt { epoch: LeaderEpoch(1), now: Timestamp::from_millis(NOW) };
 
-/// A log of five closed segments, closed in order.
+/// A cleanly closed log of five closed segments.
 struct Life {
     disk: FaultyDisk,
     clock: Arc<ManualClock>,
@@ -53,7 +53,7 @@ impl Life {
         Self { disk, clock, config, history, marks }
     }
 
-    /// Compacts twice, so that tombstones go too, on a disk that stops after so many steps.
+    /// Compacts twice, so that tombstones are removed too, on a disk that stops after some steps.
     fn compact(&self, disk: Arc<dyn Disk>) -> Result<Arc<Log>, StorageError> {
         let (log_start, log_end) = (self.marks.log_start, self.marks.durable);
         let start = StartPoint::Clean { log_start, log_end };
@@ -64,7 +64,7 @@ impl Life {
 
     fn compact_again(&self, log: &Arc<Log>) -> Result<(), StorageError> {
         for _ in 0..2 {
-            // As if nothing were clean, so that the second goes through it all.
+            // Reset the progress, so that the second pass covers everything.
             let home = log.home();
             small_file::remove(&*home.disk, &home.dir.join("compacted"))
                 .map_err(|error| home.refused("forget the compaction of", error))?;
@@ -89,7 +89,7 @@ fn add(log: &Log, history: &mut History, record: Kept) {
     history.records.push(record);
 }
 
-/// Lets the work stop after each number of steps in turn, until it comes to its end.
+/// Stops the work after each number of steps in turn, until it completes.
 fn at_every_step(power: bool) {
     for steps in 0.. {
         let life = Life::new();

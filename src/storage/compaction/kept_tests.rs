@@ -1,4 +1,4 @@
-//! A log of records with keys, for the tests of compaction, and what must be true of it.
+//! A log of records with keys, for the tests of compaction, and its invariants.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,11 +29,11 @@ pub(super) struct Kept {
     pub(super) time: i64,
 }
 
-/// All records that were ever appended, and what may be gone of them.
+/// All records that were ever appended, with the limit up to which compaction may remove some.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     pub(super) records: Vec<Kept>,
-    /// Nothing at or above it was ever in reach of a compaction.
+    /// The offset from which on nothing was ever compacted.
     pub(super) touched_below: i64,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn open(
     Log::open(&env, PathBuf::from(DIR), partition(), config, start).map(Arc::new)
 }
 
-/// A batch of these records, whose offsets are not in it yet.
+/// A batch of these records, without offsets yet.
 pub(super) fn batch_of(
     records: &[Kept],
     codec: Compression,
@@ -82,7 +82,7 @@ pub(super) fn batch_of(
     builder.build(&settings, &mut Compressor::new(codec, None).unwrap()).unwrap()
 }
 
-/// Compacts what lies below an offset.
+/// Compacts the log below an offset.
 pub(super) fn compact_below(
     log: &Arc<Log>,
     below: Offset,
@@ -94,12 +94,12 @@ pub(super) fn compact_below(
     compact(&candidate, &Effort { map_size, now, directory: None, goes_on: &|_| true })
 }
 
-/// All records that can be read, by as many reads as it takes.
+/// All records that can be read, by as many reads as necessary.
 pub(super) fn contents(log: &Log) -> Vec<Kept> {
     read_from(log, log.log_start_offset(), |_| false)
 }
 
-/// The first record that a reader finds who begins at an offset.
+/// The first record returned to a reader that begins at an offset.
 pub(super) fn first_from(log: &Log, from: i64) -> Option<Kept> {
     let is_it = |record: &Kept| record.offset >= from;
     read_from(log, Offset::new(from), is_it).into_iter().find(is_it)
@@ -144,7 +144,7 @@ fn read_from(log: &Log, mut from: Offset, is_enough: impl Fn(&Kept) -> bool) -> 
 }
 
 impl History {
-    /// What every log must be, whatever has been compacted of it and whenever it has crashed.
+    /// Checks the invariants of every log, whatever was compacted and whenever it crashed.
     pub(super) fn check(&self, log: &Log, now: i64, config: &LogConfig) {
         let found = contents(log);
         assert!(found.is_sorted_by(|one, next| one.offset < next.offset));
@@ -173,7 +173,7 @@ impl History {
         }
     }
 
-    /// No key stands twice below an offset.
+    /// Checks that every key occurs at most once below an offset.
     pub(super) fn check_clean(log: &Log, below: i64) {
         let mut keys = BTreeSet::new();
         for record in contents(log).into_iter().filter(|record| record.offset < below) {
@@ -182,7 +182,7 @@ impl History {
         }
     }
 
-    /// Looking records up by time gives what going through them gives.
+    /// Checks that lookups by timestamp agree with a scan of the records.
     pub(super) fn check_times(log: &Log, times: impl IntoIterator<Item = i64>) {
         let found = contents(log);
         for wanted in times {
@@ -197,11 +197,11 @@ impl History {
     }
 }
 
-/// The files of a log that was closed are sound, as `log verify` sees them.
+/// Checks that `log verify` finds the files of a closed log sound.
 pub(super) fn check_files(disk: &Arc<dyn Disk>) {
     let reports = verify(disk, Path::new(DIR)).unwrap();
     for report in reports {
-        // There is no metadata: this log has no data directory around it.
+        // There is no metadata, because this log is not in a data directory.
         let flaws =
             report.findings.iter().filter(|finding| !finding.path.ends_with("partition.metadata"));
         assert_eq!(flaws.map(ToString::to_string).collect::<Vec<_>>(), Vec::<String>::new());

@@ -1,8 +1,8 @@
 //! Compaction against a plain list of records, on a machine that crashes.
 //!
-//! Every seed is one life of a log: appends, rolls, compactions with much or little memory, whole
-//! or cut short, time that passes, crashes of the process and of the power, also in the middle of
-//! a compaction.
+//! Every seed gives the history of a log: appends, rolls, compactions with much or little memory,
+//! complete or interrupted, passing time, crashes of the process and of the machine, also in the
+//! middle of a compaction.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ struct World {
     recorded: Marks,
     epoch: LeaderEpoch,
     producer: ProducerId,
-    /// The next sequence, and the producer's last batch as it was sent, with its offset.
+    /// The next sequence, and the producer's last batch as sent, with its offset.
     sequence: i32,
     last_sent: Option<(Vec<u8>, i64)>,
 }
@@ -109,7 +109,7 @@ impl World {
                 time: self.clock.now().millis() - late,
             });
         }
-        // Not often: making a compressor costs more than all the rest.
+        // Rarely, because creating a compressor costs more than everything else.
         let is_packed = self.random.chance(8);
         let codec = Compression::ALL[if is_packed { self.random.index(5) } else { 0 }];
         let stamp = self.random.chance(3).then_some(ProducerStamp {
@@ -128,7 +128,7 @@ impl World {
         self.history.records.append(&mut records);
     }
 
-    /// An idempotent producer's last batch is known, however little of it is left.
+    /// An idempotent producer's last batch is recognized, however little of it is left.
     fn send_again(&mut self) {
         let Some((mut bytes, offset)) = self.last_sent.clone() else { return };
         let outcome = self.log.append(&mut [&mut bytes], self.at()).unwrap()[0].unwrap();
@@ -153,7 +153,7 @@ impl World {
     fn compact_a_little(&mut self) {
         let below = self.touch();
         if self.random.chance(2) {
-            // Room for 14 keys; there are seven, so that it must do.
+            // Space for 14 keys; there are seven, so it must suffice.
             compact_below(&self.log, below, self.clock.now(), 1).unwrap();
         }
         let bounds = Bounds { below, now: self.clock.now() };
@@ -165,7 +165,7 @@ impl World {
         compact(&candidate, &effort).unwrap();
     }
 
-    /// Everything that a compaction may reach now is no longer the untouched tail.
+    /// Moves the limit of compaction up to the current end.
     fn touch(&mut self) -> Offset {
         let closed = self.log.closed_segments().unwrap().segments;
         let end = closed.last().map_or(0, |closed| closed.next_offset.get());
@@ -225,7 +225,7 @@ impl World {
         }
     }
 
-    /// One whose batches are lost goes on as another.
+    /// Replaces the producer if its batches are lost.
     fn forget_producer(&mut self) {
         self.producer = ProducerId(self.producer.0 + 1);
         self.sequence = 0;
@@ -262,7 +262,7 @@ impl World {
         self.history.check(&self.log, self.clock.now().millis(), &self.config);
     }
 
-    /// From every offset, there or not, reading goes on with the first record that is.
+    /// Checks that a read at every offset, present or not, returns the first record from there on.
     fn check_reads(&self) {
         let found = contents(&self.log);
         for from in 0..self.end() {

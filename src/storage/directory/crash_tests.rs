@@ -1,4 +1,4 @@
-//! A data directory whose process is killed, or whose power fails, at every single step.
+//! A data directory with a kill of the process, or a power failure, at every single step.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice};
@@ -17,7 +17,7 @@ use crate::storage::{
 };
 use crate::types::{Offset, TopicId};
 
-/// A disk that takes so many changes and none after them, as if the process were gone.
+/// A disk that accepts a number of changes and none after them, as if the process had ended.
 #[derive(Clone, Debug)]
 pub(crate) struct StoppingDisk {
     disk: FaultyDisk,
@@ -167,19 +167,19 @@ impl File for StoppingFile {
     }
 }
 
-/// What must be true of the directory, whatever happened.
+/// The facts that must hold for the directory, whatever happened.
 #[derive(Clone, Debug, Default)]
 struct Facts {
     /// Topic and records known to be durable, by partition.
     logs: BTreeMap<i32, (TopicId, i64)>,
-    /// The partition that was being made, removed or cut when everything stopped.
+    /// The partition that was being created, removed or truncated when everything stopped.
     in_doubt: Option<i32>,
     high_watermark: i64,
-    /// Whether the last run has stopped in order; `None` in the middle of stopping or starting.
+    /// True if the last run was shut down cleanly; `None` in the middle of a stop or start.
     is_closed: Option<bool>,
 }
 
-/// The life of a directory, noted in `facts` as it goes.
+/// The operations on a directory, recorded in `facts` as they complete.
 fn live(world: &World, facts: &mut Facts) -> Result<(), StorageError> {
     facts.is_closed = None;
     let directory = world.open()?;
@@ -224,7 +224,7 @@ fn live(world: &World, facts: &mut Facts) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Appends records to a log, made when there is none, and flushes them.
+/// Appends records to a log, created if absent, and flushes them.
 fn grow(
     directory: &DataDir,
     facts: &mut Facts,
@@ -245,7 +245,7 @@ fn grow(
     Ok(log)
 }
 
-/// Says when it was that a check failed.
+/// Prints the step at which a check failed.
 struct Moment(String);
 
 impl Drop for Moment {
@@ -256,7 +256,7 @@ impl Drop for Moment {
     }
 }
 
-/// What a crash leaves is no damage, before anything has looked at it.
+/// Checks that `log verify` finds no damage after a crash, before recovery.
 pub(super) fn raises_no_alarm(disk: &Arc<dyn Disk>) {
     let data = Path::new(DATA);
     if !disk.exists(&data.join("meta.properties")).unwrap() {
@@ -269,7 +269,7 @@ pub(super) fn raises_no_alarm(disk: &Arc<dyn Disk>) {
     assert!(verify_small_files(&**disk, data).unwrap().is_empty());
 }
 
-/// Opens what was left and holds it against the facts.
+/// Opens the directory and checks it against the facts.
 fn check(disk: &Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
     raises_no_alarm(disk);
     let mut world = World::on(Arc::clone(disk));
@@ -331,8 +331,8 @@ fn shared(disk: &FaultyDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// Lives until each step in turn and calls `end` with the disk as it was left; until the life is
-/// lived to its end.
+/// Runs the operations up to each step in turn and calls `end` with the disk as it was left, until
+/// they all complete.
 fn at_every_step(mut end: impl FnMut(&FaultyDisk, &Facts)) {
     for steps in 0.. {
         let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
@@ -372,7 +372,7 @@ fn power_that_fails_again_during_the_recovery_takes_nothing_durable() {
         let steps = i64::try_from(seed % 30).unwrap();
         let mut world = World::on(Arc::new(StoppingDisk::new(&after, steps)));
         "boot-2".clone_into(&mut world.boot_id);
-        // It may open or not; what counts is what the next one finds.
+        // It may open or not; only the state that the next one finds matters.
         drop(world.open());
         let facts = Facts { is_closed: None, ..facts.clone() };
         check(&shared(&after.crash(seed).unwrap()), "boot-3", &facts);

@@ -1,4 +1,4 @@
-//! Facts about a data directory on a disk that works.
+//! Tests of a data directory on a working disk.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ pub(super) fn topic(number: u8) -> PartitionMetadata {
     PartitionMetadata { topic_id: TopicId([number; 16]), offset_unit: OffsetUnit::Record }
 }
 
-/// Appends records, one batch each, in an epoch of its own.
+/// Appends records, one batch each, in a new epoch.
 pub(super) fn append(log: &Log, count: i64) -> Result<(), StorageError> {
     let epoch = log.latest_epoch()?.map_or(LeaderEpoch(0), |epoch| LeaderEpoch(epoch.0 + 1));
     append_in(log, epoch, count)
@@ -272,7 +272,7 @@ fn a_log_is_removed_though_nothing_can_be_written_of_it() {
     directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
     assert!(directory.partitions().is_empty());
     assert!(!world.names(DATA).contains(&"web-0".to_owned()));
-    // Who had it to flush finds nothing to do, and no failure.
+    // A flush that was scheduled finds nothing to do, and does not fail.
     assert_eq!(log.flush().unwrap(), log.flushed_offset());
     assert_eq!(log.unflushed(), None);
     assert!(append(&log, 1).is_err());

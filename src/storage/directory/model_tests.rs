@@ -1,5 +1,5 @@
-//! Several logs in one data directory against a model of them, under random appends, flushes, cuts,
-//! removals, checkpoints, stops, kills and power failures.
+//! Several logs in a data directory against a model of them, under random appends, flushes,
+//! truncations, removals, checkpoints, stops, kills and power failures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,9 +21,9 @@ struct Expected {
     topic: u8,
     /// The offset after the last record appended.
     end: i64,
-    /// The offset below which records are promised to be there.
+    /// The offset below which records are guaranteed to survive.
     durable: i64,
-    /// The highest watermark recorded.
+    /// The highest high watermark recorded.
     high_watermark: i64,
 }
 
@@ -34,11 +34,11 @@ struct Model {
     logs: BTreeMap<i32, Expected>,
     topics: u8,
     epoch: i32,
-    /// The log that may be there or not, made or removed by what was under way, and how it is then.
+    /// The log whose creation or removal was interrupted, and its state if it exists.
     in_doubt: Option<(i32, Expected)>,
 }
 
-/// How a run ends.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Stop,
@@ -79,7 +79,7 @@ impl Model {
         world
     }
 
-    /// One run: opens the directory, does things at random, and stops it in order.
+    /// A run: opens the directory, does random operations, and shuts it down cleanly.
     fn run(&mut self, world: &World) -> Result<(), StorageError> {
         let directory = world.open()?;
         for _ in 0..self.random.below(25) {
@@ -110,7 +110,7 @@ impl Model {
         Ok(())
     }
 
-    /// The log, made if there is none.
+    /// The log, created if absent.
     fn log(&mut self, directory: &DataDir, index: i32) -> Result<Arc<Log>, StorageError> {
         if let Some(expected) = self.logs.get(&index) {
             return directory.create_log(&partition(index), topic(expected.topic));
@@ -152,11 +152,11 @@ impl Model {
             high_watermark: before.high_watermark.min(to),
             ..before
         };
-        // Cut or not, no more is promised than after it.
+        // Truncated or not, no more is guaranteed than after it.
         let bounds = Expected { end: before.end, ..after.clone() };
         self.logs.insert(index, bounds);
         directory.truncate_log(&log, Offset::new(to))?;
-        // The cut is durable, and with it what was not flushed below it.
+        // The truncation is durable, and so are the unflushed records below it.
         self.logs.insert(index, after);
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Model {
         self.logs.get_mut(&index).unwrap()
     }
 
-    /// Holds what the next opening finds against what is expected, and goes on from there.
+    /// Checks the next opening against the expectation, and continues from there.
     fn check(&mut self, end: End) {
         let shared: Arc<dyn Disk> = Arc::new(self.disk.clone());
         raises_no_alarm(&shared);

@@ -1,4 +1,4 @@
-//! Facts about when a flush is due.
+//! Tests of the rules by which a flush is due.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn schedule(agenda: &mut Agenda<i32>, index: i32, bytes: u64, due: u64) {
     agenda.schedule(&partition(index), &index, bytes, ms(due));
 }
 
-/// The logs taken, which must be some.
+/// The logs taken; there must be at least one.
 fn take(agenda: &mut Agenda<i32>, now: u64) -> Vec<Job<i32>> {
     match agenda.next(ms(now)) {
         Next::Flush(jobs) => jobs,

@@ -1,4 +1,4 @@
-//! Facts about the flusher's threads, on a disk that can be held and broken.
+//! Tests of the flusher's threads, on a disk with holds and faults.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartitio
 
 const EPOCH: LeaderEpoch = LeaderEpoch(1);
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-/// Longer than any flush takes, shorter than anybody waits for a broken test.
+/// Longer than any flush takes, yet short enough to wait for in a failing test.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Long enough for a thread to do what it should not.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -73,7 +73,7 @@ impl World {
         Arc::new(log)
     }
 
-    /// Waits for so many words, in any order.
+    /// Waits for `count` reports, in any order.
     fn told(&self, count: usize) -> Vec<Told> {
         (0..count).map(|_| self.told.recv_timeout(PATIENCE).unwrap()).collect()
     }
@@ -90,7 +90,7 @@ fn listener(sender: SyncSender<Told>) -> FlushListener {
     }
 }
 
-/// Settings by which nothing is flushed unless somebody waits for it.
+/// Settings by which nothing is flushed unless a response waits for it.
 fn lazy() -> LogConfig {
     let flush_interval = Duration::from_hours(1);
     LogConfig { flush_messages: u64::MAX, flush_interval, ..LogConfig::default() }
@@ -340,7 +340,7 @@ fn a_thread_that_panics_is_reported_as_a_failed_flush_is() {
     world.flusher.stop();
 }
 
-/// Puts `path` out of reach of whoever goes by its name.
+/// Renames `path`, so that its name refers to nothing.
 fn rename_aside(disk: &FaultyDisk, path: &str) {
     disk.rename(Path::new(path), Path::new("/aside")).unwrap();
 }

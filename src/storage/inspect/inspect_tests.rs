@@ -1,4 +1,4 @@
-//! Facts about verifying and dumping files.
+//! Tests of verifying and dumping files.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

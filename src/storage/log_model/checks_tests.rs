@@ -1,4 +1,4 @@
-//! What must be true of the log whatever happened.
+//! The invariants of the log, whatever happened.
 
 use super::plain_tests::Stored;
 use super::world_tests::{NOW, World};
@@ -20,7 +20,7 @@ impl World {
         );
     }
 
-    /// I1, I3, I7: all reads give what was appended, however they are cut into pieces.
+    /// I1, I3, I7: reads return the appended batches, however they are split.
     pub(super) fn check_contents(&mut self) {
         let expected: Vec<&Stored> = self.model.readable().collect();
         let found = contents(&self.log);
@@ -64,12 +64,12 @@ impl World {
         let room = max_bytes.saturating_sub(range.length);
         let is_short = following
             .is_some_and(|batch| batch.next <= below.get() && batch.bytes.len() as u64 <= room);
-        // A read ends at its segment's end, whose size the model does not know.
+        // A read ends at its segment's end, which the model does not know.
         let ends_file = range.position + range.length == range.file.len().unwrap();
         assert!(!is_short || ends_file, "the read from {from} stops at {next}");
     }
 
-    /// I5: looking up times and epochs gives what going through all records gives.
+    /// I5: lookups by timestamp and epoch agree with a scan of all records.
     pub(super) fn check_times(&mut self) {
         for _ in 0..5 {
             let ahead = i64::try_from(self.random.below(400)).unwrap() - 50;
@@ -100,7 +100,7 @@ impl World {
     }
 }
 
-/// All batches that can be read; at damage the rest is left out.
+/// All batches that can be read, up to the first damage.
 pub(super) fn contents(log: &Log) -> Vec<Stored> {
     let mut found = Vec::new();
     let mut from = log.log_start_offset();

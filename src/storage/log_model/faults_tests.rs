@@ -1,4 +1,4 @@
-//! What goes wrong: calls that fail, a process or a machine that ends, and what is left then.
+//! Faults: failing calls, crashes of the process or the machine, and recovery from them.
 
 use super::checks_tests::contents;
 use super::plain_tests::Stored;
@@ -8,7 +8,7 @@ use crate::io::faulty::{Failure, Fault, Operation};
 use crate::storage::{Marks, StartPoint, StorageError};
 use crate::types::Offset;
 
-/// How the process ended.
+/// The end of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Crash {
     Power,
@@ -16,14 +16,14 @@ pub(super) enum Crash {
 }
 
 impl World {
-    /// A write that fails leaves no trace, a short one is gone on with.
+    /// A failed write leaves no trace, a short one is continued.
     pub(super) fn fail_one_write(&mut self) -> bool {
         let failure = match self.random.below(3) {
             0 => Failure::NoSpace,
             1 => Failure::InputOutput,
             _ => Failure::ShortWrite(self.random.index(100) + 1),
         };
-        // The first append of an epoch writes other files as well.
+        // The first append of an epoch also writes other files.
         self.log.prepare().unwrap();
         self.disk.inject(Fault::new(Operation::Write, failure).on(".log"));
         let end = self.log.log_end_offset();
@@ -43,7 +43,7 @@ impl World {
         true
     }
 
-    /// A sync that fails ends the log's life in this process.
+    /// A failed sync makes the log fail until the process restarts.
     pub(super) fn fail_one_sync(&mut self) -> bool {
         if self.model.end() == self.model.flushed {
             return true;
@@ -60,7 +60,7 @@ impl World {
         self.crash(crash)
     }
 
-    /// The machine goes down in the middle of something.
+    /// The machine crashes in the middle of an operation.
     pub(super) fn die(&mut self) -> bool {
         for operation in [
             Operation::Write,
@@ -151,7 +151,7 @@ impl World {
         if self.random.chance(2) {
             self.recorded = self.log.marks();
         }
-        // I6: reading it all once more changes nothing.
+        // I6: recovering once more changes nothing.
         let second = self.open(self.unclean(crash)).unwrap();
         assert_eq!(second.damages(), damages);
         assert_eq!(second.log_end_offset(), self.log.log_end_offset());
@@ -166,8 +166,8 @@ impl World {
         StartPoint::Unclean { log_start, durable, rebuild, same_boot: crash == Crash::Process }
     }
 
-    /// I4: what was recovered is what was written, and nothing flushed is missing. The model goes
-    /// on from it.
+    /// I4: recovered batches are as written, and nothing flushed is missing. The model continues
+    /// from there.
     pub(super) fn take_over(&mut self, crash: Crash, recovered: Vec<Stored>) -> bool {
         let start = self.log.log_start_offset().get();
         assert!(start <= self.model.log_start, "the log starts at {start}");

@@ -1,8 +1,8 @@
-//! The plain list that the log is held against.
+//! The plain list that serves as the model of the log.
 
 use crate::types::ProducerId;
 
-/// A batch as it is in the log, and the times of its records.
+/// A batch as it is in the log, and the timestamps of its records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stored {
     pub(super) base: i64,
@@ -13,20 +13,20 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// The offset after its last record, which is not the next batch's where offsets count bytes.
+    /// The offset after its last record; if offsets count bytes, not the next batch's.
     pub(super) fn records_end(&self) -> i64 {
         self.base + i64::try_from(self.times.len()).unwrap()
     }
 }
 
-/// What the log must be.
+/// The expected state of the log.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     pub(super) batches: Vec<Stored>,
     pub(super) log_start: i64,
     pub(super) flushed: i64,
-    /// Batches that a crash may bring back though the log does not have them: their append failed,
-    /// or a cut was interrupted.
+    /// Batches that a crash may bring back although the log does not have them: their append
+    /// failed, or a truncation was interrupted.
     pub(super) ghosts: Vec<Stored>,
     /// (epoch, start) of every epoch that has records.
     pub(super) epochs: Vec<(i32, i64)>,

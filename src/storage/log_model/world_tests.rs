@@ -1,4 +1,4 @@
-//! A life of a log: what is asked of it at random, and what it answers.
+//! The history of a log: random operations, and checks of their results.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,11 +30,11 @@ pub(super) struct World {
     pub(super) value_size_max: u64,
     pub(super) log: Log,
     pub(super) model: Model,
-    /// The marks on the disk.
+    /// The offsets recorded on the disk.
     pub(super) recorded: Marks,
     pub(super) epoch: LeaderEpoch,
     pub(super) producer: ProducerId,
-    /// A sync has failed since the machine started: what a cache shows proves nothing.
+    /// True if a sync has failed since the machine started: cached bytes then prove nothing.
     pub(super) lied: bool,
 }
 
@@ -76,7 +76,7 @@ impl World {
         world
     }
 
-    /// One life; `false` when it ended in damage, which is looked at and not gone on with.
+    /// Runs a history; returns false if it ended in damage, after which it cannot continue.
     pub(super) fn live(&mut self) {
         for _ in 0..STEPS {
             self.clock.advance(Duration::from_millis(self.random.below(5)));
@@ -116,7 +116,7 @@ impl World {
         true
     }
 
-    /// Up to three new batches, the first perhaps of an idempotent producer.
+    /// Up to three new batches, the first possibly of an idempotent producer.
     pub(super) fn batches(&mut self) -> Vec<Stored> {
         let count = 1 + self.random.below(3);
         let sequence = self.model.next_sequence(self.producer);
@@ -156,7 +156,7 @@ impl World {
         Stored { base: 0, next: 0, bytes, times, sequence }
     }
 
-    /// Appends batches, to the model too, or as ghosts when the log refuses them.
+    /// Appends batches, to the model too, or as ghosts if the log refuses them.
     pub(super) fn submit(&mut self, batches: &mut Vec<Stored>) -> Result<(), StorageError> {
         let at = AppendAt { epoch: self.epoch, now: self.clock.now() };
         let mut end = self.model.end();
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// How many offsets a batch takes.
+    /// The number of offsets that a batch takes.
     pub(super) fn span(&self, batch: &Stored) -> i64 {
         let records = batch.times.len();
         i64::try_from(match self.config.offset_unit {
@@ -256,14 +256,14 @@ impl World {
         self.reign()
     }
 
-    /// Where to cut, with the marks lowered first as the contract asks.
+    /// Chooses where to truncate, and lowers the recorded offsets first, as the contract demands.
     pub(super) fn cut_point(&mut self) -> i64 {
         let span = self.model.end() - self.model.log_start;
         let most = if self.config.offset_unit == OffsetUnit::Byte { 3_000 } else { 20 };
         let back = self.random.below(span.unsigned_abs().min(most) + 1);
         let to = self.model.end() - i64::try_from(back).unwrap();
         let inside = self.model.batches.iter().find(|batch| batch.base < to && to < batch.next);
-        // A cut within the batch at the log start would end below it.
+        // A truncation within the batch at the log start would end below it.
         let to = match inside {
             Some(batch) if batch.base < self.model.log_start => batch.next,
             _ => to,
@@ -307,7 +307,7 @@ impl World {
         self.reign()
     }
 
-    /// Whether a producer whose batches are all deleted is remembered depends on snapshots.
+    /// Snapshots decide whether a producer without batches in the log is still known.
     pub(super) fn forget_lost_producer(&mut self) {
         let producer = self.producer;
         let is_theirs = |batch: &Stored| batch.sequence.is_some_and(|(id, _)| id == producer);
@@ -335,7 +335,7 @@ fn open(
 ) -> Result<Log, StorageError> {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let env = LogEnv {
-        // Next to nothing stays open by itself.
+        // Use a tiny cache, so that files are closed and opened all the time.
         files: OpenFiles::new(Arc::clone(&disk), Share::Fixed(1)),
         disk,
         reserve: None,

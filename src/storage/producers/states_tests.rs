@@ -1,4 +1,4 @@
-//! Facts about duplicate detection and its snapshots.
+//! Tests of duplicate detection and its snapshots.
 
 use std::path::Path;
 use std::time::Duration;

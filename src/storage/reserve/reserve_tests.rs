@@ -1,4 +1,4 @@
-//! Facts about the reserve: who may use how much of it, and when it is whole.
+//! Tests of the reserve: the shares of its purposes, and its restoration.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn chunks(disk: &FaultyDisk) -> usize {
     if disk.exists(dir).unwrap() { disk.list(dir).unwrap().len() } else { 0 }
 }
 
-/// Lets so many writes find no space.
+/// Makes this many writes fail for want of space.
 fn fill(disk: &FaultyDisk, writes: u64) {
     disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on("file.tmp").times(writes));
 }

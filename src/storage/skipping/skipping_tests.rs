@@ -1,4 +1,4 @@
-//! Facts about damage that a person has skipped.
+//! Tests of skipping damage.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn size() -> u64 {
     batch(&["a"]).len() as u64
 }
 
-/// A log of the batches a, b, c, d, e after a crash, with those of these numbers damaged.
+/// A log of the batches a, b, c, d, e after a crash, with damage in those of these numbers.
 fn damaged(world: &World, numbers: &[u64]) -> (Log, Marks) {
     let log = world.start();
     for value in ["a", "b", "c", "d", "e"] {
@@ -117,7 +117,7 @@ fn a_log_that_ends_in_damage_takes_records_once_that_is_skipped() {
         assert!(matches!(log.start_epoch(LATER.epoch), Err(StorageError::Corrupt { .. })));
         skip(&log, 4, 5).unwrap();
         assert!(try_values(&log, 0, 5).is_ok());
-        // A crash may lose the segment that was begun behind the damage, but not the skip.
+        // A crash may lose the segment begun after the damage, but not the skip.
         let log = if is_lost { world.open(crashed_rebuilding(marks, false)) } else { log };
         log.start_epoch(LATER.epoch).unwrap();
         assert_eq!(append_at(&log, &["f"], LATER).unwrap().base_offset, Offset::new(5));

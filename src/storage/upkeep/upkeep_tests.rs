@@ -1,4 +1,4 @@
-//! Facts about retention over a whole directory, and about the thread that does it.
+//! Tests of retention over a whole directory, and of the maintenance thread.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn partition(topic: &str) -> TopicPartition {
     TopicPartition { topic: topic.parse().unwrap(), partition: PartitionIndex(0) }
 }
 
-/// A log of so many batches of about 500 bytes, all flushed.
+/// A log of batches of about 500 bytes, all flushed.
 fn fill(directory: &DataDir, topic: &str, batches: usize) -> Arc<Log> {
     let metadata =
         PartitionMetadata { topic_id: TopicId([1; 16]), offset_unit: OffsetUnit::Record };
@@ -143,12 +143,12 @@ fn a_byte_cap_spares_internal_and_compacted_topics() {
     assert_eq!(hold_to_size(&directory, &marks, ByteSize(0)).unwrap().segments, 0);
 }
 
-/// Upkeep of a directory on a disk that can be broken, with what it says of a failure.
+/// Maintenance of a directory on a disk with faults, and the failures that it reports.
 fn upkeep(disk: &FaultyDisk) -> (Arc<DataDir>, Upkeep, std::sync::mpsc::Receiver<String>) {
     asking(disk, || Offsets::from([(partition("web"), Offset::new(3))]))
 }
 
-/// The same, where the high watermarks are what is answered.
+/// The same, with these high watermarks.
 fn asking(
     disk: &FaultyDisk,
     high_watermarks: impl Fn() -> Offsets + Send + Sync + 'static,
@@ -166,7 +166,7 @@ fn asking(
     (directory, upkeep, fatal)
 }
 
-/// Waits until `holds`, by looking again and again.
+/// Polls until `holds` returns true.
 fn eventually(holds: impl Fn() -> bool) {
     let clock = SystemClock;
     let deadline = clock.monotonic() + PATIENCE;
@@ -237,7 +237,7 @@ fn a_checkpoint_without_a_descriptor_comes_later() {
     directory.checkpoint(&marks).unwrap();
 }
 
-/// A disk with these logs of ten batches each, closed in order.
+/// A disk with these logs of ten batches each, cleanly closed.
 fn closed(topics: [&str; 2]) -> (FaultyDisk, Offsets) {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
@@ -272,7 +272,7 @@ fn a_log_that_does_not_open_keeps_retention_and_a_cap_from_itself_only() {
     assert_eq!(hold_to_size(&directory, &marks, ByteSize(0)).unwrap().segments, 0);
 }
 
-/// A log of five segments that are all too old, besides another one, and the watermarks of both.
+/// A log of five expired segments, another log, and the watermarks of both.
 fn expired(fault: Fault) -> (FaultyDisk, DataDir, Offsets) {
     let (disk, marks) = closed(["bad", "web"]);
     let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
@@ -283,7 +283,7 @@ fn expired(fault: Fault) -> (FaultyDisk, DataDir, Offsets) {
     (disk, directory, marks)
 }
 
-/// Nothing is left of the log but its last segment.
+/// Checks that only the last segment of the log is left.
 fn all_expired_is_gone(disk: &FaultyDisk, directory: &DataDir) {
     let bad = directory.log(&partition("bad")).unwrap().unwrap();
     assert_eq!(bad.log_start_offset(), Offset::new(10));

@@ -1,4 +1,4 @@
-//! A broker that starts with a wrong clock removes nothing for its age at once.
+//! A broker that starts with a wrong clock does not remove data for its age at once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const DAY: Duration = Duration::from_hours(24);
 const GRACE: Duration = Duration::from_hours(1);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Looks for what is too old happen as often as can be.
+/// Settings with the shortest intervals for retention.
 const SETTINGS: &[(&str, &str)] = &[
     ("log.segment.bytes", "1024"),
     ("log.retention.check.interval.ms", "50"),
@@ -30,10 +30,10 @@ const SETTINGS: &[(&str, &str)] = &[
     ("file.delete.delay.ms", "0"),
 ];
 
-/// Many times as long as it takes to look, and to remove.
+/// Many times as long as a retention pass takes.
 const LOOKS: Duration = Duration::from_millis(2500);
 
-/// A directory of a topic of some segments and a committed offset, closed at `THEN`.
+/// A directory with a topic of some segments and a committed offset, closed at `THEN`.
 fn made() -> FaultyDisk {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let clock = Arc::new(ManualClock::at(THEN));
@@ -51,7 +51,7 @@ fn made() -> FaultyDisk {
     disk
 }
 
-/// A broker by this clock.
+/// A broker with this clock.
 fn at(clock: &Arc<ManualClock>, disk: FaultyDisk) -> LocalBroker {
     let clock: Arc<dyn Clock> = Arc::clone(clock) as _;
     LocalBroker::at(&clock, disk, SETTINGS).unwrap()
@@ -62,14 +62,14 @@ fn segments(disk: &FaultyDisk) -> usize {
     names.iter().filter(|entry| Path::new(&entry.name).extension() == Some("log".as_ref())).count()
 }
 
-/// What the broker still has: its first record, and the committed offset.
+/// The data that the broker still has: its first record, and the committed offset.
 fn kept(client: &mut Connection) -> (bool, Result<i64, ErrorCode>) {
     client.send_fetch(0, Duration::ZERO).unwrap();
     let found = client.receive_records().unwrap();
     (found.error_code == ErrorCode::None, stored(client, "group"))
 }
 
-/// Lets the clock go on a little again and again, so that everything looks at it.
+/// Advances the clock in small steps, so that every task reads it.
 fn let_look(clock: &ManualClock) {
     let end = Instant::now() + LOOKS;
     while Instant::now() < end {
@@ -81,7 +81,7 @@ fn let_look(clock: &ManualClock) {
 #[test]
 fn a_start_nine_days_ahead_removes_nothing_before_the_grace_has_passed() {
     let disk = made();
-    // A second start in doubt does not make the first one's time true.
+    // A second start with the wrong clock must not make its time trusted.
     let mut wall = THEN.plus(9 * DAY);
     let mut disk = disk;
     for _ in 0..2 {
@@ -106,7 +106,7 @@ fn a_start_nine_days_ahead_removes_nothing_before_the_grace_has_passed() {
 }
 
 #[test]
-fn a_clock_that_comes_back_within_the_grace_costs_nothing() {
+fn a_clock_that_is_corrected_within_the_grace_period_costs_no_data() {
     let clock = Arc::new(ManualClock::at(THEN.plus(9 * DAY)));
     let broker = at(&clock, made());
     let_look(&clock);

@@ -1,6 +1,6 @@
 //! A broker with fewer descriptors than files of segments.
 //!
-//! `STREAMLOG_PARTITIONS=n` asks for another number of partitions in the test with a kill.
+//! `STREAMLOG_PARTITIONS=n` sets the number of partitions in the test with a kill.
 
 use std::env;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::support::{BrokerProcess, Connection, FETCH, PRODUCE, TOPIC, batch, va
 /// Partitions in one request.
 const AT_ONCE: usize = 100;
 
-/// Clients that come while all partitions are in use.
+/// The number of clients that connect while all partitions are in use.
 const CLIENTS: i64 = 100;
 
 /// A topic of a number of partitions, on a broker with a limit of descriptors.
@@ -91,7 +91,7 @@ impl World {
 /// The files of segments that the broker has open.
 fn open_segment_files(broker: &BrokerProcess) -> Vec<PathBuf> {
     let descriptors = fs::read_dir(format!("/proc/{}/fd", broker.id())).unwrap();
-    // A descriptor may be closed between the list and the look.
+    // A descriptor may be closed after it was listed.
     let targets = descriptors.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
     let is_of_segment = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -128,7 +128,7 @@ fn partitions_beyond_the_descriptors_are_served_and_recovered_after_a_kill() {
     world.produce_to_all(&mut client, 7, 0);
     world.produce_to_all(&mut client, 8, 1);
     world.assert_all_have(&mut client, &[7, 8]);
-    // Killed, without a chance to close anything.
+    // Kill it, without a chance to close anything.
     drop(broker);
 
     let broker = world.start();

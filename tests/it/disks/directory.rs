@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::support::{BrokerProcess, Connection, TOPIC, batch};
 
-/// A broker with one record, and where its data is.
+/// A broker with a record, and its data directory.
 struct World {
     outside: TempDir,
     broker: BrokerProcess,
@@ -37,7 +37,7 @@ impl World {
         self.data().join(format!("{TOPIC}-0"))
     }
 
-    /// The next record is not acknowledged, and the broker ends and says why.
+    /// Checks that the next record is not acknowledged, and that the broker stops with the reason.
     fn assert_stops(mut self, path: &Path) -> TempDir {
         let answer = self.client.produce(batch([1]), -1);
         assert!(!matches!(answer, Ok(Ok(_))), "acknowledged at {answer:?}");
@@ -51,7 +51,7 @@ impl World {
     }
 }
 
-/// Removes a directory in which the broker may be making files.
+/// Removes a directory in which the broker may be creating files.
 fn remove_all(dir: &Path) {
     let removed = (0..1000).map(|_| fs::remove_dir_all(dir)).find_map(|removed| match removed {
         Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => None,

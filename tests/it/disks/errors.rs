@@ -1,4 +1,4 @@
-//! The errors of a disk: what the broker does about them, and what it tells.
+//! Disk errors: the broker's reaction, its log lines and its responses.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::support::{BrokerProcess, Connection, Faults, batch};
 const SEGMENT: &str = "test-0/00000000000000000000.log";
 
 #[test]
-fn a_fault_strikes_the_files_it_names_and_no_others() {
+fn an_injected_fault_applies_only_to_the_files_it_names() {
     let (dir, faults) = (TempDir::new().unwrap(), Faults::new());
     let rule = |command: &mut _| faults.rule(command);
     let broker = BrokerProcess::start(&dir.path().join("data"), &[], rule).unwrap();
@@ -33,7 +33,7 @@ fn a_fault_strikes_the_files_it_names_and_no_others() {
 }
 
 #[test]
-fn a_sync_that_fails_ends_the_process_and_its_log_says_which() {
+fn a_failed_sync_ends_the_process_and_the_log_names_the_file() {
     let (dir, faults) = (TempDir::new().unwrap(), Faults::new());
     let rule = |command: &mut _| faults.rule(command);
     let broker = BrokerProcess::start(&dir.path().join("data"), &[], rule).unwrap();
@@ -47,7 +47,7 @@ fn a_sync_that_fails_ends_the_process_and_its_log_says_which() {
     assert_eq!(faults.struck().len(), 1, "a sync that failed was tried again");
 }
 
-/// Returns the code and the message with which a batch for the test's topic is refused.
+/// The code and the message with which a batch for the test's topic is refused.
 fn refusal(client: &mut Connection) -> (ErrorCode, String) {
     client.send_batch(batch([7]), -1).unwrap();
     let answer = client.receive::<ProduceRequest>(9).unwrap();
@@ -119,7 +119,7 @@ fn a_segment_that_cannot_be_read_is_logged_once_and_read_again_later() {
     assert_eq!(first.connect().produce(batch([0]), -1).unwrap(), Ok(0));
     assert!(first.stop().success());
 
-    // After a start nothing is vouched for: the segment is read before it is sent.
+    // After a start nothing is verified: the segment is read before it is sent.
     let broker = BrokerProcess::start(&data, &[], |command| faults.rule(command)).unwrap();
     let mut client = broker.connect();
     for effect in ["EIO", "EINTR"] {
@@ -147,7 +147,7 @@ fn a_segment_that_cannot_be_sent_is_logged_and_its_next_reader_gets_an_answer() 
     broker.make_test_topic();
     broker.make_topic("other");
     let mut client = broker.connect();
-    // Little would be copied.
+    // A small response would be copied instead.
     assert_eq!(client.produce(batch(0..10_000), -1).unwrap(), Ok(0));
     assert_eq!(client.read_from(0).unwrap().len(), 10_000);
     faults.set(&["send */test-0/*.log EIO"]);
@@ -209,7 +209,7 @@ fn topic_named(name: &str) -> RequestTopic {
     }
 }
 
-/// Asks for a topic of one partition; returns the code and the message of the answer.
+/// Creates a topic with a single partition; returns the code and the message of the response.
 fn create_topic(broker: &BrokerProcess, name: &str) -> (ErrorCode, String) {
     let topics = vec![topic_named(name)];
     let request = CreateTopicsRequest { topics, timeout_ms: 10_000, ..Default::default() };
@@ -218,7 +218,7 @@ fn create_topic(broker: &BrokerProcess, name: &str) -> (ErrorCode, String) {
 }
 
 #[test]
-fn a_metadata_journal_that_cannot_be_written_is_named_and_the_broker_goes_on() {
+fn a_metadata_journal_that_cannot_be_written_is_named_and_the_broker_continues() {
     for side in ["journal", "mirror"] {
         let (dir, faults) = (TempDir::new().unwrap(), Faults::new());
         let data = dir.path().join("data");
@@ -240,7 +240,7 @@ fn a_metadata_journal_that_cannot_be_written_is_named_and_the_broker_goes_on() {
         assert_eq!(create_topic(&broker, "taken").0, ErrorCode::None);
         assert!(broker.stop().success());
 
-        // What was refused is not there after a start either.
+        // The refused change is not there after a start either.
         let broker = BrokerProcess::start(&data, &[], |_| {}).unwrap();
         assert_eq!(create_topic(&broker, "taken").0, ErrorCode::TopicAlreadyExists);
         assert_eq!(create_topic(&broker, "refused").0, ErrorCode::None);
@@ -264,11 +264,11 @@ fn a_metadata_journal_that_cannot_be_synced_ends_the_broker_by_its_name() {
     assert_eq!(faults.struck().len(), 1, "a sync that failed was tried again");
 }
 
-/// More than flushes are under way at once as a rule.
+/// More partitions than the usual number of concurrent flushes.
 const SLOW: usize = 6;
 
 #[test]
-fn partitions_that_are_slow_to_sync_hold_up_no_others() {
+fn partitions_that_are_slow_to_sync_do_not_delay_others() {
     let (dir, faults) = (TempDir::new().unwrap(), Faults::new());
     let rule = |command: &mut _| faults.rule(command);
     let broker = BrokerProcess::start(&dir.path().join("data"), &[], rule).unwrap();
@@ -307,9 +307,9 @@ fn partitions_that_are_slow_to_sync_hold_up_no_others() {
 }
 
 #[test]
-fn a_file_that_may_not_grow_further_refuses_records_and_ends_no_broker() {
+fn a_file_size_limit_refuses_records_and_does_not_end_the_broker() {
     let dir = TempDir::new().unwrap();
-    // 8 MiB, or 16 where the shell counts in blocks of 1,024 bytes.
+    // 8 MiB, or 16 if the shell counts blocks of 1,024 bytes.
     let limit = |command: &mut _| BrokerProcess::limit_file_size(command, 16 << 10);
     let broker = BrokerProcess::start(&dir.path().join("data"), &[], limit).unwrap();
     broker.make_test_topic();

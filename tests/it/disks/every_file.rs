@@ -1,4 +1,4 @@
-//! `streamlog log verify` looks at every kind of file that the page on the storage format lists.
+//! `streamlog log verify` checks every kind of file listed in the page on the storage format.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use crate::support::{Files, LocalBroker, disk_of, values};
 
 const PAGE: &str = include_str!("../../../docs/storage-format.md");
 
-/// How a changed bit of a kind of file shows.
+/// The way in which a changed bit of a kind of file is detected.
 enum Kind {
-    /// `log verify` finds it, in the first file whose path ends so.
+    /// `log verify` finds it, in the first file whose path has this suffix.
     Found(&'static str),
-    /// The kind is covered by the kinds in it.
+    /// It is a directory whose files are covered by their own kinds.
     Directory,
-    /// Nothing is ever read of it that could be wrong.
+    /// Its content is never used.
     Meaningless,
 }
 
-/// The kind of file that a name of the page means.
+/// The kind of file that a name on the page stands for.
 fn kind(name: &str) -> Kind {
     match name {
         "meta.properties"
@@ -47,7 +47,7 @@ fn kind(name: &str) -> Kind {
         "….log.swap" => Kind::Found(".log.swap"),
         "metadata/" => Kind::Found(".journal"),
         "<topic>-<partition>/" => Kind::Directory,
-        // Removed or made again at the next start, or not ours.
+        // Removed or created again at the next start, or not the engine's.
         ".lock"
         | "metadata.tmp/"
         | "<uuid>.tmp/"
@@ -140,7 +140,7 @@ fn a_lost_file_of_batches_or_identity_is_found() {
     }
 }
 
-/// The broker says that records are missing, or serves what is left in its place.
+/// The broker reports that records are missing, or serves the remaining ones.
 #[test]
 fn without_a_segment_readers_get_an_error_and_never_other_records_in_its_place() {
     let files = stopped_files(40, SETTINGS);

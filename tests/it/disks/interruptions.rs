@@ -46,8 +46,8 @@ fn produce(client: &mut Connection, from: u64) -> u64 {
     next
 }
 
-/// Works while every such call on some files is interrupted. The broker serves its other partition,
-/// or has ended because it cannot sync; nothing acknowledged is lost.
+/// Produces while every such call on some files is interrupted. The broker serves its other
+/// partition, or has ended because it cannot sync; nothing acknowledged is lost.
 fn work_with_interruptions(operation: &str, files: &str) {
     let what = format!("{operation} {files}");
     let (dir, faults) = (TempDir::new().unwrap(), Faults::new());
@@ -63,7 +63,7 @@ fn work_with_interruptions(operation: &str, files: &str) {
     faults.set(&[&format!("{what} EINTR")]);
     let acknowledged = produce(&mut client, acknowledged);
     if client.send_fetch(0, Duration::ZERO).is_ok() {
-        // It may have ended, or close the connection in the middle of an answer.
+        // It may have ended, or close the connection in the middle of a response.
         let _ = client.receive_records();
     }
     thread::sleep(Duration::from_millis(1_300));
@@ -108,7 +108,7 @@ fn no_interrupted_call_is_repeated_for_ever_at_a_start() {
     let broker = BrokerProcess::start(&data, &SETTINGS, |_| {}).unwrap();
     broker.make_test_topic();
     assert_eq!(produce(&mut broker.connect(), 0), 100);
-    // Recovery reads more than a start after a stop in order.
+    // Recovery reads more than a start after a clean shutdown.
     drop(broker);
     for operation in ["open", "read", "write", "sync"] {
         for files in FILES {

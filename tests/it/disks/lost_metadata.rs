@@ -1,4 +1,4 @@
-//! The metadata journal, or what a log's directory says of its topic, is lost or damaged.
+//! Loss of, or damage to, the metadata journal and the metadata files of logs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::support::{LocalBroker, TOPIC, batch};
 const DATA: &str = "/data";
 const JOURNAL: &str = "/data/metadata";
 
-/// The disk of a broker that has stopped in order, with four records in the test's topic.
+/// The disk of a broker that was shut down cleanly, with four records in the test's topic.
 fn stopped(seed: u64) -> FaultyDisk {
     let broker =
         LocalBroker::with_topic(FaultyDisk::new(Arc::new(MemoryDisk::default()), seed), &[]);
@@ -36,7 +36,7 @@ fn rebuild(disk: &FaultyDisk) -> Result<(), BrokerError> {
     rebuild_on(&disk, Path::new(DATA), &BTreeMap::new()).map(drop)
 }
 
-/// The broker starts, has the records, and takes another.
+/// Checks that the broker starts, has the records, and accepts another.
 fn serves(disk: FaultyDisk, what: &str) -> FaultyDisk {
     let broker = LocalBroker::on(disk, &[]).unwrap_or_else(|error| panic!("{what}: {error}"));
     let records = broker.connect().read_from(0).unwrap();
@@ -53,7 +53,7 @@ fn refuses_with_the_remedy(disk: &FaultyDisk, what: &str) {
 }
 
 #[test]
-fn a_lost_journal_is_refused_and_made_anew_from_the_logs() {
+fn a_lost_journal_is_refused_and_rebuilt_from_the_logs() {
     let losses: [(&str, Loss); 3] = [
         ("without its files", |disk| {
             for file in files(disk, JOURNAL) {
@@ -123,7 +123,7 @@ fn a_rebuild_interrupted_at_any_call_leaves_the_old_journal_or_the_new() {
 
 const IDENTITY: &str = "/data/meta.properties";
 
-/// The identity, without what is made anew when it is lost.
+/// The identity, without the parts that are new after a rebuild.
 fn owner(disk: &dyn Disk) -> Vec<String> {
     let text = String::from_utf8(bytes(disk, Path::new(IDENTITY))).unwrap();
     let lines =
@@ -132,7 +132,7 @@ fn owner(disk: &dyn Disk) -> Vec<String> {
 }
 
 #[test]
-fn a_lost_or_damaged_identity_is_refused_and_made_again_from_the_journal() {
+fn a_lost_or_damaged_identity_is_refused_and_rebuilt_from_the_journal() {
     let losses: [(&str, Loss); 3] = [
         ("lost", |disk| disk.remove_file(Path::new(IDENTITY)).unwrap()),
         ("damaged", |disk| write(disk, Path::new(IDENTITY), b"streamlog.format=1\ncluster.id=x\n")),
@@ -152,7 +152,7 @@ fn a_lost_or_damaged_identity_is_refused_and_made_again_from_the_journal() {
 }
 
 #[test]
-fn an_identity_that_nothing_tells_is_not_made_up() {
+fn an_identity_that_no_file_records_is_not_invented() {
     let disk = stopped(1);
     disk.remove_file(Path::new(IDENTITY)).unwrap();
     for file in files(&disk, JOURNAL) {
@@ -186,7 +186,7 @@ fn a_restoration_of_the_identity_interrupted_at_any_call_is_done_by_the_next() {
 }
 
 #[test]
-fn a_rebuilt_journal_hands_out_no_producer_id_again_and_keeps_partitions_asked_for() {
+fn a_rebuilt_journal_reuses_no_producer_id_and_keeps_requested_partitions() {
     let disk = stopped(1);
     disk.rename(Path::new(JOURNAL), Path::new("/elsewhere")).unwrap();
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
@@ -201,7 +201,7 @@ fn a_rebuilt_journal_hands_out_no_producer_id_again_and_keeps_partitions_asked_f
 }
 
 #[test]
-fn lost_partition_metadata_is_made_again_from_the_journal() {
+fn lost_partition_metadata_is_rebuilt_from_the_journal() {
     let path = Path::new("/data/test-0/partition.metadata");
     let disk = stopped(1);
     let sound = bytes(&disk, path);
@@ -220,7 +220,7 @@ fn lost_partition_metadata_is_made_again_from_the_journal() {
 }
 
 #[test]
-fn an_interrupted_deletion_is_completed_though_the_log_does_not_say_whose_it_is() {
+fn an_interrupted_deletion_is_completed_even_if_the_log_has_lost_its_metadata() {
     for is_damaged in [false, true] {
         let disk = stopped(1);
         let path = Path::new("/data/test-0/partition.metadata");

@@ -1,4 +1,4 @@
-//! What a broker process does when its disk, or its data directory, does not do as it should.
+//! Brokers whose disk or data directory misbehaves.
 
 mod clocks;
 mod descriptors;

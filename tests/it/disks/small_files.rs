@@ -1,5 +1,5 @@
-//! Every small file of a data directory is changed, bit by bit: the broker serves what was written
-//! or refuses to start and names the file, and `log verify` finds it.
+//! Every small file of a data directory is changed, bit by bit: the broker serves the written
+//! records or refuses to start and names the file, and `log verify` finds it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::support::{Files, LocalBroker, disk_of, files_in, sequenced};
 pub(super) const DATA: &str = "/data";
 const RECORDS: u64 = 160;
 
-/// The files of a broker that has stopped in order, with records in several segments.
+/// The files of a broker that was shut down cleanly, with records in several segments.
 pub(super) fn stopped_files(records_per_batch: u64, settings: &[(&str, &str)]) -> Files {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let broker = LocalBroker::with_topic(disk, settings);
@@ -35,7 +35,7 @@ pub(super) fn stopped_files(records_per_batch: u64, settings: &[(&str, &str)]) -
 pub(super) const SETTINGS: &[(&str, &str)] =
     &[("log.segment.bytes", "1024"), ("log.roll.ms", "600000")];
 
-/// Whether `log verify` finds something.
+/// Returns true if `log verify` finds something.
 pub(super) fn is_found(disk: &FaultyDisk) -> bool {
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
     let logs = verify(&shared, Path::new(DATA));
@@ -44,7 +44,7 @@ pub(super) fn is_found(disk: &FaultyDisk) -> bool {
     in_logs || files.map_or(true, |files| files.iter().any(|file| file.is_damage))
 }
 
-/// The broker starts and has the records, or refuses and names the file.
+/// Checks that the broker starts and has the records, or refuses to start and names the file.
 fn serves_or_names(disk: FaultyDisk, path: &Path, what: &str) {
     match LocalBroker::on(disk, SETTINGS) {
         Ok(broker) => {
@@ -82,7 +82,7 @@ fn a_changed_bit_of_a_small_file_is_survived_or_named_and_found() {
             let mut changed = files.clone();
             changed[index].1[bit / 8] ^= 1 << (bit % 8);
             let disk = disk_of(&changed);
-            // The first letter of its checksum's line may become that of a comment.
+            // The flip may turn the checksum's line into a comment.
             let is_harmless = path.ends_with("meta.properties");
             assert!(is_found(&disk) || is_harmless, "{what} is not found");
             serves_or_names(disk, path, &what);

@@ -1,6 +1,6 @@
-//! A disk is filled and freed again and again, each time at another place of the broker's work.
-//! Nothing acknowledged is lost, nothing that is there cannot be read, and when a megabyte is free
-//! the broker takes records again without a restart.
+//! A disk is filled and freed repeatedly, each time at another point of the broker's work. Nothing
+//! acknowledged is lost, all stored records can be read, and when a megabyte is free the broker
+//! accepts records again without a restart.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::station::Station;
 use super::volume::FileSystem;
 use crate::support::Random;
 
-/// A place where room runs out.
+/// The point of the broker's work at which the disk becomes full.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Append,
@@ -23,7 +23,7 @@ enum Place {
     OffsetsTopic,
     Start,
     StartAfterKill,
-    /// As an earlier release, or a person who looked for room, leaves the directory.
+    /// At a start without a reserve, as after an earlier release or after its removal.
     StartWithoutReserve,
     StartAfterKillWithoutReserve,
     Stop,
@@ -48,11 +48,11 @@ const PLACES: [Place; 15] = [
     Place::Retention,
 ];
 
-/// A batch of the tests has about so many bytes, and so many fill a segment.
+/// The approximate size of a batch, and the number of batches in a segment.
 const BATCH_BYTES: u64 = 1_500;
 const BATCHES_PER_SEGMENT: usize = 33;
 
-/// After so long marks are recorded and what is due of upkeep is done.
+/// The time after which a checkpoint and the due maintenance are done.
 const UPKEEP: Duration = Duration::from_millis(1_200);
 
 #[test]
@@ -70,7 +70,7 @@ fn tmpfs_is_filled_and_heals() {
     println!("{}", fill_and_free(FileSystem::Tmpfs));
 }
 
-/// Goes round all places, `STREAMLOG_FILLS` times or once, and tells what came of it.
+/// Runs all points, `STREAMLOG_FILLS` times or once, and returns a summary.
 fn fill_and_free(kind: FileSystem) -> String {
     let rounds = std::env::var("STREAMLOG_FILLS").map_or(1, |text| text.parse().unwrap());
     let mut station = Station::new(kind);
@@ -83,7 +83,7 @@ fn fill_and_free(kind: FileSystem) -> String {
             run_out(&mut station, place, &mut random);
             station.check();
             if !matches!(place, Place::Retention) {
-                // What the broker has given up of its reserve, others take.
+                // Take the space that the broker has freed from its reserve.
                 station.volume.fill(0);
                 station.check();
                 station.volume.free(1 << 20);
@@ -102,7 +102,7 @@ fn fill_and_free(kind: FileSystem) -> String {
     format!("{name}: {cycles} cycles, 0 lost, 0 reads refused, 0 restarts needed")
 }
 
-/// Lets the room run out at a place.
+/// Fills the disk at a given point.
 fn run_out(station: &mut Station, place: Place, random: &mut Random) {
     match place {
         Place::Append => {
@@ -169,7 +169,7 @@ fn run_out_in_between(station: &mut Station, place: Place) {
     station.commit(5);
 }
 
-/// Fills the disk and takes the reserve away before a start: readers are served, producers refused.
+/// Fills the disk and removes the reserve before a start: readers are served, producers refused.
 fn run_out_without_reserve(station: &mut Station, place: Place) {
     station.produce_some(3 * BATCHES_PER_SEGMENT);
     station.stop();
@@ -182,7 +182,7 @@ fn run_out_without_reserve(station: &mut Station, place: Place) {
     station.produce_until_refused();
 }
 
-/// Lets retention make room by itself.
+/// Lets retention free space without help.
 fn run_out_before_retention(station: &mut Station) {
     station.produce_some(5 * BATCHES_PER_SEGMENT);
     station.volume.fill(0);

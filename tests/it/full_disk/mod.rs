@@ -1,4 +1,4 @@
-//! Brokers on small file systems of this machine that are filled to the last byte.
+//! Brokers on small file systems that are filled to the last byte.
 
 mod cycles;
 mod refusal;

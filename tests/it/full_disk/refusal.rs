@@ -1,4 +1,4 @@
-//! What producers are told by a broker whose disk is full.
+//! The responses of a broker with a full disk to producers.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use super::volume::FileSystem;
 use crate::support::TOPIC;
 
 #[test]
-fn streamlog_produce_says_why_its_record_waits_and_delivers_it_once_there_is_room() {
+fn streamlog_produce_reports_why_its_record_waits_and_delivers_it_once_there_is_space() {
     let mut station = Station::new(FileSystem::Tmpfs);
     station.volume.fill(0);
     station.produce_until_refused();

@@ -1,5 +1,5 @@
-//! A disk without any room, from the nth call on: each change that a client asks for is made, or
-//! is refused and has changed nothing that a reader can see, neither at once nor after a start.
+//! A disk that is full from the nth call on: each change that a client requests is made, or is
+//! refused and has changed nothing that a reader can see, neither at once nor after a start.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const DOOMED: &str = "doomed";
 const SETTINGS: &[(&str, &str)] =
     &[("log.segment.bytes", "1024"), ("offsets.topic.num.partitions", "1")];
 
-/// A request that changes something; returns the code of its answer.
+/// A request that changes something; returns the code of its response.
 type Change = fn(&mut Connection) -> ErrorCode;
 
 const CHANGES: [(&str, Change); 6] = [
@@ -38,7 +38,7 @@ const CHANGES: [(&str, Change); 6] = [
     ("DeleteRecords", delete_records),
 ];
 
-/// Calls that may find no room.
+/// The calls that may fail for want of space.
 const OPERATIONS: [Operation; 4] =
     [Operation::Write, Operation::Open, Operation::Rename, Operation::CreateDir];
 
@@ -100,7 +100,7 @@ fn delete_records(client: &mut Connection) -> ErrorCode {
     client.call(2, &request).unwrap().topics[0].partitions[0].error_code
 }
 
-/// All that clients can read of what the changes concern.
+/// The state that the changes affect, as clients read it.
 #[derive(Debug, PartialEq, Eq)]
 struct View {
     /// Names and numbers of partitions.
@@ -136,13 +136,13 @@ fn log_start(client: &mut Connection) -> i64 {
     client.call(5, &request).unwrap().topics[0].partitions[0].offset
 }
 
-/// Makes the topic of committed offsets, if it is not there.
+/// Creates the topic of committed offsets, if it does not exist.
 fn find_coordinator(client: &mut Connection) {
     let find = FindCoordinatorRequest { key: GROUP.to_owned(), ..Default::default() };
     assert_eq!(client.call(3, &find).unwrap().error_code, ErrorCode::None);
 }
 
-/// The files of a broker that has stopped in order, with something for each change.
+/// The files of a broker that was shut down cleanly, with something for each change.
 fn files() -> Files {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let broker = LocalBroker::with_topic(disk, SETTINGS);
@@ -167,7 +167,7 @@ fn files() -> Files {
     files_in(&disk, Path::new("/data"))
 }
 
-/// Asks for the change while the disk has no room from this call on. Returns whether it was made.
+/// Requests the change while the disk is full from this call on. Returns true if it was made.
 fn is_made(files: &Files, change: Change, fault: Fault, what: &str) -> bool {
     let broker = LocalBroker::on(disk_of(files), SETTINGS).unwrap();
     let before = view(&broker);
@@ -189,7 +189,7 @@ fn is_made(files: &Files, change: Change, fault: Fault, what: &str) -> bool {
 }
 
 #[test]
-fn a_change_that_is_refused_for_want_of_room_has_changed_nothing() {
+fn a_change_that_is_refused_for_want_of_space_has_changed_nothing() {
     let files = files();
     let mut refusals = 0;
     for (name, change) in CHANGES {

@@ -1,4 +1,4 @@
-//! Measures how much of the reserve a stop and a start use, by the number of logs.
+//! A measurement of the reserve that a stop and a start use, by the number of logs.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::support::batch;
 
 const CHUNK: usize = 64 << 10;
 
-/// Chunks that are left.
+/// The number of remaining chunks.
 fn chunks(station: &Station) -> usize {
     fs::read_dir(station.volume.data().join("reserve")).unwrap().count()
 }
@@ -22,8 +22,8 @@ struct Use {
     start: usize,
 }
 
-/// Fills the disk after each of so many logs was written to, then stops and starts, in order and as
-/// after the end of the process.
+/// Fills the disk after each of `logs` logs was written to, then stops and starts the broker,
+/// cleanly and as after a crash of the process.
 fn measure(logs: usize) -> Use {
     let volume = Volume::mount_sized(FileSystem::Ext4(4096), 256 << 20);
     let mut station = Station::on(volume);
@@ -40,14 +40,14 @@ fn measure(logs: usize) -> Use {
     };
     append(&station);
     station.produce_some(1);
-    // The reserve grows with the logs at a start, for one.
+    // The reserve grows with the number of logs at a start, for example.
     station.stop();
     station.start();
     station.wait_until_it_takes_records();
     append(&station);
     let whole = chunks(&station);
     station.volume.fill(0);
-    // The marks of every log.
+    // The checkpoints list every log.
     std::thread::sleep(std::time::Duration::from_millis(1_500));
     let running = chunks(&station);
     station.volume.fill(0);

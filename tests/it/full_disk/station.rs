@@ -1,4 +1,4 @@
-//! A broker on a volume, and all that it has acknowledged.
+//! A broker on a volume, with all the records that it has acknowledged.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ const SETTINGS: &[(&str, &str)] = &[
 const BATCH: u64 = 100;
 const GROUP: &str = "readers";
 
-/// Longer than any heal may take.
+/// Longer than the broker may take to accept records again.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) struct Station {
@@ -79,12 +79,12 @@ impl Station {
         self.broker = Some(Broker::start(config).unwrap());
     }
 
-    /// Stops the broker in order.
+    /// Shuts the broker down cleanly.
     pub(super) fn stop(&mut self) {
         self.broker.take().unwrap().stop().unwrap();
     }
 
-    /// Takes away what tells a start that the last stop was in order.
+    /// Removes the manifest of the clean shutdown.
     pub(super) fn forget_clean_stop(&self) {
         let manifest = self.volume.data().join("clean-stop");
         match fs::remove_file(manifest) {
@@ -93,12 +93,12 @@ impl Station {
         }
     }
 
-    /// Takes the reserve away, while no broker runs.
+    /// Removes the reserve, while no broker runs.
     pub(super) fn forget_reserve(&self) {
         fs::remove_dir_all(self.volume.data().join("reserve")).unwrap();
     }
 
-    /// Where the broker listens.
+    /// The broker's address.
     pub(super) fn address(&self) -> SocketAddr {
         self.broker.as_ref().unwrap().address()
     }
@@ -107,13 +107,13 @@ impl Station {
         Connection::open(self.address()).unwrap()
     }
 
-    /// Sends a batch; what is acknowledged is held against the broker from now on. Else the reason.
+    /// Sends a batch and records it if it is acknowledged; otherwise returns the reason.
     fn produce(&mut self, client: &mut Connection) -> Result<(), String> {
         let numbers = self.next_number..self.next_number + BATCH;
         self.take(client, batch(numbers))
     }
 
-    /// Sends so many batches by an idempotent producer.
+    /// Sends `count` batches by an idempotent producer.
     pub(super) fn produce_in_sequence(&mut self, batches: usize) {
         let mut client = self.connect();
         for _ in 0..batches {
@@ -144,7 +144,7 @@ impl Station {
         Ok(())
     }
 
-    /// Sends so many batches to a broker that has room.
+    /// Sends `count` batches to a broker with free space.
     pub(super) fn produce_some(&mut self, batches: usize) {
         let mut client = self.connect();
         for _ in 0..batches {
@@ -164,7 +164,7 @@ impl Station {
         panic!("a full disk takes everything");
     }
 
-    /// Everything acknowledged can be read, and nothing else; so can what was committed.
+    /// Checks that exactly the acknowledged records can be read, and the committed offset.
     pub(super) fn check(&mut self) {
         let mut client = self.connect();
         let start = log_start(&mut client);
@@ -177,7 +177,7 @@ impl Station {
         }
     }
 
-    /// Waits until the broker takes records again, by itself.
+    /// Waits until the broker accepts records again, without a restart.
     pub(super) fn wait_until_it_takes_records(&mut self) {
         let deadline = Instant::now() + PATIENCE;
         let mut client = self.connect();
@@ -203,7 +203,7 @@ impl Station {
         self.committed = Some(committed);
     }
 
-    /// Lets the topic begin at its end.
+    /// Deletes all records of the topic.
     pub(super) fn delete_records(&mut self) {
         let partition = delete_records::RequestPartition { offset: -1, ..Default::default() };
         let topic =
@@ -240,7 +240,7 @@ impl Station {
         assert_eq!(answer.responses[0].error_code, ErrorCode::None, "{answer:?}");
     }
 
-    /// Changes a setting of the topic; `None` takes it back.
+    /// Changes a setting of the topic; `None` resets it.
     pub(super) fn set(&self, setting: &str, value: Option<&str>) {
         let config = alter::RequestConfig {
             name: setting.to_owned(),
@@ -259,7 +259,7 @@ impl Station {
     }
 }
 
-/// Where the log begins.
+/// The log start offset.
 fn log_start(client: &mut Connection) -> i64 {
     let partition = list_offsets::RequestPartition { timestamp: -2, ..Default::default() };
     let topic = list_offsets::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };

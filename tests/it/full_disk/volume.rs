@@ -7,26 +7,26 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Bytes of a volume.
+/// The size of a volume.
 const SIZE: u64 = 16 << 20;
 
 /// A kind of file system.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FileSystem {
-    /// ext4 in an image behind a loop device, with blocks of so many bytes.
+    /// ext4 in an image behind a loop device, with blocks of this size.
     Ext4(u32),
-    /// Memory.
+    /// tmpfs.
     Tmpfs,
 }
 
 /// The program that mounts.
 const MOUNT: &str = "mount";
 
-/// A mounted file system. It is unmounted when the value goes, however the test ends.
+/// A mounted file system. It is unmounted when the value is dropped, however the test ends.
 pub(super) struct Volume {
-    /// The kind that it is in fact.
+    /// The actual kind.
     kind: FileSystem,
-    /// Why it is not of the kind that was asked for.
+    /// The reason for which it is not of the requested kind.
     substitution: Option<String>,
     dir: TempDir,
     filler: File,
@@ -34,16 +34,16 @@ pub(super) struct Volume {
 }
 
 impl Volume {
-    /// Makes a file system and mounts it. Where no loop device may be mounted it is a tmpfs, which
-    /// [`Volume::name`] and a line on standard error say.
+    /// Creates a file system and mounts it. If no loop device can be mounted it is a tmpfs, as
+    /// [`Volume::name`] and a line on standard error report.
     ///
     /// # Panics
-    /// When this user may not mount anything.
+    /// If this user may not mount anything.
     pub(super) fn mount(kind: FileSystem) -> Self {
         Self::mount_by(MOUNT, kind, SIZE)
     }
 
-    /// The same with so many bytes.
+    /// The same with this size.
     pub(super) fn mount_sized(kind: FileSystem, size: u64) -> Self {
         Self::mount_by(MOUNT, kind, size)
     }
@@ -60,7 +60,7 @@ impl Volume {
         let substitution = mounted.err();
         let kind = if let Some(reason) = &substitution {
             mount_memory(size, &mount).unwrap();
-            // Past the capture of the test harness, which hides what a test prints that passes.
+            // Bypass the capture of the test harness, which hides the output of passing tests.
             let notice = format!("{asked:?} is replaced by tmpfs: {reason}\n");
             io::stderr().write_all(notice.as_bytes()).unwrap();
             FileSystem::Tmpfs
@@ -72,7 +72,7 @@ impl Volume {
         Self { kind, substitution, dir, filler, filled: 0 }
     }
 
-    /// The kind of file system, and why it is not the kind that was asked for.
+    /// The kind of file system, and the reason for which it is not the requested kind.
     pub(super) fn name(&self) -> String {
         match &self.substitution {
             Some(reason) => format!("{:?}, for want of a loop device ({reason})", self.kind),
@@ -80,12 +80,12 @@ impl Volume {
         }
     }
 
-    /// The place for a data directory.
+    /// The path for a data directory.
     pub(super) fn data(&self) -> PathBuf {
         self.mounted().join("data")
     }
 
-    /// Takes all the room there is, but for so many bytes.
+    /// Fills the volume, except for this many bytes.
     pub(super) fn fill(&mut self, but_for: u64) {
         for size in [64 << 10, 1 << 10, 1] {
             let bytes = vec![b'x'; size];
@@ -101,14 +101,14 @@ impl Volume {
         self.free(but_for);
     }
 
-    /// Gives so many bytes back, or all that were taken.
+    /// Frees this many bytes, or all that were taken.
     pub(super) fn free(&mut self, bytes: u64) {
         self.filled = self.filled.saturating_sub(bytes);
         self.filler.set_len(self.filled).unwrap();
         self.filler.sync_all().unwrap();
     }
 
-    /// Gives everything back.
+    /// Frees everything.
     pub(super) fn empty(&mut self) {
         self.free(u64::MAX);
     }
@@ -124,13 +124,13 @@ impl Drop for Volume {
     }
 }
 
-/// Unmounts even if somebody still has a file open there, as after a test that failed.
+/// Unmounts even if a file is still open there, as after a failed test.
 fn unmount(mount: &Path) {
     let status = Command::new("umount").arg("--lazy").arg(mount).status();
     assert!(status.is_ok_and(|status| status.success()), "'{}' stays mounted", mount.display());
 }
 
-/// Mounts an image of so many bytes with an ext4 of such blocks.
+/// Mounts an image of this size with an ext4 of this block size.
 fn mount_image(program: &str, (block, size): (u32, u64), mount: &Path) -> Result<(), String> {
     let image = mount.with_file_name("image");
     File::create(&image).unwrap().set_len(size).unwrap();
@@ -154,7 +154,7 @@ fn run(command: &mut Command) -> Result<(), String> {
 }
 
 #[test]
-fn a_volume_without_a_loop_device_is_a_tmpfs_and_its_name_says_so() {
+fn a_volume_without_a_loop_device_is_a_tmpfs_and_named_so() {
     let volume = Volume::mount_by("false", FileSystem::Ext4(4096), SIZE);
     assert!(volume.name().starts_with("Tmpfs, for want of a loop device"), "{}", volume.name());
     let mounts = fs::read_to_string("/proc/mounts").unwrap();

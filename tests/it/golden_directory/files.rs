@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use streamlog::io::{Disk, OpenMode, read_exact_at, write_all_at};
 
-/// Bytes by path, from the data directory on.
+/// File contents by path, relative to the data directory.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// Where the committed directory is.
+/// The path of the committed directory.
 pub(super) fn fixture_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/data-directory")
 }
@@ -57,7 +57,7 @@ pub(super) fn put(disk: &dyn Disk, path: &Path, bytes: &[u8]) {
     write_all_at(&*file, &mut [IoSlice::new(bytes)], 0).unwrap();
 }
 
-/// All files below a directory of a disk, but the lock, which names a process.
+/// All files below a directory of a disk, except the lock file, which names a process.
 pub(super) fn files_of(disk: &dyn Disk, root: &Path) -> Files {
     let mut files = Files::new();
     let mut folders = vec![root.to_owned()];

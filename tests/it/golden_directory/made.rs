@@ -1,4 +1,4 @@
-//! What the committed directory was made of.
+//! The settings and records of the committed directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use streamlog::types::{
     BrokerId, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicId, TopicPartition,
 };
 
-/// Its place on the disks of these tests.
+/// Its path on the disks of these tests.
 pub(super) const ROOT: &str = "/data";
 pub(super) const CLUSTER_ID: &str = "golden-cluster";
 pub(super) const TOPIC_ID: TopicId = TopicId([7; 16]);
 /// The time of the first record; each batch is a second later.
 pub(super) const BEGIN: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-/// Records of each batch, and batches of each of the two reigns.
+/// Records of each batch, and batches of each of the two leader epochs.
 pub(super) const RECORDS: usize = 3;
 pub(super) const BATCHES: usize = 4;
 
@@ -39,7 +39,7 @@ pub(super) fn metadata() -> PartitionMetadata {
 }
 
 pub(super) fn open(disk: &Arc<dyn Disk>, clock: &Arc<ManualClock>) -> DataDir {
-    // So that there are two segments, and entries in their indexes.
+    // Small values, so that there are two segments, with entries in their indexes.
     let config = LogConfig {
         segment_size: ByteSize(900),
         index_interval: ByteSize(256),
@@ -59,7 +59,7 @@ pub(super) fn open(disk: &Arc<dyn Disk>, clock: &Arc<ManualClock>) -> DataDir {
     DataDir::open((Arc::clone(disk), clock), Path::new(ROOT), options).unwrap()
 }
 
-/// The time of a batch.
+/// The timestamp of a batch.
 pub(super) fn time(number: usize) -> Timestamp {
     Timestamp::from_millis(BEGIN.millis() + i64::try_from(number).unwrap() * 1000)
 }

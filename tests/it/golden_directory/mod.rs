@@ -1,5 +1,5 @@
-//! The bytes of a data directory, committed: they are read by every release that comes, and written
-//! by this one, byte for byte.
+//! A committed data directory: every later release must read it, and this one must write it, byte
+//! for byte.
 
 mod files;
 mod made;

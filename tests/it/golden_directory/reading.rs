@@ -1,4 +1,4 @@
-//! The committed bytes are read as what they were made of.
+//! Reading the committed directory.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -64,7 +64,7 @@ fn a_directory_of_a_release_that_kept_one_journal_gains_the_mirror() {
 }
 
 #[test]
-fn nothing_is_found_wrong_with_it() {
+fn verification_finds_the_committed_directory_sound() {
     let [report] = &verify_system(&fixture_dir(), &mut |_| ControlFlow::Continue(())).unwrap()[..]
     else {
         panic!("one log")
@@ -75,7 +75,7 @@ fn nothing_is_found_wrong_with_it() {
 }
 
 #[test]
-fn its_producer_is_known_and_so_are_its_reigns() {
+fn its_producer_and_its_leader_epochs_are_known() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::default());
     for (name, bytes) in fixture() {
         put(&*disk, &Path::new(ROOT).join(name), &bytes);

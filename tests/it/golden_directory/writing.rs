@@ -1,4 +1,4 @@
-//! This release writes the committed bytes.
+//! Writing the committed directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::made::{
     BATCHES, BEGIN, CLUSTER_ID, RECORDS, ROOT, TOPIC_ID, batch, identity, metadata, open, partition,
 };
 
-/// After a change of the format that is meant, and whose number has risen with it:
-/// `STREAMLOG_COMMIT_GOLDEN=1` makes what is written now the committed directory.
+/// After an intended change of the format, with a new version number, `STREAMLOG_COMMIT_GOLDEN=1`
+/// makes the files written now the committed directory.
 #[test]
-fn what_is_written_is_what_was_committed() {
+fn this_release_writes_the_committed_directory() {
     let written = written();
     if std::env::var_os("STREAMLOG_COMMIT_GOLDEN").is_some() {
         commit(&written);
@@ -30,7 +30,7 @@ fn what_is_written_is_what_was_committed() {
     }
     let is_there = |suffix: &str| names(&written).iter().filter(|n| n.ends_with(suffix)).count();
     assert_eq!((is_there(".log"), is_there(".index"), is_there(".timeindex")), (2, 2, 2));
-    // The segment that grows has one with its digests, since its log was closed in order.
+    // The active segment has a seal with its digests, since its log was closed cleanly.
     assert_eq!((is_there(".seal"), is_there(".snapshot")), (2, 1));
     assert_eq!((is_there(".journal"), is_there(".mirror")), (1, 1));
 }

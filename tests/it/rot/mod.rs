@@ -1,4 +1,4 @@
-//! Bits that flip on the medium: found by whoever looks, and given out by nobody.
+//! Bit flips on the medium: every reader finds them, and none returns wrong records.
 
 mod readers;
 
@@ -15,7 +15,7 @@ fn bytes_of(disk: &dyn Disk, path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Flips one bit of a file; the same again puts it back.
+/// Flips a bit of a file; a second call restores it.
 fn flip(disk: &dyn Disk, path: &Path, bit: usize) {
     let file = disk.open(path, OpenMode::Write).unwrap();
     let position = u64::try_from(bit / 8).unwrap();

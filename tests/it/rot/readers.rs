@@ -1,5 +1,5 @@
-//! Our own readers on a log that rots under a running broker: whatever bit flips, they give out
-//! right records only, and say where those end.
+//! The project's own readers on a log with bit flips under a running broker: they return only
+//! correct records, and report where those end.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -17,7 +17,7 @@ use crate::support::{LocalBroker, TOPIC, batch, set_topic};
 
 const SEGMENT: &str = "/data/test-0/00000000000000000000.log";
 
-/// Bits of a batch's header, and where in it the base offset ends.
+/// The number of bits of a batch's header, and the end of its base offset.
 const HEADER_BITS: usize = 61 * 8;
 const BASE_OFFSET_BITS: usize = 8 * 8;
 
@@ -46,13 +46,13 @@ fn client(broker: &LocalBroker) -> Client {
     Client::connect(ClientConfig { bootstrap, ..ClientConfig::default() }).unwrap()
 }
 
-/// The bit of the second batch's header, counted from the begin of the segment.
+/// The bit of the second batch's header, counted from the start of the segment.
 fn in_second_header(disk: &dyn Disk, bit: usize) -> usize {
     let size = bytes_of(disk, Path::new(SEGMENT)).len();
     size / usize::try_from(BATCHES).unwrap() * 8 + bit
 }
 
-/// All that a consumer gets up to the end, and the error that ends it before.
+/// The records that a consumer gets up to the end, and the error that stopped it earlier.
 fn consumed(client: &Client, about: &str) -> (Vec<(i64, u64)>, Option<ClientError>) {
     let consumer = client.consumer(&[TOPIC], ConsumerConfig::default()).unwrap();
     let reading = consumer.until_end().unwrap();
@@ -74,8 +74,8 @@ fn number(message: &Message) -> u64 {
     u64::from_be_bytes(message.value().unwrap().try_into().unwrap())
 }
 
-/// Every record is at the offset that it was stored at, none is left out, and where not all are
-/// there an error says where they end.
+/// Checks that every record is at its offset and none is missing in between; if the last are
+/// missing, an error must report where the others end.
 fn check(found: &[(i64, u64)], error: Option<&ClientError>, about: &str) {
     let right = (0..).zip(0..u64::try_from(found.len()).unwrap());
     assert!(found.iter().copied().eq(right), "{about}: {found:?}");
@@ -130,7 +130,7 @@ fn consume(broker: &LocalBroker, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_command_that_gave_out_less_than_there_was_says_so_and_how_to_go_on() {
+fn a_command_that_printed_only_some_records_says_so_and_how_to_continue() {
     let broker = filled();
     assert_eq!(consume(&broker, &[]).status.code(), Some(0));
     // The lowest byte of the base offset, then a byte of a record.
@@ -181,7 +181,7 @@ fn an_embedded_reader_gives_out_no_wrong_record() {
 }
 
 #[test]
-fn gaps_of_a_topic_that_was_compacted_in_former_times_stop_nobody() {
+fn gaps_in_a_topic_that_was_compacted_earlier_stop_no_reader() {
     let settings = [
         ("log.cleaner.backoff.ms", "20"),
         ("log.segment.bytes", "1024"),
@@ -224,8 +224,8 @@ fn next(consumer: &Consumer) -> Result<(i64, u64), ClientError> {
 }
 
 #[test]
-fn a_running_consumer_goes_on_by_itself_behind_damage_once_that_is_skipped() {
-    // In a record, and in the base offset. The topic's log has no other gap.
+fn a_running_consumer_continues_after_damage_once_it_is_skipped() {
+    // Damage a record and a base offset. The topic's log has no other gap.
     for bit in [HEADER_BITS + 40, 60] {
         let broker = filled();
         let client = client(&broker);
@@ -238,7 +238,7 @@ fn a_running_consumer_goes_on_by_itself_behind_damage_once_that_is_skipped() {
         }
         let error = next(&consumer).unwrap_err();
         assert!(matches!(error, ClientError::Damaged { offset, .. } if offset == Offset::new(4)));
-        // The error is told once.
+        // The error is reported once.
         assert!(matches!(consumer.next(Some(Duration::from_secs(3))), Ok(None)));
         let partition =
             TopicPartition { topic: TOPIC.parse().unwrap(), partition: PartitionIndex(0) };

@@ -1,4 +1,4 @@
-//! A broker as a process of its own: started, stopped, killed, started again on the same data.
+//! A broker as a separate process: started, stopped, killed, started again on the same data.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -16,7 +16,7 @@ use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
 
 use super::{Connection, TOPIC};
 
-/// Nothing here waits longer.
+/// The longest wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running broker process; killed when dropped.
@@ -27,13 +27,13 @@ pub(crate) struct BrokerProcess {
 }
 
 impl BrokerProcess {
-    /// Starts a broker and waits until it is ready. Its log goes on in the file beside its data.
+    /// Starts a broker and waits until it is ready. Its log is appended to a file beside its data.
     ///
     /// # Errors
-    /// What it has logged, when it ends instead.
+    /// Its log, if it ends instead.
     ///
     /// # Panics
-    /// When it does neither.
+    /// If it does neither.
     pub(crate) fn start(
         data: &Path,
         settings: &[&str],
@@ -83,7 +83,7 @@ impl BrokerProcess {
         Connection::open(self.address).ok()
     }
 
-    /// Makes a topic of so many partitions as a topic has by default, if it is not there.
+    /// Creates a topic with the default number of partitions, if it does not exist.
     pub(crate) fn make_topic(&self, name: &str) {
         let topic = RequestTopic { name: Some(name.to_owned()), ..Default::default() };
         let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
@@ -91,12 +91,12 @@ impl BrokerProcess {
         assert_eq!(response.topics[0].error_code, ErrorCode::None);
     }
 
-    /// Makes the test's topic if it is not there.
+    /// Creates the test's topic if it does not exist.
     pub(crate) fn make_test_topic(&self) {
         self.make_topic(TOPIC);
     }
 
-    /// Bytes of its memory that no file stands behind.
+    /// Bytes of its anonymous memory.
     pub(crate) fn anonymous_memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
@@ -104,7 +104,7 @@ impl BrokerProcess {
         kib * 1024
     }
 
-    /// What it, and those before it on the same data, have logged.
+    /// The log of this process, and of those before it on the same data.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
@@ -149,7 +149,7 @@ fn first_line(child: &mut Child) -> String {
     thread::spawn(move || {
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).unwrap();
-        // Nobody waits any more if that took too long.
+        // The receiver is gone if that took too long.
         let _ = sender.send(line);
     });
     receiver.recv_timeout(PATIENCE).unwrap_or_else(|error| {
@@ -166,7 +166,7 @@ impl Drop for BrokerProcess {
     }
 }
 
-/// Has `command` run under a limit of its resources.
+/// Runs `command` under a resource limit.
 fn set_limit(command: &mut Command, option: &str, limit: u32) {
     let mut limited = Command::new("sh");
     limited.arg("-c").arg(format!("ulimit {option} {limit} && exec \"$0\" \"$@\""));

@@ -16,7 +16,7 @@ use streamlog::wire::{ErrorCode, Message, Records, decode_response, encode_reque
 
 use super::TOPIC;
 
-/// Nothing here waits longer.
+/// The longest wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) const FETCH: i16 = 12;
@@ -45,12 +45,12 @@ impl Connection {
         self.stream.write_all(&frame.into_bytes())
     }
 
-    /// Sends bytes that may be anything.
+    /// Sends arbitrary bytes.
     pub(crate) fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes)
     }
 
-    /// Sends bytes, and tells whether the broker took them or made room for them within a second.
+    /// Sends bytes; returns true if the broker read them within a second.
     pub(crate) fn send_unless_stalled(&mut self, bytes: &[u8]) -> bool {
         self.stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
         let sent = self.stream.write_all(bytes);
@@ -58,12 +58,12 @@ impl Connection {
         sent.is_ok()
     }
 
-    /// Tells the broker that nothing more will be sent.
+    /// Shuts down the sending side.
     pub(crate) fn send_no_more(&self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)
     }
 
-    /// Sends no more, and returns what still comes until the broker closes.
+    /// Shuts down the sending side, and returns the bytes received until the broker closes.
     pub(crate) fn finish(mut self) -> io::Result<Vec<u8>> {
         match self.stream.shutdown(Shutdown::Write) {
             // The broker closed first.
@@ -73,17 +73,17 @@ impl Connection {
         self.until_closed()
     }
 
-    /// Returns what comes until the broker closes.
+    /// Returns the bytes received until the broker closes.
     pub(crate) fn until_closed(&mut self) -> io::Result<Vec<u8>> {
         let mut rest = Vec::new();
         match self.stream.read_to_end(&mut rest) {
-            // It closed with bytes of ours unread.
+            // It closed with some of our bytes unread.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(rest),
             read => read.map(|_| rest),
         }
     }
 
-    /// The answer to the oldest request that has none yet.
+    /// The response to the oldest request without one.
     pub(crate) fn receive<R: Message>(&mut self, version: i16) -> io::Result<R::Response> {
         let mut prefix = [0; 4];
         self.stream.read_exact(&mut prefix)?;
@@ -95,7 +95,7 @@ impl Connection {
         Ok(response)
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its response.
     pub(crate) fn call<R: Message>(
         &mut self,
         version: i16,
@@ -105,12 +105,12 @@ impl Connection {
         self.receive::<R>(version)
     }
 
-    /// How long to wait for answers from now on.
+    /// Sets the time to wait for responses.
     pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.stream.set_read_timeout(Some(patience)).unwrap();
     }
 
-    /// Whether no answer comes for a while.
+    /// Returns true if no response comes for a while.
     pub(crate) fn is_silent_for(&mut self, wait: Duration) -> bool {
         self.set_patience(wait);
         let silent = match self.stream.peek(&mut [0]) {
@@ -182,7 +182,7 @@ impl Connection {
         self.send(FETCH, &request)
     }
 
-    /// What the oldest unanswered fetch brought.
+    /// The records returned by the oldest unanswered fetch.
     pub(crate) fn receive_records(&mut self) -> io::Result<fetch::Partition> {
         let mut response = self.receive::<FetchRequest>(FETCH)?;
         Ok(response.topics.remove(0).partitions.remove(0))
@@ -259,12 +259,12 @@ pub(crate) fn values(records: &Records) -> Vec<(i64, u64)> {
     found
 }
 
-/// What a code says: that all went well, or what did not.
+/// Fails unless an error code means success.
 pub(crate) fn accepted(code: ErrorCode) -> Result<(), ErrorCode> {
     if code == ErrorCode::None { Ok(()) } else { Err(code) }
 }
 
-/// What a coordinator answers once it has read its log.
+/// The response of a coordinator once it has read its log.
 ///
 /// # Panics
 /// If it does not get there.

@@ -1,4 +1,4 @@
-//! The files of a disk in memory, to be changed and put on other disks.
+//! The files of a disk in memory, to be changed and written to other disks.
 
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ pub(crate) struct GoldenRequest {
 /// Reads a body, given its header.
 pub(crate) type Decode = fn(&RequestHeader<'_>, Reader<'_>) -> Result<(), WireError>;
 
-/// The requests, about this topic; those that destroy are about a topic that does not exist.
+/// The requests, for this topic; destructive ones are for a topic that does not exist.
 pub(crate) fn golden_requests(topic: &str, topic_id: TopicId) -> Vec<GoldenRequest> {
     let mut goldens = Goldens(Vec::new());
     goldens.of_records(topic, topic_id);

@@ -38,7 +38,7 @@ impl LocalBroker {
         Self::at(&(Arc::new(SystemClock) as Arc<dyn Clock>), disk, settings)
     }
 
-    /// The same, by this clock.
+    /// The same, with this clock.
     pub(crate) fn at(
         clock: &Arc<dyn Clock>,
         disk: FaultyDisk,
@@ -63,12 +63,12 @@ impl LocalBroker {
         Connection::open(self.broker.address()).unwrap()
     }
 
-    /// Where it listens.
+    /// Its address.
     pub(crate) fn address(&self) -> std::net::SocketAddr {
         self.broker.address()
     }
 
-    /// Makes the test's topic if there is none.
+    /// Creates the test's topic if it does not exist.
     pub(crate) fn make_topic(&self) {
         let topic = RequestTopic { name: Some(TOPIC.to_owned()), ..Default::default() };
         let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
@@ -76,20 +76,20 @@ impl LocalBroker {
         assert_eq!(response.topics[0].error_code, ErrorCode::None);
     }
 
-    /// Stops it in order.
+    /// Shuts it down cleanly.
     pub(crate) fn stop(self) -> Result<FaultyDisk, BrokerError> {
         self.broker.stop().map(|()| self.disk)
     }
 
-    /// The power fails: returns the disk as it is found afterwards.
+    /// Simulates a power failure; returns the disk as it is afterwards.
     pub(crate) fn cut_power(self, seed: u64) -> FaultyDisk {
         let disk = self.disk.crash(seed).unwrap();
-        // Its disk answers nothing but errors now; the value only has to be taken apart.
+        // Its disk returns only errors now; the value only has to be dropped.
         let _ = self.broker.stop();
         disk
     }
 
-    /// Waits until the broker has stopped by itself, and says why.
+    /// Waits until the broker has stopped by itself, and returns the reason.
     pub(crate) fn failure(self) -> BrokerError {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
         while !self.broker.stopping().is_cancelled() {

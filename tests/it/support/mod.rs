@@ -1,4 +1,4 @@
-//! What the integration tests share.
+//! Shared support of the integration tests.
 
 mod broker_process;
 mod committed;

@@ -1,4 +1,4 @@
-//! Faults of a disk for a broker process: `tests/preload/faults.c`, compiled and steered.
+//! Disk faults for a broker process: `tests/preload/faults.c`, compiled and controlled.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-/// The rules that hold for the processes that were started with them. `faults.c` says how a rule
-/// reads.
+/// The rules for the processes that were started with them. `faults.c` describes the syntax of a
+/// rule.
 pub(crate) struct Faults {
     dir: TempDir,
 }
@@ -21,7 +21,7 @@ impl Faults {
         faults
     }
 
-    /// Puts a command that is not started yet under these rules.
+    /// Applies these rules to a command that is not started yet.
     pub(crate) fn rule(&self, command: &mut Command) {
         command.env("LD_PRELOAD", library()).env("STREAMLOG_FAULTS", self.control());
     }
@@ -33,7 +33,7 @@ impl Faults {
         fs::rename(new, self.control()).unwrap();
     }
 
-    /// What was struck so far, in order: "OPERATION PATH EFFECT" each.
+    /// The faults injected so far, in order, each as "OPERATION PATH EFFECT".
     pub(crate) fn struck(&self) -> Vec<String> {
         let text = fs::read_to_string(self.dir.path().join("control.struck")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()

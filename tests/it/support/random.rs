@@ -24,8 +24,8 @@ impl Random {
     }
 }
 
-/// `count` seeds; or, to repeat a failure, only the one in `STREAMLOG_SEED`. `STREAMLOG_SEEDS`
-/// asks for another number of them.
+/// `count` seeds or, to repeat a failure, only the one in `STREAMLOG_SEED`. `STREAMLOG_SEEDS`
+/// overrides the number.
 pub(crate) fn seeds(count: u64) -> impl Iterator<Item = u64> {
     let asked = |name: &str| std::env::var(name).ok().map(|text| text.parse().unwrap());
     match asked("STREAMLOG_SEED") {

@@ -8,7 +8,7 @@ use streamlog::wire::incremental_alter_configs::{
 
 use super::{Connection, TOPIC};
 
-/// Changes a setting, and tells the code and what was said.
+/// Changes a setting; returns the error code and the message.
 pub(crate) fn set_topic(client: &mut Connection, name: &str, value: &str) -> (ErrorCode, String) {
     let config = alter::RequestConfig {
         name: name.to_owned(),
@@ -26,7 +26,7 @@ pub(crate) fn set_topic(client: &mut Connection, name: &str, value: &str) -> (Er
     (answered.error_code, answered.error_message.unwrap_or_default())
 }
 
-/// A setting's value, and where it is said.
+/// A setting's value, and its source.
 pub(crate) fn topic_setting(client: &mut Connection, topic: &str, name: &str) -> (String, i8) {
     let resource = describe_configs::RequestResource {
         resource_type: RESOURCE_TOPIC,

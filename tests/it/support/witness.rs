@@ -1,8 +1,8 @@
-//! Who sees whether a hostile peer has harmed the others.
+//! A well-behaved client that notices whether a hostile peer has harmed others.
 
 use super::{Connection, LocalBroker, batch};
 
-/// A well-behaved connection that was there before, and where the log of the test's topic ended.
+/// A well-behaved connection opened before, and the log end of the test's topic then.
 pub(crate) struct Witness {
     connection: Connection,
     end: i64,
@@ -16,12 +16,12 @@ impl Witness {
         witness
     }
 
-    /// Where the log ends.
+    /// The log end offset.
     pub(crate) fn end(&self) -> i64 {
         self.end
     }
 
-    /// The connection still works, and nobody else has written anything.
+    /// Checks that the connection still works, and that no other client has written anything.
     pub(crate) fn sees_no_harm(&mut self) {
         let next = self.connection.produce(batch([7]), 1).unwrap();
         assert_eq!(next, Ok(self.end), "the next record stands where the log ended");

@@ -1,4 +1,4 @@
-//! Facts about which log is looked at next.
+//! Tests of the order in which the scrubber checks logs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn check(number: i32, from: i64) -> Step {
     Step::Check { partition, from: Offset::new(from) }
 }
 
-/// The log that is looked at at `now`, wholly.
+/// Checks the log that is due at `now` completely, and returns it.
 fn look(rounds: &mut Rounds, all: &[TopicPartition], now: Timestamp) -> Option<i32> {
     rounds.match_with(all, now);
     let Step::Check { partition, .. } = rounds.next(WEEK, now) else { return None };
@@ -40,7 +40,7 @@ fn every_log_is_looked_at_once_in_an_interval_the_longest_unseen_first() {
     let mut looked = Vec::new();
     for hour in 0..=3 * 7 * 24 {
         let now = START.plus(HOUR * hour);
-        // One log an hour is what it manages.
+        // It manages a log an hour.
         looked.extend(look(&mut rounds, &all, now).map(|number| (hour, number)));
     }
     let week = 7 * 24;

@@ -1,4 +1,4 @@
-//! Facts about the scrubber on a disk that rots.
+//! Tests of the scrubber on a disk with bit rot.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ fn rot_that_nobody_has_read_is_found_in_closed_and_growing_segments() {
     let logs = [log(&directory, 0), log(&directory, 1)];
     let bases = logs[0].segment_bases();
     assert!(bases.len() > 3, "{bases:?}");
-    // One bit in a closed segment, and one in a segment that grows.
+    // Flip a bit in a closed segment, and a bit in the active one.
     let file = |number: i32, base: i64| format!("/data/t-{number}/{base:020}.log");
     let (closed, last) = (bases[1].get(), bases[bases.len() - 1].get());
     disk.flip_bit(Path::new(&file(0, closed)), 70, 1).unwrap();
