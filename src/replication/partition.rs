@@ -221,13 +221,13 @@ impl Partition {
     /// Like [`Partition::read`], but without waiting for the disk. `None` if some bytes must first
     /// be read and verified.
     pub fn look(&self, request: ReadRequest) -> Result<Option<ReadAnswer>, PartitionError> {
-        let mut is_vouched = true;
+        let mut is_verified = true;
         let answer = self.read_by(request, |log, from, limit| {
             let extent = match log.find_extent(from, limit)? {
                 None if request.shows_gap => log.batch_of(from, limit)?,
                 found => found,
             };
-            is_vouched = extent.as_ref().is_none_or(Extent::is_vouched);
+            is_verified = extent.as_ref().is_none_or(Extent::is_verified);
             Ok(extent.map(Extent::into_range))
         });
         match answer {
@@ -237,7 +237,7 @@ impl Partition {
             {
                 Ok(None)
             }
-            answer => Ok(Some(answer?).filter(|_| is_vouched)),
+            answer => Ok(Some(answer?).filter(|_| is_verified)),
         }
     }
 

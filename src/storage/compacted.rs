@@ -45,7 +45,7 @@ impl Compacted {
     }
 
     /// Lowers the progress to `end`, where the log in `dir` has just been truncated.
-    pub(crate) fn cut(disk: &dyn Disk, dir: &Path, end: Offset) -> io::Result<()> {
+    pub(crate) fn truncate(disk: &dyn Disk, dir: &Path, end: Offset) -> io::Result<()> {
         let known = Self::load(disk, dir)?;
         let kept =
             Self { gaps_below: known.gaps_below.min(end), clean_below: known.clean_below.min(end) };
@@ -94,7 +94,7 @@ mod tests {
         let (disk, dir) = (MemoryDisk::default(), Path::new("/"));
         MARK.store(&disk, dir).unwrap();
         for (end, gaps, clean) in [(80, 70, 50), (60, 60, 50), (20, 20, 20), (0, 0, 0)] {
-            Compacted::cut(&disk, dir, Offset::new(end)).unwrap();
+            Compacted::truncate(&disk, dir, Offset::new(end)).unwrap();
             let found = Compacted::load(&disk, dir).unwrap();
             assert_eq!((found.gaps_below.get(), found.clean_below.get()), (gaps, clean));
         }

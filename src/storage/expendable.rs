@@ -28,7 +28,7 @@ struct Indexes {
 ///
 /// # Errors
 /// Those of the disk, except for want of space.
-pub(in crate::storage) fn make_room(
+pub(in crate::storage) fn free_space_from_indexes(
     disk: &dyn Disk,
     path: &Path,
     reserve: &Reserve,

@@ -46,7 +46,7 @@ fn check_all(log: &Log) {
         let mut check = log.check_segment(base, Medium::Disk).unwrap().unwrap();
         while !check.is_done() {
             let found = check.advance(check.position() + size()).unwrap();
-            log.note_damage(&found);
+            log.record_damage(&found);
         }
     }
 }
@@ -379,12 +379,12 @@ fn a_cold_read_from_end_to_end_leaves_all_of_it_vouched_for() {
         let (from, limit) = one(offset);
         log.find_extent(from, limit).unwrap().unwrap()
     };
-    assert!(!look(0).is_vouched());
+    assert!(!look(0).is_verified());
     for offset in 0..BATCHES {
         let (from, limit) = one(offset);
         assert!(log.read(from, limit).unwrap().is_some());
     }
     for offset in 0..BATCHES {
-        assert!(look(offset).is_vouched(), "batch {offset} has to be checked again");
+        assert!(look(offset).is_verified(), "batch {offset} has to be checked again");
     }
 }

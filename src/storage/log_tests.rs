@@ -218,8 +218,8 @@ fn an_index_that_is_removed_while_its_file_is_closed_is_made_again() {
     let bases = world.segments();
     assert!(bases.len() > 3, "{bases:?}");
     assert_eq!(values(&log, 0, 60).len(), 60);
-    log.home().files.release(usize::MAX);
-    assert_eq!(log.home().files.open_count(), 0);
+    log.context().files.release(usize::MAX);
+    assert_eq!(log.context().files.open_count(), 0);
     for base in &bases {
         for kind in ["index", "timeindex"] {
             // The active segment has none yet.

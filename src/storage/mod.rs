@@ -43,8 +43,8 @@ pub use inspect::{
     segment_bytes_system, summarize_logs, verify_small_files, verify_system,
 };
 pub use log::{
-    AppendAt, Appended, Extent, FlushTicket, Log, Marks, ReadLimit, RecordAt, Removed, StartPoint,
-    Unflushed,
+    AppendAt, Appended, CheckpointOffsets, Extent, FlushTicket, Log, ReadLimit, RecordAt, Removed,
+    StartPoint, Unflushed,
 };
 pub use producers::{
     ActiveProducer, AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError,

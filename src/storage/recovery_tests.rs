@@ -10,19 +10,19 @@ use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_at, append_batch, append_timed, at, batch, crashed,
     crashed_rebuilding, file, stamp, stamped, texts, try_values, values,
 };
-use crate::storage::{AppendAt, Damage, Log, Marks, StartPoint, StorageError, verify};
+use crate::storage::{AppendAt, CheckpointOffsets, Damage, Log, StartPoint, StorageError, verify};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 const LATER: AppendAt = AppendAt { epoch: LeaderEpoch(9), now: NOW };
 
 /// A log of the batches a, b, c, d, all flushed, and its recorded offsets.
-fn four(world: &World) -> (Log, Marks) {
+fn four(world: &World) -> (Log, CheckpointOffsets) {
     let log = world.start();
     for value in ["a", "b", "c", "d"] {
         append(&log, &[value]);
     }
     log.flush().unwrap();
-    let marks = log.marks();
+    let marks = log.checkpoint_offsets();
     (log, marks)
 }
 
@@ -236,7 +236,7 @@ fn a_time_index_that_is_lost_is_made_again_from_the_first_batch() {
     world.config.index_interval = ByteSize(100);
     let log = world.start();
     append_timed(&log, &[100, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    let Marks { log_start, durable, .. } = log.close().unwrap();
+    let CheckpointOffsets { log_start, durable, .. } = log.close().unwrap();
     drop(log);
     world.disk.remove_file(&file(0, "timeindex")).unwrap();
     let rebuild = Offset::new(5);
@@ -259,7 +259,7 @@ fn an_index_of_times_with_zeros_at_its_end_is_made_again_from_the_first_batch() 
     world.config.index_interval = ByteSize(100);
     let log = world.start();
     append_timed(&log, &[100, 1, 2, 3, 4, 5, 6, 7]);
-    let Marks { log_start, durable, .. } = log.close().unwrap();
+    let CheckpointOffsets { log_start, durable, .. } = log.close().unwrap();
     drop(log);
     // A power failure may keep the length of an unsynced write, and not its bytes.
     world.overwrite(&file(0, "timeindex"), None, &[0; 24]);

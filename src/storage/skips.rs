@@ -58,7 +58,7 @@ impl Skips {
 
     /// Removes offsets at or above `end`, where the log is truncated: other records will have them.
     #[cfg(any(test, feature = "internals"))]
-    pub(in crate::storage) fn cut(
+    pub(in crate::storage) fn truncate(
         &self,
         (disk, dir): (&dyn Disk, &Path),
         end: Offset,
@@ -162,10 +162,10 @@ mod tests {
         let place = (&disk as &dyn Disk, Path::new("/"));
         let skips = Skips::default();
         skips.add(place, [damage(5, 8), damage(20, 30)]).unwrap();
-        skips.cut(place, Offset::new(22)).unwrap();
+        skips.truncate(place, Offset::new(22)).unwrap();
         assert!(Skips::default().cover(place, &damage(20, 22)));
         assert!(!Skips::default().cover(place, &damage(20, 23)));
-        skips.cut(place, Offset::new(0)).unwrap();
+        skips.truncate(place, Offset::new(0)).unwrap();
         assert!(!disk.exists(&Path::new("/").join(FILE_NAME)).unwrap());
     }
 

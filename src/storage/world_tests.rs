@@ -13,8 +13,8 @@ use crate::record::{
     BatchBuilder, BatchSettings, Batches, Compressor, Decompressor, Limits, ProducerStamp,
 };
 use crate::storage::{
-    AppendAt, Appended, Log, LogConfig, LogEnv, Marks, ProducerLimits, ReadLimit, StartPoint,
-    StorageError,
+    AppendAt, Appended, CheckpointOffsets, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit,
+    StartPoint, StorageError,
 };
 use crate::types::{
     LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,
@@ -114,8 +114,8 @@ pub(super) fn crashed(durable: i64, same_boot: bool) -> StartPoint {
 }
 
 /// The start point after a crash; everything is read.
-pub(super) fn crashed_rebuilding(marks: Marks, same_boot: bool) -> StartPoint {
-    let Marks { log_start, durable, .. } = marks;
+pub(super) fn crashed_rebuilding(marks: CheckpointOffsets, same_boot: bool) -> StartPoint {
+    let CheckpointOffsets { log_start, durable, .. } = marks;
     StartPoint::Unclean { log_start, durable, rebuild: Offset::ZERO, same_boot }
 }
 

@@ -44,10 +44,10 @@ impl Candidate {
     /// `Corrupt` if one of these segments is known to be damaged.
     pub(crate) fn of(log: &Arc<Log>, bounds: Bounds) -> Result<Self, StorageError> {
         let config = log.config();
-        let home = log.home();
-        let compacted = Compacted::load(&*home.disk, &home.dir)
-            .map_err(|source| StorageError::read(&home.dir, source))?;
-        let below = bounds.below.min(log.marks().rebuild);
+        let context = log.context();
+        let compacted = Compacted::load(&*context.disk, &context.dir)
+            .map_err(|source| StorageError::read(&context.dir, source))?;
+        let below = bounds.below.min(log.checkpoint_offsets().rebuild);
         let lag = config.min_compaction_lag;
         let youngest = (lag > Duration::ZERO).then(|| bounds.now.minus(lag));
         let mut closed = log.closed_segments()?;

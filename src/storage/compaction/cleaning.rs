@@ -14,7 +14,7 @@ use crate::storage::compaction::effort::Effort;
 use crate::storage::compaction::survivors::{Fate, Survivors};
 use crate::storage::log::Closed;
 use crate::storage::segments::{
-    FileKind, HeaderDigests, Home, Indexer, Located, Segment, SegmentFile,
+    FileKind, HeaderDigests, Indexer, Located, LogContext, Segment, SegmentFile,
 };
 use crate::types::{Offset, Timestamp};
 
@@ -52,7 +52,7 @@ struct Writer {
 /// # Errors
 /// `Corrupt` if a batch is damaged.
 pub(super) fn clean(
-    home: &Arc<Home>,
+    context: &Arc<LogContext>,
     group: &[Closed],
     survivors: &mut Survivors,
     effort: &Effort<'_>,
@@ -60,7 +60,7 @@ pub(super) fn clean(
     let Some((first, last)) = group.first().zip(group.last()) else {
         return Ok(Cleaned::Unchanged);
     };
-    let mut writer = Writer::new(home, &first.segment)?;
+    let mut writer = Writer::new(context, &first.segment)?;
     let mut is_changed = group.len() > 1;
     let mut sealed_at = Timestamp::NONE;
     for closed in group {
@@ -69,7 +69,7 @@ pub(super) fn clean(
         let is_last_segment = Arc::ptr_eq(&closed.segment, &last.segment);
         let mut batches = closed.segment.batches()?;
         while let Some((place, batch)) = batches.next()? {
-            if !(effort.goes_on)(place.summary.size as u64) {
+            if !(effort.keep_going)(place.summary.size as u64) {
                 return Ok(Cleaned::Stopped);
             }
             let is_last = is_last_segment && place.end() == size;
@@ -92,10 +92,10 @@ pub(super) fn clean(
 }
 
 /// Removes the files of an incomplete replacement.
-pub(super) fn discard(home: &Home, base: Offset) -> Result<(), StorageError> {
+pub(super) fn discard(context: &LogContext, base: Offset) -> Result<(), StorageError> {
     for kind in FileKind::OF_CLEANED {
-        let path = SegmentFile::path(&home.dir, base, kind);
-        match home.disk.remove_file(&path) {
+        let path = SegmentFile::path(&context.dir, base, kind);
+        match context.disk.remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(StorageError::io("remove", &path, error));
             }
@@ -106,10 +106,10 @@ pub(super) fn discard(home: &Home, base: Offset) -> Result<(), StorageError> {
 }
 
 impl Writer {
-    fn new(home: &Arc<Home>, first: &Segment) -> Result<Self, StorageError> {
-        let interval = home.config.load().index_interval.0;
+    fn new(context: &Arc<LogContext>, first: &Segment) -> Result<Self, StorageError> {
+        let interval = context.config.load().index_interval.0;
         Ok(Self {
-            segment: Segment::cleaned(home, first.base())?,
+            segment: Segment::cleaned(context, first.base())?,
             indexer: Indexer::new(first.base(), interval),
             digests: HeaderDigests::default(),
             buffer: Vec::with_capacity(BUFFER),

@@ -156,11 +156,11 @@ fn many_small_segments_become_few_without_all_their_files_open() {
     }
     let candidate = world.candidate();
     let effort =
-        Effort { map_size: ByteSize(MUCH), now: AT.now, directory: None, goes_on: &|_| true };
+        Effort { map_size: ByteSize(MUCH), now: AT.now, directory: None, keep_going: &|_| true };
     assert!(matches!(compact(&candidate, &effort).unwrap(), Pass::Done { .. }));
     let bases: Vec<i64> = world.log.segments().iter().map(|s| s.base().get()).collect();
     assert_eq!(bases, [0, 32, 64, 70]);
-    let open = world.log.home().files.open_count();
+    let open = world.log.context().files.open_count();
     assert!(open <= 3, "{open} files are open while the pass still has the old segments");
     assert_eq!(world.left().len(), 70);
 }

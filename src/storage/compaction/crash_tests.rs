@@ -11,7 +11,9 @@ use crate::io::faulty::FaultyDisk;
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk};
 use crate::record::Compression;
 use crate::storage::directory::StoppingDisk;
-use crate::storage::{AppendAt, Log, LogConfig, Marks, StartPoint, StorageError, small_file};
+use crate::storage::{
+    AppendAt, CheckpointOffsets, Log, LogConfig, StartPoint, StorageError, small_file,
+};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 const AT: AppendAt = AppendAt { epoch: LeaderEpoch(1), now: Timestamp::from_millis(NOW) };
@@ -22,7 +24,7 @@ struct Life {
     clock: Arc<ManualClock>,
     config: LogConfig,
     history: History,
-    marks: Marks,
+    marks: CheckpointOffsets,
 }
 
 impl Life {
@@ -65,9 +67,9 @@ impl Life {
     fn compact_again(&self, log: &Arc<Log>) -> Result<(), StorageError> {
         for _ in 0..2 {
             // Reset the progress, so that the second pass covers everything.
-            let home = log.home();
-            small_file::remove(&*home.disk, &home.dir.join("compacted"))
-                .map_err(|error| home.refused("forget the compaction of", error))?;
+            let context = log.context();
+            small_file::remove(&*context.disk, &context.dir.join("compacted"))
+                .map_err(|error| context.refused("forget the compaction of", error))?;
             compact_below(log, self.marks.durable, self.clock.now(), 1 << 20)?;
             self.clock.advance(self.config.delete_retention + Duration::from_millis(10));
         }
@@ -104,7 +106,7 @@ fn at_every_step(power: bool) {
             life.disk.clone()
         };
         let disk: Arc<dyn Disk> = Arc::new(disk);
-        let Marks { log_start, durable, rebuild } = life.marks;
+        let CheckpointOffsets { log_start, durable, rebuild } = life.marks;
         let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: !power };
         let log = open(Arc::clone(&disk), &life.clock, &life.config, start).unwrap();
         life.check(&log);

@@ -34,7 +34,7 @@ pub(super) fn read_dirty(
         }
         let mut batches = closed.segment.batches()?;
         while let Some((place, batch)) = batches.next()? {
-            if !(effort.goes_on)(place.summary.size as u64) {
+            if !(effort.keep_going)(place.summary.size as u64) {
                 return Ok(None);
             }
             if place.summary.next_offset() <= clean_below || batch.is_control() {

@@ -14,5 +14,5 @@ pub(crate) struct Effort<'a> {
     /// The directory of the log, which may remove it meanwhile.
     pub(crate) directory: Option<&'a DataDir>,
     /// Called with each number of bytes read; waits to keep to the rate, and returns false to stop.
-    pub(crate) goes_on: &'a dyn Fn(u64) -> bool,
+    pub(crate) keep_going: &'a dyn Fn(u64) -> bool,
 }

@@ -91,7 +91,7 @@ pub(super) fn compact_below(
 ) -> Result<Pass, StorageError> {
     let candidate = Candidate::of(log, Bounds { below, now })?;
     let map_size = ByteSize(map_size);
-    compact(&candidate, &Effort { map_size, now, directory: None, goes_on: &|_| true })
+    compact(&candidate, &Effort { map_size, now, directory: None, keep_going: &|_| true })
 }
 
 /// All records that can be read, by as many reads as necessary.

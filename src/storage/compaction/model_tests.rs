@@ -17,7 +17,7 @@ use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SeededRandom};
 use crate::record::{Compression, ProducerStamp};
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
-use crate::storage::{AppendAt, Log, LogConfig, Marks, StartPoint};
+use crate::storage::{AppendAt, CheckpointOffsets, Log, LogConfig, StartPoint};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp, each_seed};
 
 const SEEDS: u64 = 1_000;
@@ -31,7 +31,7 @@ struct World {
     config: LogConfig,
     log: Arc<Log>,
     history: History,
-    recorded: Marks,
+    recorded: CheckpointOffsets,
     epoch: LeaderEpoch,
     producer: ProducerId,
     /// The next sequence, and the producer's last batch as sent, with its offset.
@@ -57,7 +57,7 @@ impl World {
             config,
             log,
             history: History::default(),
-            recorded: Marks { log_start: zero, durable: zero, rebuild: zero },
+            recorded: CheckpointOffsets { log_start: zero, durable: zero, rebuild: zero },
             epoch: LeaderEpoch(-1),
             producer: ProducerId(0),
             sequence: 0,
@@ -159,9 +159,9 @@ impl World {
         let bounds = Bounds { below, now: self.clock.now() };
         let candidate = Candidate::of(&self.log, bounds).unwrap();
         let left = std::cell::Cell::new(self.random.below(40));
-        let goes_on = |_| left.replace(left.get().saturating_sub(1)) > 0;
+        let keep_going = |_| left.replace(left.get().saturating_sub(1)) > 0;
         let map_size = ByteSize(MUCH);
-        let effort = Effort { map_size, now: bounds.now, directory: None, goes_on: &goes_on };
+        let effort = Effort { map_size, now: bounds.now, directory: None, keep_going: &keep_going };
         compact(&candidate, &effort).unwrap();
     }
 
@@ -201,7 +201,7 @@ impl World {
         if self.random.chance(3) {
             self.lose_snapshots();
         }
-        let Marks { log_start, durable, rebuild } = self.recorded;
+        let CheckpointOffsets { log_start, durable, rebuild } = self.recorded;
         let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: !power };
         self.log = self.open(start);
         assert_eq!(self.log.damages(), []);
@@ -212,7 +212,7 @@ impl World {
         if self.last_sent.as_ref().is_some_and(|(_, offset)| *offset >= end) {
             self.forget_producer();
         }
-        self.recorded = self.log.marks();
+        self.recorded = self.log.checkpoint_offsets();
         self.reign();
         self.check();
     }

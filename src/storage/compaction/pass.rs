@@ -39,7 +39,7 @@ pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass
     // Check all segments first: with a wrong offset, a key's last record could count as an earlier
     // one.
     for closed in &candidate.closed.segments {
-        if !(effort.goes_on)(closed.segment.size()?) {
+        if !(effort.keep_going)(closed.segment.size()?) {
             return Ok(Pass::Stopped);
         }
         candidate.log.require_sound(&closed.segment)?;
@@ -58,7 +58,7 @@ pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass
         note(candidate, Compacted { gaps_below, ..before })?;
     }
     let times = (effort.now, candidate.config.delete_retention);
-    let mut survivors = Survivors::new(dirty, times, log.last_of_producers());
+    let mut survivors = Survivors::new(dirty, times, log.last_offsets_of_producers());
     if segments.iter().any(Closed::is_damaged) {
         survivors.keep_tombstones();
     }
@@ -81,12 +81,12 @@ fn compact_group(
     survivors: &mut Survivors,
     effort: &Effort<'_>,
 ) -> Result<Option<u64>, StorageError> {
-    let home = candidate.log.home();
+    let context = candidate.log.context();
     let Some(base) = group.first().map(|closed| closed.segment.base()) else { return Ok(Some(0)) };
     if group.iter().any(Closed::is_damaged) {
         return Ok(Some(0));
     }
-    let (outcome, is_in_place) = match clean(home, group, survivors, effort) {
+    let (outcome, is_in_place) = match clean(context, group, survivors, effort) {
         Ok(Cleaned::Written(segment)) => {
             let before = total(group)?;
             let freed = before.saturating_sub(segment.size()?);
@@ -97,7 +97,7 @@ fn compact_group(
         Ok(Cleaned::Stopped) => (Ok(None), false),
         Err(error) => (Err(error), false),
     };
-    let discarded = if is_in_place { Ok(()) } else { discard(home, base) };
+    let discarded = if is_in_place { Ok(()) } else { discard(context, base) };
     let freed = outcome?;
     discarded.map(|()| freed)
 }
@@ -140,8 +140,8 @@ fn total(group: &[Closed]) -> Result<u64, StorageError> {
 }
 
 fn note(candidate: &Candidate, compacted: Compacted) -> Result<(), StorageError> {
-    let home = candidate.log.home();
+    let context = candidate.log.context();
     compacted
-        .store(&*home.disk, &home.dir)
-        .map_err(|error| home.refused("note the compaction of", error))
+        .store(&*context.disk, &context.dir)
+        .map_err(|error| context.refused("note the compaction of", error))
 }

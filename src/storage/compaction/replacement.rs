@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::storage::compaction::candidate::Candidate;
 use crate::storage::log::Closed;
-use crate::storage::segments::{FileKind, Home, Segment};
+use crate::storage::segments::{FileKind, LogContext, Segment};
 use crate::storage::{DataDir, StorageError};
 
 /// Puts `replacement` in the place of `group`, a part of the candidate's segments. Returns false,
@@ -42,7 +42,7 @@ pub(super) fn put_in_place(
     for closed in group {
         closed.segment.detach(closed.next_offset)?;
     }
-    if let Err(error) = rename_all(log.home(), group, &replacement) {
+    if let Err(error) = rename_all(log.context(), group, &replacement) {
         log.fail(&error);
         return Err(error);
     }
@@ -57,25 +57,29 @@ pub(super) fn put_in_place(
     Ok(true)
 }
 
-fn rename_all(home: &Home, group: &[Closed], replacement: &Segment) -> Result<(), StorageError> {
-    rename(home, replacement, (FileKind::Cleaned, FileKind::Swap))?;
-    home.sync_names()?;
+fn rename_all(
+    context: &LogContext,
+    group: &[Closed],
+    replacement: &Segment,
+) -> Result<(), StorageError> {
+    rename(context, replacement, (FileKind::Cleaned, FileKind::Swap))?;
+    context.sync_names()?;
     for closed in group {
         closed.segment.remove()?;
     }
-    home.sync_names()?;
-    for kinds in FileKind::BECOMING {
-        rename(home, replacement, kinds)?;
+    context.sync_names()?;
+    for kinds in FileKind::FINAL_NAMES {
+        rename(context, replacement, kinds)?;
     }
-    home.sync_names()
+    context.sync_names()
 }
 
 fn rename(
-    home: &Home,
+    context: &LogContext,
     segment: &Segment,
     (from, to): (FileKind, FileKind),
 ) -> Result<(), StorageError> {
     let from = segment.path(from);
-    let renamed = home.disk.rename(&from, &segment.path(to));
+    let renamed = context.disk.rename(&from, &segment.path(to));
     renamed.map_err(|error| StorageError::io("rename", &from, error))
 }

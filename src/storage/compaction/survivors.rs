@@ -31,7 +31,7 @@ pub(super) struct Survivors {
     now: Timestamp,
     delete_retention: Duration,
     keeps_tombstones: bool,
-    last_of_producers: HashMap<ProducerId, Offset>,
+    last_offsets_of_producers: HashMap<ProducerId, Offset>,
     decompressor: Decompressor,
     compressors: Vec<Compressor>,
 }
@@ -49,7 +49,7 @@ impl Survivors {
     pub(super) fn new(
         dirty: Dirty,
         (now, delete_retention): (Timestamp, Duration),
-        last_of_producers: HashMap<ProducerId, Offset>,
+        last_offsets_of_producers: HashMap<ProducerId, Offset>,
     ) -> Self {
         let decompressor = Decompressor::new(Limits::default());
         let compressors = Vec::new();
@@ -58,7 +58,7 @@ impl Survivors {
             now,
             delete_retention,
             keeps_tombstones: false,
-            last_of_producers,
+            last_offsets_of_producers,
             decompressor,
             compressors,
         }
@@ -134,7 +134,7 @@ impl Survivors {
     }
 
     fn is_last_of_producer(&self, batch: &Batch<'_>) -> bool {
-        let last = batch.producer().and_then(|stamp| self.last_of_producers.get(&stamp.id));
+        let last = batch.producer().and_then(|stamp| self.last_offsets_of_producers.get(&stamp.id));
         last == Some(&batch.last_offset())
     }
 

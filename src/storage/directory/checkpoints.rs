@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
 use crate::storage::directory::names;
-use crate::storage::{Checkpoint, Marks, Offsets, StorageError, Stored, small_file};
+use crate::storage::{Checkpoint, CheckpointOffsets, Offsets, StorageError, Stored, small_file};
 use crate::types::{Offset, TopicPartition};
 
 /// The kinds of recorded offsets.
@@ -90,9 +90,9 @@ impl Checkpoints {
     }
 
     /// The recorded offsets of a log; 0 for those that no file has.
-    pub(super) fn of(&self, partition: &TopicPartition) -> Marks {
+    pub(super) fn of(&self, partition: &TopicPartition) -> CheckpointOffsets {
         let mark = |kind| self.get(kind, partition).unwrap_or(Offset::ZERO);
-        Marks {
+        CheckpointOffsets {
             durable: mark(Kind::DurablePoint),
             rebuild: mark(Kind::RebuildPoint),
             log_start: mark(Kind::LogStart),
@@ -100,7 +100,7 @@ impl Checkpoints {
     }
 
     /// Sets the current offsets of a log.
-    pub(super) fn set(&mut self, partition: &TopicPartition, marks: Marks) {
+    pub(super) fn set(&mut self, partition: &TopicPartition, marks: CheckpointOffsets) {
         self.put(Kind::DurablePoint, partition, marks.durable);
         self.put(Kind::RebuildPoint, partition, marks.rebuild);
         self.put(Kind::LogStart, partition, marks.log_start);
@@ -185,9 +185,9 @@ mod tests {
         TopicPartition { topic: "web".parse().unwrap(), partition: PartitionIndex(index) }
     }
 
-    fn marks_at(offset: i64) -> Marks {
+    fn marks_at(offset: i64) -> CheckpointOffsets {
         let (durable, rebuild) = (Offset::new(offset), Offset::new(offset / 2));
-        Marks { durable, rebuild, log_start: Offset::ZERO }
+        CheckpointOffsets { durable, rebuild, log_start: Offset::ZERO }
     }
 
     fn read(disk: &MemoryDisk) -> Checkpoints {

@@ -232,18 +232,18 @@ impl DataDir {
         self.require_in_place()?;
         let mut to_recover = BTreeSet::new();
         for log in self.open_logs() {
-            if !spare(log.close().map(drop))? {
+            if !unless_full(log.close().map(drop))? {
                 to_recover.insert(log.partition().clone());
             }
         }
         let mut checkpoints = self.lock_checkpoints();
         self.gather(&mut checkpoints, high_watermarks);
-        let are_recorded = spare(checkpoints.write(&*self.disk))?;
+        let are_recorded = unless_full(checkpoints.write(&*self.disk))?;
         let mut logs = self.stopped_logs(&checkpoints);
         logs.retain(|log| !to_recover.contains(&log.partition));
         let manifest = Manifest { run: self.run.clone(), logs };
         let path = self.path.join(names::MANIFEST);
-        let is_complete = spare(manifest.write(&*self.disk, &path))? && to_recover.is_empty();
+        let is_complete = unless_full(manifest.write(&*self.disk, &path))? && to_recover.is_empty();
         if !(are_recorded && is_complete) {
             tracing::warn!("the disk is full: the next start reads logs that it need not have");
         }
@@ -274,7 +274,7 @@ impl DataDir {
             if !slot.is_known() {
                 continue;
             }
-            checkpoints.set(partition, slot.marks());
+            checkpoints.set(partition, slot.checkpoint_offsets());
             if let Some(offset) = high_watermarks.get(partition) {
                 checkpoints.raise_high_watermark(partition, *offset);
             }
@@ -285,7 +285,7 @@ impl DataDir {
         let stopped = |slot: &Arc<Slot>| {
             let metadata = slot.metadata(&self.path).ok()?;
             let partition = slot.partition().clone();
-            let bounds = slot.marks();
+            let bounds = slot.checkpoint_offsets();
             Some(StoppedLog {
                 high_watermark: checkpoints.get(Kind::HighWatermark, &partition),
                 partition,
@@ -315,7 +315,7 @@ impl DataDir {
 }
 
 /// Returns false if the disk is full, for writes that may be omitted.
-fn spare(written: Result<(), StorageError>) -> Result<bool, StorageError> {
+fn unless_full(written: Result<(), StorageError>) -> Result<bool, StorageError> {
     match written {
         Err(error @ StorageError::OutOfSpace { .. }) if !error.leaves_disk_unknown() => Ok(false),
         written => written.map(|()| true),

@@ -18,7 +18,7 @@ use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::remove_tree;
-use crate::storage::{Log, Marks, StartPoint, StorageError, small_file};
+use crate::storage::{CheckpointOffsets, Log, StartPoint, StorageError, small_file};
 use crate::types::{Offset, TopicId, TopicPartition};
 
 /// The pause before another attempt at a failed removal.
@@ -106,7 +106,7 @@ impl DataDir {
     pub fn truncate_log(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
         let _hold = self.require(log)?;
         let mut checkpoints = self.lock_checkpoints();
-        checkpoints.lower(log.partition(), log.cut_at(to)?);
+        checkpoints.lower(log.partition(), log.truncation_point(to)?);
         checkpoints.write(&*self.disk)?;
         log.truncate(to)
     }
@@ -120,9 +120,10 @@ impl DataDir {
         let _hold = self.require(log)?;
         let log_start = log.start_at(to)?;
         let mut checkpoints = self.lock_checkpoints();
-        checkpoints.set(log.partition(), Marks { log_start, ..log.marks() });
+        checkpoints
+            .set(log.partition(), CheckpointOffsets { log_start, ..log.checkpoint_offsets() });
         if let Err(error) = checkpoints.write(&*self.disk) {
-            checkpoints.set(log.partition(), log.marks());
+            checkpoints.set(log.partition(), log.checkpoint_offsets());
             return Err(error);
         }
         // Only after the write: a failed call must leave all records readable.

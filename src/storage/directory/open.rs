@@ -20,14 +20,14 @@ use crate::storage::directory::run::{Manifest, Run};
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{Survey, quarantine, require_empty};
 use crate::storage::directory::{last_time, names};
-use crate::storage::expendable::make_room;
+use crate::storage::expendable::free_space_from_indexes;
 use crate::storage::reserve::{Purpose, Reserve};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{LogEnv, StartPoint, StorageError, Stored, small_file};
 use crate::types::TopicPartition;
 
 /// The files left by the last run.
-struct Past {
+struct LastRun {
     run: Option<Run>,
     /// `None` if it belongs to an earlier run.
     manifest: Option<Manifest>,
@@ -54,9 +54,11 @@ impl DataDir {
         let lock = take_lock(&*disk, path, &options.boot_id)?;
         let identity = admit(&*disk, path, &options)?;
         let (plain, reserve) = (Arc::clone(&disk), open_reserve(&disk, path)?);
-        make_room(&*disk, path, &reserve, |entry| names::is_log_dir(&entry.name, entry.is_dir))?;
+        free_space_from_indexes(&*disk, path, &reserve, |entry| {
+            names::is_log_dir(&entry.name, entry.is_dir)
+        })?;
         let disk = reserve.disk_for(Purpose::Upkeep);
-        let (past, mut rebuilt) = Past::read(&*disk, path)?;
+        let (last_run, mut rebuilt) = LastRun::read(&*disk, path)?;
         let last_known_time = match last_time::read(&*disk, path)? {
             Stored::Sound(time) => Some(time),
             Stored::Absent => None,
@@ -66,12 +68,12 @@ impl DataDir {
             }
         };
         let survey = Survey::take(&*disk, path)?;
-        let run = match &past.run {
+        let run = match &last_run.run {
             Some(run) => run.next(&options.boot_id),
             None => Run::first(&options.boot_id),
         };
         let slots = survey.logs.into_iter().map(|(partition, metadata)| {
-            let start = past.start_point(&partition, &metadata, &options.boot_id);
+            let start = last_run.start_point(&partition, &metadata, &options.boot_id);
             (partition.clone(), Arc::new(Slot::new(partition, metadata, start)))
         });
         let logs: BTreeMap<_, _> = slots.collect();
@@ -79,7 +81,11 @@ impl DataDir {
         let mut directory = Self {
             run,
             last_known_time,
-            start: StartReport { rebuilt, quarantined: survey.quarantined, ..past.report(&logs) },
+            start: StartReport {
+                rebuilt,
+                quarantined: survey.quarantined,
+                ..last_run.report(&logs)
+            },
             env: LogEnv {
                 disk: plain,
                 files,
@@ -92,7 +98,7 @@ impl DataDir {
             path: path.to_owned(),
             identity,
             logs: Mutex::new(logs),
-            checkpoints: Mutex::new(past.checkpoints),
+            checkpoints: Mutex::new(last_run.checkpoints),
             deleted: Mutex::new(survey.deleted.into_iter().map(|path| (due, path)).collect()),
             creation: Mutex::default(),
             removal: RwLock::default(),
@@ -113,7 +119,7 @@ impl DataDir {
         let logs = self.lock_logs();
         checkpoints.retain(|partition| logs.contains_key(partition));
         for slot in logs.values().filter(|slot| slot.is_known()) {
-            checkpoints.set(slot.partition(), slot.marks());
+            checkpoints.set(slot.partition(), slot.checkpoint_offsets());
         }
         checkpoints.write(disk)?;
         self.run.write(disk, &self.path.join(names::RUN))?;
@@ -150,7 +156,7 @@ impl DataDir {
     }
 }
 
-impl Past {
+impl LastRun {
     fn read(disk: &dyn Disk, path: &Path) -> Result<(Self, Vec<&'static str>), StorageError> {
         let (mut checkpoints, mut rebuilt) = Checkpoints::read(disk, path)?;
         let run = match Run::read(disk, &path.join(names::RUN))? {
@@ -226,13 +232,13 @@ pub(crate) fn start_points(
     dir: &Path,
 ) -> Result<Option<impl Fn(&TopicPartition, &PartitionOwner) -> StartPoint + use<>>, StorageError> {
     let boot_id = disk.boot_id().map_err(|source| StorageError::io("look at", dir, source))?;
-    let (past, rebuilt) = Past::read(disk, dir)?;
+    let (last_run, rebuilt) = LastRun::read(disk, dir)?;
     // Unless the checkpoint is damaged, a log that is not in it was never durable.
-    let is_told = past.manifest.is_some()
-        || (past.run.is_some() || durable_points(disk, dir)?.is_some())
+    let is_told = last_run.manifest.is_some()
+        || (last_run.run.is_some() || durable_points(disk, dir)?.is_some())
             && !rebuilt.contains(&names::DURABLE_POINTS);
     let start = move |partition: &TopicPartition, owner: &PartitionOwner| {
-        past.start_point(partition, owner, &boot_id)
+        last_run.start_point(partition, owner, &boot_id)
     };
     Ok(is_told.then_some(start))
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::{self, PartitionMetadata};
-use crate::storage::{Log, LogConfig, LogEnv, Marks, StartPoint, StorageError};
+use crate::storage::{CheckpointOffsets, Log, LogConfig, LogEnv, StartPoint, StorageError};
 use crate::types::{Offset, TopicPartition};
 
 /// Provides the settings of a log that is being opened.
@@ -81,18 +81,18 @@ impl Slot {
     }
 
     /// The current offsets of the log, or those at its close.
-    pub(super) fn marks(&self) -> Marks {
+    pub(super) fn checkpoint_offsets(&self) -> CheckpointOffsets {
         match (self.opened(), self.start) {
-            (Some(log), _) => log.marks(),
+            (Some(log), _) => log.checkpoint_offsets(),
             (None, StartPoint::New) => {
                 let zero = Offset::ZERO;
-                Marks { log_start: zero, durable: zero, rebuild: zero }
+                CheckpointOffsets { log_start: zero, durable: zero, rebuild: zero }
             }
             (None, StartPoint::Clean { log_start, log_end }) => {
-                Marks { log_start, durable: log_end, rebuild: log_end }
+                CheckpointOffsets { log_start, durable: log_end, rebuild: log_end }
             }
             (None, StartPoint::Unclean { log_start, durable, rebuild, .. }) => {
-                Marks { log_start, durable, rebuild }
+                CheckpointOffsets { log_start, durable, rebuild }
             }
         }
     }

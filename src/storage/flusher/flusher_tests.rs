@@ -9,7 +9,7 @@ use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenFiles, Share, SystemClock};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
-use crate::storage::flusher::agenda::TOGETHER_FROM;
+use crate::storage::flusher::flush_queue::SYNC_TOGETHER_FROM;
 use crate::storage::{
     AppendAt, FlushListener, Flusher, FlusherOptions, Log, LogConfig, LogEnv, ProducerLimits,
     StartPoint, StorageError,
@@ -347,7 +347,7 @@ fn rename_aside(disk: &FaultyDisk, path: &str) {
 
 #[test]
 fn nothing_is_flushed_into_what_was_removed_or_replaced_and_that_is_fatal() {
-    for (gone, count) in [("/data/web-0", 1), ("/data", 1), ("/data/web-0", TOGETHER_FROM)] {
+    for (gone, count) in [("/data/web-0", 1), ("/data", 1), ("/data/web-0", SYNC_TOGETHER_FROM)] {
         let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
         let logs: Vec<_> =
             (0..count).map(|index| world.log(index.try_into().unwrap(), lazy())).collect();

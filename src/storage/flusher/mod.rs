@@ -1,14 +1,14 @@
 //! The flusher: schedules the flushes of appended records, groups them and keeps to a budget.
 
-mod agenda;
-mod alarm;
-mod hands;
+mod flush_queue;
+mod flush_slots;
+mod panic_guard;
 mod threads;
 
-pub(in crate::storage) use alarm::Alarm;
+pub(in crate::storage) use panic_guard::PanicGuard;
 pub use threads::{FlushListener, Flushed, Flusher, FlusherOptions};
 
 #[cfg(test)]
-mod agenda_tests;
+mod flush_queue_tests;
 #[cfg(test)]
 mod flusher_tests;

@@ -5,8 +5,8 @@
 //! the file system. A failed sync is reported as fatal and never repeated, because the kernel
 //! reports a failed write-back only once. A sync that could not be tried, for want of a descriptor,
 //! is repeated after a pause; a log that failed for another reason is not flushed again. With
-//! nothing unflushed no thread wakes up. Slow files do not delay others: `hands.rs` decides when an
-//! additional thread flushes.
+//! nothing unflushed no thread wakes up. Slow files do not delay others: `flush_slots.rs` decides
+//! when an additional thread flushes.
 //!
 //! A directory or file that was removed or replaced takes writes and syncs as before, and its
 //! records could never be found again: so each flush checks the names, and so do appends that are
@@ -23,9 +23,9 @@ use tokio::sync::Notify;
 
 use crate::config::ByteSize;
 use crate::io::{Clock, Disk, Inode, is_failed_sync, require_dir_in_place, same_error};
-use crate::storage::flusher::Alarm;
-use crate::storage::flusher::agenda::{Agenda, Ending, Job, Next};
-use crate::storage::flusher::hands::{Hands, Turn};
+use crate::storage::flusher::PanicGuard;
+use crate::storage::flusher::flush_queue::{Ending, FlushQueue, Job, Next};
+use crate::storage::flusher::flush_slots::{FlushSlots, SlotDecision};
 use crate::storage::{FlushTicket, Log, StorageError};
 use crate::types::{Offset, TopicPartition};
 
@@ -91,8 +91,8 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    agenda: Agenda<Arc<Log>>,
-    hands: Hands,
+    queue: FlushQueue<Arc<Log>>,
+    slots: FlushSlots,
     /// The time until which a thread waits; the other threads wait to be notified.
     timer: Option<Duration>,
     stopping: bool,
@@ -115,8 +115,8 @@ impl Flusher {
         options: FlusherOptions,
         listener: FlushListener,
     ) -> Result<Self, StorageError> {
-        let agenda = Agenda::new(options.budget.0);
-        let hands = Hands::new(options.threads.max(1));
+        let queue = FlushQueue::new(options.budget.0);
+        let slots = FlushSlots::new(options.threads.max(1));
         let inode = disk.inode(dir).map_err(|source| StorageError::io("look for", dir, source))?;
         let shared = Arc::new(Shared {
             disk,
@@ -124,7 +124,7 @@ impl Flusher {
             dir: dir.to_owned(),
             inode,
             listener,
-            state: Mutex::new(State { agenda, hands, timer: None, stopping: false }),
+            state: Mutex::new(State { queue, slots, timer: None, stopping: false }),
             work: Condvar::new(),
             room: Condvar::new(),
             room_for_tasks: Notify::new(),
@@ -145,15 +145,15 @@ impl Flusher {
         let Some(unflushed) = log.unflushed() else { return };
         let on_demand = awaited && log.config().flush_on_demand;
         let due = if on_demand { self.shared.clock.monotonic() } else { unflushed.due };
-        let schedule = |agenda: &mut Agenda<_>| {
-            agenda.schedule(log.partition(), log, unflushed.bytes, due);
+        let schedule = |queue: &mut FlushQueue<_>| {
+            queue.schedule(log.partition(), log, unflushed.bytes, due);
         };
         self.shared.change(schedule);
     }
 
     /// Removes a log that is being deleted.
     pub fn forget(&self, partition: &TopicPartition) {
-        self.shared.change(|agenda| agenda.forget(partition));
+        self.shared.change(|queue| queue.forget(partition));
     }
 
     /// Fails unless the names of the directory and the log still refer to the open ones. Call it
@@ -162,7 +162,7 @@ impl Flusher {
     /// # Errors
     /// If one of them was removed or replaced, which is also reported as fatal.
     pub fn confirm(&self, log: &Arc<Log>) -> Result<(), StorageError> {
-        if !log.is_look_due(self.shared.clock.monotonic()) {
+        if !log.is_check_due(self.shared.clock.monotonic()) {
             return Ok(());
         }
         let dir = &self.shared.dir;
@@ -179,7 +179,7 @@ impl Flusher {
     /// Returns true if records are waiting for the disk, or will be at once.
     pub fn is_busy(&self) -> bool {
         let now = self.shared.clock.monotonic();
-        self.shared.lock().agenda.is_busy(now)
+        self.shared.lock().queue.is_busy(now)
     }
 
     /// Returns true if producers must wait.
@@ -204,20 +204,20 @@ impl Flusher {
     /// Waits, as a thread, until producers may continue or the flusher stops.
     pub fn wait_for_room(&self) {
         let state = self.shared.lock();
-        let blocked = |state: &mut State| state.agenda.is_over_budget() && !state.stopping;
+        let blocked = |state: &mut State| state.queue.is_over_budget() && !state.stopping;
         drop(self.shared.room.wait_while(state, blocked).unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Bytes appended and not flushed.
     #[cfg(any(test, feature = "internals"))]
     pub fn unflushed_bytes(&self) -> u64 {
-        self.shared.lock().agenda.unflushed_bytes()
+        self.shared.lock().queue.unflushed_bytes()
     }
 
     /// The logs whose flush has failed.
     #[cfg(any(test, feature = "internals"))]
     pub fn failed(&self) -> Vec<TopicPartition> {
-        self.shared.lock().agenda.failed().cloned().collect()
+        self.shared.lock().queue.failed().cloned().collect()
     }
 
     /// Ends the threads after the flushes in progress. The caller deals with records that are still
@@ -252,14 +252,14 @@ impl Shared {
     }
 
     /// Changes the queue, and notifies a thread if a log is due earlier now.
-    fn change(&self, change: impl FnOnce(&mut Agenda<Arc<Log>>)) {
+    fn change(&self, change: impl FnOnce(&mut FlushQueue<Arc<Log>>)) {
         let mut state = self.lock();
-        let before = state.agenda.earliest();
-        change(&mut state.agenda);
-        let after = state.agenda.earliest();
+        let before = state.queue.earliest();
+        change(&mut state.queue);
+        let after = state.queue.earliest();
         self.note_budget(&state);
         // While all slots are taken, a single thread that checks for stuck flushes is enough.
-        let is_heard = state.hands.is_free() || !state.hands.is_watched();
+        let is_heard = state.slots.is_free() || !state.slots.is_watched();
         drop(state);
         if is_heard && after.is_some_and(|after| before.is_none_or(|before| after < before)) {
             self.work.notify_one();
@@ -276,7 +276,7 @@ impl Shared {
         let thread = thread::Builder::new()
             .name(format!("flusher-{}", threads.len()))
             .spawn(move || {
-                let _alarm = Alarm::new(&*shared.listener.on_fatal);
+                let _guard = PanicGuard::new(&*shared.listener.on_fatal);
                 shared.run();
             })
             .map_err(|source| StorageError::io("start a thread for", &self.dir, source))?;
@@ -286,7 +286,7 @@ impl Shared {
 
     /// Makes sure that an idle thread is left to detect stuck flushes.
     fn keep_one_idle(self: &Arc<Self>, state: &State) {
-        if state.hands.busy() < self.lock_threads().len() {
+        if state.slots.busy() < self.lock_threads().len() {
             return;
         }
         if let Err(error) = self.start_thread() {
@@ -296,7 +296,7 @@ impl Shared {
     }
 
     fn note_budget(&self, state: &State) {
-        let over = state.agenda.is_over_budget();
+        let over = state.queue.is_over_budget();
         if self.over_budget.swap(over, Ordering::AcqRel) && !over {
             self.room.notify_all();
             self.room_for_tasks.notify_waiters();
@@ -307,30 +307,31 @@ impl Shared {
         let mut state = self.lock();
         while !state.stopping {
             let now = self.clock.monotonic();
-            let turn = if state.agenda.has_due(now) { state.hands.turn(now) } else { Turn::Take };
-            state = match turn {
-                Turn::Take => self.take_turn(state, now),
-                Turn::LookAfter(wait) => {
+            let decision =
+                if state.queue.has_due(now) { state.slots.decide(now) } else { SlotDecision::Take };
+            state = match decision {
+                SlotDecision::Take => self.flush_or_wait(state, now),
+                SlotDecision::CheckAgainAfter(wait) => {
                     let woken = self.work.wait_timeout(state, wait);
                     woken.unwrap_or_else(PoisonError::into_inner).0
                 }
-                Turn::Wait => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
+                SlotDecision::Wait => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
     }
 
     /// Flushes the logs that are due, or waits until one is.
-    fn take_turn<'s>(
+    fn flush_or_wait<'s>(
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State>,
         now: Duration,
     ) -> MutexGuard<'s, State> {
-        match state.agenda.next(now) {
+        match state.queue.next(now) {
             Next::Flush(jobs) => {
-                state.hands.begin();
+                state.slots.begin();
                 self.keep_one_idle(&state);
-                let is_heard = state.hands.is_free() || !state.hands.is_watched();
-                if is_heard && state.agenda.has_due(now) {
+                let is_heard = state.slots.is_free() || !state.slots.is_watched();
+                if is_heard && state.queue.has_due(now) {
                     self.work.notify_one();
                 }
                 drop(state);
@@ -359,17 +360,17 @@ impl Shared {
     fn flush(&self, jobs: &[Job<Arc<Log>>]) -> MutexGuard<'_, State> {
         let results = match (self.require_in_place(), jobs) {
             (Ok(()), [job]) => vec![job.log.flush()],
-            (Ok(()), jobs) => together(self, jobs),
+            (Ok(()), jobs) => flush_together(self, jobs),
             (Err(cause), jobs) => not_in_place(self, &cause, jobs),
         };
         let again = self.clock.monotonic().saturating_add(POSTPONED_PAUSE);
         let mut is_postponed = false;
         let mut state = self.lock();
-        state.hands.end();
+        state.slots.end();
         for (job, result) in jobs.iter().zip(&results) {
             let ending = ending(result, again);
             is_postponed |= matches!(ending, Ending::Postponed(_));
-            state.agenda.finish(job, ending);
+            state.queue.finish(job, ending);
         }
         self.note_budget(&state);
         drop(state);
@@ -422,7 +423,7 @@ fn not_in_place(
 }
 
 /// Flushes many logs by a single sync of their file system.
-fn together(shared: &Shared, jobs: &[Job<Arc<Log>>]) -> Vec<Result<Offset, StorageError>> {
+fn flush_together(shared: &Shared, jobs: &[Job<Arc<Log>>]) -> Vec<Result<Offset, StorageError>> {
     let tickets: Vec<_> = jobs.iter().map(|job| (&job.log, job.log.begin_flush())).collect();
     let synced = shared.disk.sync_filesystem(&shared.dir);
     let is_open = synced.as_ref().err().is_none_or(is_failed_sync);

@@ -13,8 +13,8 @@ use crate::storage::inspect::findings::{Finding, Flaw, LogReport};
 use crate::storage::inspect::indexes::IndexCheck;
 use crate::storage::inspect::small_files::check_log_files;
 use crate::storage::segments::{
-    BadBatch, BatchCheck, BatchScan, Chain, Checked, Damage, Expected, FileKind, Located, Medium,
-    Place, Scanned, Seal, SegmentFile,
+    BadBatch, BatchCheck, BatchScan, Chain, CheckProgress, Checked, Damage, Expected, FileKind,
+    Located, Medium, Scanned, Seal, SegmentFile,
 };
 use crate::storage::{EpochCache, StartPoint, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
@@ -242,9 +242,10 @@ impl<'d> LogCheck<'d> {
         self.report.segments += 1;
         self.skip_to(base, base);
         let chain = self.chain_of((base, next_base), file.len().map_err(refused)?)?;
-        let mut place = Place::at(0, chain.expected(self.expected.offset, self.expected.epoch));
+        let mut progress =
+            CheckProgress::at(0, chain.expected(self.expected.offset, self.expected.epoch));
         let disk = (&*file, Medium::Disk);
-        let mut check = BatchCheck::new(disk, base, &chain, Vec::new(), &mut place);
+        let mut check = BatchCheck::new(disk, base, &chain, Vec::new(), &mut progress);
         let mut ends_in_bad = false;
         while let Some(stretch) = check.stretch().map_err(refused)? {
             for checked in stretch {

@@ -72,14 +72,14 @@ impl Log {
             self.prepare()?;
             tail = self.tail_in_epoch(at.epoch)?;
         }
-        let config = self.home.config.load();
+        let config = self.context.config.load();
         let plan = plan(&tail, batches, at, &config);
         if !plan.new.is_empty() {
             let bytes = plan.new.iter().map(|(_, summary)| summary.size as u64).sum();
-            self.make_room(&mut tail, (bytes, plan.next_offset), at.now)?;
+            self.ensure_capacity(&mut tail, (bytes, plan.next_offset), at.now)?;
             self.write(&mut tail, batches, &plan)?;
-            self.take_in(&mut tail, &plan, bytes, at.now);
-            let now = self.home.clock.monotonic();
+            self.advance_end(&mut tail, &plan, bytes, at.now);
+            let now = self.context.clock.monotonic();
             tail.producers.record(plan.staged, now);
         }
         Ok(plan.outcomes)
@@ -89,7 +89,7 @@ impl Log {
     fn tail_in_epoch(&self, epoch: LeaderEpoch) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let tail = self.writable_tail()?;
         if epoch == LeaderEpoch::NONE || tail.epoch != epoch {
-            let partition = self.home.partition.clone();
+            let partition = self.context.partition.clone();
             let (given, current) = (epoch, tail.epoch);
             return Err(StorageError::EpochMismatch { partition, given, current });
         }
@@ -104,7 +104,7 @@ impl Log {
         plan: &Plan,
     ) -> Result<(), StorageError> {
         let Some(Active { segment, size, .. }) = &tail.active else {
-            return Err(self.home.refused("append", io::ErrorKind::NotFound.into()));
+            return Err(self.context.refused("append", io::ErrorKind::NotFound.into()));
         };
         let file = segment.file();
         // Keep the file open, so that truncating after a failed write cannot fail for want of a
@@ -114,7 +114,7 @@ impl Log {
             plan.new.iter().map(|(index, _)| IoSlice::new(batches[*index])).collect();
         let Err(error) = write_all_at(&**file, &mut buffers, *size) else { return Ok(()) };
         let error = segment.refused("write", error);
-        tail.cut_dirty = true;
+        tail.truncation_dirty = true;
         if let Err(cause) = file.set_len(*size) {
             let cause = segment.refused("cut back", cause);
             tail.state = State::Failed(Failure::half_way(&cause));
@@ -123,7 +123,7 @@ impl Log {
     }
 
     /// Advances the log end past the batches that were written.
-    fn take_in(&self, tail: &mut Tail, plan: &Plan, bytes: u64, now: Timestamp) {
+    fn advance_end(&self, tail: &mut Tail, plan: &Plan, bytes: u64, now: Timestamp) {
         let Some(active) = &mut tail.active else { return };
         assert!(
             plan.next_offset > tail.next_offset,
@@ -141,7 +141,7 @@ impl Log {
         }
         active.last_append = now;
         tail.next_offset = plan.next_offset;
-        tail.pending.add(records, bytes, self.home.clock.monotonic());
+        tail.pending.add(records, bytes, self.context.clock.monotonic());
         tail.bytes_to_rebuild += bytes;
         // Publish `log_end` before `size`: a reader that sees the new size may assume every byte
         // lies below `log_end`.
@@ -159,7 +159,7 @@ fn plan(tail: &Tail, batches: &mut [&mut [u8]], at: AppendAt, config: &LogConfig
         next_offset: tail.next_offset,
     };
     for (index, batch) in batches.iter_mut().enumerate() {
-        let summary = place(batch, plan.next_offset, at, config);
+        let summary = assign_offsets(batch, plan.next_offset, at, config);
         let outcome = tail.producers.check(&mut plan.staged, &ProducerBatch::from(&summary));
         if outcome == Ok(Verdict::Append) {
             plan.new.push((index, summary));
@@ -171,7 +171,12 @@ fn plan(tail: &Tail, batches: &mut [&mut [u8]], at: AppendAt, config: &LogConfig
 }
 
 /// Writes the fields that the log decides into a batch. Offsets are assigned here and nowhere else.
-fn place(batch: &mut [u8], base: Offset, at: AppendAt, config: &LogConfig) -> BatchSummary {
+fn assign_offsets(
+    batch: &mut [u8],
+    base: Offset,
+    at: AppendAt,
+    config: &LogConfig,
+) -> BatchSummary {
     let size = batch.len();
     let header: Option<&mut [u8; HEADER_SIZE]> = batch.first_chunk_mut();
     #[expect(

@@ -12,7 +12,7 @@ use crate::types::Offset;
 
 /// The offsets from which a restart after a crash begins to read. Recorded about every second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
+pub struct CheckpointOffsets {
     /// The first offset that can be read.
     pub log_start: Offset,
     /// All records below are durable: a bad batch there is damage, above it a torn write.
@@ -27,15 +27,15 @@ const BYTES_TO_REBUILD: u64 = 64 << 20;
 
 impl Log {
     /// The current offsets.
-    pub fn marks(&self) -> Marks {
+    pub fn checkpoint_offsets(&self) -> CheckpointOffsets {
         let durable = self.flushed_offset();
         let log_start = self.log_start_offset();
-        Marks { log_start, durable, rebuild: self.rebuild.get().min(durable) }
+        CheckpointOffsets { log_start, durable, rebuild: self.rebuild.get().min(durable) }
     }
 
     /// Advances the rebuild point if enough was appended or a segment was rolled, and returns the
     /// marks. Blocks on the disk without delaying appends.
-    pub fn checkpoint(&self) -> Result<Marks, StorageError> {
+    pub fn checkpoint(&self) -> Result<CheckpointOffsets, StorageError> {
         let tail = self.lock_tail();
         let is_due = tail.bytes_to_rebuild >= BYTES_TO_REBUILD || !tail.unsealed.is_empty();
         let is_due = is_due && tail.state != State::Abandoned;
@@ -44,27 +44,27 @@ impl Log {
         if is_due {
             self.move_rebuild_point()?;
         }
-        Ok(self.marks())
+        Ok(self.checkpoint_offsets())
     }
 
     /// Removes the idempotent producers that have been inactive for too long.
     pub fn expire_producers(&self) {
-        let now = self.home.clock.monotonic();
+        let now = self.context.clock.monotonic();
         self.lock_tail().producers.expire(now);
     }
 
     /// The idempotent producers of which the log keeps state.
     pub fn active_producers(&self) -> Vec<ActiveProducer> {
-        let now = self.home.clock.monotonic();
+        let now = self.context.clock.monotonic();
         self.lock_tail().producers.active(now)
     }
 
     /// Flushes everything and writes the files that let the log be opened as clean, between the
     /// marks returned. The log accepts no more records, and can still be read.
-    pub fn close(&self) -> Result<Marks, StorageError> {
+    pub fn close(&self) -> Result<CheckpointOffsets, StorageError> {
         let mut tail = self.lock_tail();
         let was_open = tail.state == State::Open;
-        if matches!(tail.state, State::Open | State::Dormant) {
+        if matches!(tail.state, State::Open | State::NotLoaded) {
             tail.state = State::Closed;
         }
         drop(tail);
@@ -72,13 +72,13 @@ impl Log {
         if was_open {
             self.move_rebuild_point()?;
         }
-        Ok(self.marks())
+        Ok(self.checkpoint_offsets())
     }
 
     /// Ends the log of a deleted topic, whatever its state: unflushed records stay unflushed, and
     /// nothing is written, since the disk may be full. Waits for a flush under way.
     pub(in crate::storage) fn abandon(&self) {
-        let _turn = self.flush_turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _flush_guard = self.flush_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.lock_tail();
         tail.state = State::Abandoned;
         tail.pending = Pending::default();
@@ -90,7 +90,7 @@ impl Log {
         let Some(active) = &mut tail.active else { return Ok(()) };
         let digests = active.digests.grown().unwrap_or_default();
         let seal = Seal {
-            sealed_at: self.home.clock.now(),
+            sealed_at: self.context.clock.now(),
             max_timestamp: active.indexer.max_timestamp(),
             next_offset: point,
             size: active.size,
@@ -147,10 +147,10 @@ impl Log {
         point: Offset,
         producers: &ProducerStates,
     ) -> Result<(), StorageError> {
-        let (disk, dir) = (&*self.home.disk, &self.home.dir);
+        let (disk, dir) = (&*self.context.disk, &self.context.dir);
         let kept = self.rebuild.get();
         write_snapshot(disk, dir, point, producers)
             .and_then(|()| retain_snapshots(disk, dir, |offset| offset == point || offset == kept))
-            .map_err(|error| self.home.refused("write the producers of", error))
+            .map_err(|error| self.context.refused("write the producers of", error))
     }
 }

@@ -39,12 +39,12 @@ impl Closed {
     /// Fails if it has damage that the operator has not skipped: nothing is compacted from there
     /// on, because the damage may have held a key's last value.
     pub(in crate::storage) fn require_known_sound(&self) -> Result<(), StorageError> {
-        let home = self.segment.home();
+        let context = self.segment.context();
         let damages = self.segment.damages();
-        let Some(damage) = damages.iter().find(|damage| !home.is_skipped(damage)) else {
+        let Some(damage) = damages.iter().find(|damage| !context.is_skipped(damage)) else {
             return Ok(());
         };
         let path = self.segment.path(FileKind::Log);
-        Err(home.corrupt((damage.first, damage.next), (&path, damage.start)))
+        Err(context.corrupt((damage.first, damage.next), (&path, damage.start)))
     }
 }

@@ -14,7 +14,7 @@ impl Log {
         let mut tail = self.writable_tail()?;
         let mut epochs = self.lock_epochs();
         if epoch < tail.epoch || !epochs.may_follow(epoch, tail.next_offset) {
-            let partition = self.home.partition.clone();
+            let partition = self.context.partition.clone();
             let current = epochs.latest().unwrap_or(LeaderEpoch::NONE);
             return Err(StorageError::EpochMismatch { partition, given: epoch, current });
         }
@@ -31,27 +31,27 @@ impl Log {
         &self,
         epoch: LeaderEpoch,
     ) -> Result<Option<(LeaderEpoch, Offset)>, StorageError> {
-        let log_end = self.awake_tail()?.next_offset;
+        let log_end = self.loaded_tail()?.next_offset;
         Ok(self.lock_epochs().end_offset_for(epoch, log_end))
     }
 
     /// The epoch of the record at `offset`; `None` before the first known epoch.
     #[cfg(any(test, feature = "internals"))]
     pub fn epoch_at(&self, offset: Offset) -> Result<Option<LeaderEpoch>, StorageError> {
-        drop(self.awake_tail()?);
+        drop(self.loaded_tail()?);
         Ok(self.lock_epochs().epoch_at(offset))
     }
 
     /// The latest epoch started or found in the log.
     #[cfg(any(test, feature = "internals"))]
     pub fn latest_epoch(&self) -> Result<Option<LeaderEpoch>, StorageError> {
-        drop(self.awake_tail()?);
+        drop(self.loaded_tail()?);
         Ok(self.lock_epochs().latest())
     }
 
     /// All epochs, rising.
     pub fn epochs(&self) -> Result<Vec<EpochStart>, StorageError> {
-        drop(self.awake_tail()?);
+        drop(self.loaded_tail()?);
         Ok(self.lock_epochs().entries().to_vec())
     }
 }

@@ -43,11 +43,11 @@ pub struct FlushTicket<'log> {
     cut: bool,
     target: Offset,
     generation: u64,
-    _turn: MutexGuard<'log, ()>,
+    _flush_guard: MutexGuard<'log, ()>,
 }
 
 /// The time for which a response that waits for no flush may rely on an earlier check of the names.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A segment to sync, with the number of changes of its file that the flush covers.
 #[derive(Debug)]
@@ -78,17 +78,17 @@ impl Log {
 
     /// Begins a flush; `None` if nothing needs one. Waits for a flush that is under way.
     pub fn begin_flush(&self) -> Result<Option<FlushTicket<'_>>, StorageError> {
-        let turn = self.flush_turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.flush_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.lock_tail();
         if let State::Failed(failure) = &tail.state {
-            return Err(failure.refusal(&self.home.partition));
+            return Err(failure.refusal(&self.context.partition));
         }
         if tail.state == State::Abandoned {
             // The topic is deleted and its files may be gone; no promise is left to keep.
             tail.pending = Pending::default();
             return Ok(None);
         }
-        let is_clean = !tail.names_dirty && !tail.cut_dirty;
+        let is_clean = !tail.names_dirty && !tail.truncation_dirty;
         if tail.next_offset == self.flushed_offset() && is_clean {
             return Ok(None);
         }
@@ -99,10 +99,10 @@ impl Log {
             segments: segments.into_iter().map(Dirty::new).collect(),
             pending: std::mem::take(&mut tail.pending),
             names: std::mem::take(&mut tail.names_dirty),
-            cut: std::mem::take(&mut tail.cut_dirty),
+            cut: std::mem::take(&mut tail.truncation_dirty),
             target: tail.next_offset,
             generation: tail.generation,
-            _turn: turn,
+            _flush_guard: guard,
         }))
     }
 
@@ -116,20 +116,20 @@ impl Log {
     pub fn unflushed(&self) -> Option<Unflushed> {
         let Pending { records, bytes, since } = self.lock_tail().pending;
         let since = since?;
-        let config = self.home.config.load();
+        let config = self.context.config.load();
         let is_enough = records >= config.flush_messages;
         let due = if is_enough { since } else { since.saturating_add(config.flush_interval) };
         Some(Unflushed { records, bytes, due })
     }
 
     /// Returns true at most about once a second: `require_in_place` is then due.
-    pub(in crate::storage) fn is_look_due(&self, now: Duration) -> bool {
+    pub(in crate::storage) fn is_check_due(&self, now: Duration) -> bool {
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-        let next = self.next_look.load(Ordering::Relaxed);
-        let interval = u64::try_from(LOOK_INTERVAL.as_millis()).unwrap_or(u64::MAX);
+        let next = self.next_check.load(Ordering::Relaxed);
+        let interval = u64::try_from(CHECK_INTERVAL.as_millis()).unwrap_or(u64::MAX);
         // If several threads find it due at once, it does not matter how many of them check.
         now >= next && {
-            self.next_look.store(now.saturating_add(interval), Ordering::Relaxed);
+            self.next_check.store(now.saturating_add(interval), Ordering::Relaxed);
             true
         }
     }
@@ -176,7 +176,7 @@ impl FlushTicket<'_> {
         for dirty in &self.segments {
             dirty.segment.sync()?;
         }
-        if self.names { self.log.home.sync_names() } else { Ok(()) }
+        if self.names { self.log.context.sync_names() } else { Ok(()) }
     }
 
     /// Ends the flush: publishes its offset if everything was `synced`, by `sync` or by a sync of
@@ -188,7 +188,7 @@ impl FlushTicket<'_> {
             if error.leaves_disk_unknown() {
                 self.log.fail(&error);
             } else {
-                self.give_back();
+                self.return_segments();
             }
             return Err(error);
         }
@@ -223,7 +223,7 @@ impl FlushTicket<'_> {
     }
 
     /// Leaves the segments to the next flush.
-    fn give_back(&self) {
+    fn return_segments(&self) {
         let mut tail = self.log.lock_tail();
         if tail.generation != self.generation {
             // The truncation has marked the remaining segments as dirty again.
@@ -239,7 +239,7 @@ impl FlushTicket<'_> {
         tail.dirty = dirty;
         tail.pending = self.pending.followed_by(tail.pending);
         tail.names_dirty |= self.names;
-        tail.cut_dirty |= self.cut;
+        tail.truncation_dirty |= self.cut;
     }
 }
 

@@ -10,40 +10,40 @@ use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{FileKind, Segment};
 
 /// The time for which a log that failed to load is not loaded again.
-const LOOK_AGAIN: Duration = Duration::from_mins(1);
+const RELOAD_PAUSE: Duration = Duration::from_mins(1);
 
 impl Log {
     /// Loads a log that was closed cleanly: it must still end where the close left it. If its files
     /// were damaged since, it is recovered as after an unclean shutdown.
-    pub(super) fn wake(&self, tail: &mut Tail) -> Result<(), StorageError> {
-        let now = self.home.clock.monotonic();
+    pub(super) fn load(&self, tail: &mut Tail) -> Result<(), StorageError> {
+        let now = self.context.clock.monotonic();
         if let Some(refused) = tail.refused.as_ref().filter(|refused| now < refused.until) {
             let Refused { offsets, path, position, .. } = refused;
-            return Err(self.home.corrupt(*offsets, (path, *position)));
+            return Err(self.context.corrupt(*offsets, (path, *position)));
         }
-        let woken = match self.wake_as_closed(tail) {
+        let loaded = match self.load_as_closed(tail) {
             Err(damage @ StorageError::Corrupt { .. }) => {
                 tracing::error!("{damage}; the whole log is looked through");
-                self.wake_damaged(tail)
+                self.load_damaged(tail)
             }
             result => result,
         };
-        if let Err(StorageError::Corrupt { first, next, path, position, .. }) = &woken {
-            let until = now.saturating_add(LOOK_AGAIN);
+        if let Err(StorageError::Corrupt { first, next, path, position, .. }) = &loaded {
+            let until = now.saturating_add(RELOAD_PAUSE);
             let (offsets, path, position) = ((*first, *next), path.clone(), *position);
             tail.refused = Some(Refused { offsets, path, position, until });
         }
-        woken
+        loaded
     }
 
     /// Recovers the readable part. If the file is shorter than at the close, nothing is appended,
     /// since a backup may still be restored.
-    fn wake_damaged(&self, tail: &mut Tail) -> Result<(), StorageError> {
+    fn load_damaged(&self, tail: &mut Tail) -> Result<(), StorageError> {
         // All of it was durable when the log was closed, so nothing may be truncated.
         let log_start = self.log_start_offset();
         let known =
             Known { log_start, durable: tail.next_offset, rebuild: log_start, same_boot: true };
-        let recovered = recovery::recover(&self.home, &known, self.producer_limits)?;
+        let recovered = recovery::recover(&self.context, &known, self.producer_limits)?;
         let last_damage = recovered.segments.last().and_then(|segment| segment.damages().pop());
         let is_cut_off = last_damage.is_some_and(|last| last.start == last.end);
         let is_end_known = recovered.log_end == tail.next_offset && !is_cut_off;
@@ -56,43 +56,45 @@ impl Log {
                 // The log end offset is known from the close, so the log continues there, after the
                 // damage.
                 tail.state = State::Open;
-                self.roll_tail(tail, self.home.clock.now(), &*self.home.disk)
+                self.roll_tail(tail, self.context.clock.now(), &*self.context.disk)
             }
-            Some(last) => self.settle(tail, last, recovered.ends_in_damage),
-            None => Err(self.home.corrupt((log_start, tail.next_offset), (&self.home.dir, 0))),
+            Some(last) => self.activate_last(tail, last, recovered.ends_in_damage),
+            None => {
+                Err(self.context.corrupt((log_start, tail.next_offset), (&self.context.dir, 0)))
+            }
         }
     }
 
-    fn wake_as_closed(&self, tail: &mut Tail) -> Result<(), StorageError> {
+    fn load_as_closed(&self, tail: &mut Tail) -> Result<(), StorageError> {
         let segments = self.segments.load_full();
         let Some(last) = segments.last() else {
             tail.state = State::Open;
             return Ok(());
         };
-        *self.lock_epochs() = recovery::load_epochs(&self.home, &segments)?;
+        *self.lock_epochs() = recovery::load_epochs(&self.context, &segments)?;
         tail.producers = recovery::load_producers(
-            &self.home,
+            &self.context,
             &segments,
             (tail.next_offset, self.producer_limits),
         )?;
         let size = last.size()?;
         let ends_in_damage = last.damages().last().is_some_and(|damage| damage.end >= size);
-        self.settle(tail, last, ends_in_damage)
+        self.activate_last(tail, last, ends_in_damage)
     }
 
     /// Loads a log that recovery has read.
-    pub(super) fn wake_recovered(&self, ends_in_damage: bool) -> Result<(), StorageError> {
+    pub(super) fn load_recovered(&self, ends_in_damage: bool) -> Result<(), StorageError> {
         let mut tail = self.lock_tail();
         let segments = self.segments.load();
         let Some(last) = segments.last() else {
             tail.state = State::Open;
             return Ok(());
         };
-        self.settle(&mut tail, last, ends_in_damage)
+        self.activate_last(&mut tail, last, ends_in_damage)
     }
 
     /// Makes the last segment the active one.
-    fn settle(
+    fn activate_last(
         &self,
         tail: &mut Tail,
         last: &Arc<Segment>,
@@ -100,46 +102,46 @@ impl Log {
     ) -> Result<(), StorageError> {
         if ends_in_damage {
             tail.state = State::EndsInDamage;
-            return self.leave_skipped_end(tail, last);
+            return self.roll_past_skipped_end(tail, last);
         }
         let size = last.size()?;
         let (indexer, batch) = last.end_at(size)?;
         let end = batch.map_or(last.base(), |batch| batch.summary.next_offset());
         if end != tail.next_offset {
             let bounds = (end.min(tail.next_offset), end.max(tail.next_offset));
-            return Err(self.home.corrupt(bounds, (&last.path(FileKind::Log), size)));
+            return Err(self.context.corrupt(bounds, (&last.path(FileKind::Log), size)));
         }
         tail.active = Some(Active {
             segment: Arc::clone(last),
             size,
             indexer,
             digests: last.digests_to_grow(size)?,
-            began: self.home.clock.monotonic(),
-            last_append: self.home.clock.now(),
+            began: self.context.clock.monotonic(),
+            last_append: self.context.clock.now(),
         });
         tail.state = State::Open;
         Ok(())
     }
 
     /// Lets a log that ends in damage accept records again once that damage was skipped.
-    pub(in crate::storage) fn go_on_behind_damage(&self) -> Result<(), StorageError> {
+    pub(in crate::storage) fn resume_after_damage(&self) -> Result<(), StorageError> {
         let mut tail = self.lock_tail();
         let segments = self.segments.load_full();
         match segments.last() {
             Some(last) if tail.state == State::EndsInDamage => {
-                self.leave_skipped_end(&mut tail, last)
+                self.roll_past_skipped_end(&mut tail, last)
             }
             _ => Ok(()),
         }
     }
 
     /// Rolls to a new segment after damage at the end of the last one, if the damage was skipped.
-    fn leave_skipped_end(&self, tail: &mut Tail, last: &Segment) -> Result<(), StorageError> {
+    fn roll_past_skipped_end(&self, tail: &mut Tail, last: &Segment) -> Result<(), StorageError> {
         let damages = last.damages();
-        if !damages.last().is_some_and(|damage| self.home.is_skipped(damage)) {
+        if !damages.last().is_some_and(|damage| self.context.is_skipped(damage)) {
             return Ok(());
         }
-        self.roll_tail(tail, self.home.clock.now(), &*self.home.disk)?;
+        self.roll_tail(tail, self.context.clock.now(), &*self.context.disk)?;
         tail.state = State::Open;
         Ok(())
     }
@@ -154,15 +156,15 @@ impl Log {
         let is_new = tail.active.is_none();
         drop(tail);
         if is_new {
-            let dir = &self.home.dir;
-            let created = self.home.disk.create_dir(dir);
-            created.map_err(|error| self.home.refused("create", error))?;
+            let dir = &self.context.dir;
+            let created = self.context.disk.create_dir(dir);
+            created.map_err(|error| self.context.refused("create", error))?;
             let parent = dir.parent().unwrap_or(dir);
-            let synced = self.home.disk.sync_dir(parent);
+            let synced = self.context.disk.sync_dir(parent);
             synced.map_err(|error| StorageError::io("sync", parent, error))?;
         }
         let epochs = self.lock_epochs();
-        epochs.store().map_err(|error| self.home.refused("write the epochs of", error))?;
+        epochs.store().map_err(|error| self.context.refused("write the epochs of", error))?;
         let stored = epochs.latest();
         drop(epochs);
         let mut tail = self.lock_tail();

@@ -30,7 +30,7 @@ mod tail;
 mod truncate;
 
 pub use append::{AppendAt, Appended};
-pub use checkpoint::Marks;
+pub use checkpoint::CheckpointOffsets;
 pub(in crate::storage) use closed_segments::{Closed, ClosedSegments};
 pub use flush::{FlushTicket, Unflushed};
 pub use partition_log::{Log, StartPoint};

@@ -12,7 +12,7 @@ use crate::storage::log::deleted_file::DeletedFile;
 use crate::storage::log::offsets::{Offsets, Published};
 use crate::storage::log::tail::{Failure, State, Tail};
 use crate::storage::recovery::{self, Known};
-use crate::storage::segments::{Damage, FileKind, Home, Segment};
+use crate::storage::segments::{Damage, FileKind, LogContext, Segment};
 use crate::storage::{
     EpochCache, LogConfig, LogEnv, OffsetUnit, ProducerLimits, ProducerStates, StorageError,
 };
@@ -49,7 +49,7 @@ pub enum StartPoint {
 
 /// The log of a partition. All calls may come from several threads at once.
 pub struct Log {
-    pub(super) home: Arc<Home>,
+    pub(super) context: Arc<LogContext>,
     pub(super) producer_limits: ProducerLimits,
     pub(super) offsets: Offsets,
     /// The offset up to which a restart need not rebuild anything.
@@ -59,12 +59,12 @@ pub struct Log {
     pub(super) tail: Mutex<Tail>,
     pub(super) epochs: Mutex<EpochCache>,
     /// Held for the duration of a flush.
-    pub(super) flush_turn: Mutex<()>,
+    pub(super) flush_lock: Mutex<()>,
     pub(super) listener: ArcSwapOption<FlushListener>,
     /// The files of removed segments.
     pub(super) deleted: Mutex<Vec<DeletedFile>>,
     /// The time of the next check of the names, in milliseconds of the monotonic clock.
-    pub(super) next_look: AtomicU64,
+    pub(super) next_check: AtomicU64,
 }
 
 impl Log {
@@ -80,25 +80,26 @@ impl Log {
         config: Arc<LogConfig>,
         start: StartPoint,
     ) -> Result<Self, StorageError> {
-        let home = Arc::new(Home::new(env, dir, partition, config));
+        let context = Arc::new(LogContext::new(env, dir, partition, config));
         match start {
             StartPoint::New => {
-                let log = Self::with(home, env.producers, Vec::new(), (Offset::ZERO, Offset::ZERO));
+                let log =
+                    Self::with(context, env.producers, Vec::new(), (Offset::ZERO, Offset::ZERO));
                 log.lock_tail().state = State::Open;
                 Ok(log)
             }
             StartPoint::Clean { log_start, log_end } => {
-                let segments = recovery::existing_segments(&home)?;
-                Ok(Self::with(home, env.producers, segments, (log_start, log_end)))
+                let segments = recovery::existing_segments(&context)?;
+                Ok(Self::with(context, env.producers, segments, (log_start, log_end)))
             }
             StartPoint::Unclean { log_start, durable, rebuild, same_boot } => {
                 let known = Known { log_start, durable, rebuild, same_boot };
-                let recovered = recovery::recover(&home, &known, env.producers)?;
+                let recovered = recovery::recover(&context, &known, env.producers)?;
                 let bounds = (recovered.log_start, recovered.log_end);
-                let log = Self::with(home, env.producers, recovered.segments, bounds);
+                let log = Self::with(context, env.producers, recovered.segments, bounds);
                 *log.lock_epochs() = recovered.epochs;
                 log.lock_tail().producers = recovered.producers;
-                log.wake_recovered(recovered.ends_in_damage)?;
+                log.load_recovered(recovered.ends_in_damage)?;
                 Ok(log)
             }
         }
@@ -121,17 +122,17 @@ impl Log {
 
     /// The partition.
     pub fn partition(&self) -> &TopicPartition {
-        &self.home.partition
+        &self.context.partition
     }
 
     /// The directory, which exists once something was appended.
     pub fn dir(&self) -> &Path {
-        &self.home.dir
+        &self.context.dir
     }
 
     /// The current topic configuration.
     pub fn config(&self) -> Arc<LogConfig> {
-        self.home.config.load_full()
+        self.context.config.load_full()
     }
 
     /// Replaces the topic configuration from the next operation on, except for `offset_unit`, which
@@ -141,12 +142,12 @@ impl Log {
         if config.offset_unit != offset_unit {
             config = Arc::new(LogConfig { offset_unit, ..LogConfig::clone(&config) });
         }
-        self.home.config.store(config);
+        self.context.config.store(config);
     }
 
     /// The unit that its offsets count.
     pub fn offset_unit(&self) -> OffsetUnit {
-        self.home.config.load().offset_unit
+        self.context.config.load().offset_unit
     }
 
     /// The known damage.
@@ -192,8 +193,8 @@ impl Log {
     }
 
     /// The state shared by all parts of the log.
-    pub(in crate::storage) fn home(&self) -> &Arc<Home> {
-        &self.home
+    pub(in crate::storage) fn context(&self) -> &Arc<LogContext> {
+        &self.context
     }
 
     /// Its segments, sorted by base offset.
@@ -202,8 +203,8 @@ impl Log {
     }
 
     /// Loads the files of a log that was closed cleanly, if they are not loaded yet.
-    pub(in crate::storage) fn look(&self) -> Result<(), StorageError> {
-        self.awake_tail().map(drop)
+    pub(in crate::storage) fn ensure_loaded(&self) -> Result<(), StorageError> {
+        self.loaded_tail().map(drop)
     }
 
     /// The segments that no longer grow, of a log that accepts records.
@@ -250,30 +251,30 @@ impl Log {
     }
 
     /// The last offset of every idempotent producer of which the log keeps state.
-    pub(in crate::storage) fn last_of_producers(&self) -> HashMap<ProducerId, Offset> {
+    pub(in crate::storage) fn last_offsets_of_producers(&self) -> HashMap<ProducerId, Offset> {
         self.lock_tail().producers.last_offsets()
     }
 
     fn with(
-        home: Arc<Home>,
+        context: Arc<LogContext>,
         producer_limits: ProducerLimits,
         segments: Vec<Arc<Segment>>,
         (log_start, log_end): (Offset, Offset),
     ) -> Self {
         let producers = ProducerStates::new(producer_limits);
-        let epochs = EpochCache::new(Arc::clone(&home.disk), &home.dir);
+        let epochs = EpochCache::new(Arc::clone(&context.disk), &context.dir);
         Self {
-            home,
+            context,
             producer_limits,
             offsets: Offsets::flushed(log_start, log_end),
             rebuild: Published::new(log_end),
             segments: ArcSwap::from_pointee(segments),
-            tail: Mutex::new(Tail::new(State::Dormant, log_end, producers)),
+            tail: Mutex::new(Tail::new(State::NotLoaded, log_end, producers)),
             epochs: Mutex::new(epochs),
-            flush_turn: Mutex::new(()),
+            flush_lock: Mutex::new(()),
             listener: ArcSwapOption::empty(),
             deleted: Mutex::new(Vec::new()),
-            next_look: AtomicU64::new(0),
+            next_check: AtomicU64::new(0),
         }
     }
 
@@ -286,23 +287,23 @@ impl Log {
     }
 
     /// Locks the tail, after loading the log's files if need be.
-    pub(super) fn awake_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
+    pub(super) fn loaded_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let mut tail = self.lock_tail();
-        if tail.state == State::Dormant {
-            self.wake(&mut tail)?;
+        if tail.state == State::NotLoaded {
+            self.load(&mut tail)?;
         }
         Ok(tail)
     }
 
     /// Locks the tail of a log that accepts records.
     pub(super) fn writable_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
-        let tail = self.awake_tail()?;
+        let tail = self.loaded_tail()?;
         match &tail.state {
-            State::Dormant | State::Open => Ok(tail),
-            State::Failed(failure) => Err(failure.refusal(&self.home.partition)),
+            State::NotLoaded | State::Open => Ok(tail),
+            State::Failed(failure) => Err(failure.refusal(&self.context.partition)),
             State::EndsInDamage => Err(self.last_damage()),
             State::Closed | State::Abandoned => {
-                Err(StorageError::Closed { partition: self.home.partition.clone() })
+                Err(StorageError::Closed { partition: self.context.partition.clone() })
             }
         }
     }
@@ -315,8 +316,10 @@ impl Log {
         });
         let end = self.log_end_offset();
         damage.map_or_else(
-            || self.home.corrupt((end, end), (&self.home.dir, 0)),
-            |(damage, path)| self.home.corrupt((damage.first, damage.next), (&path, damage.start)),
+            || self.context.corrupt((end, end), (&self.context.dir, 0)),
+            |(damage, path)| {
+                self.context.corrupt((damage.first, damage.next), (&path, damage.start))
+            },
         )
     }
 }
@@ -326,7 +329,7 @@ impl std::fmt::Debug for Log {
         write!(
             f,
             "Log({} {}..{}..{})",
-            self.home.partition,
+            self.context.partition,
             self.log_start_offset(),
             self.flushed_offset(),
             self.log_end_offset()

@@ -38,15 +38,15 @@ impl Log {
     pub fn delete_expired(&self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
         // The guard is held throughout, so that only one pass runs at a time.
         let deleted = self.lock_deleted();
-        let config = self.home.config.load_full();
-        self.leave_expired(&config, now, below)?;
+        let config = self.context.config.load_full();
+        self.roll_expired(&config, now, below)?;
         self.delete_first(deleted, below, |segments| self.is_unwanted(segments, &config, now))
     }
 
     /// An estimate, for operators, of the segments that `delete_expired` would remove for their
     /// age. The active segment is not counted.
     pub fn expired(&self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
-        let config = self.home.config.load_full();
+        let config = self.context.config.load_full();
         let mut expired = Removed::default();
         for pair in self.segments.load_full().windows(2) {
             let (first, next) = (&pair[0], &pair[1]);
@@ -84,15 +84,15 @@ impl Log {
         below: Offset,
         is_unwanted: impl Fn(&[Arc<Segment>]) -> Result<bool, StorageError>,
     ) -> Result<Removed, StorageError> {
-        let delay = self.home.config.load().file_delete_delay;
+        let delay = self.context.config.load().file_delete_delay;
         let mut removed = Removed::default();
         while let Some((segment, end)) = self.first_unwanted(below, &is_unwanted)? {
             let size = segment.size()?;
-            let names = self.take_out(&segment, end)?;
-            let due = self.home.clock.monotonic().saturating_add(delay);
+            let names = self.unlink_first(&segment, end)?;
+            let due = self.context.clock.monotonic().saturating_add(delay);
             let file = |path| DeletedFile { path, due, segment: Arc::downgrade(&segment) };
             deleted.extend(names.into_iter().map(file));
-            self.home.sync_names()?;
+            self.context.sync_names()?;
             removed.segments += 1;
             removed.bytes += size;
         }
@@ -104,7 +104,8 @@ impl Log {
             let advanced = self.lock_epochs().advance_start(first.base());
             // Entries of removed records do no harm, and recovery drops them.
             advanced.unwrap_or_else(|error| {
-                tracing::warn!(partition = %self.home.partition, %error, "old epochs stay on disk");
+                let partition = &self.context.partition;
+                tracing::warn!(%partition, %error, "old epochs stay on disk");
             });
         }
         Ok(removed)
@@ -120,10 +121,10 @@ impl Log {
         let mut refused = Ok(());
         for file in due {
             file.close();
-            match self.home.disk.remove_file(&file.path) {
+            match self.context.disk.remove_file(&file.path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     refused = Err(StorageError::io("remove", &file.path, error));
-                    let due = self.home.clock.monotonic().saturating_add(REMOVAL_PAUSE);
+                    let due = self.context.clock.monotonic().saturating_add(REMOVAL_PAUSE);
                     self.lock_deleted().push(DeletedFile { due, ..file });
                 }
                 _ => {}
@@ -157,7 +158,7 @@ impl Log {
     pub(in crate::storage) fn start_at(&self, to: Offset) -> Result<Offset, StorageError> {
         let (start, end) = (self.log_start_offset(), self.log_end_offset());
         if to > end {
-            let partition = self.home.partition.clone();
+            let partition = self.context.partition.clone();
             return Err(StorageError::OffsetOutOfRange { partition, offset: to, start, end });
         }
         if to > self.flushed_offset() {
@@ -180,7 +181,7 @@ impl Log {
     }
 
     /// Rolls to a new segment if all records of the active one have expired.
-    fn leave_expired(
+    fn roll_expired(
         &self,
         config: &LogConfig,
         now: Timestamp,
@@ -200,7 +201,7 @@ impl Log {
         {
             // Seal it with the time of its last append, not of now: otherwise it would be kept as
             // long again.
-            self.roll_tail(&mut tail, last_append, &*self.home.disk)?;
+            self.roll_tail(&mut tail, last_append, &*self.context.disk)?;
             drop(tail);
             // The new segment must be durable before the old one is removed.
             self.flush()?;
@@ -225,7 +226,11 @@ impl Log {
 
     /// Renames the files of the first segment and advances the log start to `end`, its end; or does
     /// neither. Returns the new names.
-    fn take_out(&self, segment: &Arc<Segment>, end: Offset) -> Result<Vec<PathBuf>, StorageError> {
+    fn unlink_first(
+        &self,
+        segment: &Arc<Segment>,
+        end: Offset,
+    ) -> Result<Vec<PathBuf>, StorageError> {
         // Held from the first rename to the new list: a reader that finds a name gone waits for the
         // lock.
         let mut tail = self.lock_tail();

@@ -20,7 +20,7 @@ impl Log {
     pub fn roll(&self, now: Timestamp) -> Result<(), StorageError> {
         let mut tail = self.writable_tail()?;
         if tail.active.as_ref().is_some_and(|active| active.size > 0) {
-            self.roll_tail(&mut tail, now, &*self.home.disk)?;
+            self.roll_tail(&mut tail, now, &*self.context.disk)?;
         }
         Ok(())
     }
@@ -36,41 +36,41 @@ impl Log {
         age: Duration,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
-        let elapsed = self.home.clock.monotonic();
+        let elapsed = self.context.clock.monotonic();
         let mut tail = self.writable_tail()?;
         let is_old =
             |active: &Active| active.size > 0 && elapsed.saturating_sub(active.began) >= age;
         let is_old = tail.active.as_ref().is_some_and(is_old);
         if is_old {
-            self.roll_tail(&mut tail, now, &*self.home.disk)?;
+            self.roll_tail(&mut tail, now, &*self.context.disk)?;
         }
         Ok(is_old)
     }
 
     /// Makes sure that the active segment can take this many more bytes, after which the log ends
     /// at `end`, and rolls if it cannot.
-    pub(super) fn make_room(
+    pub(super) fn ensure_capacity(
         &self,
         tail: &mut Tail,
         (bytes, end): (u64, Offset),
         now: Timestamp,
     ) -> Result<(), StorageError> {
         let Some(active) = &mut tail.active else {
-            return self.roll_tail(tail, now, &*self.home.batches);
+            return self.roll_tail(tail, now, &*self.context.batches);
         };
-        let elapsed = self.home.clock.monotonic();
+        let elapsed = self.context.clock.monotonic();
         if active.size == 0 {
             active.began = elapsed;
             return Ok(());
         }
-        let config = self.home.config.load();
+        let config = self.context.config.load();
         let age = elapsed.saturating_sub(active.began);
         let span = end.since(active.segment.base());
         let is_full = active.size + bytes > config.segment_size.0
             || age >= self.age_max(&config)
             || span > i32::MAX.into()
             || active.segment.index_size()? >= config.segment_index_size.0;
-        if is_full { self.roll_tail(tail, now, &*self.home.batches) } else { Ok(()) }
+        if is_full { self.roll_tail(tail, now, &*self.context.batches) } else { Ok(()) }
     }
 
     /// Creates the segment that begins at the log end, on one of the log's disks, and activates it.
@@ -82,7 +82,7 @@ impl Log {
     ) -> Result<(), StorageError> {
         // Even the removal of a name must be durable before more is acknowledged.
         tail.names_dirty = true;
-        let created = Segment::create(&self.home, tail.next_offset, disk);
+        let created = Segment::create(&self.context, tail.next_offset, disk);
         if let Err(error @ StorageError::Failed { .. }) = &created {
             tail.state = State::Failed(Failure::half_way(error));
         }
@@ -96,13 +96,13 @@ impl Log {
         let mut segments = self.segments.load_full().to_vec();
         segments.push(Arc::clone(&segment));
         self.segments.store(Arc::new(segments));
-        let interval = self.home.config.load().index_interval.0;
+        let interval = self.context.config.load().index_interval.0;
         tail.active = Some(Active {
             indexer: Indexer::new(segment.base(), interval),
             digests: HeaderDigests::default(),
             segment,
             size: 0,
-            began: self.home.clock.monotonic(),
+            began: self.context.clock.monotonic(),
             last_append: now,
         });
         Ok(())
@@ -110,7 +110,7 @@ impl Log {
 
     /// The age at which a segment rolls; each log subtracts a different part of the jitter.
     fn age_max(&self, config: &LogConfig) -> Duration {
-        let name = self.home.partition.to_string();
+        let name = self.context.partition.to_string();
         let part = f64::from(crc32c::crc32c(name.as_bytes())) / f64::from(u32::MAX);
         config.segment_age.saturating_sub(config.segment_jitter.mul_f64(part))
     }

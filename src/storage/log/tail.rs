@@ -24,7 +24,7 @@ pub(super) struct Tail {
     /// Segments rolled since the last flush, oldest first.
     pub(super) dirty: Vec<Arc<Segment>>,
     /// True if a failed write was truncated and the truncation is not durable.
-    pub(super) cut_dirty: bool,
+    pub(super) truncation_dirty: bool,
     /// True if the directory has names that are not durable.
     pub(super) names_dirty: bool,
     /// Incremented by every truncation, so that a flush that began before it publishes nothing.
@@ -51,7 +51,7 @@ pub(super) struct Refused {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// All, after its files are loaded, which they are not yet.
-    Dormant,
+    NotLoaded,
     /// All.
     Open,
     /// Reads only, after a failure.
@@ -146,7 +146,7 @@ impl Tail {
             producers,
             pending: Pending::default(),
             dirty: Vec::new(),
-            cut_dirty: false,
+            truncation_dirty: false,
             names_dirty: false,
             generation: 0,
             unsealed: Vec::new(),

@@ -33,16 +33,16 @@ impl Log {
             return Ok(end);
         }
         if to < start {
-            let partition = self.home.partition.clone();
+            let partition = self.context.partition.clone();
             return Err(StorageError::OffsetOutOfRange { partition, offset: to, start, end });
         }
         let segments = self.segments.load_full();
-        let (number, position, new_end) = place_of(&segments, to)?;
+        let (number, position, new_end) = locate_truncation(&segments, to)?;
         if new_end < start {
-            let partition = self.home.partition.clone();
+            let partition = self.context.partition.clone();
             return Err(StorageError::OffsetOutOfRange { partition, offset: to, start, end });
         }
-        let done = self.cut_tail(&mut tail, &segments, (number, position, new_end));
+        let done = self.truncate_tail(&mut tail, &segments, (number, position, new_end));
         if let Err(error) = &done {
             tail.state = State::Failed(Failure::half_way(error));
         }
@@ -52,15 +52,15 @@ impl Log {
     /// The offset at which a truncation to `to` would end the log: the start of the batch that
     /// contains it.
     #[cfg(any(test, feature = "internals"))]
-    pub fn cut_at(&self, to: Offset) -> Result<Offset, StorageError> {
+    pub fn truncation_point(&self, to: Offset) -> Result<Offset, StorageError> {
         if to >= self.log_end_offset() {
             return Ok(to);
         }
-        place_of(&self.segments.load(), to).map(|(_, _, end)| end)
+        locate_truncation(&self.segments.load(), to).map(|(_, _, end)| end)
     }
 
     #[cfg(any(test, feature = "internals"))]
-    fn cut_tail(
+    fn truncate_tail(
         &self,
         tail: &mut Tail,
         segments: &[Arc<Segment>],
@@ -82,31 +82,31 @@ impl Log {
         }
         let active = &kept[number];
         let digests = active_digests(tail, active, position)?;
-        active.cut(position, end)?;
+        active.truncate(position, end)?;
         active.sync()?;
         // Entries of removed batches would be mistaken for those of batches appended later.
         active.write_indexes(true)?;
-        self.home.sync_names()?;
+        self.context.sync_names()?;
         self.lock_epochs()
             .truncate_to(end)
-            .map_err(|error| self.home.refused("cut the epochs of", error))?;
-        discard_snapshots(&self.home, end)?;
-        let place = (&*self.home.disk, &*self.home.dir);
-        let damages = self.home.damages.cut(place, (active.base(), position), end);
-        damages.map_err(|error| self.home.refused("note the damages of", error))?;
-        let skips = self.home.skips.cut((&*self.home.disk, &self.home.dir), end);
-        skips.map_err(|error| self.home.refused("note the skipped damage of", error))?;
-        Compacted::cut(&*self.home.disk, &self.home.dir, end)
-            .map_err(|error| self.home.refused("note the compaction of", error))?;
+            .map_err(|error| self.context.refused("cut the epochs of", error))?;
+        discard_snapshots(&self.context, end)?;
+        let place = (&*self.context.disk, &*self.context.dir);
+        let damages = self.context.damages.truncate(place, (active.base(), position), end);
+        damages.map_err(|error| self.context.refused("note the damages of", error))?;
+        let skips = self.context.skips.truncate((&*self.context.disk, &self.context.dir), end);
+        skips.map_err(|error| self.context.refused("note the skipped damage of", error))?;
+        Compacted::truncate(&*self.context.disk, &self.context.dir, end)
+            .map_err(|error| self.context.refused("note the compaction of", error))?;
         let limits = (end, self.producer_limits);
-        tail.producers = recovery::load_producers(&self.home, &kept, limits)?;
+        tail.producers = recovery::load_producers(&self.context, &kept, limits)?;
         tail.active = Some(Active {
             indexer: active.end_at(position)?.0,
             digests,
             segment: Arc::clone(active),
             size: position,
-            began: self.home.clock.monotonic(),
-            last_append: self.home.clock.now(),
+            began: self.context.clock.monotonic(),
+            last_append: self.context.clock.now(),
         });
         tail.next_offset = end;
         tail.unsealed.retain(|segment| segment.base() < active.base());
@@ -118,7 +118,7 @@ impl Log {
         tail.pending = Pending::default();
         if flushed < end {
             let records = end.since(flushed).cast_unsigned();
-            tail.pending.add(records, 0, self.home.clock.monotonic());
+            tail.pending.add(records, 0, self.context.clock.monotonic());
         }
         Ok(())
     }
@@ -136,14 +136,17 @@ fn active_digests(
         Some(active) => active.digests.clone(),
         None => HeaderDigests::resumed(segment.digests()?.to_vec()),
     };
-    digests.cut(size);
+    digests.truncate(size);
     Ok(digests)
 }
 
 /// The index of the segment, the position in it and the offset at which a truncation to `to` ends
 /// the log; `to` must lie below the log end.
 #[cfg(any(test, feature = "internals"))]
-fn place_of(segments: &[Arc<Segment>], to: Offset) -> Result<(usize, u64, Offset), StorageError> {
+fn locate_truncation(
+    segments: &[Arc<Segment>],
+    to: Offset,
+) -> Result<(usize, u64, Offset), StorageError> {
     let number = segments.partition_point(|segment| segment.base() <= to).saturating_sub(1);
     let segment = &segments[number];
     Ok(match segment.locate(to)? {

@@ -5,7 +5,7 @@ use super::plain_tests::Stored;
 use super::world_tests::World;
 use crate::io::Clock as _;
 use crate::io::faulty::{Failure, Fault, Operation};
-use crate::storage::{Marks, StartPoint, StorageError};
+use crate::storage::{CheckpointOffsets, StartPoint, StorageError};
 use crate::types::Offset;
 
 /// The end of the process.
@@ -149,7 +149,7 @@ impl World {
         let damages = first.damages();
         self.log = first;
         if self.random.chance(2) {
-            self.recorded = self.log.marks();
+            self.recorded = self.log.checkpoint_offsets();
         }
         // I6: recovering once more changes nothing.
         let second = self.open(self.unclean(crash)).unwrap();
@@ -157,12 +157,12 @@ impl World {
         assert_eq!(second.log_end_offset(), self.log.log_end_offset());
         assert_eq!(self::contents(&second), contents);
         self.log = second;
-        self.recorded = self.log.marks();
+        self.recorded = self.log.checkpoint_offsets();
         self.take_over(crash, contents)
     }
 
     pub(super) fn unclean(&self, crash: Crash) -> StartPoint {
-        let Marks { log_start, durable, rebuild } = self.recorded;
+        let CheckpointOffsets { log_start, durable, rebuild } = self.recorded;
         StartPoint::Unclean { log_start, durable, rebuild, same_boot: crash == Crash::Process }
     }
 

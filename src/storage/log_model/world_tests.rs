@@ -11,7 +11,8 @@ use crate::io::faulty::FaultyDisk;
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenFiles, SeededRandom, Share};
 use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor, ProducerStamp};
 use crate::storage::{
-    AppendAt, Log, LogConfig, LogEnv, Marks, OffsetUnit, ProducerLimits, StartPoint, StorageError,
+    AppendAt, CheckpointOffsets, Log, LogConfig, LogEnv, OffsetUnit, ProducerLimits, StartPoint,
+    StorageError,
 };
 use crate::types::{
     LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,
@@ -31,7 +32,7 @@ pub(super) struct World {
     pub(super) log: Log,
     pub(super) model: Model,
     /// The offsets recorded on the disk.
-    pub(super) recorded: Marks,
+    pub(super) recorded: CheckpointOffsets,
     pub(super) epoch: LeaderEpoch,
     pub(super) producer: ProducerId,
     /// True if a sync has failed since the machine started: cached bytes then prove nothing.
@@ -67,7 +68,7 @@ impl World {
             value_size_max: if is_large { 3_000 } else { 120 },
             log,
             model: Model::default(),
-            recorded: Marks { log_start: zero, durable: zero, rebuild: zero },
+            recorded: CheckpointOffsets { log_start: zero, durable: zero, rebuild: zero },
             epoch: LeaderEpoch(-1),
             producer: ProducerId(1),
             lied: false,

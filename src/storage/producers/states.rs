@@ -78,7 +78,7 @@ impl ProducerStates {
             entry.last_seen = now;
             self.entries.insert(producer_id, entry);
         }
-        self.make_room();
+        self.evict_inactive();
     }
 
     /// Records a batch of the log without checks: for recovery, and on followers.
@@ -92,7 +92,7 @@ impl ProducerStates {
             .or_insert_with(|| Entry::new(batch.producer_epoch));
         entry.record(batch);
         entry.last_seen = now;
-        self.make_room();
+        self.evict_inactive();
     }
 
     /// Removes the producers that have been inactive for too long.
@@ -139,7 +139,7 @@ impl ProducerStates {
 
     /// Removes the producers inactive for longest, an eighth at a time, because finding them takes
     /// a pass over all.
-    fn make_room(&mut self) {
+    fn evict_inactive(&mut self) {
         let most = self.limits.producers_max;
         if self.entries.len() <= most {
             return;

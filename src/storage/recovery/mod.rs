@@ -10,11 +10,11 @@
 //! | above it | the machine ran on, a good batch follows | damage |
 //! | above it | the machine ran on, no good batch follows | a torn tail |
 
-mod cut;
 mod directory;
 mod recover;
 mod replay;
 mod scanner;
+mod torn_tail;
 
 pub(crate) use directory::existing_segments;
 pub(crate) use recover::recover;

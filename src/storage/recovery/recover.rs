@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::storage::compacted::Compacted;
-use crate::storage::recovery::cut::cut;
-use crate::storage::recovery::directory::{existing_segments, tidy};
+use crate::storage::recovery::directory::{complete_interrupted, existing_segments};
 use crate::storage::recovery::replay::{discard_snapshots, load_producers, stored_epochs};
 use crate::storage::recovery::scanner::{Known, Scanner};
-use crate::storage::segments::{Home, Segment};
+use crate::storage::recovery::torn_tail::truncate_torn_tail;
+use crate::storage::segments::{LogContext, Segment};
 use crate::storage::{EpochCache, ProducerLimits, ProducerStates, StorageError, Stored};
 use crate::types::Offset;
 
@@ -26,54 +26,55 @@ pub(crate) struct Recovered {
 /// # Errors
 /// `Corrupt` if nothing is left of a log that had durable records; otherwise the disk's error.
 pub(crate) fn recover(
-    home: &Arc<Home>,
+    context: &Arc<LogContext>,
     known: &Known,
     limits: ProducerLimits,
 ) -> Result<Recovered, StorageError> {
-    tidy(home)?;
-    let segments = existing_segments(home)?;
+    complete_interrupted(context)?;
+    let segments = existing_segments(context)?;
     let Some(first) = segments.first() else {
-        return nothing_left(home, known, limits);
+        return nothing_left(context, known, limits);
     };
     let log_start = known.log_start.max(first.base());
     // A log start is recorded only once everything below it is durable.
     let durable = known.durable.max(log_start);
-    let stored = stored_epochs(home)?;
+    let stored = stored_epochs(context)?;
     let from = match stored {
         Stored::Sound(_) => known.rebuild.min(durable).max(log_start),
         // Without the history, read every batch for its epoch.
         Stored::Absent | Stored::Damaged(_) => first.base(),
     };
-    let compacted = Compacted::load(&*home.disk, &home.dir)
-        .map_err(|source| StorageError::read(&home.dir, source))?;
+    let compacted = Compacted::load(&*context.disk, &context.dir)
+        .map_err(|source| StorageError::read(&context.dir, source))?;
     // If the extent of compaction is unknown, at least records that were never durable have no
     // gaps.
-    let dense_from = home.dense_from()?.min(durable.max(compacted.gaps_below));
+    let dense_from = context.dense_from()?.min(durable.max(compacted.gaps_below));
     let known = Known { durable, ..*known };
     let mut scanner =
-        Scanner::new(home, &segments, (&known, compacted.gaps_below, dense_from), stored);
+        Scanner::new(context, &segments, (&known, compacted.gaps_below, dense_from), stored);
     let torn = scanner.scan(from)?;
     let found = scanner.finish();
     for (number, size) in &found.leftovers {
         segments[*number].trim(*size)?;
     }
     if let Some(torn) = &torn {
-        cut(home, &segments, torn)?;
+        truncate_torn_tail(context, &segments, torn)?;
     }
-    keep(
-        home,
+    make_durable(
+        context,
         &segments[found.first_scanned..torn.map_or(segments.len(), |torn| torn.segment + 1)],
     )?;
-    home.damages
-        .replace(&*home.disk, &home.dir, found.damages)
-        .map_err(|error| home.refused("note the damages of", error))?;
-    found.epochs.store().map_err(|error| home.refused("write the epochs of", error))?;
-    discard_snapshots(home, found.log_end)?;
-    Compacted::cut(&*home.disk, &home.dir, found.log_end)
-        .map_err(|error| home.refused("note the compaction of", error))?;
+    context
+        .damages
+        .replace(&*context.disk, &context.dir, found.damages)
+        .map_err(|error| context.refused("note the damages of", error))?;
+    found.epochs.store().map_err(|error| context.refused("write the epochs of", error))?;
+    discard_snapshots(context, found.log_end)?;
+    Compacted::truncate(&*context.disk, &context.dir, found.log_end)
+        .map_err(|error| context.refused("note the compaction of", error))?;
     // Opened again, the segments use the new list of damage.
-    let segments = existing_segments(home)?;
-    let producers = load_producers(home, &segments, (found.log_end, limits))?;
+    let segments = existing_segments(context)?;
+    let producers = load_producers(context, &segments, (found.log_end, limits))?;
     Ok(Recovered {
         segments,
         log_start: log_start.min(found.log_end),
@@ -85,26 +86,28 @@ pub(crate) fn recover(
 }
 
 /// Makes the scanned segments durable: bytes, indexes, names.
-fn keep(home: &Home, scanned: &[Arc<Segment>]) -> Result<(), StorageError> {
+fn make_durable(context: &LogContext, scanned: &[Arc<Segment>]) -> Result<(), StorageError> {
     for segment in scanned {
         segment.sync()?;
         segment.write_indexes(true)?;
     }
-    home.sync_names()
+    context.sync_names()
 }
 
 /// The result for a log without segments: empty, unless it had durable records.
 fn nothing_left(
-    home: &Home,
+    context: &LogContext,
     known: &Known,
     limits: ProducerLimits,
 ) -> Result<Recovered, StorageError> {
     if known.durable > known.log_start {
-        return Err(home.corrupt((known.log_start, known.durable), (&home.dir, 0)));
+        return Err(context.corrupt((known.log_start, known.durable), (&context.dir, 0)));
     }
-    let epochs = match stored_epochs(home)? {
+    let epochs = match stored_epochs(context)? {
         Stored::Sound(epochs) => epochs,
-        Stored::Absent | Stored::Damaged(_) => EpochCache::new(Arc::clone(&home.disk), &home.dir),
+        Stored::Absent | Stored::Damaged(_) => {
+            EpochCache::new(Arc::clone(&context.disk), &context.dir)
+        }
     };
     Ok(Recovered {
         segments: Vec::new(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::record::BatchSummary;
-use crate::storage::segments::{Home, Segment};
+use crate::storage::segments::{LogContext, Segment};
 use crate::storage::{
     EpochCache, OffsetUnit, ProducerBatch, ProducerLimits, ProducerStates, StorageError, Stored,
     latest_snapshot, retain_snapshots,
@@ -12,17 +12,17 @@ use crate::types::Offset;
 
 /// The epoch history of a log, from its file or, if that is absent or damaged, from its batches.
 pub(crate) fn load_epochs(
-    home: &Home,
+    context: &LogContext,
     segments: &[Arc<Segment>],
 ) -> Result<EpochCache, StorageError> {
-    let stored = stored_epochs(home)?;
+    let stored = stored_epochs(context)?;
     if let Stored::Sound(epochs) = stored {
         return Ok(epochs);
     }
     if let Stored::Damaged(reason) = stored {
-        tracing::warn!(dir = %home.dir.display(), reason, "epoch history made again");
+        tracing::warn!(dir = %context.dir.display(), reason, "epoch history made again");
     }
-    let mut epochs = EpochCache::new(Arc::clone(&home.disk), &home.dir);
+    let mut epochs = EpochCache::new(Arc::clone(&context.disk), &context.dir);
     for segment in segments {
         segment.each_from(segment.base(), |batch| note_epoch(&mut epochs, &batch.summary))?;
     }
@@ -30,9 +30,9 @@ pub(crate) fn load_epochs(
 }
 
 /// Reads the epoch history from its file.
-pub(super) fn stored_epochs(home: &Home) -> Result<Stored<EpochCache>, StorageError> {
-    EpochCache::load(Arc::clone(&home.disk), &home.dir)
-        .map_err(|source| StorageError::read(&home.dir, source))
+pub(super) fn stored_epochs(context: &LogContext) -> Result<Stored<EpochCache>, StorageError> {
+    EpochCache::load(Arc::clone(&context.disk), &context.dir)
+        .map_err(|source| StorageError::read(&context.dir, source))
 }
 
 /// Adds a batch of the log to the history.
@@ -45,14 +45,14 @@ pub(super) fn note_epoch(epochs: &mut EpochCache, batch: &BatchSummary) {
 
 /// The producer states of a log that ends at `end`: the latest snapshot and the batches since.
 pub(crate) fn load_producers(
-    home: &Home,
+    context: &LogContext,
     segments: &[Arc<Segment>],
     (end, limits): (Offset, ProducerLimits),
 ) -> Result<ProducerStates, StorageError> {
-    let now = home.clock.monotonic();
-    let unit = home.config.load().offset_unit;
-    let snapshot = latest_snapshot(&*home.disk, &home.dir, end, (limits, now));
-    let snapshot = snapshot.map_err(|source| StorageError::read(&home.dir, source))?;
+    let now = context.clock.monotonic();
+    let unit = context.config.load().offset_unit;
+    let snapshot = latest_snapshot(&*context.disk, &context.dir, end, (limits, now));
+    let snapshot = snapshot.map_err(|source| StorageError::read(&context.dir, source))?;
     let (mut states, from) =
         snapshot.unwrap_or_else(|| (ProducerStates::new(limits), Offset::ZERO));
     let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
@@ -79,9 +79,9 @@ fn as_it_was_sent(summary: &BatchSummary, unit: OffsetUnit) -> ProducerBatch {
 /// Removes the producer snapshots beyond the log end, so that none is mistaken for valid once the
 /// log has grown past it again.
 pub(in crate::storage) fn discard_snapshots(
-    home: &Home,
+    context: &LogContext,
     log_end: Offset,
 ) -> Result<(), StorageError> {
-    retain_snapshots(&*home.disk, &home.dir, |offset| offset <= log_end)
-        .map_err(|error| home.refused("remove the producers of", error))
+    retain_snapshots(&*context.disk, &context.dir, |offset| offset <= log_end)
+        .map_err(|error| context.refused("remove the producers of", error))
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::storage::recovery::replay::note_epoch;
 use crate::storage::segments::{
-    BadBatch, BatchCheck, BatchScan, Chain, Checked, Damage, Expected, FileKind, Home, Indexer,
-    Located, Medium, Place, Scanned, Segment,
+    BadBatch, BatchCheck, BatchScan, Chain, CheckProgress, Checked, Damage, Expected, FileKind,
+    Indexer, Located, LogContext, Medium, Scanned, Segment,
 };
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
@@ -21,7 +21,7 @@ pub(crate) struct Known {
 
 /// A scan of a log from some offset to its end.
 pub(super) struct Scanner<'a> {
-    home: &'a Home,
+    context: &'a LogContext,
     segments: &'a [Arc<Segment>],
     durable: Offset,
     /// The offset from which on compaction has left no gaps.
@@ -69,7 +69,7 @@ pub(super) struct Found {
 impl<'a> Scanner<'a> {
     /// A scan of a log in which everything below `known.durable` was durable.
     pub(super) fn new(
-        home: &'a Home,
+        context: &'a LogContext,
         segments: &'a [Arc<Segment>],
         (known, gaps_below, dense_from): (&Known, Offset, Offset),
         stored: Stored<EpochCache>,
@@ -79,7 +79,7 @@ impl<'a> Scanner<'a> {
             Stored::Absent | Stored::Damaged(_) => None,
         };
         Self {
-            home,
+            context,
             segments,
             durable: known.durable,
             gaps_below,
@@ -87,7 +87,7 @@ impl<'a> Scanner<'a> {
             same_boot: known.same_boot,
             expected: Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false },
             stored,
-            epochs: EpochCache::new(Arc::clone(&home.disk), &home.dir),
+            epochs: EpochCache::new(Arc::clone(&context.disk), &context.dir),
             damages: Vec::new(),
             ends_in_damage: false,
             first_scanned: 0,
@@ -166,7 +166,7 @@ impl<'a> Scanner<'a> {
         }
         if segment.base() < expected {
             let path = segment.path(FileKind::Log);
-            return Err(self.home.corrupt((segment.base(), expected), (&path, 0)));
+            return Err(self.context.corrupt((segment.base(), expected), (&path, 0)));
         }
         if expected < self.gaps_below {
             self.expect(segment.base(), self.expected.epoch);
@@ -190,10 +190,10 @@ impl<'a> Scanner<'a> {
         let mut indexer = segment.index_from(start)?;
         let chain = self.chain_of(number)?;
         let position = start.map_or(0, |batch| batch.position);
-        let mut place = Place::at(position, self.expected);
+        let mut progress = CheckProgress::at(position, self.expected);
         let file = (&**segment.file(), Medium::Disk);
         // Known damage is checked again: the bytes may have been restored from a backup.
-        let mut check = BatchCheck::new(file, segment.base(), &chain, Vec::new(), &mut place);
+        let mut check = BatchCheck::new(file, segment.base(), &chain, Vec::new(), &mut progress);
         loop {
             let stretch = check.stretch().map_err(|error| segment.refused("read", error))?;
             let Some(stretch) = stretch else { return Ok(None) };

@@ -102,7 +102,7 @@ impl Reserve {
     /// Records that a producer has found the disk full.
     pub(in crate::storage) fn note_refusal(&self) {
         self.is_refusing.store(true, Ordering::Release);
-        self.tell();
+        self.notify_shortage();
     }
 
     /// Returns true if a producer has found the disk full since the last call.
@@ -110,14 +110,14 @@ impl Reserve {
         self.is_refusing.swap(false, Ordering::AcqRel)
     }
 
-    fn tell(&self) {
+    fn notify_shortage(&self) {
         if let Some(listener) = self.on_shortage.get() {
             listener();
         }
     }
 
     /// Removes a chunk. Returns false if this purpose may use no more of them.
-    pub(super) fn give_up(&self, purpose: Purpose) -> io::Result<bool> {
+    pub(super) fn remove_chunk(&self, purpose: Purpose) -> io::Result<bool> {
         let mut chunks = self.lock();
         let floor = match purpose {
             Purpose::Commits => chunks.wanted / 2,
@@ -132,7 +132,7 @@ impl Reserve {
             chunks.held -= 1;
         }
         drop(chunks);
-        self.tell();
+        self.notify_shortage();
         Ok(gives)
     }
 

@@ -43,7 +43,7 @@ impl Access {
         loop {
             match call() {
                 Err(error) if is_full(&error) => {
-                    if !self.reserve.give_up(self.purpose)? {
+                    if !self.reserve.remove_chunk(self.purpose)? {
                         return Err(error);
                     }
                 }

@@ -30,7 +30,7 @@ impl Segment {
         let path = self.path(FileKind::Log);
         tracing::error!(path = %path.display(), place.position, %error, "a batch is damaged");
         let offsets = (place.summary.base_offset, place.summary.next_offset());
-        self.home.corrupt(offsets, (&path, place.position))
+        self.context.corrupt(offsets, (&path, place.position))
     }
 }
 
@@ -71,7 +71,7 @@ impl BatchReader<'_> {
         let skipped = segment
             .damages()
             .iter()
-            .find(|damage| damage.start == self.position && segment.home.is_skipped(damage))
+            .find(|damage| damage.start == self.position && segment.context.is_skipped(damage))
             .map(|damage| damage.end);
         self.position = skipped.unwrap_or(self.position);
     }
@@ -101,5 +101,5 @@ fn unreadable(segment: &Segment, position: u64, error: &io::Error) -> StorageErr
     if !is_reported(error) {
         tracing::error!(path = %path.display(), position, %error, "a batch cannot be read");
     }
-    segment.home.corrupt((segment.base(), segment.base()), (&path, position))
+    segment.context.corrupt((segment.base(), segment.base()), (&path, position))
 }

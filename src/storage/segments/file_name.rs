@@ -62,7 +62,7 @@ impl FileKind {
 
     /// The renames that turn a complete replacement into a segment, in this order. While the swap
     /// file exists, so does its seal, and an index that has lost its temporary name is the new one.
-    pub(crate) const BECOMING: [(Self, Self); 4] = [
+    pub(crate) const FINAL_NAMES: [(Self, Self); 4] = [
         (Self::CleanedOffsetIndex, Self::OffsetIndex),
         (Self::CleanedTimeIndex, Self::TimeIndex),
         (Self::Swap, Self::Log),

@@ -33,15 +33,15 @@ struct State<E> {
 /// The known state of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stored {
-    NotLooked,
+    NotLoaded,
     Absent,
-    There,
+    Present,
 }
 
 impl<E: Entry> Index<E> {
     /// The index in `file`, which is opened at the first use.
     pub(super) fn at(file: Arc<CachedFile>) -> Self {
-        let state = State { stored: Stored::NotLooked, written: 0, pending: Vec::new() };
+        let state = State { stored: Stored::NotLoaded, written: 0, pending: Vec::new() };
         Self { file, state: RwLock::new(state) }
     }
 
@@ -57,7 +57,7 @@ impl<E: Entry> Index<E> {
 
     /// Keeps the file open, if there is one, because its path is about to refer to another.
     pub(super) fn keep_open(&self) -> io::Result<()> {
-        let is_there = self.looked()?.stored == Stored::There;
+        let is_there = self.loaded()?.stored == Stored::Present;
         if is_there { self.file.keep_open() } else { Ok(()) }
     }
 
@@ -68,7 +68,7 @@ impl<E: Entry> Index<E> {
 
     /// The number of entries.
     pub(super) fn len(&self) -> io::Result<u64> {
-        let state = self.looked()?;
+        let state = self.loaded()?;
         Ok(state.written + state.pending.len() as u64)
     }
 
@@ -89,7 +89,7 @@ impl<E: Entry> Index<E> {
 
     /// The last entry for which `holds` is true; it must be true for all entries before that one.
     pub(super) fn last_where(&self, holds: impl Fn(&E) -> bool) -> io::Result<Option<E>> {
-        let state = self.looked()?;
+        let state = self.loaded()?;
         if let Some(index) = state.pending.partition_point(&holds).checked_sub(1) {
             return Ok(state.pending.get(index).copied());
         }
@@ -111,7 +111,7 @@ impl<E: Entry> Index<E> {
     /// Returns true if all entries are in order. Entries lost to a power failure read as zeros,
     /// which break a binary search.
     pub(super) fn is_in_order(&self) -> io::Result<bool> {
-        let state = self.looked()?;
+        let state = self.loaded()?;
         let size = entry_size::<E>();
         let mut before: Option<E> = None;
         let mut follows = |entry: E| {
@@ -136,7 +136,7 @@ impl<E: Entry> Index<E> {
 
     /// Removes the entries at the end for which `holds` is false.
     pub(super) fn keep_where(&self, holds: impl Fn(&E) -> bool) -> io::Result<()> {
-        drop(self.looked()?);
+        drop(self.loaded()?);
         let mut state = self.write_lock();
         let keep = state.pending.partition_point(&holds);
         state.pending.truncate(keep);
@@ -159,8 +159,8 @@ impl<E: Entry> Index<E> {
         let mut state = self.write_lock();
         state.pending = entries;
         // Check the file again: it may have been removed while it was closed.
-        state.stored = Stored::NotLooked;
-        if self.look(&mut state).is_err() {
+        state.stored = Stored::NotLoaded;
+        if self.load_length(&mut state).is_err() {
             // It is created when the entries are written.
             state.stored = Stored::Absent;
         }
@@ -170,14 +170,14 @@ impl<E: Entry> Index<E> {
     /// Writes the pending entries to the file, and truncates it after them. `sync` makes it
     /// durable.
     pub(super) fn write(&self, sync: bool) -> io::Result<()> {
-        drop(self.looked()?);
+        drop(self.loaded()?);
         let mut state = self.write_lock();
-        if state.pending.is_empty() && state.stored != Stored::There {
+        if state.pending.is_empty() && state.stored != Stored::Present {
             return Ok(());
         }
-        if state.stored != Stored::There {
+        if state.stored != Stored::Present {
             self.file.create()?;
-            state.stored = Stored::There;
+            state.stored = Stored::Present;
         }
         let size = entry_size::<E>();
         let start = state.written * size;
@@ -201,7 +201,7 @@ impl<E: Entry> Index<E> {
         self.file.set_len(0)?;
         let bytes: Vec<u8> = state.pending.iter().flat_map(encoded).collect();
         write_all_at(&*self.file, &mut [IoSlice::new(&bytes)], 0)?;
-        state.stored = Stored::There;
+        state.stored = Stored::Present;
         state.written = state.pending.len() as u64;
         state.pending = Vec::new();
         drop(state);
@@ -209,25 +209,25 @@ impl<E: Entry> Index<E> {
     }
 
     /// Locks the state, after reading the file's length if need be.
-    fn looked(&self) -> io::Result<RwLockReadGuard<'_, State<E>>> {
+    fn loaded(&self) -> io::Result<RwLockReadGuard<'_, State<E>>> {
         let state = self.read_lock();
-        if state.stored != Stored::NotLooked {
+        if state.stored != Stored::NotLoaded {
             return Ok(state);
         }
         drop(state);
-        self.look(&mut self.write_lock())?;
+        self.load_length(&mut self.write_lock())?;
         Ok(self.read_lock())
     }
 
-    fn look(&self, state: &mut State<E>) -> io::Result<()> {
-        if state.stored != Stored::NotLooked {
+    fn load_length(&self, state: &mut State<E>) -> io::Result<()> {
+        if state.stored != Stored::NotLoaded {
             return Ok(());
         }
         match self.file.len() {
             Ok(length) => {
                 // An incomplete last entry is not counted.
                 state.written = length / entry_size::<E>();
-                state.stored = Stored::There;
+                state.stored = Stored::Present;
             }
             Err(error) if error.kind() == ErrorKind::NotFound => state.stored = Stored::Absent,
             Err(error) => return Err(error),

@@ -105,13 +105,13 @@ impl Segment {
     /// An offset before which all records are older than `timestamp`, by the time index. If an
     /// entry does not match its batch, both indexes are rebuilt.
     fn first_time_below(&self, timestamp: Timestamp) -> Result<Offset, StorageError> {
-        let find = || self.ask_index(|| self.times.last_where(|e| e.timestamp < timestamp));
+        let find = || self.query_index(|| self.times.last_where(|e| e.timestamp < timestamp));
         let Some(entry) = find()? else { return Ok(self.base()) };
         if self.is_time_right(&entry)? {
             return Ok(self.offset_of(&entry));
         }
         self.note("of times does not match its batches");
-        self.index_anew()?;
+        self.rebuild_indexes()?;
         Ok(find()?.map_or(self.base(), |entry| self.offset_of(&entry)))
     }
 
@@ -154,16 +154,16 @@ impl Segment {
 
     /// The indexer after all batches below `size`, and the last of these batches.
     pub(crate) fn end_at(&self, size: u64) -> Result<(Indexer, Option<Located>), StorageError> {
-        let interval = self.home.config.load().index_interval.0;
+        let interval = self.context.config.load().index_interval.0;
         let mut walk = self.walk_from(size, |_| true)?;
-        let mut time = self.ask_index(|| self.times.last())?;
+        let mut time = self.query_index(|| self.times.last())?;
         let is_right = |time: &TimeEntry| self.is_time_right(time);
         if walk.position() > 0 && !time.as_ref().map_or(Ok(false), is_right)? {
             // The largest timestamp so far comes from the time index, not from the batches that
             // follow.
             self.note("has no sound index of times beside it");
-            self.index_anew()?;
-            time = self.ask_index(|| self.times.last())?;
+            self.rebuild_indexes()?;
+            time = self.query_index(|| self.times.last())?;
         }
         let mut indexer = Indexer::resumed(self.base(), interval, time);
         let mut last = None;
@@ -181,7 +181,7 @@ impl Segment {
     pub(crate) fn indexed_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
         let below = offset.since(self.base());
         let is_below = |entry: &OffsetEntry| i64::from(entry.relative_offset) < below;
-        let entry = self.ask_index(|| self.offsets.last_where(is_below))?;
+        let entry = self.query_index(|| self.offsets.last_where(is_below))?;
         let Some(entry) = entry else { return Ok(None) };
         let position = u64::try_from(entry.position).unwrap_or_default();
         let last_offset = self.base().plus(entry.relative_offset.into());
@@ -195,7 +195,7 @@ impl Segment {
         let is_before = |entry: &OffsetEntry| {
             u64::try_from(entry.position).is_ok_and(|start| start <= position)
         };
-        let entry = self.ask_index(|| self.offsets.last_where(is_before))?;
+        let entry = self.query_index(|| self.offsets.last_where(is_before))?;
         let Some(entry) = entry else { return Ok(None) };
         let start = u64::try_from(entry.position).unwrap_or_default();
         let last_offset = self.base().plus(entry.relative_offset.into());
@@ -207,14 +207,14 @@ impl Segment {
     /// missing or a power failure has damaged it, since both must then be rebuilt from the first
     /// batch.
     pub(crate) fn resumable_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
-        if !self.ask_index(|| Ok(self.times.is_in_order()? && self.offsets.is_in_order()?))? {
+        if !self.query_index(|| Ok(self.times.is_in_order()? && self.offsets.is_in_order()?))? {
             self.note("is not in order");
             return Ok(None);
         }
         let Some(batch) = self.indexed_below(offset)? else { return Ok(None) };
         let last = batch.summary.last_offset.since(self.base());
         let is_before = |entry: &TimeEntry| i64::from(entry.relative_offset) <= last;
-        let time = self.ask_index(|| self.times.last_where(is_before))?;
+        let time = self.query_index(|| self.times.last_where(is_before))?;
         let is_right = time.map_or(Ok(false), |time| self.is_time_right(&time))?;
         Ok(is_right.then_some(batch))
     }
@@ -222,7 +222,7 @@ impl Segment {
     /// Removes the index entries beyond `batch`, or all of them, and returns the indexer for
     /// continuing at that batch, or at the beginning.
     pub(crate) fn index_from(&self, batch: Option<&Located>) -> Result<Indexer, StorageError> {
-        let interval = self.home.config.load().index_interval.0;
+        let interval = self.context.config.load().index_interval.0;
         // The caller adds the entries that are due from here on; no rebuild may replace them.
         *self.lock_indexed() = true;
         let Some(batch) = batch else {
@@ -235,7 +235,7 @@ impl Segment {
             .keep_where(|entry| i64::from(entry.relative_offset) <= last)
             .and_then(|()| self.times.keep_where(|entry| i64::from(entry.relative_offset) <= last))
             .map_err(|error| self.refused("index", error))?;
-        let time = self.ask_index(|| self.times.last())?;
+        let time = self.query_index(|| self.times.last())?;
         Ok(Indexer::resumed(self.base(), interval, time))
     }
 
@@ -249,15 +249,15 @@ impl Segment {
         let in_file = |entry: &OffsetEntry| {
             u64::try_from(entry.position).is_ok_and(|at| at < end) && holds(entry)
         };
-        let find = || self.ask_index(|| self.offsets.last_where(in_file));
+        let find = || self.query_index(|| self.offsets.last_where(in_file));
         let mut entry = find()?;
-        if entry.is_none() && self.make_absent_index()? {
+        if entry.is_none() && self.rebuild_absent_indexes()? {
             entry = find()?;
         }
         let Some(entry) = entry else { return Ok(BatchWalk::new(file, 0, end)) };
         let position = u64::try_from(entry.position).unwrap_or_default();
         let mut walk = BatchWalk::new(file, position, end);
-        if self.home.damages.at(self.base(), position).is_some() {
+        if self.context.damages.at(self.base(), position).is_some() {
             return Ok(walk);
         }
         let last_offset = self.base().plus(entry.relative_offset.into());
@@ -268,14 +268,14 @@ impl Segment {
             return Ok(walk);
         }
         self.note("does not match its batches");
-        self.index_anew()?;
+        self.rebuild_indexes()?;
         Ok(BatchWalk::new(file, 0, end))
     }
 
     /// Rebuilds the indexes if they lack all entries but should have some; returns true if it did.
     /// It checks only once, because a segment of few large batches rightly has none.
-    fn make_absent_index(&self) -> Result<bool, StorageError> {
-        let interval = self.home.config.load().index_interval.0;
+    fn rebuild_absent_indexes(&self) -> Result<bool, StorageError> {
+        let interval = self.context.config.load().index_interval.0;
         let mut is_indexed = self.lock_indexed();
         if *is_indexed || self.size()? <= interval {
             return Ok(false);
@@ -283,7 +283,7 @@ impl Segment {
         let entries = || self.offsets.len().map_err(|error| self.refused("index", error));
         let were_absent = entries()? == 0;
         if were_absent {
-            self.index_anew()?;
+            self.rebuild_indexes()?;
         }
         *is_indexed = true;
         let is_made = were_absent && entries()? > 0;
@@ -295,14 +295,17 @@ impl Segment {
 
     /// Queries an index. If its file was removed while it was closed, the indexes are rebuilt
     /// first.
-    pub(super) fn ask_index<T>(&self, ask: impl Fn() -> io::Result<T>) -> Result<T, StorageError> {
+    pub(super) fn query_index<T>(
+        &self,
+        ask: impl Fn() -> io::Result<T>,
+    ) -> Result<T, StorageError> {
         let mut answer = ask();
         if let Err(error) = &answer
             && error.kind() == ErrorKind::NotFound
             && !self.is_deleted()
         {
             self.note("was removed");
-            self.index_anew()?;
+            self.rebuild_indexes()?;
             answer = ask();
         }
         answer.map_err(|error| self.refused("index", error))
@@ -316,14 +319,14 @@ impl Segment {
     /// Rebuilds both indexes in memory, from batches with valid checksums, up to the first new bad
     /// batch, so that at least the batches before it can be found. Only valid batches count: a
     /// wrong timestamp would hide records from later lookups.
-    fn index_anew(&self) -> Result<(), StorageError> {
-        let interval = self.home.config.load().index_interval.0;
+    fn rebuild_indexes(&self) -> Result<(), StorageError> {
+        let interval = self.context.config.load().index_interval.0;
         let mut indexer = Indexer::new(self.base(), interval);
         let (mut offsets, mut times) = (Vec::new(), Vec::new());
         let mut scan = BatchScan::new(&**self.file(), 0, self.size()?, Medium::Cache);
         let mut expected = Expected { offset: self.base(), epoch: LeaderEpoch::NONE, dense: false };
         loop {
-            if let Some(damage) = self.home.damages.at(self.base(), scan.position()) {
+            if let Some(damage) = self.context.damages.at(self.base(), scan.position()) {
                 scan.go_to(damage.end);
             }
             let scanned = scan.next(&expected).map_err(|error| self.refused("read", error))?;
@@ -348,11 +351,11 @@ impl Segment {
         refuses: impl Fn(&Damage) -> bool,
     ) -> Result<Option<Located>, StorageError> {
         let position = walk.position();
-        if let Some(damage) = self.home.damages.at(self.base(), position) {
-            if refuses(&damage) && !self.home.is_skipped(&damage) {
+        if let Some(damage) = self.context.damages.at(self.base(), position) {
+            if refuses(&damage) && !self.context.is_skipped(&damage) {
                 let path = self.path(FileKind::Log);
                 let offsets = (damage.first, damage.next);
-                return Err(self.home.corrupt(offsets, (&path, damage.start)));
+                return Err(self.context.corrupt(offsets, (&path, damage.start)));
             }
             walk.go_to(damage.end);
         }
@@ -365,7 +368,7 @@ impl Segment {
     /// The error for bytes that are not a batch; the extent of the damage is not known.
     fn not_a_batch(&self, position: u64) -> StorageError {
         let path = self.path(FileKind::Log);
-        self.home.corrupt((self.base(), self.base()), (&path, position))
+        self.context.corrupt((self.base(), self.base()), (&path, position))
     }
 
     /// The end of the sound bytes after `position`.

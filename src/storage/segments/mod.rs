@@ -5,9 +5,9 @@
 //! seals are caches: absent or wrong ones are rebuilt from the batches.
 
 mod batch_reader;
+mod context;
 mod entry;
 mod file_name;
-mod home;
 mod index;
 mod indexer;
 mod integrity;
@@ -19,17 +19,17 @@ mod segment;
 mod walk;
 mod window;
 
+pub(crate) use context::LogContext;
+pub use context::LogEnv;
 pub(crate) use entry::{Entry, OffsetEntry, TimeEntry};
 pub(crate) use file_name::{FileKind, SegmentFile};
-pub(crate) use home::Home;
-pub use home::LogEnv;
 pub(crate) use indexer::Indexer;
 pub use integrity::Damage;
 pub(in crate::storage) use integrity::SegmentCheck;
 pub(crate) use integrity::{
     BatchCheck, Chain, Checked, Damages, Digests, HeaderDigest, HeaderDigests,
 };
-pub(crate) use integrity::{Place, SentFile, Vouched, WatchedFile};
+pub(crate) use integrity::{CheckProgress, SentFile, TrackedFile, VerifiedRanges};
 pub(crate) use locate::Span;
 pub use scan::{BadBatch, Expected};
 pub(crate) use scan::{BatchScan, Scanned};

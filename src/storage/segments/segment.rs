@@ -15,19 +15,19 @@ use crate::storage::segments::file_name;
 use crate::storage::segments::index::Index;
 use crate::storage::segments::indexer::Due;
 use crate::storage::segments::{
-    Damage, Digests, FileKind, HeaderDigests, Home, Indexer, Seal, SegmentFile, SentFile, Vouched,
-    WatchedFile,
+    Damage, Digests, FileKind, HeaderDigests, Indexer, LogContext, Seal, SegmentFile, SentFile,
+    TrackedFile, VerifiedRanges,
 };
 use crate::types::{Offset, Timestamp};
 
 /// A segment of a log.
 #[derive(Debug)]
 pub(crate) struct Segment {
-    pub(super) home: Arc<Home>,
+    pub(super) context: Arc<LogContext>,
     base: Offset,
     file: Arc<CachedFile>,
     /// The same file with its verified ranges, for all reads and writes of batches.
-    watched: Arc<dyn File>,
+    tracked: Arc<dyn File>,
     /// `UNKNOWN` until it is first needed.
     size: AtomicU64,
     pub(super) offsets: Index<OffsetEntry>,
@@ -36,7 +36,7 @@ pub(crate) struct Segment {
     is_indexed: Mutex<bool>,
     seal: Mutex<Option<Seal>>,
     pub(super) digests: Mutex<Digests>,
-    vouched: Arc<Vouched>,
+    verified: Arc<VerifiedRanges>,
     /// True if its files are removed, or about to be.
     is_deleted: AtomicBool,
 }
@@ -45,17 +45,17 @@ const UNKNOWN: u64 = u64::MAX;
 
 impl Segment {
     /// A segment whose files exist.
-    pub(crate) fn existing(home: &Arc<Home>, base: Offset) -> Self {
+    pub(crate) fn existing(context: &Arc<LogContext>, base: Offset) -> Self {
         let file = |kind| {
-            let disk = if kind == FileKind::Log { &home.batches } else { &home.disk };
-            CachedFile::at(&home.files, disk, SegmentFile::path(&home.dir, base, kind))
+            let disk = if kind == FileKind::Log { &context.batches } else { &context.disk };
+            CachedFile::at(&context.files, disk, SegmentFile::path(&context.dir, base, kind))
         };
-        let vouched = Arc::default();
+        let verified = Arc::default();
         let log = file(FileKind::Log);
         Self {
-            home: Arc::clone(home),
+            context: Arc::clone(context),
             base,
-            watched: watched(&log, &vouched),
+            tracked: tracked(&log, &verified),
             file: log,
             size: AtomicU64::new(UNKNOWN),
             offsets: Index::at(file(FileKind::OffsetIndex)),
@@ -63,7 +63,7 @@ impl Segment {
             is_indexed: Mutex::new(false),
             seal: Mutex::new(None),
             digests: Mutex::default(),
-            vouched,
+            verified,
             is_deleted: AtomicBool::new(false),
         }
     }
@@ -74,20 +74,20 @@ impl Segment {
     /// # Errors
     /// `Failed` if the name could not be removed again: a restart would take it for the log's end.
     pub(crate) fn create(
-        home: &Arc<Home>,
+        context: &Arc<LogContext>,
         base: Offset,
         disk: &dyn Disk,
     ) -> Result<Self, StorageError> {
-        let path = SegmentFile::path(&home.dir, base, FileKind::Log);
+        let path = SegmentFile::path(&context.dir, base, FileKind::Log);
         let refused = |error| StorageError::io("create", &path, error);
-        let segment = Self::empty(home, base);
+        let segment = Self::empty(context, base);
         let created = disk.open(&path, OpenMode::Create).map_err(refused)?;
         // Whichever disk created the name, batches are written through the disk meant for them.
         let made = created.set_len(0).and_then(|()| segment.file.pin().map(drop));
         if made.is_err() {
             // Recovery must not find a segment that the log does not know.
-            home.disk.remove_file(&path).map_err(|left| StorageError::Failed {
-                partition: home.partition.clone(),
+            context.disk.remove_file(&path).map_err(|left| StorageError::Failed {
+                partition: context.partition.clone(),
                 cause: format!("'{}' was made and cannot be removed: {left}", path.display())
                     .into(),
                 is_disk_unknown: true,
@@ -98,8 +98,8 @@ impl Segment {
     }
 
     /// A segment without batches; the present content of its files is ignored.
-    fn empty(home: &Arc<Home>, base: Offset) -> Self {
-        let mut segment = Self::existing(home, base);
+    fn empty(context: &Arc<LogContext>, base: Offset) -> Self {
+        let mut segment = Self::existing(context, base);
         segment.size = AtomicU64::new(0);
         segment.is_indexed = Mutex::new(true);
         segment.offsets.ignore_file();
@@ -109,15 +109,15 @@ impl Segment {
 
     /// Creates an empty replacement for the segments from `base` on. Its files are ignored until it
     /// takes their place.
-    pub(crate) fn cleaned(home: &Arc<Home>, base: Offset) -> Result<Self, StorageError> {
-        let path = SegmentFile::path(&home.dir, base, FileKind::Cleaned);
-        let mut segment = Self::empty(home, base);
-        segment.file = CachedFile::at(&home.files, home.cleaning_disk(), path.clone());
-        segment.watched = watched(&segment.file, &segment.vouched);
+    pub(crate) fn cleaned(context: &Arc<LogContext>, base: Offset) -> Result<Self, StorageError> {
+        let path = SegmentFile::path(&context.dir, base, FileKind::Cleaned);
+        let mut segment = Self::empty(context, base);
+        segment.file = CachedFile::at(&context.files, context.cleaning_disk(), path.clone());
+        segment.tracked = tracked(&segment.file, &segment.verified);
         let made = segment.file.create().and_then(|()| {
             // Its name will change, and an earlier attempt may have left some bytes.
             segment.file.keep_open()?;
-            segment.watched.set_len(0)
+            segment.tracked.set_len(0)
         });
         made.map_err(|error| StorageError::io("create", &path, error))?;
         Ok(segment)
@@ -131,8 +131,8 @@ impl Segment {
     }
 
     /// The state shared by all parts of its log.
-    pub(crate) fn home(&self) -> &Home {
-        &self.home
+    pub(crate) fn context(&self) -> &LogContext {
+        &self.context
     }
 
     /// The base offset.
@@ -142,17 +142,17 @@ impl Segment {
 
     /// The path of one of its files.
     pub(crate) fn path(&self, kind: FileKind) -> PathBuf {
-        SegmentFile::path(&self.home.dir, self.base, kind)
+        SegmentFile::path(&self.context.dir, self.base, kind)
     }
 
     /// Its damaged stretches as known now, by position.
     pub(crate) fn damages(&self) -> Vec<Damage> {
-        self.home.damages.of(self.base)
+        self.context.damages.of(self.base)
     }
 
     /// The file of batches.
     pub(crate) fn file(&self) -> &Arc<dyn File> {
-        &self.watched
+        &self.tracked
     }
 
     /// The same file, as the cache of open files holds it.
@@ -162,13 +162,13 @@ impl Segment {
 
     /// A range of its batches, for sending or reading; the file need not be open.
     pub(crate) fn range(self: &Arc<Self>, position: u64, length: u64) -> FileRange {
-        let file = SentFile::new(Arc::clone(self), Arc::clone(&self.watched));
+        let file = SentFile::new(Arc::clone(self), Arc::clone(&self.tracked));
         FileRange { file: Arc::new(file), position, length }
     }
 
     /// The verified ranges of its file.
-    pub(crate) fn vouched(&self) -> &Vouched {
-        &self.vouched
+    pub(crate) fn verified(&self) -> &VerifiedRanges {
+        &self.verified
     }
 
     /// The end position of its last whole batch.
@@ -208,7 +208,7 @@ impl Segment {
         }
         // Recovery continues both indexes from the last offset entry, so its times must be written
         // before.
-        self.ask_index(|| self.times.write(sync).and_then(|()| self.offsets.write(sync)))
+        self.query_index(|| self.times.write(sync).and_then(|()| self.offsets.write(sync)))
     }
 
     /// The number of index entries that are only in memory.
@@ -218,7 +218,7 @@ impl Segment {
 
     /// Bytes of the offset index.
     pub(crate) fn index_size(&self) -> Result<u64, StorageError> {
-        let entries = self.ask_index(|| self.offsets.len())?;
+        let entries = self.query_index(|| self.offsets.len())?;
         Ok(entries * size_of::<OffsetEntry>() as u64)
     }
 
@@ -260,7 +260,7 @@ impl Segment {
         let Some(seal) = seal.filter(|_| !self.is_deleted()) else { return Ok(()) };
         let path = self.path(kind);
         let mut digests = self.lock_digests();
-        seal.store(&*self.home.disk, &path, digests.held())
+        seal.store(&*self.context.disk, &path, digests.held())
             .map_err(|error| StorageError::io("write", &path, error))?;
         *digests = Digests::default();
         Ok(())
@@ -273,7 +273,7 @@ impl Segment {
             return Ok(seal);
         }
         let path = self.path(FileKind::Seal);
-        let stored = Seal::load(&*self.home.disk, &path)
+        let stored = Seal::load(&*self.context.disk, &path)
             .map_err(|error| StorageError::io("read", &path, error))?;
         let size = self.size()?;
         if let Some(seal) = stored.filter(|seal| seal.size == size) {
@@ -281,7 +281,7 @@ impl Segment {
             return Ok(seal);
         }
         let max_timestamp = self.end_at(size)?.0.max_timestamp();
-        let seal = Seal { sealed_at: self.home.clock.now(), max_timestamp, next_offset, size };
+        let seal = Seal { sealed_at: self.context.clock.now(), max_timestamp, next_offset, size };
         // Load the digests: they go into the new seal, even those of bytes that the file has lost.
         self.digests()?;
         *self.sealed() = Some(seal);
@@ -295,7 +295,7 @@ impl Segment {
 
     /// Truncates the segment to `size`, the end of a batch, after which `next_offset` comes. It may
     /// grow again. The caller syncs.
-    pub(crate) fn cut(&self, size: u64, next_offset: Offset) -> Result<(), StorageError> {
+    pub(crate) fn truncate(&self, size: u64, next_offset: Offset) -> Result<(), StorageError> {
         self.trim(size)?;
         *self.sealed() = None;
         *self.lock_digests() = Digests::default();
@@ -308,7 +308,7 @@ impl Segment {
     }
 
     pub(super) fn remove_seal(&self) -> Result<(), StorageError> {
-        match self.home.disk.remove_file(&self.path(FileKind::Seal)) {
+        match self.context.disk.remove_file(&self.path(FileKind::Seal)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(self.refused("unseal", error))
             }
@@ -319,7 +319,7 @@ impl Segment {
     /// Truncates the file after its last batch. The caller syncs.
     pub(crate) fn trim(&self, size: u64) -> Result<(), StorageError> {
         self.publish_size(size);
-        self.watched.set_len(size).map_err(|error| self.refused("cut", error))
+        self.tracked.set_len(size).map_err(|error| self.refused("cut", error))
     }
 
     /// Makes bytes and length durable. After any error the state of the disk is unknown.
@@ -332,7 +332,7 @@ impl Segment {
     /// # Errors
     /// An error that leaves the disk unknown, if the file was removed or replaced.
     pub(crate) fn require_in_place(&self) -> Result<(), StorageError> {
-        require_in_place(&*self.home.disk, &self.path(FileKind::Log), &*self.file)
+        require_in_place(&*self.context.disk, &self.path(FileKind::Log), &*self.file)
             .map_err(|error| self.refused("keep", error))
     }
 
@@ -378,7 +378,7 @@ impl Segment {
         for kind in FileKind::OF_SEGMENT {
             let path = self.path(kind);
             let name = file_name::deleted(&path);
-            match self.home.disk.rename(&path, &name) {
+            match self.context.disk.rename(&path, &name) {
                 Ok(()) => {
                     self.settle_one(kind, &name);
                     deleted.push(name);
@@ -411,7 +411,7 @@ impl Segment {
     pub(crate) fn remove(&self) -> Result<(), StorageError> {
         for kind in FileKind::OF_SEGMENT {
             let path = self.path(kind);
-            match self.home.disk.remove_file(&path) {
+            match self.context.disk.remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(StorageError::io("remove", &path, error));
                 }
@@ -435,6 +435,6 @@ impl Segment {
     }
 }
 
-fn watched(file: &Arc<CachedFile>, vouched: &Arc<Vouched>) -> Arc<dyn File> {
-    Arc::new(WatchedFile::new(Arc::<CachedFile>::clone(file), Arc::clone(vouched)))
+fn tracked(file: &Arc<CachedFile>, verified: &Arc<VerifiedRanges>) -> Arc<dyn File> {
+    Arc::new(TrackedFile::new(Arc::<CachedFile>::clone(file), Arc::clone(verified)))
 }

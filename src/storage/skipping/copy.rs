@@ -27,15 +27,15 @@ pub(super) struct Copied {
 /// # Errors
 /// If the disk is full, or the file cannot be created. Bytes that cannot be read are no error.
 pub(super) fn copy(segment: &Segment, damage: &Damage) -> Result<Copied, StorageError> {
-    let home = segment.home();
-    let root = home.dir.parent().unwrap_or(&home.dir);
+    let context = segment.context();
+    let root = context.dir.parent().unwrap_or(&context.dir);
     let mut dir = DIRECTORY.iter().fold(root.to_owned(), |dir, name| dir.join(name));
     // Use a directory for each log: with the partition in it, the file's name could be too long.
-    dir.push(home.partition.to_string());
-    let disk = &*home.disk;
+    dir.push(context.partition.to_string());
+    let disk = &*context.disk;
     create_dir_durably(disk, &dir).map_err(|error| StorageError::io("create", &dir, error))?;
     let Damage { segment: base, start, end, .. } = damage;
-    let path = dir.join(format!("{base}.{start}-{end}.{}", home.clock.now().millis()));
+    let path = dir.join(format!("{base}.{start}-{end}.{}", context.clock.now().millis()));
     let from = segment.file();
     let copied = disk.open(&path, OpenMode::CreateNew).and_then(|to| {
         let unreadable = copy_range(&**from, (*start, *end), &*to)?;

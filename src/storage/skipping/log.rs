@@ -48,13 +48,13 @@ impl Log {
     /// # Errors
     /// If the log cannot be loaded.
     pub fn damaged_stretches(&self) -> Result<Vec<DamagedStretch>, StorageError> {
-        self.look()?;
+        self.ensure_loaded()?;
         let start = self.log_start_offset();
         let segments = self.segments();
         let of = |segment: &Arc<Segment>| {
             let stretches = segment.damages().into_iter().map(|damage| DamagedStretch {
                 path: segment.path(FileKind::Log),
-                is_skipped: self.home().is_skipped(&damage),
+                is_skipped: self.context().is_skipped(&damage),
                 damage,
             });
             stretches.collect::<Vec<_>>()
@@ -76,7 +76,7 @@ impl Log {
         let Some(mut check) = self.check_segment(*base, Medium::Cache)? else { return Ok(()) };
         while !check.is_done() {
             let found = check.advance(check.position() + STRETCH)?;
-            self.note_damage(&found);
+            self.record_damage(&found);
         }
         Ok(())
     }
@@ -91,15 +91,16 @@ impl Log {
         let damages = self.plan_skip(order)?;
         // Holding the segments keeps retention and compaction from removing the files meanwhile.
         let _segments = self.hold_segments();
-        let skipped = damages.iter().map(|damage| self.keep_aside(damage));
+        let skipped = damages.iter().map(|damage| self.keep_copy(damage));
         let skipped: Vec<_> = skipped.collect::<Result<_, _>>()?;
         record(&skipped)?;
-        let home = self.home();
-        let stored = home
-            .skips
-            .add((&*home.disk, &home.dir), damages.iter().map(|damage| damage.first..damage.next));
-        stored.map_err(|error| home.refused("note the skipped damage of", error))?;
-        self.go_on_behind_damage()?;
+        let context = self.context();
+        let stored = context.skips.add(
+            (&*context.disk, &context.dir),
+            damages.iter().map(|damage| damage.first..damage.next),
+        );
+        stored.map_err(|error| context.refused("note the skipped damage of", error))?;
+        self.resume_after_damage()?;
         Ok(skipped)
     }
 
@@ -126,7 +127,7 @@ impl Log {
         }
     }
 
-    fn keep_aside(&self, damage: &Damage) -> Result<SkippedStretch, StorageError> {
+    fn keep_copy(&self, damage: &Damage) -> Result<SkippedStretch, StorageError> {
         let segments = self.segments();
         let segment = segments.iter().find(|segment| segment.base() == damage.segment);
         let segment = segment.filter(|_| damage.start < damage.end);

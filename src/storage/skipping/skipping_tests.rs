@@ -9,7 +9,7 @@ use crate::storage::world_tests::{
     NOW, World, append_at, at, batch, crashed_rebuilding, file, texts, try_values, values,
 };
 use crate::storage::{
-    AppendAt, Damage, Log, Marks, SkipError, SkippedStretch, StartPoint, StorageError,
+    AppendAt, CheckpointOffsets, Damage, Log, SkipError, SkippedStretch, StartPoint, StorageError,
 };
 use crate::types::{LeaderEpoch, Offset};
 
@@ -20,13 +20,13 @@ fn size() -> u64 {
 }
 
 /// A log of the batches a, b, c, d, e after a crash, with damage in those of these numbers.
-fn damaged(world: &World, numbers: &[u64]) -> (Log, Marks) {
+fn damaged(world: &World, numbers: &[u64]) -> (Log, CheckpointOffsets) {
     let log = world.start();
     for value in ["a", "b", "c", "d", "e"] {
         append_at(&log, &[value], at()).unwrap();
     }
     log.flush().unwrap();
-    let marks = log.marks();
+    let marks = log.checkpoint_offsets();
     drop(log);
     for number in numbers {
         let position = number * size() + 65;

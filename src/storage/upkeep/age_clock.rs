@@ -32,10 +32,10 @@ pub struct AgeClock {
 
 #[derive(Debug)]
 struct State {
-    believed: Moment,
+    trusted: Moment,
     /// The most that the wall clock may deviate from the time extrapolated from `believed`.
     tolerance: Duration,
-    doubt: Option<Doubt>,
+    distrust: Option<Distrust>,
 }
 
 /// A reading of both clocks.
@@ -47,7 +47,7 @@ struct Moment {
 
 /// A period in which the wall clock is not trusted.
 #[derive(Clone, Copy, Debug)]
-struct Doubt {
+struct Distrust {
     began: Moment,
     /// The time by the monotonic clock from which on it is trusted again.
     until: Duration,
@@ -75,8 +75,8 @@ impl AgeClock {
     ) -> Self {
         let now = Moment::of(&*clock);
         let wall = last_known.unwrap_or(now.wall);
-        let believed = Moment { wall, ..now };
-        let state = State { believed, tolerance: ABSENCE_MAX, doubt: None };
+        let trusted = Moment { wall, ..now };
+        let state = State { trusted, tolerance: ABSENCE_MAX, distrust: None };
         let age_clock = Self { clock, grace, state: Mutex::new(state) };
         age_clock.now();
         age_clock
@@ -86,38 +86,38 @@ impl AgeClock {
     pub fn now(&self) -> Option<Timestamp> {
         let now = Moment::of(&*self.clock);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let deviation = state.believed.deviation(now);
+        let deviation = state.trusted.deviation(now);
         if deviation <= state.tolerance {
-            if state.doubt.take().is_some() {
+            if state.distrust.take().is_some() {
                 tracing::info!("the wall clock is right again: removal by age goes on");
             }
         } else {
-            let known = state.doubt.filter(|doubt| doubt.began.deviation(now) <= STEP_MAX);
-            let doubt = known.unwrap_or_else(|| self.begin_doubt(now, deviation, &state));
-            state.doubt = Some(doubt);
-            if now.monotonic < doubt.until {
+            let known = state.distrust.filter(|distrust| distrust.began.deviation(now) <= STEP_MAX);
+            let distrust = known.unwrap_or_else(|| self.begin_distrust(now, deviation, &state));
+            state.distrust = Some(distrust);
+            if now.monotonic < distrust.until {
                 return None;
             }
-            state.doubt = None;
+            state.distrust = None;
             tracing::warn!(
                 "the wall clock was not set back within {:?}: what is too old by it is removed",
                 self.grace
             );
         }
-        state.believed = now;
+        state.trusted = now;
         state.tolerance = STEP_MAX;
         Some(now.wall)
     }
 
     /// The untrusted wall time, and the time until it is trusted; `None` if it is trusted now.
-    pub(super) fn doubted(&self) -> Option<(Timestamp, Duration)> {
+    pub(super) fn untrusted(&self) -> Option<(Timestamp, Duration)> {
         let now = Moment::of(&*self.clock);
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.doubt.map(|doubt| (now.wall, doubt.until.saturating_sub(now.monotonic)))
+        state.distrust.map(|distrust| (now.wall, distrust.until.saturating_sub(now.monotonic)))
     }
 
-    fn begin_doubt(&self, now: Moment, deviation: Duration, state: &State) -> Doubt {
-        let side = if now.wall > state.believed.wall { "ahead of" } else { "behind" };
+    fn begin_distrust(&self, now: Moment, deviation: Duration, state: &State) -> Distrust {
+        let side = if now.wall > state.trusted.wall { "ahead of" } else { "behind" };
         // The message should show days; milliseconds would hide them.
         let deviation = Duration::from_secs(deviation.as_secs());
         tracing::warn!(
@@ -126,7 +126,7 @@ impl AgeClock {
              removed in {:?} (log.retention.grace.ms); set it right until then to keep them",
             self.grace
         );
-        Doubt { began: now, until: now.monotonic.saturating_add(self.grace) }
+        Distrust { began: now, until: now.monotonic.saturating_add(self.grace) }
     }
 }
 
@@ -164,9 +164,9 @@ mod tests {
             clock.set_wall(jumped);
             assert_eq!(ages.now(), None);
             clock.advance(GRACE.saturating_sub(MS));
-            assert_eq!((ages.now(), ages.doubted()), (None, Some((clock.now(), MS))));
+            assert_eq!((ages.now(), ages.untrusted()), (None, Some((clock.now(), MS))));
             clock.advance(MS);
-            assert_eq!((ages.now(), ages.doubted()), (Some(clock.now()), None));
+            assert_eq!((ages.now(), ages.untrusted()), (Some(clock.now()), None));
             clock.advance(DAY);
             assert_eq!(ages.now(), Some(clock.now()), "it is believed for good");
         }

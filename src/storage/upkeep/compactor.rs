@@ -63,11 +63,11 @@ struct Pace {
 
 /// Logs that are not compacted for the time being.
 #[derive(Default)]
-struct Aside {
+struct Deferred {
     /// Logs with damage, and its number of stretches: until some of it is skipped.
     damaged: Vec<(Weak<Log>, usize)>,
     /// Logs to try again at the next check.
-    resting: Vec<Weak<Log>>,
+    until_next_check: Vec<Weak<Log>>,
 }
 
 /// The size from which on a full disk has the active segment of an internal topic compacted.
@@ -129,11 +129,11 @@ impl Shared {
     }
 
     fn run(&self) {
-        let mut aside = Aside::default();
+        let mut deferred = Deferred::default();
         while self.wait(self.options.interval) {
             let Some(now) = self.ages.now() else { continue };
-            aside.resting.clear();
-            match self.look(now, &mut aside) {
+            deferred.until_next_check.clear();
+            match self.compact_due(now, &mut deferred) {
                 Err(error) if error.is_logged() && is_local(&error) => {}
                 Err(error) if is_local(&error) => {
                     tracing::warn!(error = %WithCauses(&error), "compaction has to wait");
@@ -148,11 +148,11 @@ impl Shared {
     }
 
     /// Compacts the logs that are due.
-    fn look(&self, now: Timestamp, aside: &mut Aside) -> Result<(), StorageError> {
-        self.leave_overdue(now)?;
+    fn compact_due(&self, now: Timestamp, deferred: &mut Deferred) -> Result<(), StorageError> {
+        self.roll_overdue(now)?;
         while !*self.lock() {
-            let Some(candidate) = self.dirtiest(now, aside)? else { return Ok(()) };
-            self.compact(&candidate, now, aside)?;
+            let Some(candidate) = self.dirtiest(now, deferred)? else { return Ok(()) };
+            self.compact(&candidate, now, deferred)?;
         }
         Ok(())
     }
@@ -161,34 +161,34 @@ impl Shared {
         &self,
         candidate: &Candidate,
         now: Timestamp,
-        aside: &mut Aside,
+        deferred: &mut Deferred,
     ) -> Result<(), StorageError> {
         let pace = Pace { began: self.clock.monotonic(), bytes: Cell::new(0) };
         let effort = Effort {
             map_size: self.options.map_size,
             now,
             directory: Some(&self.directory),
-            goes_on: &|bytes| self.goes_on(&pace, bytes),
+            keep_going: &|bytes| self.keep_going(&pace, bytes),
         };
         let log = candidate.log();
         match compact(candidate, &effort) {
             Ok(Pass::Done { below, freed }) => {
                 tracing::info!(partition = %log.partition(), %below, freed, "compacted");
                 if !candidate.is_advanced_by(below) {
-                    aside.resting.push(Arc::downgrade(log));
+                    deferred.until_next_check.push(Arc::downgrade(log));
                 }
                 Ok(())
             }
             Ok(Pass::Stopped) => {
-                aside.resting.push(Arc::downgrade(log));
+                deferred.until_next_check.push(Arc::downgrade(log));
                 Ok(())
             }
-            Err(error) => aside.tolerate(log, error),
+            Err(error) => deferred.tolerate(log, error),
         }
     }
 
     /// Rolls active segments whose first record has waited too long for compaction.
-    fn leave_overdue(&self, now: Timestamp) -> Result<(), StorageError> {
+    fn roll_overdue(&self, now: Timestamp) -> Result<(), StorageError> {
         let mut has_left = false;
         let is_short = self.directory.is_short_of_room();
         for log in self.compacted_logs() {
@@ -219,18 +219,18 @@ impl Shared {
     fn dirtiest(
         &self,
         now: Timestamp,
-        aside: &mut Aside,
+        deferred: &mut Deferred,
     ) -> Result<Option<Candidate>, StorageError> {
         let high_watermarks = (self.listener.high_watermarks)();
         let mut dirtiest: Option<Candidate> = None;
         for log in self.compacted_logs() {
-            if aside.has(&log) {
+            if deferred.has(&log) {
                 continue;
             }
             let candidate = match self.candidate(&log, &high_watermarks, now) {
                 Ok(candidate) => candidate.filter(Candidate::is_due),
                 Err(error) => {
-                    aside.tolerate(&log, error)?;
+                    deferred.tolerate(&log, error)?;
                     None
                 }
             };
@@ -266,7 +266,7 @@ impl Shared {
 
     /// Counts bytes that were read, and waits to keep to the rate. Returns false if the thread must
     /// stop.
-    fn goes_on(&self, pace: &Pace, bytes: u64) -> bool {
+    fn keep_going(&self, pace: &Pace, bytes: u64) -> bool {
         pace.bytes.set(pace.bytes.get() + bytes);
         let Some(rate) = self.options.rate else { return !*self.lock() };
         let worth = u128::from(pace.bytes.get()) * 1_000_000_000 / u128::from(rate.0.max(1));
@@ -283,13 +283,13 @@ fn has_commits(log: &Log) -> bool {
     log.partition().topic.is_internal() && log.active_size() >= COMMITS_MIN
 }
 
-impl Aside {
+impl Deferred {
     fn has(&self, log: &Arc<Log>) -> bool {
         let is_it = |known: &Weak<Log>| std::ptr::eq(known.as_ptr(), Arc::as_ptr(log));
         let is_damaged = self.damaged.iter().any(|(known, stretches)| {
             is_it(known) && unskipped(log).is_none_or(|now| now >= *stretches)
         });
-        is_damaged || self.resting.iter().any(is_it)
+        is_damaged || self.until_next_check.iter().any(is_it)
     }
 
     /// Sets aside a log that cannot be compacted, unless a sync has failed.
@@ -303,7 +303,7 @@ impl Aside {
             if !error.is_logged() {
                 tracing::warn!(%partition, %error, "compaction has to wait");
             }
-            self.resting.push(Arc::downgrade(log));
+            self.until_next_check.push(Arc::downgrade(log));
         } else {
             return Err(error);
         }

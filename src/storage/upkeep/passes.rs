@@ -42,7 +42,7 @@ pub(super) fn expired(
 /// Limits all logs together to `size_max` bytes: while they are larger, the oldest segment of the
 /// largest log is removed, among topics whose policy includes `delete`. Internal topics, active
 /// segments and records above the high watermark are never removed.
-pub(super) fn hold_to_size(
+pub(super) fn limit_total_size(
     directory: &DataDir,
     high_watermarks: &Offsets,
     size_max: ByteSize,
@@ -116,8 +116,9 @@ pub(super) fn tolerate<T: Default>(
 /// that cannot be opened or read is not.
 pub(super) fn is_local(error: &StorageError) -> bool {
     // Space may be freed again, and the failure of a log was reported when it happened.
-    let is_told = matches!(error, StorageError::OutOfSpace { .. } | StorageError::Failed { .. });
-    is_told || !error.leaves_disk_unknown()
+    let is_logged_full =
+        matches!(error, StorageError::OutOfSpace { .. } | StorageError::Failed { .. });
+    is_logged_full || !error.leaves_disk_unknown()
 }
 
 fn add(sum: &mut Removed, part: Removed) {

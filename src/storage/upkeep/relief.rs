@@ -13,14 +13,14 @@ pub(super) const RELIEF_INTERVAL: Duration = Duration::from_secs(1);
 const RETENTION_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The time between two log lines about a full disk.
-const WORD_INTERVAL: Duration = Duration::from_mins(1);
+const LOG_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The times of the last actions on a full disk, by the monotonic clock.
 #[derive(Debug, Default)]
 pub(super) struct Relief {
     retained_at: Option<Duration>,
-    told_at: Option<Duration>,
-    is_told: bool,
+    logged_at: Option<Duration>,
+    is_logged_full: bool,
 }
 
 impl Relief {
@@ -30,15 +30,15 @@ impl Relief {
     }
 
     /// Returns true if a log line about the full disk is due, and records that it is written now.
-    pub(super) fn takes_word(&mut self, now: Duration) -> bool {
-        let takes = takes(&mut self.told_at, WORD_INTERVAL, now);
-        self.is_told |= takes;
+    pub(super) fn takes_log_line(&mut self, now: Duration) -> bool {
+        let takes = takes(&mut self.logged_at, LOG_INTERVAL, now);
+        self.is_logged_full |= takes;
         takes
     }
 
     /// Returns true if the end of the shortage must be logged.
     pub(super) fn ends(&mut self) -> bool {
-        std::mem::take(&mut self.is_told)
+        std::mem::take(&mut self.is_logged_full)
     }
 }
 
@@ -58,7 +58,8 @@ mod tests {
     fn a_full_disk_is_told_once_a_minute_and_its_end_once() {
         let mut relief = Relief::default();
         assert!(!relief.ends(), "nobody was told of a full disk");
-        let told: Vec<bool> = (0..=60).map(|s| relief.takes_word(Duration::from_secs(s))).collect();
+        let told: Vec<bool> =
+            (0..=60).map(|s| relief.takes_log_line(Duration::from_secs(s))).collect();
         assert_eq!(told.iter().filter(|told| **told).count(), 2);
         assert!(told[0] && told[60]);
         assert!(relief.ends());

@@ -28,7 +28,7 @@ pub struct UpkeepOptions {
 
 /// The delay of the first retention if the clock is untrusted: by then the topics' settings are
 /// known, and the log line can state the segments and bytes at stake.
-const HURRY: Duration = Duration::from_secs(10);
+const FIRST_RETENTION_DELAY: Duration = Duration::from_secs(10);
 
 /// The step that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Schedule {
 
     /// Makes retention due soon, rather than after an interval.
     pub(super) fn hurry_retention(&mut self, now: Duration) {
-        self.retention_at = self.retention_at.min(now.saturating_add(HURRY));
+        self.retention_at = self.retention_at.min(now.saturating_add(FIRST_RETENTION_DELAY));
     }
 
     /// Records a flush. Returns true if a step is due earlier now.

@@ -9,10 +9,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::io::Clock;
-use crate::storage::flusher::Alarm;
+use crate::storage::flusher::PanicGuard;
 use crate::storage::upkeep::age_clock::AgeClock;
 use crate::storage::upkeep::compactor::Compactor;
-use crate::storage::upkeep::passes::{expired, hold_to_size, is_local, retain, tolerate};
+use crate::storage::upkeep::passes::{expired, is_local, limit_total_size, retain, tolerate};
 use crate::storage::upkeep::relief::{RELIEF_INTERVAL, Relief};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
 use crate::storage::upkeep::scrub::Scrubber;
@@ -31,7 +31,7 @@ pub struct UpkeepListener {
 const TIME_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The interval at which the log states what an untrusted clock would remove.
-const DOUBT_INTERVAL: Duration = Duration::from_mins(10);
+const DISTRUST_INTERVAL: Duration = Duration::from_mins(10);
 
 /// Maintains a data directory.
 pub struct Upkeep {
@@ -56,7 +56,7 @@ struct State {
     /// By the monotonic clock.
     record_time_at: Duration,
     /// By the monotonic clock.
-    tell_doubt_at: Duration,
+    report_distrust_at: Duration,
     stopping: bool,
 }
 
@@ -76,7 +76,7 @@ impl Upkeep {
         let ages = AgeClock::start(Arc::clone(&clock), options.retention_grace, last_known);
         let ages = Arc::new(ages);
         let mut schedule = Schedule::new(options, now);
-        if ages.doubted().is_some() {
+        if ages.untrusted().is_some() {
             schedule.hurry_retention(now);
         }
         let path = directory.path().to_owned();
@@ -96,7 +96,7 @@ impl Upkeep {
         let state = Mutex::new(State {
             schedule,
             record_time_at: now,
-            tell_doubt_at: now,
+            report_distrust_at: now,
             stopping: false,
         });
         let shared = Arc::new(Shared {
@@ -119,7 +119,7 @@ impl Upkeep {
         let thread = thread::Builder::new()
             .name("upkeep".to_owned())
             .spawn(move || {
-                let _alarm = Alarm::new(&*runner.listener.on_fatal);
+                let _guard = PanicGuard::new(&*runner.listener.on_fatal);
                 runner.run();
             })
             .map_err(|source| StorageError::io("start a thread for", &path, source))?;
@@ -229,12 +229,12 @@ impl Shared {
     }
 
     /// Returns true if the log must state again what the untrusted clock would remove.
-    fn may_tell_doubt(&self) -> bool {
+    fn may_report_distrust(&self) -> bool {
         let now = self.clock.monotonic();
         let mut state = self.lock();
-        let is_due = state.tell_doubt_at <= now;
+        let is_due = state.report_distrust_at <= now;
         if is_due {
-            state.tell_doubt_at = now.saturating_add(DOUBT_INTERVAL);
+            state.report_distrust_at = now.saturating_add(DISTRUST_INTERVAL);
         }
         is_due
     }
@@ -269,7 +269,9 @@ impl Shared {
             for log in self.directory.open_logs() {
                 log.expire_producers();
             }
-        } else if let Some((wall, left)) = self.ages.doubted().filter(|_| self.may_tell_doubt()) {
+        } else if let Some((wall, left)) =
+            self.ages.untrusted().filter(|_| self.may_report_distrust())
+        {
             let Removed { segments, bytes } = expired(&self.directory, &high_watermarks, wall)?;
             let left = Duration::from_secs(left.as_secs());
             tracing::warn!(
@@ -281,7 +283,7 @@ impl Shared {
         let mut removed = retain(&self.directory, &high_watermarks, now)?;
         if let Some(size_max) = self.options.size_max {
             let Removed { segments, bytes } =
-                hold_to_size(&self.directory, &high_watermarks, size_max)?;
+                limit_total_size(&self.directory, &high_watermarks, size_max)?;
             removed.segments += segments;
             removed.bytes += bytes;
         }
@@ -308,7 +310,7 @@ impl Shared {
             if relief.ends() {
                 tracing::info!(dir = %self.directory.path().display(), "there is room again");
             }
-        } else if relief.takes_word(now) {
+        } else if relief.takes_log_line(now) {
             let (missing, whole) = self.directory.reserve_missing();
             let free = self.directory.space()?.free;
             tracing::error!(

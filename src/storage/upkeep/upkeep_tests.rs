@@ -9,7 +9,7 @@ use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
-use crate::storage::upkeep::passes::{hold_to_size, retain};
+use crate::storage::upkeep::passes::{limit_total_size, retain};
 use crate::storage::{
     AppendAt, CleanupPolicy, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Offsets, Opener,
     PartitionMetadata, ProducerLimits, ReadLimit, Upkeep, UpkeepListener, UpkeepOptions,
@@ -105,7 +105,7 @@ fn nothing_goes_that_may_not_have_been_seen() {
     assert_eq!(retain(&directory, &unknown, later).unwrap().segments, 0, "no high watermark");
     let low = Offsets::from([(partition("web"), Offset::new(5))]);
     assert_eq!(retain(&directory, &low, later).unwrap().segments, 2);
-    let half = hold_to_size(&directory, &low, ByteSize(0)).unwrap();
+    let half = limit_total_size(&directory, &low, ByteSize(0)).unwrap();
     assert_eq!(half.segments, 0);
 }
 
@@ -126,11 +126,11 @@ fn too_large_a_directory_loses_the_oldest_of_its_largest_logs() {
     let total = large.size_bytes().unwrap() + small.size_bytes().unwrap();
     let segment = large.size_bytes().unwrap() / 6;
 
-    assert_eq!(hold_to_size(&directory, &marks, ByteSize(total)).unwrap().segments, 0);
-    let removed = hold_to_size(&directory, &marks, ByteSize(total - segment - 1)).unwrap();
+    assert_eq!(limit_total_size(&directory, &marks, ByteSize(total)).unwrap().segments, 0);
+    let removed = limit_total_size(&directory, &marks, ByteSize(total - segment - 1)).unwrap();
     assert_eq!((removed.segments, large.log_start_offset()), (2, Offset::new(4)));
     assert_eq!(small.log_start_offset(), Offset::ZERO);
-    let removed = hold_to_size(&directory, &marks, ByteSize(0)).unwrap();
+    let removed = limit_total_size(&directory, &marks, ByteSize(0)).unwrap();
     assert_eq!(removed.segments, 3 + 2, "all but the active ones");
     assert_eq!(small.log_start_offset(), Offset::new(4));
 }
@@ -140,7 +140,7 @@ fn a_byte_cap_spares_internal_and_compacted_topics() {
     let (directory, _) = in_memory();
     let logs = ["__consumer_offsets", "compacted"].map(|topic| fill(&directory, topic, 10));
     let marks = watermarks(&[&logs[0], &logs[1]]);
-    assert_eq!(hold_to_size(&directory, &marks, ByteSize(0)).unwrap().segments, 0);
+    assert_eq!(limit_total_size(&directory, &marks, ByteSize(0)).unwrap().segments, 0);
 }
 
 /// Maintenance of a directory on a disk with faults, and the failures that it reports.
@@ -269,7 +269,7 @@ fn a_log_that_does_not_open_keeps_retention_and_a_cap_from_itself_only() {
     assert!(directory.log(&partition("bad")).is_err());
     let now = Some(NOW.plus(2 * DAY));
     assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5);
-    assert_eq!(hold_to_size(&directory, &marks, ByteSize(0)).unwrap().segments, 0);
+    assert_eq!(limit_total_size(&directory, &marks, ByteSize(0)).unwrap().segments, 0);
 }
 
 /// A log of five expired segments, another log, and the watermarks of both.
@@ -341,11 +341,11 @@ fn a_log_whose_files_cannot_be_written_keeps_its_own_marks_back_only() {
     for topic in ["bad", "web"] {
         assert_eq!(directory.recorded_durable_point(&partition(topic)), Some(Offset::new(10)));
     }
-    assert_eq!(logs[1].marks().rebuild, Offset::new(10));
-    assert_eq!(logs[0].marks().rebuild, Offset::ZERO);
+    assert_eq!(logs[1].checkpoint_offsets().rebuild, Offset::new(10));
+    assert_eq!(logs[0].checkpoint_offsets().rebuild, Offset::ZERO);
     disk.clear_faults();
     directory.checkpoint(&marks).unwrap();
-    assert_eq!(logs[0].marks().rebuild, Offset::new(10));
+    assert_eq!(logs[0].checkpoint_offsets().rebuild, Offset::new(10));
 }
 
 #[test]

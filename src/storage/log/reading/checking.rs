@@ -12,7 +12,7 @@ use crate::storage::segments::{
 use crate::types::Offset;
 
 /// The number of bytes checked before findings are recorded.
-const STRETCH: u64 = 8 << 20;
+const CHECK_BYTES: u64 = 8 << 20;
 
 /// The number of bytes read ahead for a sequential reader.
 const READ_AHEAD: u64 = 4 << 20;
@@ -21,16 +21,16 @@ impl Log {
     /// The number of damaged stretches found since the log was opened.
     #[cfg(any(test, feature = "internals"))]
     pub fn damage_found(&self) -> u64 {
-        self.home.damages.found()
+        self.context.damages.found()
     }
 
     /// Refuses the offsets of newly found damage from now on, and records it in the `damaged` file.
     /// If the file cannot be written now, the next checkpoint tries again.
-    pub(in crate::storage) fn note_damage(&self, found: &[Damage]) {
+    pub(in crate::storage) fn record_damage(&self, found: &[Damage]) {
         let mut is_new = false;
-        for damage in found.iter().filter(|damage| self.home.damages.add(**damage)) {
+        for damage in found.iter().filter(|damage| self.context.damages.add(**damage)) {
             let Damage { segment, start, end, first, next } = *damage;
-            let path = SegmentFile::path(&self.home.dir, segment, FileKind::Log);
+            let path = SegmentFile::path(&self.context.dir, segment, FileKind::Log);
             tracing::error!(
                 path = %path.display(), start, end, %first, %next,
                 "damage: these offsets are kept but not served; restore them from a backup, or \
@@ -45,9 +45,9 @@ impl Log {
 
     /// Writes the `damaged` file if it is out of date.
     pub(in crate::storage) fn store_damages(&self) {
-        let stored = self.home.damages.store(&*self.home.disk, &self.home.dir);
+        let stored = self.context.damages.store(&*self.context.disk, &self.context.dir);
         stored.unwrap_or_else(|error| {
-            let dir = self.home.dir.display();
+            let dir = self.context.dir.display();
             tracing::error!(%dir, %error, "found damage is remembered in memory only");
         });
     }
@@ -58,7 +58,7 @@ impl Log {
     }
 
     /// A check of the segment that begins at `base`; `None` if it was removed. Blocks on the disk.
-    /// Pass the damage it finds to [`Log::note_damage`].
+    /// Pass the damage it finds to [`Log::record_damage`].
     pub(in crate::storage) fn check_segment(
         &self,
         base: Offset,
@@ -85,7 +85,8 @@ impl Log {
             let next = next.filter(|next| check.is_of(next.base()));
             let kept = next.map_or(Ok(()), |next| segment.gain_digests(digests, next.base()));
             kept.unwrap_or_else(|error| {
-                tracing::warn!(partition = %self.home.partition, %error, "digests are not on disk");
+                let partition = &self.context.partition;
+                tracing::warn!(%partition, %error, "digests are not on disk");
             });
         }
         segment.release_digests();
@@ -132,7 +133,7 @@ impl Log {
             file.read_ahead(start, ahead - start);
             end
         };
-        let checking = segment.vouched().begin_check(start);
+        let checking = segment.verified().begin_check(start);
         let found = check.advance(until)?;
         if !found.is_empty() || check.ends_in_damage() {
             drop(checking);
@@ -140,7 +141,10 @@ impl Log {
             return Ok(false);
         }
         let damages = segment.damages();
-        checking.vouch_to(check.position(), &damages.iter().map(Damage::bytes).collect::<Vec<_>>());
+        checking.mark_verified_to(
+            check.position(),
+            &damages.iter().map(Damage::bytes).collect::<Vec<_>>(),
+        );
         if check.position() >= size {
             segment.release_digests();
         }
@@ -158,14 +162,14 @@ impl Log {
         let segment = check.segment();
         while !check.is_done() {
             let start = check.position();
-            segment.file().read_ahead(start, (2 * STRETCH).min(check.size() - start));
-            let checking = segment.vouched().begin_check(start);
-            let found = check.advance(start + STRETCH)?;
-            self.note_damage(&found);
+            segment.file().read_ahead(start, (2 * CHECK_BYTES).min(check.size() - start));
+            let checking = segment.verified().begin_check(start);
+            let found = check.advance(start + CHECK_BYTES)?;
+            self.record_damage(&found);
             if !check.ends_in_damage() {
                 let damages = segment.damages();
                 let damages: Vec<_> = damages.iter().map(Damage::bytes).collect();
-                checking.vouch_to(check.position(), &damages);
+                checking.mark_verified_to(check.position(), &damages);
             }
         }
         self.keep_digests(&check);
@@ -182,14 +186,14 @@ impl Log {
         segment: &Arc<Segment>,
     ) -> Result<(), StorageError> {
         let size = segment.size()?;
-        if !(segment.vouched().covers(0, size) && segment.file().is_cached(0, size)) {
+        if !(segment.verified().covers(0, size) && segment.file().is_cached(0, size)) {
             self.check_whole_segment(segment.base())?;
         }
-        let unskipped = |damage: &&Damage| !self.home.is_skipped(damage);
+        let unskipped = |damage: &&Damage| !self.context.is_skipped(damage);
         let damages = segment.damages();
         damages.iter().find(unskipped).map_or(Ok(()), |damage| {
             let path = segment.path(FileKind::Log);
-            Err(self.home.corrupt((damage.first, damage.next), (&path, damage.start)))
+            Err(self.context.corrupt((damage.first, damage.next), (&path, damage.start)))
         })
     }
 
@@ -200,14 +204,14 @@ impl Log {
         number: usize,
     ) -> Result<Chain, StorageError> {
         let epochs = self.epochs()?;
-        let dense_from = self.home.dense_from()?;
+        let dense_from = self.context.dense_from()?;
         let segment = &segments[number];
         let (size, end, digests) = if let Some(next) = segments.get(number + 1) {
             (segment.size()?, next.base(), segment.digests()?)
         } else {
             // Hold the tail: an append between reading the size and the next offset would make them
             // disagree.
-            let tail = self.awake_tail()?;
+            let tail = self.loaded_tail()?;
             let digests = match &tail.active {
                 Some(active) if Arc::ptr_eq(&active.segment, segment) => {
                     active.digests.all().into()
@@ -223,6 +227,6 @@ impl Log {
 /// The number of bytes to read ahead after a read at `position`: none unless the read continues at
 /// the end of verified bytes, as a sequential reader's does.
 fn read_ahead(segment: &Segment, position: u64) -> u64 {
-    let is_sequential = position == 0 || segment.vouched().covers(position - 1, 1);
+    let is_sequential = position == 0 || segment.verified().covers(position - 1, 1);
     if is_sequential { READ_AHEAD } else { 0 }
 }

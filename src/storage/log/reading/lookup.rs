@@ -30,8 +30,8 @@ impl Log {
     /// # Errors
     /// Those of the disk.
     pub fn gaps(&self) -> Result<Vec<Range<Offset>>, StorageError> {
-        let compacted = Compacted::load(&*self.home.disk, &self.home.dir)
-            .map_err(|source| StorageError::read(&self.home.dir, source))?;
+        let compacted = Compacted::load(&*self.context.disk, &self.context.dir)
+            .map_err(|source| StorageError::read(&self.context.dir, source))?;
         let mut gaps = vec![Offset::ZERO..compacted.gaps_below];
         let skipped = self.damaged_stretches()?.into_iter().filter(|stretch| stretch.is_skipped);
         gaps.extend(skipped.map(|stretch| stretch.damage.first..stretch.damage.next));
@@ -93,7 +93,7 @@ impl Log {
             let walked = Extent::of(segment, start, end - start);
             // Once all damage is known, the walk skips only the damage that the operator has
             // skipped.
-            let is_known = walked.is_vouched() || start == end || checks > 0;
+            let is_known = walked.is_verified() || start == end || checks > 0;
             if is_known || self.check_range(segment, &walked.into_range())? {
                 return Ok(batch);
             }
@@ -126,7 +126,7 @@ impl Log {
         if let Some(next_base) = next_base {
             return Ok(segment.facts(next_base)?.max_timestamp);
         }
-        let tail = self.awake_tail()?;
+        let tail = self.loaded_tail()?;
         let active = tail.active.as_ref().filter(|active| Arc::ptr_eq(&active.segment, segment));
         match active {
             Some(active) => Ok(active.indexer.max_timestamp()),
@@ -145,9 +145,9 @@ impl Log {
         read_exact_at(&**segment.file(), &mut bytes, place.position)
             .map_err(|error| segment.refused("read", error))?;
         find(&bytes, timestamp, start).map_err(|error| {
-            tracing::error!(partition = %self.home.partition, %error, "a batch is damaged");
+            tracing::error!(partition = %self.context.partition, %error, "a batch is damaged");
             let offsets = (place.summary.base_offset, place.summary.next_offset());
-            self.home.corrupt(offsets, (&segment.path(FileKind::Log), place.position))
+            self.context.corrupt(offsets, (&segment.path(FileKind::Log), place.position))
         })
     }
 }

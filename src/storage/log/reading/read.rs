@@ -36,7 +36,7 @@ impl Extent {
     }
 
     /// Returns true if its bytes are in memory and verified, or were appended by this process.
-    pub fn is_vouched(&self) -> bool {
+    pub fn is_verified(&self) -> bool {
         self.range.file.is_cached(self.range.position, self.range.length)
     }
 
@@ -59,7 +59,7 @@ impl Log {
         let mut checks = 0;
         loop {
             match self.find_extent(from, limit) {
-                Ok(Some(extent)) if !extent.is_vouched() => {
+                Ok(Some(extent)) if !extent.is_verified() => {
                     match self.check_range(&extent.segment, &extent.range) {
                         Ok(true) => return Ok(Some(extent.range)),
                         Ok(false) => {}
@@ -71,7 +71,7 @@ impl Log {
                     if checks > CHECKS_MAX {
                         let path = extent.segment.path(FileKind::Log);
                         return Err(self
-                            .home
+                            .context
                             .corrupt((from, from), (&path, extent.range.position)));
                     }
                 }
@@ -106,7 +106,7 @@ impl Log {
                 Ok(None) => return self.require_nothing(&segments, from, limit).map(|()| None),
                 Err(StorageError::Io { .. }) if self.has_replaced(&segments) => {}
                 Err(StorageError::Io { .. }) if self.is_abandoned() => {
-                    let partition = self.home.partition.clone();
+                    let partition = self.context.partition.clone();
                     return Err(StorageError::Closed { partition });
                 }
                 result => return result,
@@ -129,11 +129,11 @@ impl Log {
     /// Fails unless the end of the first segment was checked, before a read continues in the next:
     /// a segment between them may have been lost.
     fn require_checked_end(&self, segment: &Segment) -> Result<(), StorageError> {
-        if is_vouched_for(segment)? {
+        if is_fully_verified(segment)? {
             return Ok(());
         }
         let offsets = (segment.base(), segment.base());
-        Err(self.home.corrupt(offsets, (&segment.path(FileKind::Log), 0)))
+        Err(self.context.corrupt(offsets, (&segment.path(FileKind::Log), 0)))
     }
 
     /// The batch whose offsets include `offset`, even if `offset` is beyond its records, as happens
@@ -170,7 +170,7 @@ impl Log {
     ) -> Result<Option<Extent>, StorageError> {
         let (start, end) = (self.log_start_offset(), self.log_end_offset());
         if from < start || from > end {
-            let partition = self.home.partition.clone();
+            let partition = self.context.partition.clone();
             return Err(StorageError::OffsetOutOfRange { partition, offset: from, start, end });
         }
         let mut wanted = from;
@@ -259,13 +259,13 @@ impl Log {
 }
 
 /// Returns true if a segment is verified completely, apart from its known damage.
-fn is_vouched_for(segment: &Segment) -> Result<bool, StorageError> {
+fn is_fully_verified(segment: &Segment) -> Result<bool, StorageError> {
     let mut start = 0;
     for damage in segment.damages() {
-        if !segment.vouched().covers(start, damage.start.saturating_sub(start)) {
+        if !segment.verified().covers(start, damage.start.saturating_sub(start)) {
             return Ok(false);
         }
         start = start.max(damage.end);
     }
-    Ok(segment.vouched().covers(start, segment.size()?.saturating_sub(start)))
+    Ok(segment.verified().covers(start, segment.size()?.saturating_sub(start)))
 }

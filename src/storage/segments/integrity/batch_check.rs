@@ -34,12 +34,12 @@ pub(crate) struct BatchCheck<'f> {
     base: Offset,
     chain: &'f Chain,
     known: Vec<Damage>,
-    place: &'f mut Place,
+    progress: &'f mut CheckProgress,
 }
 
 /// The state of a check between two stretches.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct CheckProgress {
     pub(super) position: u64,
     pub(super) expected: Expected,
     /// Damage whose end is not known yet.
@@ -69,7 +69,7 @@ enum Found {
 /// Accepts any batch with a valid checksum.
 const ANY: Expected = Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
 
-impl Place {
+impl CheckProgress {
     /// The state of a check that begins at `position`, where `expected` comes next.
     pub(crate) fn at(position: u64, expected: Expected) -> Self {
         let gained = HeaderDigests::default();
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl CheckProgress {
     /// Returns true if the check has found damage whose end is not known yet.
     pub(super) fn is_in_damage(&self) -> bool {
         self.open.is_some()
@@ -85,22 +85,22 @@ impl Place {
 }
 
 impl<'f> BatchCheck<'f> {
-    /// A check of the segment that begins at `base`, from `place` to the chain's size. Damage that
-    /// is `known` is not reported again.
+    /// A check of the segment that begins at `base`, from `progress` to the chain's size. Damage
+    /// that is `known` is not reported again.
     pub(crate) fn new(
         (file, medium): (&'f dyn File, Medium),
         base: Offset,
         chain: &'f Chain,
         known: Vec<Damage>,
-        place: &'f mut Place,
+        progress: &'f mut CheckProgress,
     ) -> Self {
-        let scan = BatchScan::new(file, place.position, chain.size, medium);
-        Self { scan, base, chain, known, place }
+        let scan = BatchScan::new(file, progress.position, chain.size, medium);
+        Self { scan, base, chain, known, progress }
     }
 
     /// The position of the next stretch.
     pub(super) fn position(&self) -> u64 {
-        self.place.position
+        self.progress.position
     }
 
     /// Checks the next stretch; `None` at the end. Damage is returned once its end is known.
@@ -108,7 +108,7 @@ impl<'f> BatchCheck<'f> {
     /// # Errors
     /// Those of the file's reads; the call may be repeated.
     pub(crate) fn stretch(&mut self) -> io::Result<Option<Vec<Checked>>> {
-        let start = self.place.position;
+        let start = self.progress.position;
         if start >= self.chain.size {
             return Ok(self.finish());
         }
@@ -122,15 +122,15 @@ impl<'f> BatchCheck<'f> {
                 Checked::Good(batch) => Some(batch),
                 _ => None,
             });
-            good.for_each(|batch| self.place.gained.pass(batch));
-            self.place.gained.finish_stretch();
+            good.for_each(|batch| self.progress.gained.pass(batch));
+            self.progress.gained.finish_stretch();
         }
         Ok(Some(checked))
     }
 
     /// Splits a stretch: up to the end of its digest, or about as many bytes without a digest.
     fn pieces(&mut self, has_digest: bool) -> io::Result<Vec<Piece>> {
-        let start = self.place.position;
+        let start = self.progress.position;
         let limit = self.chain.digest_limit(start);
         let mut pieces = Vec::new();
         let mut position = start;
@@ -185,7 +185,7 @@ impl<'f> BatchCheck<'f> {
             }
         }
         self.scan.go_to(start);
-        let expected = Expected { epoch: LeaderEpoch::NONE, ..self.place.expected };
+        let expected = Expected { epoch: LeaderEpoch::NONE, ..self.progress.expected };
         let found = self.scan.find_good(&expected, Some(self.chain.end))?;
         Ok(found.map_or(limit, |batch| batch.position.min(limit)))
     }
@@ -203,7 +203,7 @@ impl<'f> BatchCheck<'f> {
         let is_unproven = proof == Some(Proof::Nothing) && !self.is_told_by_chain(&pieces);
         let mut checked = Vec::with_capacity(pieces.len());
         for (index, Piece { start, end, found, .. }) in pieces.into_iter().enumerate() {
-            self.place.position = end;
+            self.progress.position = end;
             let judged = match found {
                 Found::Known(known) => {
                     self.pass_known(known, &mut checked);
@@ -213,7 +213,7 @@ impl<'f> BatchCheck<'f> {
                 Found::Sound(_) if proof == Some(Proof::AllBut(index)) => Err(BadBatch::Header),
                 Found::Sound(_) if is_unproven => Err(BadBatch::Unproven),
                 Found::Sound(batch) => {
-                    let admitted = self.chain.admits(&batch, &self.place.expected, is_proven);
+                    let admitted = self.chain.admits(&batch, &self.progress.expected, is_proven);
                     admitted.map(|()| batch)
                 }
             };
@@ -228,12 +228,12 @@ impl<'f> BatchCheck<'f> {
     /// Returns true if the chain of headers identifies the wrong ones of a stretch. It does not if
     /// offsets may have gaps, or if it finds no error.
     fn is_told_by_chain(&self, pieces: &[Piece]) -> bool {
-        let mut expected = self.place.expected;
-        let is_placed = expected.dense || self.place.open.is_some();
+        let mut expected = self.progress.expected;
+        let is_placed = expected.dense || self.progress.open.is_some();
         if !self.chain.is_dense(expected.offset) || !is_placed {
             return false;
         }
-        if self.chain.has_lost_bytes_behind(self.place.position) {
+        if self.chain.has_lost_bytes_behind(self.progress.position) {
             return true;
         }
         let mut follows = |piece: &Piece| match &piece.found {
@@ -250,50 +250,50 @@ impl<'f> BatchCheck<'f> {
     fn pass_good(&mut self, batch: Located, checked: &mut Vec<Checked>) {
         let summary = &batch.summary;
         checked.extend(self.close(summary.base_offset));
-        self.place.expected = self.chain.expected(summary.next_offset(), summary.leader_epoch);
+        self.progress.expected = self.chain.expected(summary.next_offset(), summary.leader_epoch);
         checked.push(Checked::Good(batch));
     }
 
     fn pass_known(&mut self, known: Damage, checked: &mut Vec<Checked>) {
         checked.extend(self.close(known.first));
-        let next = known.next.max(self.place.expected.offset);
-        self.place.expected = self.chain.expected(next, self.place.expected.epoch);
+        let next = known.next.max(self.progress.expected.offset);
+        self.progress.expected = self.chain.expected(next, self.progress.expected.epoch);
         checked.push(Checked::Known);
     }
 
     fn pass_bad(&mut self, (start, end): (u64, u64), bad: BadBatch) {
-        let first = self.place.expected.offset;
+        let first = self.progress.expected.offset;
         // Only the next good batch shows how many offsets are lost with it.
-        self.place.expected.dense = false;
-        if let Some((damage, _)) = &mut self.place.open {
+        self.progress.expected.dense = false;
+        if let Some((damage, _)) = &mut self.progress.open {
             damage.end = end;
         } else {
             let damage = Damage { segment: self.base, start, end, first, next: first };
-            self.place.open = Some((damage, bad));
+            self.progress.open = Some((damage, bad));
         }
     }
 
     /// Ends the open damage, after which `next` is the first offset.
     fn close(&mut self, next: Offset) -> Option<Checked> {
-        let (damage, bad) = self.place.open.take()?;
+        let (damage, bad) = self.progress.open.take()?;
         let next = next.max(damage.first);
         Some(Checked::Bad(Damage { next, ..damage }, bad))
     }
 
     /// The findings at the end of the segment; `None` on later calls.
     fn finish(&mut self) -> Option<Vec<Checked>> {
-        if self.place.is_done {
+        if self.progress.is_done {
             return None;
         }
-        self.place.is_done = true;
-        let end = self.chain.end.max(self.place.expected.offset);
+        self.progress.is_done = true;
+        let end = self.chain.end.max(self.progress.expected.offset);
         let found = self.close(end).or_else(|| self.missing_end());
         Some(found.into_iter().collect())
     }
 
     /// The damage of a segment whose last batches are missing.
     fn missing_end(&self) -> Option<Checked> {
-        let Expected { offset: first, dense, .. } = self.place.expected;
+        let Expected { offset: first, dense, .. } = self.progress.expected;
         let (size, next) = (self.chain.size, self.chain.end);
         // Compaction may have removed the last batches.
         let is_missing = self.chain.is_whole && (dense || self.chain.has_lost_bytes());

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::storage::StorageError;
-use crate::storage::segments::integrity::batch_check::Place;
+use crate::storage::segments::integrity::batch_check::CheckProgress;
 use crate::storage::segments::{
     BatchCheck, Chain, Checked, Damage, HeaderDigest, Located, Medium, Segment,
 };
@@ -20,7 +20,7 @@ pub(in crate::storage) struct SegmentCheck {
     chain: Chain,
     medium: Medium,
     start: u64,
-    place: Place,
+    progress: CheckProgress,
     /// Damage that was found and not returned yet.
     found: Vec<Damage>,
     /// True if all bytes checked so far are sound.
@@ -30,8 +30,8 @@ pub(in crate::storage) struct SegmentCheck {
 impl SegmentCheck {
     /// A check of all batches of a segment below the chain's size, read from `medium`.
     pub(in crate::storage) fn new(segment: Arc<Segment>, chain: Chain, medium: Medium) -> Self {
-        let place = Place::at(0, chain.expected(segment.base(), LeaderEpoch::NONE));
-        Self { segment, chain, medium, start: 0, place, found: Vec::new(), is_sound: true }
+        let progress = CheckProgress::at(0, chain.expected(segment.base(), LeaderEpoch::NONE));
+        Self { segment, chain, medium, start: 0, progress, found: Vec::new(), is_sound: true }
     }
 
     /// Starts the check at the batch at `position`. Pass `batch` if its offset is known and no
@@ -40,12 +40,12 @@ impl SegmentCheck {
         let offset = batch.map_or(self.segment.base(), |batch| batch.summary.base_offset);
         let mut expected = self.chain.expected(offset, LeaderEpoch::NONE);
         expected.dense &= batch.is_some();
-        Self { start: position, place: Place::at(position, expected), ..self }
+        Self { start: position, progress: CheckProgress::at(position, expected), ..self }
     }
 
     /// The position of the first byte that is not checked yet.
     pub(in crate::storage) fn position(&self) -> u64 {
-        self.place.position
+        self.progress.position
     }
 
     /// The segment that is checked.
@@ -60,12 +60,12 @@ impl SegmentCheck {
 
     /// Returns true if all bytes that existed at the beginning are checked.
     pub(in crate::storage) fn is_done(&self) -> bool {
-        self.place.is_done
+        self.progress.is_done
     }
 
     /// Returns true if the check has found damage whose end is not known yet.
     pub(in crate::storage) fn ends_in_damage(&self) -> bool {
-        self.place.is_in_damage()
+        self.progress.is_in_damage()
     }
 
     /// Checks batches from the current position up to the first stretch at or beyond `until`, and
@@ -76,8 +76,8 @@ impl SegmentCheck {
     pub(in crate::storage) fn advance(&mut self, until: u64) -> Result<Vec<Damage>, StorageError> {
         let segment = Arc::clone(&self.segment);
         let file = (&**segment.file(), self.medium);
-        let (known, place) = (segment.damages(), &mut self.place);
-        let mut check = BatchCheck::new(file, segment.base(), &self.chain, known, place);
+        let (known, progress) = (segment.damages(), &mut self.progress);
+        let mut check = BatchCheck::new(file, segment.base(), &self.chain, known, progress);
         while check.position() < until || check.position() >= self.chain.size {
             let stretch = check.stretch().map_err(|error| segment.refused("read", error))?;
             let Some(checked) = stretch else { break };
@@ -104,8 +104,8 @@ impl SegmentCheck {
 
     /// The digests of a segment that proved to be entirely sound and lacked some.
     pub(in crate::storage) fn gained(&self) -> Option<Vec<HeaderDigest>> {
-        let gained = self.place.gained.all();
-        let is_whole = self.chain.is_whole && self.place.is_done && self.start == 0;
+        let gained = self.progress.gained.all();
+        let is_whole = self.chain.is_whole && self.progress.is_done && self.start == 0;
         (is_whole && self.is_sound && !gained.is_empty()).then(|| {
             let mut digests: Vec<_> = self.chain.digests.iter().copied().chain(gained).collect();
             digests.sort_unstable_by_key(|digest| digest.start);

@@ -114,7 +114,7 @@ impl Damages {
     /// Removes damage beyond the point where the log in `dir` was truncated: at or above `end`, or
     /// after `size` in the segment that begins at `base`. Durable on return.
     #[cfg(any(test, feature = "internals"))]
-    pub(crate) fn cut(
+    pub(crate) fn truncate(
         &self,
         (disk, dir): (&dyn Disk, &Path),
         (base, size): (Offset, u64),

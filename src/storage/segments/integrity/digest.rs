@@ -128,7 +128,7 @@ impl HeaderDigests {
 
     /// Removes the stretches that go beyond `size`, where the segment is truncated.
     #[cfg(any(test, feature = "internals"))]
-    pub(crate) fn cut(&mut self, size: u64) {
+    pub(crate) fn truncate(&mut self, size: u64) {
         if self.open.end > size {
             (self.open, self.batches) = (HeaderDigest::default(), 0);
         }
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(found.iter().map(|digest| digest.end).collect::<Vec<_>>(), ends);
         assert_eq!(found[1].start, found[0].end);
         let mut growing = HeaderDigests::resumed(found.clone());
-        growing.cut(ends[1] - 1);
+        growing.truncate(ends[1] - 1);
         assert_eq!(growing.all(), found[..1]);
         for batch in &written[3..] {
             growing.pass(batch);

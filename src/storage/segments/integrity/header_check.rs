@@ -37,11 +37,11 @@ impl<'s> HeaderCheck<'s> {
     pub(super) fn leading_to(segment: &'s Segment, position: u64) -> Result<Self, StorageError> {
         let digests = segment.digests()?;
         segment.release_digests();
-        let home = segment.home();
+        let context = segment.context();
         // If the history cannot be read, the log has already reported it; check without it.
-        let history = EpochCache::load(Arc::clone(&home.disk), &home.dir);
+        let history = EpochCache::load(Arc::clone(&context.disk), &context.dir);
         let chain = Chain {
-            dense_from: home.dense_from()?,
+            dense_from: context.dense_from()?,
             end: Offset::new(i64::MAX),
             size: segment.size()?,
             is_whole: false,
@@ -113,8 +113,8 @@ impl<'s> HeaderCheck<'s> {
     }
 
     fn pass_damage(&mut self) {
-        let home = self.segment.home();
-        while let Some(damage) = home.damages.at(self.segment.base(), self.position)
+        let context = self.segment.context();
+        while let Some(damage) = context.damages.at(self.segment.base(), self.position)
             && damage.end > self.position
         {
             self.position = damage.end;
@@ -137,7 +137,7 @@ impl Stretch {
                 }
                 Err(error) if error.kind() == ErrorKind::InvalidData => {
                     headers.push((position, None));
-                    let damage = segment.home().damages.at(segment.base(), position);
+                    let damage = segment.context().damages.at(segment.base(), position);
                     walk.go_to(damage.map_or(digest.end, |damage| damage.end));
                 }
                 Err(error) => return Err(error),

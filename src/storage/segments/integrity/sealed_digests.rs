@@ -42,7 +42,7 @@ impl Segment {
             return Ok(Arc::clone(held));
         }
         let path = self.path(FileKind::Seal);
-        let loaded = Seal::load_digests(&*self.home.disk, &path)
+        let loaded = Seal::load_digests(&*self.context.disk, &path)
             .map_err(|error| StorageError::read(&path, error))?;
         let loaded: Arc<[_]> = loaded.into();
         digests.held = Some(Arc::clone(&loaded));
@@ -75,7 +75,7 @@ impl Segment {
         digests: &[HeaderDigest],
     ) -> Result<(), StorageError> {
         let path = self.path(FileKind::Seal);
-        let stored = seal.store(&*self.home.disk, &path, digests);
+        let stored = seal.store(&*self.context.disk, &path, digests);
         stored.map_err(|error| StorageError::io("write", &path, error))
     }
 
@@ -87,7 +87,7 @@ impl Segment {
             digests.iter().copied().partition(|digest| digest.end <= size);
         if !beyond.is_empty() {
             self.remove_seal()?;
-            self.home.sync_names()?;
+            self.context.sync_names()?;
         }
         *self.lock_digests() = Digests::default();
         Ok(HeaderDigests::resumed(kept))

@@ -19,14 +19,14 @@ use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 /// The rounds of all logs.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
-    looks: BTreeMap<TopicPartition, Look>,
+    rounds: BTreeMap<TopicPartition, Round>,
     /// True if the file is out of date.
     is_changed: bool,
 }
 
 /// The last round of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Look {
+struct Round {
     /// The time at which it began, by the wall clock; `NONE` before the first.
     began: Timestamp,
     /// The round continues with the first segment from this offset on; `None` once finished.
@@ -64,7 +64,7 @@ impl Rounds {
                 Vec::new()
             }
         };
-        Ok(Self { looks: rows.into_iter().collect(), is_changed: false })
+        Ok(Self { rounds: rows.into_iter().collect(), is_changed: false })
     }
 
     /// Writes the file if it is out of date; durable on return.
@@ -72,16 +72,16 @@ impl Rounds {
         if !self.is_changed {
             return Ok(());
         }
-        let row = |(partition, look): (&TopicPartition, &Look)| {
-            let next = look.next.map_or(-1, Offset::get);
+        let row = |(partition, round): (&TopicPartition, &Round)| {
+            let next = round.next.map_or(-1, Offset::get);
             let TopicPartition { topic, partition } = partition;
-            format!("{topic} {partition} {} {next}", look.began)
+            format!("{topic} {partition} {} {next}", round.began)
         };
         checked_text::write(
             disk,
             &dir.join(SCRUB_CHECKPOINT),
             VERSION,
-            self.looks.iter().map(row),
+            self.rounds.iter().map(row),
         )?;
         self.is_changed = false;
         Ok(())
@@ -89,30 +89,30 @@ impl Rounds {
 
     /// The next step. If a round is due, it begins.
     pub(super) fn next(&mut self, interval: Duration, now: Timestamp) -> Step {
-        let under_way = self.looks.iter().find_map(|(partition, look)| {
-            let from = look.next?;
+        let under_way = self.rounds.iter().find_map(|(partition, round)| {
+            let from = round.next?;
             Some(Step::Check { partition: partition.clone(), from })
         });
         if let Some(step) = under_way {
             return step;
         }
-        let oldest = self.looks.iter_mut().min_by_key(|(_, look)| look.began);
-        let Some((partition, look)) = oldest else { return Step::Wait(interval) };
+        let oldest = self.rounds.iter_mut().min_by_key(|(_, round)| round.began);
+        let Some((partition, round)) = oldest else { return Step::Wait(interval) };
         let age = Duration::from_millis(
-            u64::try_from(now.millis().saturating_sub(look.began.millis())).unwrap_or(0),
+            u64::try_from(now.millis().saturating_sub(round.began.millis())).unwrap_or(0),
         );
-        if look.began != Timestamp::NONE && age < interval {
+        if round.began != Timestamp::NONE && age < interval {
             return Step::Wait(interval.saturating_sub(age));
         }
-        *look = Look { began: now, next: Some(Offset::ZERO) };
+        *round = Round { began: now, next: Some(Offset::ZERO) };
         self.is_changed = true;
         Step::Check { partition: partition.clone(), from: Offset::ZERO }
     }
 
     /// Records the progress of a round; `None` finishes it.
     pub(super) fn checked(&mut self, partition: &TopicPartition, next: Option<Offset>) {
-        if let Some(look) = self.looks.get_mut(partition) {
-            look.next = next;
+        if let Some(round) = self.rounds.get_mut(partition) {
+            round.next = next;
             self.is_changed = true;
         }
     }
@@ -121,23 +121,23 @@ impl Rounds {
     /// recorded by a clock that was ahead: otherwise such a log would not be checked for as long.
     /// `partitions` are those with a log, sorted.
     pub(super) fn match_with(&mut self, partitions: &[TopicPartition], now: Timestamp) {
-        let before = self.looks.len();
-        self.looks.retain(|partition, _| partitions.binary_search(partition).is_ok());
-        self.is_changed |= self.looks.len() < before;
+        let before = self.rounds.len();
+        self.rounds.retain(|partition, _| partitions.binary_search(partition).is_ok());
+        self.is_changed |= self.rounds.len() < before;
         for partition in partitions {
-            let unseen = Look { began: Timestamp::NONE, next: None };
-            let look = self.looks.entry(partition.clone()).or_insert(unseen);
-            look.began = look.began.min(now);
+            let unseen = Round { began: Timestamp::NONE, next: None };
+            let round = self.rounds.entry(partition.clone()).or_insert(unseen);
+            round.began = round.began.min(now);
         }
     }
 }
 
-fn parse(row: &str) -> Option<(TopicPartition, Look)> {
+fn parse(row: &str) -> Option<(TopicPartition, Round)> {
     let mut words = row.split(' ');
     let topic = words.next()?.parse().ok()?;
     let partition = PartitionIndex(words.next()?.parse().ok()?);
     let began = Timestamp::from_millis(words.next()?.parse().ok()?);
     let next = Offset::checked(words.next()?.parse().ok()?);
     let partition = TopicPartition { topic, partition };
-    words.next().is_none().then_some((partition, Look { began, next }))
+    words.next().is_none().then_some((partition, Round { began, next }))
 }

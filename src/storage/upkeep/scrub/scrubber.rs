@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::io::{Clock, Disk};
-use crate::storage::flusher::Alarm;
+use crate::storage::flusher::PanicGuard;
 use crate::storage::segments::Medium;
 use crate::storage::upkeep::scrub::ScrubOptions;
 use crate::storage::upkeep::scrub::rounds::{Rounds, Step};
@@ -82,7 +82,7 @@ impl Scrubber {
         let thread = thread::Builder::new()
             .name("scrubber".to_owned())
             .spawn(move || {
-                let _alarm = Alarm::new(&*listener.on_fatal);
+                let _guard = PanicGuard::new(&*listener.on_fatal);
                 runner.run(interval);
             })
             .map_err(|source| StorageError::io("start a thread for", &path, source))?;
@@ -206,7 +206,7 @@ impl Shared {
         }
         let began = self.clock.monotonic();
         while !check.is_done() {
-            if !self.give_way() {
+            if !self.yield_to_others() {
                 return Ok(Some(Stopped));
             }
             let found = check.advance(check.position() + STRETCH)?;
@@ -216,7 +216,7 @@ impl Shared {
                 // A segment that was replaced meanwhile is checked again; a removed one need not
                 // be.
                 if log.segments().iter().any(|now| Arc::ptr_eq(now, segment)) {
-                    log.note_damage(&found);
+                    log.record_damage(&found);
                 }
             }
             if !self.keep_to_rate(began, check.position()) {
@@ -230,7 +230,7 @@ impl Shared {
     }
 
     /// Waits while others use the disk, up to a limit. Returns false if the thread must stop.
-    fn give_way(&self) -> bool {
+    fn yield_to_others(&self) -> bool {
         let mut waited = Duration::ZERO;
         while waited < PATIENCE && self.busy.get().is_some_and(|is_busy| is_busy()) {
             if !self.wait(PATIENCE_STEP) {

@@ -13,7 +13,7 @@ use crate::io::File;
 
 /// The verified ranges of a segment.
 #[derive(Debug, Default)]
-pub(crate) struct Vouched {
+pub(crate) struct VerifiedRanges {
     state: Mutex<State>,
 }
 
@@ -22,12 +22,12 @@ struct State {
     /// Sorted and disjoint.
     ranges: Vec<Range<u64>>,
     /// The checks under way.
-    checks: Vec<CheckState>,
+    checks: Vec<PendingState>,
     last_check: u64,
 }
 
 #[derive(Debug)]
-struct CheckState {
+struct PendingState {
     number: u64,
     start: u64,
     /// The first byte at or beyond `start` that was withdrawn since the check began.
@@ -37,8 +37,8 @@ struct CheckState {
 /// A check in progress of the bytes from some position on. It ends by marking them as verified, or
 /// by being dropped.
 #[derive(Debug)]
-pub(crate) struct Checking<'v> {
-    vouched: &'v Vouched,
+pub(crate) struct PendingCheck<'v> {
+    verified: &'v VerifiedRanges,
     number: u64,
 }
 
@@ -49,7 +49,7 @@ const UNIT: u64 = 64 * 1024;
 /// The most ranges kept; beyond that the smallest is dropped, and checked again when it is read.
 const RANGES_MAX: usize = 128;
 
-impl Vouched {
+impl VerifiedRanges {
     /// Returns true if all of a range is verified. An empty range always is.
     pub(crate) fn covers(&self, position: u64, length: u64) -> bool {
         if length == 0 {
@@ -69,12 +69,12 @@ impl Vouched {
     /// Begins a check of the bytes from `start` on. Call it after the bytes were brought into
     /// memory and before the first of them is read: a read that may bring them in again invalidates
     /// the check.
-    pub(crate) fn begin_check(&self, start: u64) -> Checking<'_> {
+    pub(crate) fn begin_check(&self, start: u64) -> PendingCheck<'_> {
         let mut state = self.lock();
         state.last_check += 1;
         let number = state.last_check;
-        state.checks.push(CheckState { number, start, withdrawn_from: u64::MAX });
-        Checking { vouched: self, number }
+        state.checks.push(PendingState { number, start, withdrawn_from: u64::MAX });
+        PendingCheck { verified: self, number }
     }
 
     /// Withdraws the ranges that a read of these bytes may bring from the medium.
@@ -84,7 +84,7 @@ impl Vouched {
     }
 
     /// Withdraws everything from `size` on, where the file is truncated.
-    pub(crate) fn cut(&self, size: u64) {
+    pub(crate) fn truncate(&self, size: u64) {
         self.lock().remove(size..u64::MAX);
     }
 
@@ -123,13 +123,13 @@ fn unit_range(position: u64, length: u64) -> (u64, u64) {
     (position - position % UNIT, position.saturating_add(length).next_multiple_of(UNIT))
 }
 
-impl Checking<'_> {
+impl PendingCheck<'_> {
     /// Marks the bytes up to `end` as verified, except the sorted `damaged` ranges and what was
     /// withdrawn since the check began.
-    pub(crate) fn vouch_to(self, end: u64, damaged: &[Range<u64>]) {
-        let mut state = self.vouched.lock();
+    pub(crate) fn mark_verified_to(self, end: u64, damaged: &[Range<u64>]) {
+        let mut state = self.verified.lock();
         let found = state.checks.iter().find(|check| check.number == self.number);
-        let Some(&CheckState { start, withdrawn_from, .. }) = found else { return };
+        let Some(&PendingState { start, withdrawn_from, .. }) = found else { return };
         let end = end.min(withdrawn_from);
         let mut from = start;
         for bytes in damaged {
@@ -140,9 +140,9 @@ impl Checking<'_> {
     }
 }
 
-impl Drop for Checking<'_> {
+impl Drop for PendingCheck<'_> {
     fn drop(&mut self) {
-        self.vouched.lock().checks.retain(|check| check.number != self.number);
+        self.verified.lock().checks.retain(|check| check.number != self.number);
     }
 }
 
@@ -193,48 +193,48 @@ mod tests {
 
     #[test]
     fn a_range_is_vouched_for_once_all_of_it_was_added() {
-        let vouched = Vouched::default();
-        assert!(vouched.covers(0, 0) && !vouched.covers(0, 1));
-        vouched.add(0..10);
-        vouched.add(20..30);
-        assert!(vouched.covers(0, 10) && vouched.covers(22, 8));
-        assert!(!vouched.covers(5, 6) && !vouched.covers(10, 1) && !vouched.covers(15, 10));
-        vouched.add(10..20);
-        assert!(vouched.covers(0, 30) && !vouched.covers(0, 31));
+        let verified = VerifiedRanges::default();
+        assert!(verified.covers(0, 0) && !verified.covers(0, 1));
+        verified.add(0..10);
+        verified.add(20..30);
+        assert!(verified.covers(0, 10) && verified.covers(22, 8));
+        assert!(!verified.covers(5, 6) && !verified.covers(10, 1) && !verified.covers(15, 10));
+        verified.add(10..20);
+        assert!(verified.covers(0, 30) && !verified.covers(0, 31));
     }
 
     #[test]
     fn a_read_from_the_medium_withdraws_all_it_may_bring() {
-        let vouched = Vouched::default();
-        vouched.add(0..1024 * KB);
-        vouched.withdraw(300 * KB, 1);
-        assert!(vouched.covers(0, 256 * KB) && vouched.covers(320 * KB, 704 * KB));
-        assert!(!vouched.covers(256 * KB, 1) && !vouched.covers(319 * KB, 1));
-        vouched.cut(500 * KB);
-        assert!(vouched.covers(320 * KB, 180 * KB) && !vouched.covers(499 * KB, 2 * KB));
+        let verified = VerifiedRanges::default();
+        verified.add(0..1024 * KB);
+        verified.withdraw(300 * KB, 1);
+        assert!(verified.covers(0, 256 * KB) && verified.covers(320 * KB, 704 * KB));
+        assert!(!verified.covers(256 * KB, 1) && !verified.covers(319 * KB, 1));
+        verified.truncate(500 * KB);
+        assert!(verified.covers(320 * KB, 180 * KB) && !verified.covers(499 * KB, 2 * KB));
     }
 
     #[test]
     fn a_check_vouches_for_nothing_that_was_read_meanwhile() {
-        let vouched = Vouched::default();
-        let check = vouched.begin_check(100 * KB);
-        vouched.withdraw(300 * KB, 1);
-        check.vouch_to(500 * KB, &[]);
-        assert!(vouched.covers(100 * KB, 156 * KB), "up to the unit that was read");
-        assert!(!vouched.covers(256 * KB, 1));
-        drop(vouched.begin_check(256 * KB));
-        assert!(!vouched.covers(256 * KB, 1), "given up");
-        let check = vouched.begin_check(256 * KB);
-        vouched.withdraw(0, 128 * KB);
-        vouched.withdraw(600 * KB, KB);
-        check.vouch_to(500 * KB, &[]);
-        assert!(vouched.covers(128 * KB, 372 * KB), "others read before and behind it");
+        let verified = VerifiedRanges::default();
+        let check = verified.begin_check(100 * KB);
+        verified.withdraw(300 * KB, 1);
+        check.mark_verified_to(500 * KB, &[]);
+        assert!(verified.covers(100 * KB, 156 * KB), "up to the unit that was read");
+        assert!(!verified.covers(256 * KB, 1));
+        drop(verified.begin_check(256 * KB));
+        assert!(!verified.covers(256 * KB, 1), "given up");
+        let check = verified.begin_check(256 * KB);
+        verified.withdraw(0, 128 * KB);
+        verified.withdraw(600 * KB, KB);
+        check.mark_verified_to(500 * KB, &[]);
+        assert!(verified.covers(128 * KB, 372 * KB), "others read before and behind it");
     }
 
     #[test]
     fn the_ranges_are_those_of_a_map_of_units() {
         let mut random = SeededRandom::new(15);
-        let vouched = Vouched::default();
+        let verified = VerifiedRanges::default();
         let mut units = [false; 64];
         for _ in 0..2000 {
             let (first, count) = (random.index(64), 1 + random.index(8));
@@ -243,12 +243,12 @@ mod tests {
             units[first..end].fill(is_added);
             let (start, length) = (first as u64 * UNIT, (end - first) as u64 * UNIT);
             if is_added {
-                vouched.add(start..start + length);
+                verified.add(start..start + length);
             } else {
-                vouched.withdraw(start, length);
+                verified.withdraw(start, length);
             }
             for (number, unit) in units.iter().enumerate() {
-                assert_eq!(vouched.covers(number as u64 * UNIT, UNIT), *unit);
+                assert_eq!(verified.covers(number as u64 * UNIT, UNIT), *unit);
             }
         }
     }

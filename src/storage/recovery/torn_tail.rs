@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::io::{File, OpenMode, write_all_at};
 use crate::storage::StorageError;
 use crate::storage::recovery::scanner::Torn;
-use crate::storage::segments::{FileKind, Home, Segment};
+use crate::storage::segments::{FileKind, LogContext, Segment};
 
 const QUARANTINE: &str = "quarantine";
 
@@ -17,40 +17,48 @@ const QUARANTINE: &str = "quarantine";
 const STRETCH: usize = 1 << 20;
 
 /// Truncates the log where it is torn. The caller syncs.
-pub(super) fn cut(home: &Home, segments: &[Arc<Segment>], torn: &Torn) -> Result<(), StorageError> {
+pub(super) fn truncate_torn_tail(
+    context: &LogContext,
+    segments: &[Arc<Segment>],
+    torn: &Torn,
+) -> Result<(), StorageError> {
     let Torn { segment: number, position, offset, reason } = torn;
     let mut bytes = segments[*number].size()? - position;
     for later in &segments[number + 1..] {
         bytes += later.size()?;
     }
-    let dir = home.dir.display();
+    let dir = context.dir.display();
     tracing::warn!(%dir, %offset, bytes, reason, "a torn tail is cut; its bytes are kept aside");
-    let quarantine = home.dir.parent().unwrap_or(&home.dir).join(QUARANTINE);
-    let made = home.disk.create_dir(&quarantine);
+    let quarantine = context.dir.parent().unwrap_or(&context.dir).join(QUARANTINE);
+    let made = context.disk.create_dir(&quarantine);
     made.map_err(|error| StorageError::io("create", &quarantine, error))?;
     for later in segments[number + 1..].iter().rev() {
-        move_aside(home, later, &quarantine)?;
+        quarantine_segment(context, later, &quarantine)?;
     }
     let segment = &segments[*number];
     if *position == 0 && *number > 0 {
         // Nothing in it is good: the log ends with the preceding segment.
-        move_aside(home, segment, &quarantine)?;
+        quarantine_segment(context, segment, &quarantine)?;
     } else {
-        copy_aside(home, segment, *position, &quarantine);
-        segment.cut(*position, *offset)?;
+        quarantine_bytes(context, segment, *position, &quarantine);
+        segment.truncate(*position, *offset)?;
     }
-    home.disk.sync_dir(&quarantine).map_err(|error| StorageError::io("sync", &quarantine, error))
+    context.disk.sync_dir(&quarantine).map_err(|error| StorageError::io("sync", &quarantine, error))
 }
 
 /// Moves a segment's batches to the quarantine, and removes its other files.
-fn move_aside(home: &Home, segment: &Segment, quarantine: &Path) -> Result<(), StorageError> {
+fn quarantine_segment(
+    context: &LogContext,
+    segment: &Segment,
+    quarantine: &Path,
+) -> Result<(), StorageError> {
     segment.retire();
     for kind in FileKind::OF_SEGMENT {
         let path = segment.path(kind);
         let done = if kind == FileKind::Log {
-            home.disk.rename(&path, &name(home, segment, 0, quarantine))
+            context.disk.rename(&path, &name(context, segment, 0, quarantine))
         } else {
-            home.disk.remove_file(&path)
+            context.disk.remove_file(&path)
         };
         match done {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -64,11 +72,11 @@ fn move_aside(home: &Home, segment: &Segment, quarantine: &Path) -> Result<(), S
 
 /// Copies the bytes from `position` on to the quarantine. A full disk must not prevent the log from
 /// opening, so an error is only logged.
-fn copy_aside(home: &Home, segment: &Segment, position: u64, quarantine: &Path) {
-    let path = name(home, segment, position, quarantine);
+fn quarantine_bytes(context: &LogContext, segment: &Segment, position: u64, quarantine: &Path) {
+    let path = name(context, segment, position, quarantine);
     let copy = || -> io::Result<()> {
         let from = segment.file();
-        let to = home.disk.open(&path, OpenMode::Create)?;
+        let to = context.disk.open(&path, OpenMode::Create)?;
         to.set_len(0)?;
         copy_from(&**from, position, &*to)?;
         to.sync_data()
@@ -91,7 +99,7 @@ fn copy_from(from: &dyn File, position: u64, to: &dyn File) -> io::Result<()> {
     }
 }
 
-fn name(home: &Home, segment: &Segment, position: u64, quarantine: &Path) -> PathBuf {
-    let (partition, base) = (&home.partition, segment.base());
+fn name(context: &LogContext, segment: &Segment, position: u64, quarantine: &Path) -> PathBuf {
+    let (partition, base) = (&context.partition, segment.base());
     quarantine.join(format!("{partition}.{base}.{position}.cut"))
 }

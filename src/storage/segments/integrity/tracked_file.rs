@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use crate::io::{File, Inode, is_error_of_file};
-use crate::storage::segments::Vouched;
+use crate::storage::segments::VerifiedRanges;
 
 /// The size of the smallest page.
 const PAGE: u64 = 4096;
@@ -13,26 +13,26 @@ const PAGE: u64 = 4096;
 /// A segment's file with its verified ranges: bytes written through it are verified, and a range
 /// that a read may bring from the medium no longer is.
 #[derive(Debug)]
-pub(crate) struct WatchedFile {
+pub(crate) struct TrackedFile {
     file: Arc<dyn File>,
-    vouched: Arc<Vouched>,
+    verified: Arc<VerifiedRanges>,
 }
 
-impl WatchedFile {
-    /// The `file` whose verified ranges are in `vouched`.
-    pub(crate) fn new(file: Arc<dyn File>, vouched: Arc<Vouched>) -> Self {
-        Self { file, vouched }
+impl TrackedFile {
+    /// The `file` whose verified ranges are in `verified`.
+    pub(crate) fn new(file: Arc<dyn File>, verified: Arc<VerifiedRanges>) -> Self {
+        Self { file, verified }
     }
 }
 
-impl File for WatchedFile {
+impl File for TrackedFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        self.vouched.before_read(&*self.file, position, buffer.len() as u64);
+        self.verified.before_read(&*self.file, position, buffer.len() as u64);
         self.file.read_at(buffer, position)
     }
 
     fn read_ahead(&self, position: u64, length: u64) {
-        self.vouched.before_read(&*self.file, position, length);
+        self.verified.before_read(&*self.file, position, length);
         self.file.read_ahead(position, length);
     }
 
@@ -41,28 +41,28 @@ impl File for WatchedFile {
     }
 
     fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
-        self.vouched.before_read(&*self.file, position, buffer.len() as u64);
+        self.verified.before_read(&*self.file, position, buffer.len() as u64);
         self.file.read_checked(buffer, position)
     }
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         // If the medium cannot be read directly, its bytes pass through the page cache.
-        self.vouched.withdraw(position, buffer.len() as u64);
+        self.verified.withdraw(position, buffer.len() as u64);
         self.file.read_medium_at(buffer, position)
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
         if !position.is_multiple_of(PAGE) {
             // The kernel reads the rest of a page that is written only in part.
-            self.vouched.before_read(&*self.file, position - 1, 1);
+            self.verified.before_read(&*self.file, position - 1, 1);
         }
         let count = self.file.write_at(buffers, position)?;
-        self.vouched.add(position..position + count as u64);
+        self.verified.add(position..position + count as u64);
         Ok(count)
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
-        self.vouched.cut(length);
+        self.verified.truncate(length);
         self.file.set_len(length)
     }
 
@@ -87,7 +87,7 @@ impl File for WatchedFile {
             if is_error_of_file(error) {
                 // The next read of these bytes returns the error to the client, while this send
                 // could only close the connection.
-                self.vouched.withdraw(position, length as u64);
+                self.verified.withdraw(position, length as u64);
             }
         })
     }

@@ -55,7 +55,7 @@ impl File for SentFile {
     }
 
     fn is_cached(&self, position: u64, length: u64) -> bool {
-        self.segment.vouched().covers(position, length) && self.file.is_cached(position, length)
+        self.segment.verified().covers(position, length) && self.file.is_cached(position, length)
     }
 
     fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {

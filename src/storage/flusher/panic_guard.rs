@@ -5,17 +5,17 @@ use std::thread;
 use crate::storage::StorageError;
 
 /// Reports, when its thread unwinds, that the thread has panicked.
-pub(in crate::storage) struct Alarm<'a> {
+pub(in crate::storage) struct PanicGuard<'a> {
     on_fatal: &'a (dyn Fn(&StorageError) + Send + Sync),
 }
 
-impl<'a> Alarm<'a> {
+impl<'a> PanicGuard<'a> {
     pub(in crate::storage) fn new(on_fatal: &'a (dyn Fn(&StorageError) + Send + Sync)) -> Self {
         Self { on_fatal }
     }
 }
 
-impl Drop for Alarm<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             let thread = thread::current().name().unwrap_or_default().to_owned();

@@ -31,7 +31,7 @@ pub struct LogEnv {
 
 /// A log's location, partition and configuration.
 #[derive(Debug)]
-pub(crate) struct Home {
+pub(crate) struct LogContext {
     /// The disk for everything but batches; it may use the whole reserve.
     pub(crate) disk: Arc<dyn Disk>,
     /// The disk for batches: internal topics may use a part of the reserve, other topics none.
@@ -45,7 +45,7 @@ pub(crate) struct Home {
     pub(crate) damages: Damages,
 }
 
-impl Home {
+impl LogContext {
     /// The shared state of the log in `dir`.
     pub(crate) fn new(
         env: &LogEnv,

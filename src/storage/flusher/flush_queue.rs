@@ -26,7 +26,7 @@ pub(super) struct Job<L> {
     pub(super) partition: TopicPartition,
     pub(super) log: L,
     pub(super) bytes: u64,
-    visit: u64,
+    entry_id: u64,
 }
 
 /// The next action of a flusher thread.
@@ -42,21 +42,21 @@ pub(super) enum Next<L> {
 
 /// The logs with unflushed records.
 #[derive(Debug)]
-pub(super) struct Agenda<L> {
+pub(super) struct FlushQueue<L> {
     entries: HashMap<TopicPartition, Entry<L>>,
     /// The entries that wait and are not being flushed, by due time.
     waiting: BTreeSet<(Duration, TopicPartition)>,
     failed: BTreeSet<TopicPartition>,
     unflushed_bytes: u64,
     budget_bytes: u64,
-    visits: u64,
+    last_entry_id: u64,
 }
 
 #[derive(Debug)]
 struct Entry<L> {
     log: L,
     /// Distinguishes this entry from an earlier log of the same name.
-    visit: u64,
+    entry_id: u64,
     /// The bytes appended since the last flush began, as far as reported here.
     bytes: u64,
     /// The time at which they are due; `None` if there are none.
@@ -67,9 +67,9 @@ struct Entry<L> {
 
 /// The number of due logs from which they are flushed by a single sync of the file system: on the
 /// machines measured, a thousand files took 15 ms this way and more than a second one by one.
-pub(super) const TOGETHER_FROM: usize = 33;
+pub(super) const SYNC_TOGETHER_FROM: usize = 33;
 
-impl<L: Clone> Agenda<L> {
+impl<L: Clone> FlushQueue<L> {
     pub(super) fn new(budget_bytes: u64) -> Self {
         Self {
             entries: HashMap::new(),
@@ -77,7 +77,7 @@ impl<L: Clone> Agenda<L> {
             failed: BTreeSet::new(),
             unflushed_bytes: 0,
             budget_bytes,
-            visits: 0,
+            last_entry_id: 0,
         }
     }
 
@@ -94,8 +94,8 @@ impl<L: Clone> Agenda<L> {
             return;
         }
         if !self.entries.contains_key(partition) {
-            self.visits += 1;
-            let entry = Entry::new(log.clone(), self.visits);
+            self.last_entry_id += 1;
+            let entry = Entry::new(log.clone(), self.last_entry_id);
             self.entries.insert(partition.clone(), entry);
         }
         let Some(entry) = self.entries.get_mut(partition) else { return };
@@ -116,7 +116,7 @@ impl<L: Clone> Agenda<L> {
 
     /// Takes the logs that are due, or returns the time at which one will be.
     pub(super) fn next(&mut self, now: Duration) -> Next<L> {
-        let until = if self.is_pressed() { Duration::MAX } else { now };
+        let until = if self.is_half_full() { Duration::MAX } else { now };
         let due = self.waiting.iter().take_while(|(due, _)| *due <= until).count();
         if due == 0 {
             return match self.waiting.first() {
@@ -124,14 +124,14 @@ impl<L: Clone> Agenda<L> {
                 None => Next::Wait,
             };
         }
-        let count = if due < TOGETHER_FROM { 1 } else { due };
+        let count = if due < SYNC_TOGETHER_FROM { 1 } else { due };
         Next::Flush((0..count).filter_map(|_| self.take_first()).collect())
     }
 
     /// The time at which the next log is due.
     pub(super) fn earliest(&self) -> Option<Duration> {
         let earliest = self.waiting.first().map(|(due, _)| *due);
-        if self.is_pressed() { earliest.map(|_| Duration::ZERO) } else { earliest }
+        if self.is_half_full() { earliest.map(|_| Duration::ZERO) } else { earliest }
     }
 
     /// Returns true if another thread would also find a log that is due.
@@ -147,7 +147,7 @@ impl<L: Clone> Agenda<L> {
     /// Records the outcome of a job that `next` returned.
     pub(super) fn finish(&mut self, job: &Job<L>, ending: Ending) {
         let Some(entry) = self.entries.get_mut(&job.partition) else { return };
-        if entry.visit != job.visit {
+        if entry.entry_id != job.entry_id {
             return;
         }
         assert_eq!(entry.flushing, Some(job.bytes), "{} was not being flushed", job.partition);
@@ -202,22 +202,22 @@ impl<L: Clone> Agenda<L> {
 
     /// At half the budget every log is due, whatever its settings: producers should never use up
     /// the other half, and must not wait for a flush that no setting makes due.
-    fn is_pressed(&self) -> bool {
+    fn is_half_full(&self) -> bool {
         self.unflushed_bytes > self.budget_bytes / 2
     }
 
     fn take_first(&mut self) -> Option<Job<L>> {
         let (_, partition) = self.waiting.pop_first()?;
         let entry = self.entries.get_mut(&partition)?;
-        let (bytes, visit) = (entry.bytes, entry.visit);
+        let (bytes, entry_id) = (entry.bytes, entry.entry_id);
         assert_eq!(entry.flushing, None, "{partition} is being flushed already");
-        *entry = Entry { flushing: Some(bytes), ..Entry::new(entry.log.clone(), visit) };
-        Some(Job { log: entry.log.clone(), partition, bytes, visit })
+        *entry = Entry { flushing: Some(bytes), ..Entry::new(entry.log.clone(), entry_id) };
+        Some(Job { log: entry.log.clone(), partition, bytes, entry_id })
     }
 }
 
 impl<L> Entry<L> {
-    fn new(log: L, visit: u64) -> Self {
-        Self { log, visit, bytes: 0, due: None, flushing: None }
+    fn new(log: L, entry_id: u64) -> Self {
+        Self { log, entry_id, bytes: 0, due: None, flushing: None }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The flushes under way, and their maximum number.
 #[derive(Debug)]
-pub(super) struct Hands {
+pub(super) struct FlushSlots {
     usual: usize,
     limit: usize,
     busy: usize,
@@ -19,11 +19,11 @@ pub(super) struct Hands {
 
 /// The action of an idle thread if a log is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum SlotDecision {
     /// Flush the log.
     Take,
     /// Check again after this time.
-    LookAfter(Duration),
+    CheckAgainAfter(Duration),
     /// Wait until a flush ends.
     Wait,
 }
@@ -35,28 +35,28 @@ const STUCK_AFTER: Duration = Duration::from_millis(50);
 /// The most concurrent flushes.
 const MOST: usize = 64;
 
-impl Hands {
+impl FlushSlots {
     /// Allows `usual` concurrent flushes.
     pub(super) fn new(usual: usize) -> Self {
         Self { usual, limit: usual, busy: 0, stuck_since: None }
     }
 
     /// The action of an idle thread at `now`, if a log is due.
-    pub(super) fn turn(&mut self, now: Duration) -> Turn {
+    pub(super) fn decide(&mut self, now: Duration) -> SlotDecision {
         if self.busy < self.limit {
-            return Turn::Take;
+            return SlotDecision::Take;
         }
         if self.limit >= self.usual.max(MOST) {
-            return Turn::Wait;
+            return SlotDecision::Wait;
         }
         let since = *self.stuck_since.get_or_insert(now);
         let stuck = now.saturating_sub(since);
         if stuck < STUCK_AFTER {
-            return Turn::LookAfter(STUCK_AFTER.saturating_sub(stuck));
+            return SlotDecision::CheckAgainAfter(STUCK_AFTER.saturating_sub(stuck));
         }
         self.limit += 1;
         self.stuck_since = None;
-        Turn::Take
+        SlotDecision::Take
     }
 
     /// Records that a flush begins.
@@ -98,55 +98,55 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    fn busy(usual: usize) -> Hands {
-        let mut hands = Hands::new(usual);
+    fn busy(usual: usize) -> FlushSlots {
+        let mut slots = FlushSlots::new(usual);
         for _ in 0..usual {
-            assert_eq!(hands.turn(ms(0)), Turn::Take);
-            hands.begin();
+            assert_eq!(slots.decide(ms(0)), SlotDecision::Take);
+            slots.begin();
         }
-        hands
+        slots
     }
 
     #[test]
     fn while_flushes_end_there_are_no_more_than_usual() {
-        let mut hands = busy(4);
+        let mut slots = busy(4);
         for round in 0..100 {
             let now = ms(40 * round);
-            assert_eq!(hands.turn(now), Turn::LookAfter(STUCK_AFTER));
-            hands.end();
-            assert_eq!(hands.turn(now), Turn::Take);
-            hands.begin();
+            assert_eq!(slots.decide(now), SlotDecision::CheckAgainAfter(STUCK_AFTER));
+            slots.end();
+            assert_eq!(slots.decide(now), SlotDecision::Take);
+            slots.begin();
         }
     }
 
     #[test]
     fn one_more_begins_for_each_time_that_all_are_stuck() {
-        let mut hands = busy(4);
-        assert_eq!(hands.turn(ms(0)), Turn::LookAfter(ms(50)));
-        assert_eq!(hands.turn(ms(49)), Turn::LookAfter(ms(1)));
-        assert_eq!(hands.turn(ms(50)), Turn::Take);
-        hands.begin();
-        assert_eq!(hands.turn(ms(50)), Turn::LookAfter(ms(50)));
+        let mut slots = busy(4);
+        assert_eq!(slots.decide(ms(0)), SlotDecision::CheckAgainAfter(ms(50)));
+        assert_eq!(slots.decide(ms(49)), SlotDecision::CheckAgainAfter(ms(1)));
+        assert_eq!(slots.decide(ms(50)), SlotDecision::Take);
+        slots.begin();
+        assert_eq!(slots.decide(ms(50)), SlotDecision::CheckAgainAfter(ms(50)));
         // The fifth ends while the four are stuck: the next one need not wait.
-        hands.end();
-        assert_eq!(hands.turn(ms(60)), Turn::Take);
-        hands.begin();
+        slots.end();
+        assert_eq!(slots.decide(ms(60)), SlotDecision::Take);
+        slots.begin();
         for _ in 0..5 {
-            hands.end();
+            slots.end();
         }
-        assert_eq!(hands.limit, 4);
+        assert_eq!(slots.limit, 4);
     }
 
     #[test]
     fn there_is_an_end_to_it() {
-        let mut hands = busy(4);
+        let mut slots = busy(4);
         let mut now = ms(0);
-        while hands.busy() < MOST {
-            hands.turn(now);
+        while slots.busy() < MOST {
+            slots.decide(now);
             now += STUCK_AFTER;
-            assert_eq!(hands.turn(now), Turn::Take);
-            hands.begin();
+            assert_eq!(slots.decide(now), SlotDecision::Take);
+            slots.begin();
         }
-        assert_eq!(hands.turn(now + ms(1000)), Turn::Wait);
+        assert_eq!(slots.decide(now + ms(1000)), SlotDecision::Wait);
     }
 }
