@@ -186,7 +186,8 @@ impl LogConfig {
             "cleanup.policy",
             List,
             cleanup_policy,
-            "What removes old records: 'delete' by age and size, 'compact' by key, both or neither."
+            "The removal of old records: 'delete' by age and size, 'compact' by key, both or \
+             neither."
         ),
         key!(
             "compression.gzip.level",
@@ -208,8 +209,8 @@ impl LogConfig {
             "compression.type",
             String,
             compression_type,
-            "How batches are stored: 'uncompressed' (or 'none'), 'gzip', 'snappy', 'lz4', 'zstd', \
-             or as they came, 'producer'."
+            "The compression of stored batches: 'uncompressed' (or 'none'), 'gzip', 'snappy', \
+             'lz4', 'zstd', or 'producer' to store them as received."
         ),
         key!(
             "compression.zstd.level",
@@ -223,13 +224,14 @@ impl LogConfig {
             "delete.retention.ms",
             Long,
             delete_retention,
-            "How many milliseconds a tombstone outlives the compaction that met it."
+            "The time for which a tombstone is kept after the first compaction that processes it, \
+             in milliseconds."
         ),
         key!(
             "file.delete.delay.ms",
             Long,
             file_delete_delay,
-            "How many milliseconds a deleted segment's file stays on the disk."
+            "The time for which a deleted segment's file stays on the disk, in milliseconds."
         ),
         key!(
             "flush.messages",
@@ -237,19 +239,19 @@ impl LogConfig {
             flush_messages,
             1,
             i64::MAX.cast_unsigned(),
-            "So many unflushed records make a flush due."
+            "The number of unflushed records that makes a flush due."
         ),
         key!(
             "flush.ms",
             Long,
             flush_interval,
-            "An unflushed record of so many milliseconds makes a flush due."
+            "The age of an unflushed record that makes a flush due, in milliseconds."
         ),
         key!(
             "flush.on.demand",
             Boolean,
             flush_on_demand,
-            "Whether an answer or a fetch that waits for it makes a flush due at once."
+            "Whether a waiting produce response or fetch makes a flush due at once."
         ),
         key!(
             "index.interval.bytes",
@@ -257,13 +259,14 @@ impl LogConfig {
             index_interval,
             ByteSize(0),
             INT_MAX,
-            "An index entry is made for about every so many bytes of records."
+            "The number of record bytes for each index entry, approximately."
         ),
         key!(
             "max.compaction.lag.ms",
             Long,
             max_compaction_lag,
-            "A record is compacted when it is so many milliseconds old."
+            "The age at which a record is compacted, in milliseconds, however little there is to \
+             gain."
         ),
         key!(
             "max.message.bytes",
@@ -271,25 +274,27 @@ impl LogConfig {
             max_message_size,
             ByteSize(0),
             INT_MAX,
-            "The largest batch that may be appended, in bytes as it is sent."
+            "The largest batch that may be appended, in bytes as sent."
         ),
         key!(
             "message.timestamp.after.max.ms",
             Long,
             timestamp_after_max,
-            "A record whose timestamp is more milliseconds in the future is refused."
+            "The most that a record's timestamp may be in the future, in milliseconds; others are \
+             refused."
         ),
         key!(
             "message.timestamp.before.max.ms",
             Long,
             timestamp_before_max,
-            "A record whose timestamp is more milliseconds in the past is refused."
+            "The most that a record's timestamp may be in the past, in milliseconds; others are \
+             refused."
         ),
         key!(
             "message.timestamp.type",
             String,
             timestamp_type,
-            "Whose clock a record's timestamp tells: CreateTime the producer's, \
+            "The clock that sets a record's timestamp: CreateTime is the producer's, \
              LogAppendTime the broker's."
         ),
         key!(
@@ -298,47 +303,49 @@ impl LogConfig {
             min_cleanable_dirty_ratio,
             0.0,
             1.0,
-            "Compaction begins when this part of the log is not yet compacted."
+            "The uncompacted fraction of the log at which compaction begins."
         ),
         key!(
             "min.compaction.lag.ms",
             Long,
             min_compaction_lag,
-            "A record is not compacted before it is so many milliseconds old."
+            "The age below which a record is not compacted, in milliseconds."
         ),
         key!(
             "min.insync.replicas",
             Int,
             min_insync_replicas_set,
-            "So many replicas must have flushed a record before acks=all is answered; unless set, \
-             1, and 2 from three replicas on."
+            "The number of replicas that must have flushed a record before acks=all is answered; \
+             if not set, 1, or 2 with three or more replicas."
         ),
         key!(
             "offset.unit",
             String,
             offset_unit,
-            "What an offset counts: 'record', or 'byte' of the partition; fixed at creation."
+            "The unit that offsets count: 'record', or 'byte' of the partition; fixed at \
+             creation."
         ),
         always_false!("preallocate", "Only false: segments grow as they are written."),
         key!(
             "retention.bytes",
             Long,
             retention_size,
-            "The oldest segments go while the log is larger than so many bytes; -1 is no limit."
+            "The size in bytes above which the oldest segments are deleted; -1 is no limit."
         ),
         key!(
             "retention.clock",
             String,
             retention_clock,
-            "The clock by which retention.ms counts: 'broker', the time of storing and the \
-             timestamps, whichever is later, or 'record', the timestamps alone, as with Apache \
-             Kafka."
+            "The clock for retention.ms: 'broker' uses the time of the last append or the largest \
+             timestamp, whichever is later; 'record' uses the timestamps alone, as Apache Kafka \
+             does."
         ),
         key!(
             "retention.ms",
             Long,
             retention,
-            "A segment goes when its newest record is so many milliseconds old; -1 is never."
+            "The age of a segment's newest record, in milliseconds, at which the segment is \
+             deleted; -1 is never."
         ),
         key!(
             "segment.bytes",
@@ -346,7 +353,7 @@ impl LogConfig {
             segment_size,
             SEGMENT_MIN,
             INT_MAX,
-            "A segment of so many bytes is followed by a new one."
+            "The size in bytes at which a segment is rolled."
         ),
         key!(
             "segment.index.bytes",
@@ -354,13 +361,14 @@ impl LogConfig {
             segment_index_size,
             ByteSize(4),
             INT_MAX,
-            "A segment whose index has so many bytes is followed by a new one."
+            "The index size in bytes at which a segment is rolled."
         ),
         key!(
             "segment.jitter.ms",
             Long,
             segment_jitter,
-            "Up to so many milliseconds are taken off segment.ms, a different amount for each log."
+            "The most by which segment.ms is reduced, in milliseconds; each log uses a different \
+             amount."
         ),
         key!(
             "segment.ms",
@@ -368,25 +376,26 @@ impl LogConfig {
             segment_age,
             Duration::from_millis(1),
             Duration::MAX,
-            "A segment of so many milliseconds is followed by a new one."
+            "The age in milliseconds at which a segment is rolled."
         ),
         key!(
             "strict.batch.validation",
             Boolean,
             strict_batch_validation,
-            "Whether compressed batches are unpacked and their records checked before they are \
-             appended; false takes them by their checksum."
+            "Whether compressed batches are decompressed and their records checked before they \
+             are appended; if false, only their checksum is checked."
         ),
         always_false!(
             "unclean.leader.election.enable",
-            "A replica that may lack acknowledged records never leads unless a person says so."
+            "Only false: a replica that may lack acknowledged records never leads unless an \
+             operator elects it."
         ),
         key!(
             "write.caching",
             Boolean,
             write_caching,
-            "Whether records are acknowledged and shown from the page cache, before they are on \
-             disk."
+            "Whether records are acknowledged and readable from the page cache, before they are \
+             on disk."
         ),
     ];
 }

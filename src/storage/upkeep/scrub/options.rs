@@ -24,8 +24,8 @@ impl ScrubOptions {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "log.scrub.interval.ms",
-            about: "Milliseconds within which every record is read from the disk and checked; -1 \
-                    for never.",
+            about: "The interval in milliseconds in which every record is read from the disk and \
+                    checked; -1 disables it.",
             kind: Kind::Long,
             set: |c, text| match text.trim() {
                 "-1" => {
@@ -38,7 +38,7 @@ impl ScrubOptions {
         },
         Key {
             name: "log.scrub.io.max.bytes.per.second",
-            about: "Bytes that such checks read in a second at most.",
+            about: "The most bytes that these checks read in a second.",
             kind: Kind::Long,
             set: |c, text| size(text, 1 << 16, 1 << 40).map(|v| c.rate = v),
             get: |c| c.rate.to_string(),
