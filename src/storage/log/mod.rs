@@ -1,8 +1,9 @@
 //! The log of a partition: an append-only sequence of batches in segments.
 //!
-//! Ownership: the end of the log belongs to `Mutex<Tail>`, which only `truncate` holds while the
-//! disk syncs. Readers take a snapshot of the segments and no lock; offsets are atomics. Locks are
-//! taken in this order: deleted files (held by a retention pass), flush, tail, epochs.
+//! Ownership: the end of the log belongs to `Mutex<Tail>`, which is held while the disk syncs only
+//! by `truncate` and while a log is loaded. Readers take a snapshot of the segments and no lock;
+//! offsets are atomics. Locks are taken in this order: deleted files (held by a retention pass),
+//! flush, tail, epochs.
 //!
 //! ```text
 //!   log start            flushed                    log end

@@ -1,7 +1,7 @@
 //! Truncation of a log, as by a follower whose leader never had the last records.
 //!
-//! This is the only operation that holds the tail's lock while the disk syncs: a follower's log has
-//! a single writer, which must not append before the truncation is durable.
+//! The tail's lock is held while the disk syncs: a follower's log has a single writer, which must
+//! not append before the truncation is durable.
 
 use std::sync::Arc;
 
