@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_sync_is_known_for_one_and_reads_as_the_system_says() {
+    fn a_failed_sync_is_recognized_and_keeps_the_message_of_the_system() {
         let plain = || Error::from(Errno::ENOSPC);
         let failed = failed_sync(plain());
         assert!(is_failed_sync(&failed) && !is_failed_sync(&plain()));

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_without_the_change_is_slept_through() {
+    fn a_wakeup_without_the_change_does_not_end_the_wait() {
         let gate = Gate::new();
         let calls = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_that_came_before_the_sleep_ends_it() {
+    fn a_signal_that_arrived_before_the_sleep_ends_it() {
         let (read, write) = nix::unistd::pipe().unwrap();
         nix::unistd::write(&write, &[2]).unwrap();
         let gate = Gate::new();

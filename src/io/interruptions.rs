@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interrupted_call_is_repeated_and_not_for_ever() {
+    fn an_interrupted_call_is_repeated_a_bounded_number_of_times() {
         let mut calls = 0;
         let twice = uninterrupted(|| {
             calls += 1;

@@ -19,7 +19,7 @@ fn on_every_disk(check: impl Fn(&dyn Disk, &Path)) {
 }
 
 #[test]
-fn a_file_is_in_place_while_its_name_leads_to_it() {
+fn a_file_is_in_place_while_its_name_refers_to_it() {
     on_every_disk(|disk, root| {
         let (dir, path) = (root.join("dir"), root.join("dir/file"));
         disk.create_dir(&dir).unwrap();
@@ -49,7 +49,7 @@ fn a_file_is_in_place_while_its_name_leads_to_it() {
 }
 
 #[test]
-fn a_directory_that_was_made_again_is_another_one() {
+fn a_recreated_directory_is_a_different_one() {
     on_every_disk(|disk, root| {
         let dir = root.join("data");
         disk.create_dir(&dir).unwrap();

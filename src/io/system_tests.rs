@@ -125,7 +125,7 @@ fn an_open_file_survives_its_name() {
 }
 
 #[test]
-fn files_and_directories_are_the_owners_alone() {
+fn files_and_directories_are_accessible_to_their_owner_only() {
     let directory = TempDir::new().unwrap();
     let inner = directory.path().join("a/b");
     let disk = SystemDisk::default();
@@ -156,7 +156,7 @@ fn a_directory_lists_its_names_sorted() {
 }
 
 #[test]
-fn the_parent_of_a_relative_name_is_where_the_process_is() {
+fn the_parent_of_a_relative_name_is_the_working_directory() {
     let parent = Path::new("name").parent().unwrap();
     SystemDisk::default().sync_dir(parent).unwrap();
 }
@@ -234,7 +234,7 @@ fn a_range_of_a_file_goes_to_a_socket() {
 }
 
 #[test]
-fn a_socket_without_a_peer_or_without_room_is_an_error() {
+fn sending_to_a_closed_or_full_socket_is_an_error() {
     let directory = TempDir::new().unwrap();
     let file = create(&directory, "a.log");
     file.set_len(8 << 20).unwrap();

@@ -77,7 +77,7 @@ fn a_batch_of_more_records_than_bytes_has_an_offset_for_each() {
 }
 
 #[test]
-fn the_batch_of_an_offset_behind_the_last_records_is_found_when_asked_for() {
+fn the_batch_of_an_offset_after_its_records_is_found() {
     let world = by_bytes();
     let log = world.start();
     append(&log, &["a"]);
@@ -96,7 +96,7 @@ fn the_batch_of_an_offset_behind_the_last_records_is_found_when_asked_for() {
 }
 
 #[test]
-fn a_read_behind_the_records_of_a_batch_begins_with_the_next() {
+fn a_read_after_the_records_of_a_batch_begins_with_the_next() {
     let mut world = by_bytes();
     world.config.segment_size = crate::config::ByteSize(200);
     let log = world.start();
@@ -137,7 +137,7 @@ fn sequences_count_records_and_a_duplicate_gets_the_offsets_of_the_original() {
 }
 
 #[test]
-fn looking_up_a_time_gives_a_record_that_is_there() {
+fn a_lookup_by_timestamp_returns_an_existing_record() {
     let world = by_bytes();
     let log = world.start();
     let size = length(&timed(&[1, 2, 3]));
@@ -173,7 +173,7 @@ fn the_time_of_the_log_and_the_bytes_of_the_batch_go_into_one_header() {
 }
 
 #[test]
-fn settings_do_not_change_what_an_offset_counts() {
+fn settings_do_not_change_the_offset_unit() {
     let world = by_bytes();
     let log = world.start();
     log.set_config(Arc::new(LogConfig::default()));
@@ -182,7 +182,7 @@ fn settings_do_not_change_what_an_offset_counts() {
 }
 
 #[test]
-fn a_cut_a_torn_tail_and_a_lost_index_leave_whole_batches() {
+fn a_truncation_a_torn_tail_and_a_lost_index_leave_whole_batches() {
     let mut world = by_bytes();
     world.config.index_interval = crate::config::ByteSize(0);
     let log = world.start();

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn written_offsets_are_read() {
         let (disk, checkpoint) = written();
         assert_eq!(checkpoint.read(&disk).unwrap(), Stored::Sound(offsets()));
         checkpoint.write(&disk, &Offsets::new()).unwrap();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_checkpoint_is_told_from_a_damaged_one() {
+    fn an_absent_checkpoint_differs_from_a_damaged_one() {
         let checkpoint = Checkpoint::new(Path::new("/"), "durable-points");
         assert_eq!(checkpoint.read(&MemoryDisk::default()).unwrap(), Stored::Absent);
     }

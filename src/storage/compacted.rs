@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_log_is_compacted_no_further_than_it_goes() {
+    fn truncation_lowers_the_progress_of_compaction() {
         let (disk, dir) = (MemoryDisk::default(), Path::new("/"));
         MARK.store(&disk, dir).unwrap();
         for (end, gaps, clean) in [(80, 70, 50), (60, 60, 50), (20, 20, 20), (0, 0, 0)] {

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_sorted_and_what_does_not_fit_is_refused() {
+    fn keys_are_sorted_and_invalid_values_are_refused() {
         assert!(LogConfig::KEYS.is_sorted_by(|a, b| a.name < b.name));
         let mut config = LogConfig::default();
         for (name, value) in [

@@ -114,11 +114,11 @@ fn every_bit(is_sealed: bool) {
 }
 
 #[test]
-fn every_bit_of_a_sealed_segment_is_watched() {
+fn every_bit_flip_in_a_sealed_segment_is_found() {
     every_bit(true);
 }
 
 #[test]
-fn every_bit_of_the_segment_that_grows_is_watched() {
+fn every_bit_flip_in_the_active_segment_is_found() {
     every_bit(false);
 }

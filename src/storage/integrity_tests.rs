@@ -109,7 +109,7 @@ fn a_batch_lost_from_a_segments_end_is_damage() {
 }
 
 #[test]
-fn a_read_that_meets_what_is_no_batch_finds_out_how_far_that_goes() {
+fn a_read_of_bytes_that_are_not_a_batch_determines_the_extent_of_the_damage() {
     let world = World::with_segments_of(size() * 3);
     let log = letters(&world);
     rot(&world, 3, 1, 16);
@@ -142,7 +142,7 @@ fn a_read_refuses_a_flip_in_any_part_of_a_batch_and_serves_those_before_and_behi
 }
 
 #[test]
-fn bytes_that_left_memory_on_their_way_out_are_checked_again_with_their_headers() {
+fn bytes_evicted_before_they_are_sent_are_checked_again_with_their_headers() {
     for byte in BYTES {
         for (segment, number) in [(0, 0), (0, 1), (0, 2), (3, 1), (6, 0)] {
             let world = World::with_segments_of(size() * 3);
@@ -203,7 +203,7 @@ fn a_flip_before_a_clean_start_is_refused_and_listed_wherever_it_is() {
 }
 
 #[test]
-fn a_log_that_is_shorter_than_it_was_closed_is_served_as_far_as_it_goes() {
+fn a_log_that_is_shorter_than_at_its_close_is_served_up_to_its_end() {
     let world = World::new();
     let log = letters(&world);
     let marks = log.close().unwrap();
@@ -217,7 +217,7 @@ fn a_log_that_is_shorter_than_it_was_closed_is_served_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_log_that_ends_elsewhere_than_it_was_closed_is_looked_through_once_a_minute() {
+fn a_log_that_does_not_end_where_it_was_closed_is_recovered_once_a_minute() {
     let world = World::new();
     let log = letters(&world);
     let marks = log.close().unwrap();
@@ -243,7 +243,7 @@ fn a_log_that_ends_elsewhere_than_it_was_closed_is_looked_through_once_a_minute(
 }
 
 #[test]
-fn a_look_up_by_time_answers_no_offset_of_a_damaged_header() {
+fn a_lookup_by_timestamp_returns_no_offset_of_a_damaged_header() {
     for byte in BYTES {
         for after_a_start in [false, true] {
             let world = World::with_segments_of(size() * 3);
@@ -265,7 +265,7 @@ fn a_look_up_by_time_answers_no_offset_of_a_damaged_header() {
 }
 
 #[test]
-fn an_index_of_times_is_made_again_from_checked_batches_only() {
+fn a_time_index_is_rebuilt_from_checked_batches_only() {
     let mut world = World::new();
     world.config.index_interval = ByteSize(100);
     let log = world.start();
@@ -288,7 +288,7 @@ fn an_index_of_times_is_made_again_from_checked_batches_only() {
 }
 
 #[test]
-fn damage_above_the_end_goes_when_the_log_is_cut() {
+fn truncation_removes_the_damage_above_the_new_end() {
     let world = World::with_segments_of(size() * 3);
     let log = letters(&world);
     for (segment, number) in [(0, 1), (3, 1), (6, 0)] {
@@ -309,7 +309,7 @@ fn damage_above_the_end_goes_when_the_log_is_cut() {
 }
 
 #[test]
-fn digests_of_batches_that_a_power_cut_or_a_cut_took_blame_no_others() {
+fn digests_of_lost_or_truncated_batches_do_not_blame_others() {
     // The last letter is lost, although its digest was stored.
     for cuts in [false, true] {
         let world = World::new();
@@ -340,7 +340,7 @@ fn digests_of_batches_that_a_power_cut_or_a_cut_took_blame_no_others() {
 }
 
 #[test]
-fn a_neighbour_that_was_read_vouches_for_nothing() {
+fn reading_a_neighbour_does_not_verify_a_batch() {
     let world = World::new();
     let log = letters(&world);
     assert_eq!(values(&log, 0, 7).len(), 7);
@@ -353,7 +353,7 @@ fn a_neighbour_that_was_read_vouches_for_nothing() {
 }
 
 #[test]
-fn a_cold_read_from_end_to_end_leaves_all_of_it_vouched_for() {
+fn a_cold_read_of_a_whole_log_leaves_all_of_it_verified() {
     const BATCHES: i64 = 20;
     const PAGE: u64 = 4096;
     let world = World::new();

@@ -73,7 +73,7 @@ fn a_full_segment_is_followed_by_one_named_by_its_base_offset() {
 }
 
 #[test]
-fn a_flush_publishes_the_offset_and_then_tells_it() {
+fn a_flush_publishes_the_offset_and_then_calls_the_listener() {
     let world = World::with_segments_of(200);
     let log = world.start();
     let told = Arc::new(AtomicI64::new(-1));
@@ -87,7 +87,7 @@ fn a_flush_publishes_the_offset_and_then_tells_it() {
 }
 
 #[test]
-fn only_the_last_listener_is_told_of_a_flush() {
+fn only_the_last_listener_is_called_after_a_flush() {
     let world = World::with_segments_of(200);
     let log = world.start();
     let told = [(); 2].map(|()| Arc::new(AtomicI64::new(-1)));
@@ -101,7 +101,7 @@ fn only_the_last_listener_is_told_of_a_flush() {
 }
 
 #[test]
-fn a_log_that_was_closed_goes_on_where_it_ended() {
+fn a_closed_log_continues_where_it_ended() {
     let world = World::with_segments_of(300);
     let log = world.start();
     for n in 0..20 {
@@ -151,7 +151,7 @@ fn a_duplicate_batch_is_answered_with_its_first_offsets_even_after_a_restart() {
 }
 
 #[test]
-fn an_index_that_lies_is_made_again() {
+fn a_wrong_index_is_rebuilt() {
     let mut world = World::new();
     world.config.index_interval = ByteSize(100);
     let log = world.start();
@@ -174,7 +174,7 @@ fn an_index_that_lies_is_made_again() {
 }
 
 #[test]
-fn an_index_that_is_absent_is_made_again_once() {
+fn an_absent_index_is_rebuilt_once() {
     let mut world = World::new();
     world.config.index_interval = ByteSize(1000);
     let log = world.start();
@@ -206,7 +206,7 @@ fn an_index_that_is_absent_is_made_again_once() {
 }
 
 #[test]
-fn an_index_that_is_removed_while_its_file_is_closed_is_made_again() {
+fn an_index_that_is_removed_while_its_file_is_closed_is_rebuilt() {
     let mut world = World::with_segments_of(1000);
     world.config.index_interval = ByteSize(100);
     let log = world.start();
@@ -239,7 +239,7 @@ fn an_index_that_is_removed_while_its_file_is_closed_is_made_again() {
 }
 
 #[test]
-fn damage_behind_an_absent_index_is_none_of_those_before_and_behind_it() {
+fn without_an_index_damage_does_not_hide_the_batches_before_and_after_it() {
     let mut world = World::new();
     world.config.index_interval = ByteSize(100);
     let log = world.start();
@@ -261,7 +261,7 @@ fn damage_behind_an_absent_index_is_none_of_those_before_and_behind_it() {
 }
 
 #[test]
-fn an_old_segment_is_left_at_the_next_append() {
+fn an_old_segment_is_rolled_at_the_next_append() {
     let world = World::new();
     let log = world.start();
     append(&log, &["a"]);
@@ -292,7 +292,7 @@ fn an_append_goes_on_while_the_disk_syncs_and_only_what_was_there_is_flushed() {
 }
 
 #[test]
-fn a_flush_that_began_before_a_cut_publishes_nothing() {
+fn a_flush_that_began_before_a_truncation_publishes_nothing() {
     let world = World::with_segments_of(200);
     let log = world.start();
     for n in 0..6 {
@@ -307,7 +307,7 @@ fn a_flush_that_began_before_a_cut_publishes_nothing() {
 }
 
 #[test]
-fn a_cut_within_a_batch_takes_all_of_it_and_the_log_goes_on_there() {
+fn a_truncation_within_a_batch_removes_all_of_it_and_the_log_continues_there() {
     let world = World::with_segments_of(200);
     let log = world.start();
     append(&log, &["a"]);
@@ -326,7 +326,7 @@ fn a_cut_within_a_batch_takes_all_of_it_and_the_log_goes_on_there() {
 }
 
 #[test]
-fn records_are_found_by_their_time_in_whatever_order_times_come() {
+fn records_are_found_by_timestamp_in_any_order_of_timestamps() {
     let mut world = World::with_segments_of(400);
     world.config.index_interval = ByteSize(100);
     let log = world.start();
@@ -356,7 +356,7 @@ fn records_are_found_by_their_time_in_whatever_order_times_come() {
 }
 
 #[test]
-fn the_log_writes_its_own_time_where_the_topic_asks_for_it() {
+fn the_log_assigns_timestamps_with_log_append_time() {
     let mut world = World::new();
     world.config.timestamp_type = TimestampType::LogAppendTime;
     let log = world.start();

@@ -40,7 +40,7 @@ fn damage(world: &World, base: i64, number: u64) {
 }
 
 #[test]
-fn a_torn_batch_is_cut_at_recovery_and_its_bytes_are_kept_aside() {
+fn recovery_truncates_a_torn_batch_and_quarantines_its_bytes() {
     for same_boot in [false, true] {
         let world = World::new();
         drop(four(&world));
@@ -57,7 +57,7 @@ fn a_torn_batch_is_cut_at_recovery_and_its_bytes_are_kept_aside() {
 }
 
 #[test]
-fn after_a_power_failure_a_hole_is_cut_with_all_that_follows_it() {
+fn after_a_power_failure_a_hole_is_truncated_with_all_that_follows_it() {
     let world = World::with_segments_of(size() * 2);
     drop(four(&world));
     damage(&world, 0, 1);
@@ -231,7 +231,7 @@ fn a_lost_epoch_history_is_read_from_the_batches() {
 }
 
 #[test]
-fn a_time_index_that_is_lost_is_made_again_from_the_first_batch() {
+fn a_lost_time_index_is_rebuilt_from_the_first_batch() {
     let mut world = World::new();
     world.config.index_interval = ByteSize(100);
     let log = world.start();
@@ -254,7 +254,7 @@ fn a_time_index_that_is_lost_is_made_again_from_the_first_batch() {
 }
 
 #[test]
-fn an_index_of_times_with_zeros_at_its_end_is_made_again_from_the_first_batch() {
+fn a_time_index_with_zeros_at_its_end_is_rebuilt_from_the_first_batch() {
     let mut world = World::new();
     world.config.index_interval = ByteSize(100);
     let log = world.start();
@@ -273,7 +273,7 @@ fn an_index_of_times_with_zeros_at_its_end_is_made_again_from_the_first_batch() 
 }
 
 #[test]
-fn a_producer_is_remembered_without_its_snapshot() {
+fn producer_state_is_recovered_without_a_snapshot() {
     let world = World::with_segments_of(150);
     let log = world.start();
     append_batch(&log, stamped(&["a", "b"], Some(stamp(0))), at()).unwrap();
@@ -294,7 +294,7 @@ fn a_producer_is_remembered_without_its_snapshot() {
 }
 
 #[test]
-fn a_log_is_refused_whose_clean_end_is_not_where_its_files_end() {
+fn a_log_whose_files_do_not_end_at_its_clean_end_is_refused() {
     let world = World::new();
     let (log, _) = four(&world);
     log.close().unwrap();
@@ -307,7 +307,7 @@ fn a_log_is_refused_whose_clean_end_is_not_where_its_files_end() {
 }
 
 #[test]
-fn what_a_failed_append_left_behind_a_segment_does_not_hide_the_next_one() {
+fn bytes_of_a_failed_append_do_not_hide_the_next_segment() {
     for same_boot in [false, true] {
         let world = World::with_segments_of(size() * 2);
         drop(four(&world));

@@ -33,7 +33,7 @@ fn append_timed(log: &Log, time: Timestamp, now: Timestamp) {
 }
 
 #[test]
-fn a_segment_goes_when_both_its_records_and_its_last_append_are_old() {
+fn a_segment_is_removed_when_its_records_and_its_last_append_are_old() {
     let world = World::with_segments_of(1);
     let log = world.start();
     let later = NOW.plus(HOUR);
@@ -55,7 +55,7 @@ fn a_segment_goes_when_both_its_records_and_its_last_append_are_old() {
 }
 
 #[test]
-fn records_loaded_late_stay_unless_the_topic_counts_by_their_own_timestamps() {
+fn old_records_loaded_late_are_kept_unless_retention_uses_their_timestamps() {
     let last_month = NOW.minus(WEEK * 4);
     for (clock, segments) in [(RetentionClock::Broker, 0), (RetentionClock::Record, 2)] {
         let mut world = World::with_segments_of(1);
@@ -72,7 +72,7 @@ fn records_loaded_late_stay_unless_the_topic_counts_by_their_own_timestamps() {
 }
 
 #[test]
-fn a_segment_without_timestamps_ages_by_the_time_of_storing() {
+fn a_segment_without_timestamps_ages_by_the_time_of_its_last_append() {
     let mut world = World::with_segments_of(1);
     world.config.retention_clock = RetentionClock::Record;
     let log = world.start();
@@ -86,7 +86,7 @@ fn a_segment_without_timestamps_ages_by_the_time_of_storing() {
 }
 
 #[test]
-fn the_oldest_segments_go_while_the_log_is_too_large() {
+fn the_oldest_segments_are_removed_while_the_log_is_too_large() {
     let size = batch(&["a"]).len() as u64;
     let mut world = World::with_segments_of(1);
     world.config.retention_size = Some(ByteSize(size * 2));
@@ -104,7 +104,7 @@ fn the_oldest_segments_go_while_the_log_is_too_large() {
 }
 
 #[test]
-fn nothing_goes_from_a_log_that_is_kept_for_ever_or_compacted() {
+fn nothing_is_removed_from_a_log_with_unlimited_retention_or_compaction() {
     for policy in ["delete", "compact", ""] {
         let mut world = World::with_segments_of(1);
         world.config.cleanup_policy = policy.parse::<CleanupPolicy>().unwrap();
@@ -120,7 +120,7 @@ fn nothing_goes_from_a_log_that_is_kept_for_ever_or_compacted() {
 }
 
 #[test]
-fn what_lies_below_the_log_start_is_not_read_and_goes_by_whole_segments() {
+fn records_below_the_log_start_are_not_read_and_are_removed_by_segment() {
     let world = World::with_segments_of(1);
     let log = world.start();
     append(&log, &["a"]);
@@ -136,7 +136,7 @@ fn what_lies_below_the_log_start_is_not_read_and_goes_by_whole_segments() {
 }
 
 #[test]
-fn what_somebody_asked_for_goes_and_nothing_else() {
+fn requested_deletion_removes_only_the_requested_segments() {
     let mut world = World::with_segments_of(1);
     world.config.retention_size = Some(ByteSize(1));
     let log = log_of(&world, &["a", "b", "c", "d"]);
@@ -148,7 +148,7 @@ fn what_somebody_asked_for_goes_and_nothing_else() {
 }
 
 #[test]
-fn a_deleted_segment_can_be_read_by_those_who_have_it_until_its_space_is_due() {
+fn readers_of_a_deleted_segment_can_use_it_until_its_files_are_due() {
     let world = World::with_segments_of(1);
     let log = log_of(&world, &["a", "b"]);
     let limit = ReadLimit { max_bytes: 1, below: Offset::new(2), at_least_one_batch: true };
@@ -170,7 +170,7 @@ fn a_deleted_segment_can_be_read_by_those_who_have_it_until_its_space_is_due() {
 }
 
 #[test]
-fn how_old_a_segment_is_is_known_after_a_restart() {
+fn the_age_of_a_segment_is_known_after_a_restart() {
     let world = World::with_segments_of(1);
     let log = log_of(&world, &["a", "b"]);
     log.close().unwrap();

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn only_offsets_that_were_all_given_up_are_covered_also_after_a_restart() {
+    fn only_skipped_offsets_are_covered_also_after_a_restart() {
         let disk = MemoryDisk::default();
         let place = (&disk as &dyn Disk, Path::new("/"));
         let skips = Skips::default();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_of_a_log_that_was_cut_are_not_given_up_any_more() {
+    fn truncated_offsets_are_no_longer_skipped() {
         let disk = MemoryDisk::default();
         let place = (&disk as &dyn Disk, Path::new("/"));
         let skips = Skips::default();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_gives_nothing_up() {
+    fn a_damaged_file_skips_nothing() {
         let disk = MemoryDisk::default();
         let place = (&disk as &dyn Disk, Path::new("/"));
         Skips::default().add(place, [damage(5, 8)]).unwrap();

@@ -125,7 +125,7 @@ fn a_length_ends_between_the_durable_and_the_live_one() {
 }
 
 #[test]
-fn a_cut_that_was_not_synced_may_be_undone() {
+fn an_unsynced_truncation_may_be_undone() {
     let outcomes = outcomes(|file| file.set_len(100).unwrap());
     let lengths: BTreeSet<usize> = outcomes.iter().map(Vec::len).collect();
     assert!(lengths.contains(&100) && lengths.contains(&(4 * PAGE)), "{lengths:?}");
@@ -133,7 +133,7 @@ fn a_cut_that_was_not_synced_may_be_undone() {
 }
 
 #[test]
-fn bytes_before_a_cut_do_not_come_back_behind_it() {
+fn truncated_bytes_do_not_reappear_when_the_file_grows() {
     let disk = fresh();
     let file = create_durable(&disk, "/a");
     write(&file, &[1; 2 * PAGE], 0);
@@ -232,7 +232,7 @@ fn a_rename_before_the_sync_of_its_bytes_may_leave_an_empty_file() {
 }
 
 #[test]
-fn a_directory_prepared_aside_appears_whole() {
+fn a_directory_prepared_under_another_name_appears_whole() {
     let seen = |seed, is_synced| {
         let medium = MemoryDisk::default();
         let disk = FaultyDisk::new(Arc::new(medium.clone()), seed);
@@ -354,7 +354,7 @@ fn held_reads_block_if_they_are_large_until_released() {
 }
 
 #[test]
-fn what_was_open_before_the_power_failed_fails_after_it() {
+fn handles_from_before_a_power_failure_fail_after_it() {
     let disk = fresh();
     let file = create_durable(&disk, "/a");
     write(&file, b"abc", 0);
@@ -437,7 +437,7 @@ fn bits_flip_in_a_read_or_on_the_medium() {
 }
 
 #[test]
-fn free_space_is_what_it_is_told() {
+fn free_space_can_be_overridden() {
     let disk = fresh();
     disk.create_dir(Path::new("/new")).unwrap();
     assert!(disk.free_bytes(Path::new("/new")).unwrap() > 0);
@@ -470,7 +470,7 @@ fn the_end_of_a_process_on_the_system_disk_is_a_power_failure() {
 }
 
 #[test]
-fn a_name_that_was_on_its_way_at_the_end_of_a_process_never_was() {
+fn a_name_half_made_durable_at_the_end_of_a_process_is_removed() {
     let medium = MemoryDisk::default();
     create(&medium, "/a.streamlog-unfinished");
     let disk = FaultyDisk::new(Arc::new(medium.clone()), 1);

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_strikes_the_nth_call_of_its_kind_and_path() {
+    fn a_fault_applies_to_the_nth_call_of_its_operation_and_path() {
         let mut plan = FaultPlan::default();
         let fault = Fault::new(Operation::Write, Failure::NoSpace);
         plan.add(fault.on(".log").at_call(3).times(2));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_for_ever_ends_when_it_is_cleared() {
+    fn a_permanent_fault_ends_when_it_is_cleared() {
         let mut plan = FaultPlan::default();
         plan.add(Fault::new(Operation::Write, Failure::NoSpace).at_call(2).for_ever());
         assert_eq!(failing(&mut plan, "a"), [false, true, true, true, true]);

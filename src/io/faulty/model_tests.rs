@@ -276,7 +276,7 @@ fn contents(disk: &dyn Disk, path: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_disk_is_like_any_other_until_the_power_fails_and_then_keeps_what_was_synced() {
+fn a_faulty_disk_works_normally_and_keeps_synced_data_through_a_power_failure() {
     for seed in seeds(1000) {
         let mut model = Model::new(seed);
         for _ in 0..3 {

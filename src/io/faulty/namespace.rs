@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_kept_of_files_that_are_closed_or_gone() {
+    fn closed_and_removed_files_leave_nothing_in_the_cache() {
         let mut names = Namespace::new(Arc::new(MemoryDisk::default()));
         let mut random = SeededRandom::new(1);
         let path = Path::new("/a");

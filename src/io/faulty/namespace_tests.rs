@@ -89,7 +89,7 @@ impl Call {
 }
 
 #[test]
-fn a_tree_is_like_any_other_until_the_power_fails_and_hangs_together_then() {
+fn a_tree_works_normally_and_is_consistent_after_a_power_failure() {
     for seed in seeds(2000) {
         let mut random = SeededRandom::new(seed);
         let medium = MemoryDisk::default();

@@ -58,7 +58,7 @@ fn no_more_files_are_open_than_may_be_and_all_can_be_read() {
 }
 
 #[test]
-fn what_is_used_again_stays_open_and_what_is_not_goes_first() {
+fn recently_used_files_stay_open_and_others_are_closed_first() {
     let (_, cache) = world(3);
     let files: Vec<_> = (0..3).map(|number| made(&cache, &format!("/{number}"))).collect();
     // The first search for a descriptor clears all marks of use.
@@ -92,7 +92,7 @@ fn a_file_with_unsynced_bytes_is_closed_after_a_sync_only() {
 }
 
 #[test]
-fn a_sync_of_the_file_system_counts_for_what_was_written_before_it() {
+fn a_sync_of_the_file_system_covers_earlier_writes() {
     let (disk, cache) = world(1);
     let file = made(&cache, "/dirty");
     let syncs_to_close = |is_covered: bool| {
@@ -111,7 +111,7 @@ fn a_sync_of_the_file_system_counts_for_what_was_written_before_it() {
 }
 
 #[test]
-fn a_call_without_a_descriptor_takes_one_from_the_cache() {
+fn a_call_without_a_descriptor_closes_a_file_of_the_cache() {
     let (disk, cache) = world(10);
     let files: Vec<_> = (0..10).map(|number| made(&cache, &format!("/{number}"))).collect();
     disk.inject(Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles).times(1));
@@ -138,7 +138,7 @@ fn without_a_descriptor_anywhere_a_call_fails_and_has_done_nothing() {
 }
 
 #[test]
-fn in_need_unsynced_files_are_synced_to_be_closed() {
+fn unsynced_files_are_synced_and_closed_when_descriptors_run_out() {
     let (disk, cache) = world(2);
     let files: Vec<_> = (0..2).map(|number| made(&cache, &format!("/{number}"))).collect();
     for file in &files {
@@ -151,7 +151,7 @@ fn in_need_unsynced_files_are_synced_to_be_closed() {
 }
 
 #[test]
-fn a_sync_in_need_that_fails_is_told_to_the_one_who_syncs_next() {
+fn a_failed_early_sync_is_reported_to_the_next_caller_that_syncs() {
     for by_file_system in [false, true] {
         let (disk, cache) = world(1);
         let file = made(&cache, "/a");
@@ -206,7 +206,7 @@ fn a_retired_file_is_closed_at_once_and_found_only_after_it_is_reinstated() {
 }
 
 #[test]
-fn a_durable_file_that_is_gone_needs_no_sync() {
+fn a_removed_file_that_was_durable_needs_no_sync() {
     let (disk, cache) = world(1);
     let file = made(&cache, "/a");
     cache.release(1);
@@ -216,7 +216,7 @@ fn a_durable_file_that_is_gone_needs_no_sync() {
 }
 
 #[test]
-fn another_file_under_the_name_is_not_taken_for_it() {
+fn another_file_under_the_same_name_is_rejected() {
     let (disk, cache) = world(1);
     let file = made(&cache, "/a");
     cache.release(1);
@@ -228,7 +228,7 @@ fn another_file_under_the_name_is_not_taken_for_it() {
 }
 
 #[test]
-fn another_file_with_the_same_inode_number_is_not_taken_for_it() {
+fn another_file_with_the_same_inode_number_is_rejected() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("a");
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
@@ -246,7 +246,7 @@ fn another_file_with_the_same_inode_number_is_not_taken_for_it() {
 }
 
 #[test]
-fn a_file_that_is_created_again_is_taken_whatever_was_there() {
+fn creating_a_file_accepts_any_file_at_its_path() {
     let (disk, cache) = world(1);
     let file = made(&cache, "/a");
     cache.release(1);
@@ -259,7 +259,7 @@ fn a_file_that_is_created_again_is_taken_whatever_was_there() {
 }
 
 #[test]
-fn what_cannot_be_opened_does_not_count_as_cached() {
+fn a_file_that_cannot_be_opened_does_not_count_as_cached() {
     let (disk, cache) = world(1);
     let file = made(&cache, "/a");
     assert!(file.is_cached(0, 2));
@@ -293,7 +293,7 @@ fn files_that_come_and_go_leave_nothing_behind() {
 }
 
 #[test]
-fn others_descriptors_come_out_of_the_files_share() {
+fn descriptors_of_connections_reduce_the_share_of_files() {
     let cache = OpenFiles::new(Arc::new(MemoryDisk::default()), Share::OfProcess);
     let free = cache.limit();
     let files: Vec<_> = (0..20).map(|number| made(&cache, &format!("/{number}"))).collect();

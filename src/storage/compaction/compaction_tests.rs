@@ -115,7 +115,7 @@ fn stamp(base_sequence: i32) -> ProducerStamp {
 }
 
 #[test]
-fn of_each_key_the_last_record_stays_where_it_is() {
+fn the_last_record_of_each_key_keeps_its_offset() {
     for codec in Compression::ALL {
         let mut world = World::new();
         world.append_as(&["a=1", "b=1", "c=1"], None, codec);
@@ -195,7 +195,7 @@ fn records_without_a_key_stay() {
 }
 
 #[test]
-fn the_active_segment_and_what_is_not_on_record_are_not_touched() {
+fn the_active_segment_and_unrecorded_segments_are_not_compacted() {
     let mut world = World::new();
     world.append(&["a=1"]);
     world.append(&["a=2"]);
@@ -241,7 +241,7 @@ fn a_batch_without_records_keeps_its_producer_known() {
 }
 
 #[test]
-fn what_the_memory_has_no_room_for_waits_for_the_next_pass() {
+fn keys_that_do_not_fit_into_memory_wait_for_the_next_pass() {
     let mut world = World::new();
     for round in 0..3 {
         for name in 0..30 {
@@ -266,7 +266,7 @@ fn what_the_memory_has_no_room_for_waits_for_the_next_pass() {
 }
 
 #[test]
-fn readers_go_on_with_the_files_they_hold() {
+fn readers_continue_with_the_files_they_have_open() {
     let mut world = World::new();
     world.append(&["a=1"]);
     world.append(&["a=2"]);
@@ -298,7 +298,7 @@ fn a_damaged_batch_ends_the_compaction_and_nothing_is_lost() {
 }
 
 #[test]
-fn around_skipped_damage_compaction_goes_on_and_no_deleted_key_comes_back() {
+fn compaction_continues_around_skipped_damage_and_restores_no_deleted_key() {
     let mut world = World::new();
     world.append(&["a=1", "k=1"]);
     world.roll();
@@ -347,7 +347,7 @@ fn a_full_disk_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_disk_that_fills_at_any_step_of_a_compaction_leaves_a_log_that_goes_on() {
+fn a_disk_that_fills_at_any_step_of_a_compaction_leaves_a_usable_log() {
     for operation in [Operation::Write, Operation::Open] {
         for call in 1.. {
             let mut world = World::new();
@@ -400,7 +400,7 @@ fn a_replacement_that_cannot_be_completed_ends_the_log_until_the_next_start() {
 }
 
 #[test]
-fn how_dirty_a_log_is_survives_a_restart_and_decides_when_it_is_compacted() {
+fn the_dirty_ratio_survives_a_restart_and_decides_when_a_log_is_compacted() {
     let mut world = World::new();
     for _ in 0..10 {
         world.append(&["a=1", "b=1"]);
@@ -425,7 +425,7 @@ fn how_dirty_a_log_is_survives_a_restart_and_decides_when_it_is_compacted() {
 }
 
 #[test]
-fn lags_hold_compaction_back_and_hasten_it() {
+fn compaction_lags_delay_and_force_compaction() {
     let minute = Duration::from_mins(1);
     let mut world = World::with(LogConfig { min_compaction_lag: minute, ..settings(10_000) });
     world.append(&["a=1"]);
@@ -456,7 +456,7 @@ fn lags_hold_compaction_back_and_hasten_it() {
 }
 
 #[test]
-fn a_cut_in_a_gap_ends_with_the_batch_before_it() {
+fn a_truncation_in_a_gap_ends_the_log_at_the_preceding_batch() {
     let mut world = World::new();
     world.append(&["a=1"]);
     world.append(&["b=1"]);
@@ -562,7 +562,7 @@ fn a_reader_of_a_compacted_log_gets_no_record_with_a_wrong_offset() {
 }
 
 #[test]
-fn among_gaps_bytes_on_their_way_out_are_checked_again_by_the_digest_of_their_headers() {
+fn in_a_log_with_gaps_sent_bytes_are_checked_again_by_their_header_digest() {
     let (world, places) = with_gaps();
     let limit =
         ReadLimit { max_bytes: MUCH, below: Offset::new(world.end), at_least_one_batch: true };

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_survive_in_their_files() {
+    fn recorded_offsets_survive_in_their_files() {
         let disk = MemoryDisk::default();
         let mut marks = read(&disk);
         marks.set(&partition(0), marks_at(40));

@@ -138,7 +138,7 @@ fn a_directory_in_use_is_refused_with_its_user() {
 }
 
 #[test]
-fn a_directory_of_somebody_else_is_refused() {
+fn a_directory_of_another_owner_is_refused() {
     let world = World::new();
     drop(world.open().unwrap());
     for refusal in [world.open_as(Some("other"), 7), world.open_as(None, 8)] {
@@ -161,7 +161,7 @@ fn a_directory_with_strange_files_and_no_identity_is_left_alone() {
 }
 
 #[test]
-fn after_a_clean_stop_logs_open_when_they_are_asked_for() {
+fn after_a_clean_shutdown_logs_open_at_their_first_use() {
     let world = World::new();
     let (directory, _) = with_ten_records(&world);
     stop(directory, 9);
@@ -180,7 +180,7 @@ fn after_a_clean_stop_logs_open_when_they_are_asked_for() {
 }
 
 #[test]
-fn logs_not_opened_between_two_stops_keep_their_marks() {
+fn logs_not_opened_between_two_shutdowns_keep_their_recorded_offsets() {
     let world = World::new();
     let (directory, _) = with_ten_records(&world);
     stop(directory, 9);
@@ -193,7 +193,7 @@ fn logs_not_opened_between_two_stops_keep_their_marks() {
 }
 
 #[test]
-fn a_manifest_of_an_earlier_run_means_nothing() {
+fn a_manifest_of_an_earlier_run_is_ignored() {
     let world = World::new();
     let (directory, _) = with_ten_records(&world);
     stop(directory, 9);
@@ -207,7 +207,7 @@ fn a_manifest_of_an_earlier_run_means_nothing() {
 }
 
 #[test]
-fn without_a_clean_stop_every_log_is_recovered() {
+fn without_a_clean_shutdown_every_log_is_recovered() {
     let world = World::new();
     let directory = world.open().unwrap();
     for index in 0..5 {
@@ -225,7 +225,7 @@ fn without_a_clean_stop_every_log_is_recovered() {
 }
 
 #[test]
-fn a_log_is_made_once() {
+fn a_log_is_created_once() {
     let world = World::new();
     let (directory, log) = with_ten_records(&world);
     let again = directory.create_log(&partition(0), topic(1)).unwrap();
@@ -258,7 +258,7 @@ fn a_removed_log_is_gone_at_once_and_its_files_later() {
 }
 
 #[test]
-fn a_log_is_removed_though_nothing_can_be_written_of_it() {
+fn a_log_can_be_removed_while_nothing_can_be_written() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let world = World::on(Arc::new(disk.clone()));
     let (directory, log) = with_ten_records(&world);
@@ -291,7 +291,7 @@ fn a_deleted_log_found_at_the_start_is_kept_as_long() {
 }
 
 #[test]
-fn a_new_log_under_an_old_name_has_none_of_its_marks() {
+fn a_new_log_under_an_old_name_has_none_of_its_recorded_offsets() {
     let world = World::new();
     let (directory, _) = with_ten_records(&world);
     let high_watermarks = Offsets::from([(partition(0), Offset::new(10))]);
@@ -307,7 +307,7 @@ fn a_new_log_under_an_old_name_has_none_of_its_marks() {
 }
 
 #[test]
-fn what_nobody_knows_goes_to_quarantine() {
+fn unknown_files_are_moved_to_quarantine() {
     let world = World::new();
     drop(with_ten_records(&world));
     world.put("/data/notes.txt", b"mine");
@@ -324,7 +324,7 @@ fn what_nobody_knows_goes_to_quarantine() {
 }
 
 #[test]
-fn a_log_nobody_can_tell_the_topic_of_is_neither_served_nor_replaced() {
+fn a_log_of_an_unknown_topic_is_neither_served_nor_replaced() {
     let world = World::new();
     let (directory, _) = with_ten_records(&world);
     stop(directory, 10);
@@ -366,7 +366,7 @@ fn a_log_that_disappeared_is_reported() {
 }
 
 #[test]
-fn damaged_checkpoints_and_runs_are_reported_and_made_again() {
+fn damaged_checkpoints_and_runs_are_reported_and_rebuilt() {
     let world = World::new();
     let (directory, log) = with_ten_records(&world);
     log.flush().unwrap();
@@ -410,7 +410,7 @@ fn nothing_is_written_after_the_close() {
 }
 
 #[test]
-fn nobody_writes_to_a_removed_log_by_the_names_of_its_successor() {
+fn a_removed_log_does_not_write_to_the_files_of_its_successor() {
     let world = World::new();
     let (directory, old) = with_ten_records(&world);
     directory.remove_log(&partition(0), topic(1).topic_id).unwrap();

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_created_is_read_and_admits_its_owner_only() {
+    fn a_created_identity_is_read_and_admits_its_owner_only() {
         let (disk, path) = (MemoryDisk::default(), Path::new(PATH));
         assert_eq!(Identity::read(&disk, path).unwrap(), None);
         let created = Identity::create(&disk, path, &opener(Some("c1"), 3)).unwrap();

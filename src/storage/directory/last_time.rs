@@ -71,7 +71,7 @@ mod tests {
     use crate::storage::small_file;
 
     #[test]
-    fn a_time_is_read_as_it_was_written_and_damage_is_told() {
+    fn a_time_is_read_as_it_was_written_and_damage_is_reported() {
         let (disk, dir) = (MemoryDisk::default(), Path::new("/"));
         assert_eq!(read(&disk, dir).unwrap(), Stored::Absent);
         let path = dir.join(names::LAST_TIME);

@@ -215,6 +215,6 @@ impl Model {
 }
 
 #[test]
-fn a_directory_holds_what_was_promised_whatever_happens() {
+fn a_directory_keeps_all_durable_records_whatever_happens() {
     each_seed(SEEDS, |seed| Model::new(seed).live());
 }

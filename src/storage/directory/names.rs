@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_we_make_are_taken_for_unfinished_or_deleted() {
+    fn only_names_of_the_engine_count_as_unfinished_or_deleted() {
         let dir = Path::new("");
         let name = |path: PathBuf| path.to_string_lossy().into_owned();
         assert_eq!(meaning(&name(unfinished_path(dir)), true), Meaning::Unfinished);

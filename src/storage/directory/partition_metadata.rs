@@ -120,7 +120,7 @@ mod tests {
     use crate::io::MemoryDisk;
 
     #[test]
-    fn what_was_written_is_read_and_any_change_is_damage() {
+    fn written_metadata_is_read_and_any_change_is_damage() {
         let (disk, dir) = (MemoryDisk::default(), Path::new("/"));
         assert_eq!(PartitionMetadata::read(&disk, dir).unwrap(), Stored::Absent);
         let metadata =

@@ -40,7 +40,7 @@ fn waits_until(queue: &mut FlushQueue<i32>, now: u64) -> Option<Duration> {
 }
 
 #[test]
-fn nothing_unflushed_is_nothing_to_wake_for() {
+fn without_unflushed_records_nothing_wakes_the_flusher() {
     let mut queue = queue();
     assert_eq!(waits_until(&mut queue, 0), None);
     schedule(&mut queue, 0, 10, 0);
@@ -122,7 +122,7 @@ fn a_log_that_failed_is_never_flushed_again() {
 }
 
 #[test]
-fn a_flush_of_a_log_that_went_away_does_not_count_for_its_successor() {
+fn a_flush_of_a_removed_log_does_not_count_for_its_successor() {
     let mut queue = queue();
     schedule(&mut queue, 0, 10, 0);
     let old = take(&mut queue, 0);

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_end_to_it() {
+    fn the_number_of_concurrent_flushes_is_bounded() {
         let mut slots = busy(4);
         let mut now = ms(0);
         while slots.busy() < MOST {

@@ -213,7 +213,7 @@ fn a_failed_flush_is_fatal_and_not_tried_again() {
 }
 
 #[test]
-fn a_log_that_had_failed_before_is_no_failed_flush() {
+fn a_log_that_failed_before_does_not_count_as_a_failed_flush() {
     let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
     let (full, good) = (world.log(0, lazy()), world.log(1, lazy()));
     append(&full, b"a");
@@ -247,7 +247,7 @@ fn a_log_whose_sync_failed_elsewhere_is_fatal_to_its_next_flush() {
 }
 
 #[test]
-fn a_flush_without_a_descriptor_for_the_directory_comes_later() {
+fn a_flush_without_a_descriptor_for_the_directory_is_retried() {
     for many in [1, 40] {
         let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
         let logs: Vec<_> = (0..many).map(|index| world.log(index, lazy())).collect();
@@ -346,7 +346,7 @@ fn rename_aside(disk: &FaultyDisk, path: &str) {
 }
 
 #[test]
-fn nothing_is_flushed_into_what_was_removed_or_replaced_and_that_is_fatal() {
+fn a_flush_into_a_removed_or_replaced_file_is_refused_and_fatal() {
     for (gone, count) in [("/data/web-0", 1), ("/data", 1), ("/data/web-0", SYNC_TOGETHER_FROM)] {
         let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
         let logs: Vec<_> =

@@ -348,6 +348,6 @@ fn open(
 }
 
 #[test]
-fn a_log_is_what_was_appended_whatever_fails() {
+fn a_log_holds_the_appended_batches_whatever_fails() {
     each_seed(SEEDS, |seed| World::new(seed).live());
 }

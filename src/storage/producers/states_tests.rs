@@ -116,7 +116,7 @@ fn batches_of_one_append_are_judged_one_after_another() {
 }
 
 #[test]
-fn batches_that_were_not_written_are_forgotten() {
+fn batches_that_were_not_written_leave_no_state() {
     let mut states = states();
     append(&mut states, &batch(0, 0, 1, 0)).unwrap();
     let mut staged = Staged::default();
@@ -149,7 +149,7 @@ fn replay_builds_what_appending_built() {
 }
 
 #[test]
-fn a_silent_producer_expires_by_the_monotonic_clock() {
+fn an_inactive_producer_expires_by_the_monotonic_clock() {
     let mut states = states();
     append(&mut states, &batch(0, 0, 1, 0)).unwrap();
     let day = ProducerLimits::default().expiration;
@@ -160,7 +160,7 @@ fn a_silent_producer_expires_by_the_monotonic_clock() {
 }
 
 #[test]
-fn beyond_the_limit_the_longest_silent_are_forgotten() {
+fn beyond_the_limit_the_producers_inactive_for_longest_are_removed() {
     let limits = ProducerLimits { producers_max: 80, ..ProducerLimits::default() };
     let mut states = ProducerStates::new(limits);
     for n in 0..1_000 {

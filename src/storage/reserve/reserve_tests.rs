@@ -43,7 +43,7 @@ fn fill(disk: &FaultyDisk, writes: u64) {
 }
 
 #[test]
-fn what_finds_no_space_gets_a_chunk_and_the_reserve_is_made_again() {
+fn an_operation_without_space_uses_a_chunk_and_the_reserve_is_refilled() {
     let disk = disk();
     let reserve = whole(&disk);
     assert_eq!(chunks(&disk), 8);
@@ -60,7 +60,7 @@ fn what_finds_no_space_gets_a_chunk_and_the_reserve_is_made_again() {
 }
 
 #[test]
-fn commits_leave_half_of_it_to_whatever_frees_space() {
+fn commits_leave_half_of_the_reserve_to_operations_that_free_space() {
     let disk = disk();
     let reserve = whole(&disk);
     fill(&disk, 100);
@@ -78,7 +78,7 @@ fn commits_leave_half_of_it_to_whatever_frees_space() {
 }
 
 #[test]
-fn a_chunk_that_finds_no_room_is_none() {
+fn a_chunk_without_space_is_not_created() {
     let disk = disk();
     let reserve = open(&disk);
     disk.inject(Fault::new(Operation::SetLen, Failure::NoSpace).on("/00003"));
@@ -90,7 +90,7 @@ fn a_chunk_that_finds_no_room_is_none() {
 }
 
 #[test]
-fn the_next_run_has_what_this_one_has_left() {
+fn the_next_run_uses_the_remaining_chunks() {
     let disk = disk();
     let reserve = whole(&disk);
     fill(&disk, 2);
@@ -105,7 +105,7 @@ fn the_next_run_has_what_this_one_has_left() {
 }
 
 #[test]
-fn it_grows_with_the_logs_and_never_takes_more_than_its_share_of_a_disk() {
+fn the_reserve_grows_with_the_logs_within_its_share_of_the_disk() {
     let disk = disk();
     let reserve = open(&disk);
     for (logs, total, expected) in
@@ -117,7 +117,7 @@ fn it_grows_with_the_logs_and_never_takes_more_than_its_share_of_a_disk() {
 }
 
 #[test]
-fn a_sync_that_fails_costs_nothing_of_it() {
+fn a_failed_sync_uses_no_chunk() {
     let disk = disk();
     let reserve = whole(&disk);
     let upkeep = reserve.disk_for(Purpose::Upkeep);
@@ -127,7 +127,7 @@ fn a_sync_that_fails_costs_nothing_of_it() {
 }
 
 #[test]
-fn everybody_who_meets_a_full_disk_is_heard() {
+fn every_shortage_of_space_is_reported() {
     let disk = disk();
     let reserve = whole(&disk);
     let heard = Arc::new(AtomicUsize::new(0));

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_no_damage_and_goes_before_the_next() {
+    fn a_torn_line_is_no_damage_and_is_removed_before_the_next() {
         let disk = written(b"");
         append(&disk, "skip-damage t-0 by=\"one\"");
         let whole = text(&disk);

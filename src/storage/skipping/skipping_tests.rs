@@ -45,7 +45,7 @@ fn skip(log: &Log, from: i64, to: i64) -> Result<Vec<SkippedStretch>, SkipError>
 }
 
 #[test]
-fn readers_go_on_behind_skipped_damage_and_its_bytes_are_kept() {
+fn readers_continue_after_skipped_damage_and_its_bytes_are_copied() {
     let world = World::new();
     let (log, marks) = damaged(&world, &[1, 3]);
     assert!(try_values(&log, 1, 5).is_err());
@@ -110,7 +110,7 @@ fn only_whole_stretches_of_known_damage_are_skipped() {
 }
 
 #[test]
-fn a_log_that_ends_in_damage_takes_records_once_that_is_skipped() {
+fn a_log_that_ends_in_damage_accepts_records_once_it_is_skipped() {
     for is_lost in [false, true] {
         let world = World::new();
         let (log, marks) = damaged(&world, &[4]);
@@ -166,7 +166,7 @@ fn nothing_is_skipped_without_a_copy_and_a_record_of_it() {
 }
 
 #[test]
-fn what_the_disk_does_not_give_back_is_skipped_all_the_same() {
+fn unreadable_bytes_can_be_skipped_too() {
     let world = World::new();
     let (log, _) = damaged(&world, &[1]);
     let fault = Fault::new(Operation::ReadMedium, Failure::InputOutput);
@@ -179,7 +179,7 @@ fn what_the_disk_does_not_give_back_is_skipped_all_the_same() {
 }
 
 #[test]
-fn what_is_appended_where_a_log_was_cut_is_not_skipped() {
+fn records_appended_after_a_truncation_are_not_skipped() {
     let world = World::new();
     let (log, marks) = damaged(&world, &[1]);
     skip(&log, 1, 2).unwrap();
@@ -190,7 +190,7 @@ fn what_is_appended_where_a_log_was_cut_is_not_skipped() {
 }
 
 #[test]
-fn looks_by_time_and_retention_pass_over_skipped_damage() {
+fn lookups_by_timestamp_and_retention_pass_over_skipped_damage() {
     let world = World::with_segments_of(size() * 2);
     let (log, _) = damaged(&world, &[0]);
     skip(&log, 0, 1).unwrap();

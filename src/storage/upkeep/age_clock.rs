@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_passes_is_believed() {
+    fn passing_time_is_trusted() {
         let (ages, clock) = started(None, START);
         for _ in 0..3 {
             clock.advance(DAY);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_is_doubted_for_an_hour() {
+    fn a_jump_is_not_trusted_for_an_hour() {
         for jumped in [START.plus(DAY), START.minus(DAY)] {
             let (ages, clock) = started(None, START);
             assert!(ages.now().is_some());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_comes_back_is_believed_at_once_and_one_that_jumps_on_waits_anew() {
+    fn a_corrected_clock_is_trusted_at_once_and_another_jump_starts_a_new_wait() {
         let (ages, clock) = started(None, START);
         clock.set_wall(START.plus(9 * DAY));
         assert_eq!(ages.now(), None);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_believes_a_day_of_absence_and_no_more() {
+    fn a_start_trusts_a_day_of_downtime_and_no_more() {
         for (wall, is_believed) in [
             (START, true),
             (START.plus(DAY), true),

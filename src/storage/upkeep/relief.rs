@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_once_a_minute_and_its_end_once() {
+    fn a_full_disk_is_logged_once_a_minute_and_its_end_once() {
         let mut relief = Relief::default();
         assert!(!relief.ends(), "nobody was told of a full disk");
         let told: Vec<bool> =

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn removals_come_at_their_time() {
+    fn removals_are_due_at_their_time() {
         let mut schedule = schedule();
         assert!(schedule.remove_at(s(60)));
         assert!(!schedule.remove_at(s(70)));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn relief_comes_when_it_was_asked_for_and_once() {
+    fn freeing_space_is_due_when_requested_and_once() {
         let mut schedule = schedule();
         assert!(schedule.relieve_at(s(5)));
         assert!(!schedule.relieve_at(s(6)));

@@ -78,7 +78,7 @@ fn watermarks(logs: &[&Log]) -> Offsets {
 }
 
 #[test]
-fn expired_segments_of_every_log_go() {
+fn expired_segments_of_every_log_are_removed() {
     let (directory, clock) = in_memory();
     let (web, sale) = (fill(&directory, "web", 10), fill(&directory, "sale", 4));
     let marks = watermarks(&[&web, &sale]);
@@ -90,14 +90,14 @@ fn expired_segments_of_every_log_go() {
 }
 
 #[test]
-fn nothing_goes_for_its_age_while_the_clock_is_in_doubt() {
+fn nothing_is_removed_for_its_age_while_the_clock_is_untrusted() {
     let (directory, _) = in_memory();
     let web = fill(&directory, "web", 10);
     assert_eq!(retain(&directory, &watermarks(&[&web]), None).unwrap().segments, 0);
 }
 
 #[test]
-fn nothing_goes_that_may_not_have_been_seen() {
+fn nothing_above_the_high_watermark_is_removed() {
     let (directory, _) = in_memory();
     fill(&directory, "web", 10);
     let later = Some(NOW.plus(2 * DAY));
@@ -110,7 +110,7 @@ fn nothing_goes_that_may_not_have_been_seen() {
 }
 
 #[test]
-fn a_recorded_high_watermark_serves_where_nobody_holds_another() {
+fn a_recorded_high_watermark_is_used_without_a_current_one() {
     let (directory, _) = in_memory();
     let web = fill(&directory, "web", 10);
     directory.checkpoint(&watermarks(&[&web])).unwrap();
@@ -136,7 +136,7 @@ fn too_large_a_directory_loses_the_oldest_of_its_largest_logs() {
 }
 
 #[test]
-fn a_byte_cap_spares_internal_and_compacted_topics() {
+fn a_size_limit_spares_internal_and_compacted_topics() {
     let (directory, _) = in_memory();
     let logs = ["__consumer_offsets", "compacted"].map(|topic| fill(&directory, topic, 10));
     let marks = watermarks(&[&logs[0], &logs[1]]);
@@ -177,7 +177,7 @@ fn eventually(holds: impl Fn() -> bool) {
 }
 
 #[test]
-fn marks_are_recorded_after_a_flush() {
+fn offsets_are_recorded_after_a_flush() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let (directory, upkeep, _fatal) = upkeep(&disk);
     fill(&directory, "web", 3);
@@ -222,7 +222,7 @@ fn a_checkpoint_that_fails_is_fatal_and_one_without_space_is_not() {
 }
 
 #[test]
-fn a_checkpoint_without_a_descriptor_comes_later() {
+fn a_checkpoint_without_a_descriptor_is_retried() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let (directory, upkeep, fatal) = upkeep(&disk);
     fill(&directory, "web", 3);
@@ -248,7 +248,7 @@ fn closed(topics: [&str; 2]) -> (FaultyDisk, Offsets) {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_keeps_retention_from_its_own_log_only() {
+fn a_log_with_an_unreadable_file_is_the_only_one_without_retention() {
     let (disk, marks) = closed(["bad", "web"]);
     let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
     for suffix in ["bad-0/00000000000000000000.seal", "bad-0/00000000000000000000.log"] {
@@ -262,7 +262,7 @@ fn a_file_that_cannot_be_read_keeps_retention_from_its_own_log_only() {
 }
 
 #[test]
-fn a_log_that_does_not_open_keeps_retention_and_a_cap_from_itself_only() {
+fn a_log_that_does_not_open_is_the_only_one_without_retention() {
     let (disk, marks) = closed(["bad", "web"]);
     small_file::replace(&disk, Path::new("/data/bad-0/damaged"), b"garbage").unwrap();
     let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
@@ -295,7 +295,7 @@ fn all_expired_is_gone(disk: &FaultyDisk, directory: &DataDir) {
 }
 
 #[test]
-fn a_segment_that_cannot_be_deleted_can_be_read_and_goes_before_those_that_follow() {
+fn a_segment_that_cannot_be_deleted_stays_readable_and_is_removed_first_later() {
     let rename = Fault::new(Operation::Rename, Failure::InputOutput);
     let (disk, directory, marks) = expired(rename.on(".log.deleted"));
     let now = Some(NOW.plus(2 * DAY));
@@ -309,7 +309,7 @@ fn a_segment_that_cannot_be_deleted_can_be_read_and_goes_before_those_that_follo
 }
 
 #[test]
-fn a_segment_that_is_deleted_in_part_is_gone() {
+fn a_partly_deleted_segment_is_removed() {
     let (disk, directory, marks) =
         expired(Fault::new(Operation::Rename, Failure::InputOutput).on(".index.deleted"));
     assert_eq!(retain(&directory, &marks, Some(NOW.plus(2 * DAY))).unwrap().segments, 10);
@@ -317,7 +317,7 @@ fn a_segment_that_is_deleted_in_part_is_gone() {
 }
 
 #[test]
-fn a_deletion_that_could_not_be_made_durable_goes_on_later() {
+fn a_deletion_that_could_not_be_made_durable_is_completed_later() {
     let (disk, directory, marks) =
         expired(Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles).on("bad-0").for_ever());
     let now = Some(NOW.plus(2 * DAY));
@@ -330,7 +330,7 @@ fn a_deletion_that_could_not_be_made_durable_goes_on_later() {
 }
 
 #[test]
-fn a_log_whose_files_cannot_be_written_keeps_its_own_marks_back_only() {
+fn a_log_whose_files_cannot_be_written_delays_only_its_own_checkpoint() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
     let logs = ["bad", "web"].map(|topic| fill(&directory, topic, 10));

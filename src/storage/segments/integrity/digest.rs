@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_follow_one_another_and_go_with_a_cut() {
+    fn stretches_follow_one_another_and_a_truncation_removes_them() {
         let written = batches(5, 400 << 10);
         let found = digests(&written);
         let ends = [3 * (400 << 10), 5 * (400 << 10)];

@@ -192,7 +192,7 @@ mod tests {
     const KB: u64 = 1024;
 
     #[test]
-    fn a_range_is_vouched_for_once_all_of_it_was_added() {
+    fn a_range_is_verified_once_all_of_it_was_added() {
         let verified = VerifiedRanges::default();
         assert!(verified.covers(0, 0) && !verified.covers(0, 1));
         verified.add(0..10);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_from_the_medium_withdraws_all_it_may_bring() {
+    fn a_read_from_the_medium_withdraws_every_range_it_may_bring_in() {
         let verified = VerifiedRanges::default();
         verified.add(0..1024 * KB);
         verified.withdraw(300 * KB, 1);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_vouches_for_nothing_that_was_read_meanwhile() {
+    fn a_check_verifies_nothing_that_was_read_meanwhile() {
         let verified = VerifiedRanges::default();
         let check = verified.begin_check(100 * KB);
         verified.withdraw(300 * KB, 1);

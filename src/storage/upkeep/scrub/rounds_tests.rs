@@ -34,7 +34,7 @@ fn look(rounds: &mut Rounds, all: &[TopicPartition], now: Timestamp) -> Option<i
 }
 
 #[test]
-fn every_log_is_looked_at_once_in_an_interval_the_longest_unseen_first() {
+fn every_log_is_checked_once_in_an_interval_the_least_recent_first() {
     let all = partitions(&[0, 1, 2]);
     let mut rounds = Rounds::default();
     let mut looked = Vec::new();
@@ -50,7 +50,7 @@ fn every_log_is_looked_at_once_in_an_interval_the_longest_unseen_first() {
 }
 
 #[test]
-fn a_look_goes_on_where_it_was_also_after_a_restart() {
+fn a_round_continues_where_it_was_also_after_a_restart() {
     let (disk, dir) = (MemoryDisk::default(), Path::new("/"));
     let all = partitions(&[0, 1]);
     let mut rounds = Rounds::load(&disk, dir).unwrap();
@@ -70,7 +70,7 @@ fn a_look_goes_on_where_it_was_also_after_a_restart() {
 }
 
 #[test]
-fn logs_come_and_go_and_one_that_is_new_is_looked_at_first() {
+fn removed_logs_are_dropped_and_new_logs_are_checked_first() {
     let mut rounds = Rounds::default();
     let two = partitions(&[0, 1]);
     assert_eq!(look(&mut rounds, &two, START), Some(0));
@@ -83,7 +83,7 @@ fn logs_come_and_go_and_one_that_is_new_is_looked_at_first() {
 }
 
 #[test]
-fn a_look_from_the_future_delays_the_next_by_an_interval_at_most() {
+fn a_round_from_the_future_delays_the_next_by_an_interval_at_most() {
     let all = partitions(&[0]);
     let mut rounds = Rounds::default();
     assert_eq!(look(&mut rounds, &all, START.plus(WEEK * 50)), Some(0));

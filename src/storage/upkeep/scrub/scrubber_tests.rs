@@ -76,7 +76,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn rot_that_nobody_has_read_is_found_in_closed_and_growing_segments() {
+fn unread_bit_rot_is_found_in_closed_and_active_segments() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let directory = open(&disk);
     let logs = [log(&directory, 0), log(&directory, 1)];
@@ -103,7 +103,7 @@ fn rot_that_nobody_has_read_is_found_in_closed_and_growing_segments() {
 }
 
 #[test]
-fn it_gives_way_to_others_but_never_for_ever() {
+fn the_scrubber_yields_to_others_for_a_bounded_time() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let directory = open(&disk);
