@@ -33,7 +33,7 @@ impl Compacted {
             Stored::Absent => Ok(Self::default()),
             Stored::Sound(rows) => Ok(rows.first().copied().unwrap_or(anywhere)),
             Stored::Damaged(reason) => {
-                tracing::warn!(dir = %dir.display(), reason, "how far it is compacted is unknown");
+                tracing::warn!(dir = %dir.display(), reason, "compaction progress is unknown");
                 Ok(anywhere)
             }
         }

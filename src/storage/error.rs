@@ -25,7 +25,7 @@ pub enum StorageError {
     },
 
     /// The disk is full; the part already written was truncated again.
-    #[error("no space left to write '{}': producers are refused until there is room",
+    #[error("no space left to write '{}': producers are refused until there is free space",
              .path.display())]
     OutOfSpace {
         /// The file that could not grow.

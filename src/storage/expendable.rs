@@ -34,7 +34,7 @@ pub(in crate::storage) fn free_space_from_indexes(
     reserve: &Reserve,
     is_log_dir: impl Fn(&Entry) -> bool,
 ) -> Result<usize, StorageError> {
-    let refused = |source| StorageError::io("make room in", path, source);
+    let refused = |source| StorageError::io("free space in", path, source);
     if !reserve.is_empty() || disk.free_bytes(path).map_err(refused)? >= Reserve::BYTES_MIN {
         return Ok(0);
     }
@@ -53,7 +53,7 @@ pub(in crate::storage) fn free_space_from_indexes(
         reserve.restore(0, total).map_err(refused)?;
         tracing::warn!(
             dir = %path.display(), segments = given_up,
-            "the disk is full and there was no reserve: indexes were removed, and are made again \
+            "the disk is full and there was no reserve: indexes were removed, and are rebuilt \
              from the batches"
         );
     }

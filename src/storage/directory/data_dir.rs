@@ -245,7 +245,7 @@ impl DataDir {
         let path = self.path.join(names::MANIFEST);
         let is_complete = unless_full(manifest.write(&*self.disk, &path))? && to_recover.is_empty();
         if !(are_recorded && is_complete) {
-            tracing::warn!("the disk is full: the next start reads logs that it need not have");
+            tracing::warn!("the disk is full: the next start has to recover some logs");
         }
         *is_closed = true;
         Ok(())

@@ -20,7 +20,7 @@ impl DataDir {
     /// The space on the file system of this directory, whoever uses it.
     pub fn space(&self) -> Result<Space, StorageError> {
         let (disk, path) = (&self.disk, &self.path);
-        let refused = |error| StorageError::io("measure the room of", path, error);
+        let refused = |error| StorageError::io("measure the free space of", path, error);
         let total = disk.total_bytes(path).map_err(refused)?;
         let free = disk.free_bytes(path).map_err(refused)?;
         Ok(Space { total, free })

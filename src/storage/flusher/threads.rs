@@ -291,7 +291,7 @@ impl Shared {
         }
         if let Err(error) = self.start_thread() {
             // The existing threads continue as long as one of them does.
-            tracing::warn!(%error, "slow files may hold up the flushes of others");
+            tracing::warn!(%error, "slow files may delay the flushes of others");
         }
     }
 

@@ -34,7 +34,7 @@ impl Log {
     }
 
     /// Advances the rebuild point if enough was appended or a segment was rolled, and returns the
-    /// marks. Blocks on the disk without delaying appends.
+    /// current offsets. Blocks on the disk without delaying appends.
     pub fn checkpoint(&self) -> Result<CheckpointOffsets, StorageError> {
         let tail = self.lock_tail();
         let is_due = tail.bytes_to_rebuild >= BYTES_TO_REBUILD || !tail.unsealed.is_empty();
@@ -60,7 +60,7 @@ impl Log {
     }
 
     /// Flushes everything and writes the files that let the log be opened as clean, between the
-    /// marks returned. The log accepts no more records, and can still be read.
+    /// offsets returned. The log accepts no more records, and can still be read.
     pub fn close(&self) -> Result<CheckpointOffsets, StorageError> {
         let mut tail = self.lock_tail();
         let was_open = tail.state == State::Open;

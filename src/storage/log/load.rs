@@ -23,7 +23,7 @@ impl Log {
         }
         let loaded = match self.load_as_closed(tail) {
             Err(damage @ StorageError::Corrupt { .. }) => {
-                tracing::error!("{damage}; the whole log is looked through");
+                tracing::error!("{damage}; the whole log is recovered");
                 self.load_damaged(tail)
             }
             result => result,

@@ -17,7 +17,7 @@ impl Log {
     /// Truncates the log to `to` or, if that is within a batch, to the start of the batch. The
     /// truncation is durable on return; returns the new end.
     ///
-    /// The caller has durably recorded marks that are not above `to`: with higher ones a crash
+    /// The caller has durably recorded offsets that are not above `to`: with higher ones a crash
     /// half-way would look like damage.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ pub(crate) fn load_epochs(
         return Ok(epochs);
     }
     if let Stored::Damaged(reason) = stored {
-        tracing::warn!(dir = %context.dir.display(), reason, "epoch history made again");
+        tracing::warn!(dir = %context.dir.display(), reason, "epoch history rebuilt");
     }
     let mut epochs = EpochCache::new(Arc::clone(&context.disk), &context.dir);
     for segment in segments {

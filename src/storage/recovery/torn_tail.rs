@@ -28,7 +28,7 @@ pub(super) fn truncate_torn_tail(
         bytes += later.size()?;
     }
     let dir = context.dir.display();
-    tracing::warn!(%dir, %offset, bytes, reason, "a torn tail is cut; its bytes are kept aside");
+    tracing::warn!(%dir, %offset, bytes, reason, "torn tail moved to quarantine");
     let quarantine = context.dir.parent().unwrap_or(&context.dir).join(QUARANTINE);
     let made = context.disk.create_dir(&quarantine);
     made.map_err(|error| StorageError::io("create", &quarantine, error))?;
@@ -82,7 +82,7 @@ fn quarantine_bytes(context: &LogContext, segment: &Segment, position: u64, quar
         to.sync_data()
     };
     copy().unwrap_or_else(|error| {
-        tracing::warn!(path = %path.display(), %error, "the cut bytes cannot be kept");
+        tracing::warn!(path = %path.display(), %error, "cannot copy bytes to quarantine");
     });
 }
 

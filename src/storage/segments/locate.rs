@@ -313,7 +313,7 @@ impl Segment {
 
     fn note(&self, what: &str) {
         let path = self.path(FileKind::OffsetIndex);
-        tracing::warn!(path = %path.display(), "an index {what}; it is made again");
+        tracing::warn!(path = %path.display(), "an index {what}; it is rebuilt");
     }
 
     /// Rebuilds both indexes in memory, from batches with valid checksums, up to the first new bad

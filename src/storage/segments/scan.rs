@@ -33,7 +33,7 @@ pub enum BadBatch {
         left: u64,
     },
     /// The file ends within the batch.
-    #[error("the batch has {size} bytes, and {left} are there")]
+    #[error("the batch has {size} bytes, but only {left} are in the file")]
     CutOff {
         /// Bytes of the batch by its header.
         size: usize,
@@ -60,10 +60,10 @@ pub enum BadBatch {
         before: LeaderEpoch,
     },
     /// Its header differs from the one written.
-    #[error("the batch's base offset, length or leader epoch is not what was written")]
+    #[error("the batch's base offset, length or leader epoch differs from the one written")]
     Header,
     /// Several headers of its stretch are wrong, and the digest cannot tell which.
-    #[error("of some neighbouring batches several headers are not what was written")]
+    #[error("several headers of neighbouring batches differ from those written")]
     Unproven,
 }
 

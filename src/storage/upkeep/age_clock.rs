@@ -89,7 +89,7 @@ impl AgeClock {
         let deviation = state.trusted.deviation(now);
         if deviation <= state.tolerance {
             if state.distrust.take().is_some() {
-                tracing::info!("the wall clock is right again: removal by age goes on");
+                tracing::info!("the wall clock is correct again: removal by age continues");
             }
         } else {
             let known = state.distrust.filter(|distrust| distrust.began.deviation(now) <= STEP_MAX);
@@ -100,7 +100,7 @@ impl AgeClock {
             }
             state.distrust = None;
             tracing::warn!(
-                "the wall clock was not set back within {:?}: what is too old by it is removed",
+                "the wall clock was not corrected within {:?}: data too old by it is removed",
                 self.grace
             );
         }

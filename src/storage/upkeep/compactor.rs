@@ -136,7 +136,7 @@ impl Shared {
             match self.compact_due(now, &mut deferred) {
                 Err(error) if error.is_logged() && is_local(&error) => {}
                 Err(error) if is_local(&error) => {
-                    tracing::warn!(error = %WithCauses(&error), "compaction has to wait");
+                    tracing::warn!(error = %WithCauses(&error), "compaction is retried later");
                 }
                 Err(error) => {
                     (self.listener.on_fatal)(&error);
@@ -296,12 +296,12 @@ impl Deferred {
     fn tolerate(&mut self, log: &Arc<Log>, error: StorageError) -> Result<(), StorageError> {
         let partition = log.partition();
         if matches!(error, StorageError::Corrupt { .. }) {
-            tracing::error!(%partition, %error, "a damaged log is compacted no more");
+            tracing::error!(%partition, %error, "not compacted until its damage is skipped");
             self.damaged.retain(|(known, _)| !std::ptr::eq(known.as_ptr(), Arc::as_ptr(log)));
             self.damaged.push((Arc::downgrade(log), unskipped(log).unwrap_or(0)));
         } else if is_local(&error) {
             if !error.is_logged() {
-                tracing::warn!(%partition, %error, "compaction has to wait");
+                tracing::warn!(%partition, %error, "compaction is retried later");
             }
             self.until_next_check.push(Arc::downgrade(log));
         } else {

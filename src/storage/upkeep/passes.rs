@@ -104,7 +104,7 @@ pub(super) fn tolerate<T: Default>(
     match result {
         Err(error) if is_local(&error) => {
             if !error.is_logged() {
-                tracing::warn!(%partition, error = %WithCauses(&error), "retention has to wait");
+                tracing::warn!(%partition, error = %WithCauses(&error), "retention retried later");
             }
             Ok(T::default())
         }

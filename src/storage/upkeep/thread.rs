@@ -205,7 +205,7 @@ impl Shared {
             match done {
                 Err(error) if error.is_logged() && is_local(&error) => {}
                 Err(error) if is_local(&error) => {
-                    tracing::warn!(error = %WithCauses(&error), "upkeep has to wait");
+                    tracing::warn!(error = %WithCauses(&error), "maintenance is retried later");
                 }
                 Err(error) => {
                     (self.listener.on_fatal)(&error);
@@ -224,7 +224,7 @@ impl Shared {
         let Some(time) = self.ages.now() else { return };
         self.lock().record_time_at = self.clock.monotonic().saturating_add(TIME_INTERVAL);
         if let Err(error) = self.directory.record_time(time) {
-            tracing::warn!(error = %WithCauses(&error), "the time could not be recorded");
+            tracing::warn!(error = %WithCauses(&error), "cannot record the wall time");
         }
     }
 
@@ -249,7 +249,7 @@ impl Shared {
         match self.directory.checkpoint(&(self.listener.high_watermarks)()) {
             Err(error) if is_local(&error) => {
                 if !error.is_logged() {
-                    tracing::warn!(error = %WithCauses(&error), "marks could not be recorded");
+                    tracing::warn!(error = %WithCauses(&error), "checkpoints are written later");
                 }
                 self.lock().schedule.flushed(0, self.clock.monotonic());
                 Ok(())
@@ -277,7 +277,8 @@ impl Shared {
             tracing::warn!(
                 segments,
                 bytes,
-                "the wall clock is in doubt: so much is too old by it, and goes in {left:?}"
+                "the wall clock is not trusted: these segments are too old by it, and are removed \
+                 in {left:?} unless it is corrected"
             );
         }
         let mut removed = retain(&self.directory, &high_watermarks, now)?;
@@ -308,15 +309,16 @@ impl Shared {
         let is_refusing = self.directory.take_refusal();
         if self.restore_reserve()? && !is_refusing {
             if relief.ends() {
-                tracing::info!(dir = %self.directory.path().display(), "there is room again");
+                let dir = self.directory.path().display();
+                tracing::info!(%dir, "the disk has space again: records are accepted");
             }
         } else if relief.takes_log_line(now) {
             let (missing, whole) = self.directory.reserve_missing();
             let free = self.directory.space()?.free;
             tracing::error!(
                 dir = %self.directory.path().display(), free, missing, whole,
-                "the disk is full: records are refused until there is room and the reserve is \
-                 whole; free some room, delete topics or records, or shorten retention"
+                "the disk is full: records are refused until the reserve is complete again; free \
+                 some space, delete topics or records, or shorten retention"
             );
         }
         Ok(())

@@ -48,7 +48,7 @@ impl Log {
         let stored = self.context.damages.store(&*self.context.disk, &self.context.dir);
         stored.unwrap_or_else(|error| {
             let dir = self.context.dir.display();
-            tracing::error!(%dir, %error, "found damage is remembered in memory only");
+            tracing::error!(%dir, %error, "damage was found, but cannot be recorded on disk yet");
         });
     }
 

@@ -59,7 +59,7 @@ impl Rounds {
             Stored::Damaged(reason) => {
                 tracing::warn!(
                     reason,
-                    "{SCRUB_CHECKPOINT} is damaged: every log is looked at again"
+                    "{SCRUB_CHECKPOINT} is damaged: every log is scrubbed again"
                 );
                 Vec::new()
             }

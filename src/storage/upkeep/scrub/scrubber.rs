@@ -126,7 +126,7 @@ impl Shared {
     fn run(&self, interval: Duration) {
         let dir = self.directory.path();
         let mut rounds = Rounds::load(&*self.disk, dir).unwrap_or_else(|error| {
-            tracing::warn!(%error, "it is not known what was looked at: every log is again");
+            tracing::warn!(%error, "the scrubber begins again with every log");
             Rounds::default()
         });
         let mut rest = interval.min(LOOK_INTERVAL);
@@ -166,7 +166,7 @@ impl Shared {
             Ok(None) => return Ok(None),
             Err(error) => {
                 let error = WithCauses(&error);
-                tracing::warn!(%partition, %error, "a log that does not open is not looked at");
+                tracing::warn!(%partition, %error, "a log that cannot be opened is not scrubbed");
                 return Ok(None);
             }
         };
@@ -182,7 +182,7 @@ impl Shared {
                 let error = WithCauses(&error);
                 tracing::error!(
                     %partition, segment = %base, %error,
-                    "a segment cannot be read; restore it from a backup, or see to the disk"
+                    "a segment cannot be read; restore it from a backup, or check the disk"
                 );
                 Ok(next)
             }
