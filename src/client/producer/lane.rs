@@ -6,9 +6,9 @@
 //! Batches of an idempotent producer carry sequence numbers. A broker stores each at most once and
 //! refuses a gap. A batch to be retried therefore holds back all later ones until everything in
 //! flight has returned, and then they are sent again in order. The same applies to a batch that is
-//! too large for the topic, which is retried in halves. After a batch is given up, later ones start
-//! a new sequence under a new producer id. Those that may have been stored already are given up
-//! too: under a new id they could be stored twice.
+//! too large for the topic, which is retried in halves. After a batch, or some of its records, are
+//! given up, the rest of it and later batches start a new sequence under a new producer id. Those
+//! that may have been stored already are given up too: under a new id they could be stored twice.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use bytes::Bytes;
 use super::audit::Windows;
 use super::queue::{Due, Dues, Filled, Queue};
 use super::room::Held;
-use super::splitting::Splits;
+use super::splitting::{Numbers, Refused, Splits};
 use super::tickets::{Delivery, Landed};
 use crate::client::ClientError;
 use crate::client::cluster::Backoff;
@@ -36,10 +36,8 @@ pub(crate) struct Packed {
     pub(crate) bytes: Bytes,
     /// Its size before compression.
     pub(super) size: usize,
-    /// The index of its first record within the original batch.
-    pub(super) first: u32,
-    /// The number of records.
-    pub(crate) records: u32,
+    /// Its records, by their numbers in the original batch.
+    pub(super) numbers: Numbers,
     /// The outcome of the original batch.
     pub(crate) delivery: Arc<Delivery>,
     /// Its records by audit window, if they are counted.
@@ -186,7 +184,7 @@ impl Lane {
         for batch in &mut self.resend {
             let mut bytes = Vec::from(std::mem::take(&mut batch.bytes));
             if let Some(mut header) = HeaderMut::of_batch(&mut bytes) {
-                header.set_producer(sequence.take(batch.records));
+                header.set_producer(sequence.take(batch.numbers.count()));
             }
             batch.bytes = bytes.into();
         }
@@ -197,7 +195,7 @@ impl Lane {
     pub(crate) fn returned(
         &mut self,
         mut batch: Packed,
-        outcome: Result<Landed, ClientError>,
+        outcome: Result<Landed, Refused>,
         now: Duration,
         compressor: &mut Compressor,
     ) -> Settled {
@@ -211,24 +209,39 @@ impl Lane {
                 }
                 self.end(batch, Ok(landed), &mut settled);
             }
-            Err(error) if self.may_retry(&error, is_oldest) => {
+            Err(Refused { error, .. }) if self.may_retry(&error, is_oldest) => {
                 batch.is_in_doubt |= may_be_stored(&error);
                 if !self.is_held {
                     self.pause_until = now.saturating_add(self.backoff.next_pause());
                 }
                 self.send_again(batch);
             }
-            Err(error) => match self.splits.split(batch, &error, compressor) {
-                Ok(halves) => halves.into_iter().for_each(|half| self.send_again(half)),
-                Err(batch) => {
-                    self.is_broken |= self.is_idempotent;
-                    self.is_held = true;
-                    self.end(batch, Err(error), &mut settled);
-                }
-            },
+            Err(refused) => self.reduce(batch, refused, compressor, &mut settled),
         }
         self.mend(&mut settled);
         settled
+    }
+
+    /// Retries the part of a refused batch that the broker may accept, and gives up the rest.
+    fn reduce(
+        &mut self,
+        mut batch: Packed,
+        refused: Refused,
+        compressor: &mut Compressor,
+        settled: &mut Settled,
+    ) {
+        if let Some(behind) = self.splits.split(&mut batch, &refused.error, compressor) {
+            self.send_again(batch);
+            self.send_again(behind);
+            return;
+        }
+        self.is_broken |= self.is_idempotent;
+        if self.splits.fail_named(&mut batch, &refused, compressor) {
+            self.send_again(batch);
+        } else {
+            self.is_held = true;
+            self.end(batch, Err(refused.error), settled);
+        }
     }
 
     /// Gives up batches opened before `time`.
@@ -334,8 +347,7 @@ impl Lane {
         Packed {
             size: filled.builder.size(),
             bytes: finished(&mut filled.builder, producer, compressor),
-            first: 0,
-            records,
+            numbers: Numbers::of_batch(records),
             delivery: filled.delivery,
             windows: filled.windows,
             opened_at: filled.opened_at,
@@ -347,7 +359,7 @@ impl Lane {
 
 impl Packed {
     fn place(&self) -> Place {
-        (self.delivery.ordinal(), self.first)
+        (self.delivery.ordinal(), self.numbers.first())
     }
 }
 

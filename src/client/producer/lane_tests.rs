@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use super::lane::{Identity, Lane, Next, Packed, Settled};
 use super::queue::{Appending, Due, Dues, Queue};
 use super::room::Room;
+use super::splitting::Refused;
 use super::tickets::{Bells, Delivery, Landed, Ticket};
 use super::undelivered::Undelivered;
 use crate::client::bell::Bell;
@@ -23,6 +24,7 @@ use crate::types::{
     Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition, seeds,
 };
 use crate::wire::ErrorCode;
+use crate::wire::produce::{self, RecordError};
 
 const DELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
 const LEADERS: [&str; 2] = ["one:9092", "other:9092"];
@@ -124,6 +126,8 @@ fn a_batch_that_a_caller_waits_for_or_flushes_does_not_linger() {
 pub(super) struct ModelBroker {
     /// The size of the largest batch that it accepts.
     limit: usize,
+    /// The interval at which records are at fault.
+    pub(super) fault_every: Option<u64>,
     /// The number of batches refused for their size.
     pub(super) refused: usize,
     pub(super) log: Vec<u64>,
@@ -133,16 +137,25 @@ pub(super) struct ModelBroker {
 
 impl ModelBroker {
     fn new(limit: usize) -> Self {
-        Self { limit, refused: 0, log: Vec::new(), producers: HashMap::new() }
+        Self { limit, fault_every: None, refused: 0, log: Vec::new(), producers: HashMap::new() }
     }
 
-    pub(super) fn produce(&mut self, bytes: &[u8]) -> Result<Landed, ClientError> {
+    pub(super) fn produce(&mut self, bytes: &[u8]) -> Result<Landed, Refused> {
         if bytes.len() > self.limit {
             self.refused += 1;
-            return Err(ClientError::MessageTooLarge { size: bytes.len(), limit: None });
+            return Err(too_large(bytes));
         }
         let batch = Batch::parse(bytes).unwrap();
         batch.check_checksum().unwrap();
+        let numbers = numbers_in(&batch);
+        let named = (0..).zip(&numbers).filter(|(_, number)| self.is_at_fault(**number));
+        let named = named.map(|(batch_index, _)| RecordError { batch_index, message: None });
+        let record_errors: Vec<RecordError> = named.collect();
+        if !record_errors.is_empty() {
+            let error_code = ErrorCode::InvalidRecord;
+            let row = produce::Partition { error_code, record_errors, ..Default::default() };
+            return Err(Refused::of(&row, "t-0"));
+        }
         let stamp = batch.producer().unwrap();
         let (first, last) = (stamp.base_sequence, batch.last_sequence().unwrap());
         let known = self.producers.entry(stamp.id.0).or_default();
@@ -150,20 +163,33 @@ impl ModelBroker {
             return Ok(Landed { base_offset: Some(*offset), log_append_time: None });
         }
         if known.back().is_some_and(|(_, end, _)| first != end + 1) {
-            return Err(code(ErrorCode::OutOfOrderSequenceNumber));
+            return Err(code(ErrorCode::OutOfOrderSequenceNumber).into());
         }
         let offset = Offset::ZERO.plus(i64::try_from(self.log.len()).unwrap());
         known.push_back((first, last, offset));
         if known.len() > 5 {
             known.pop_front();
         }
-        let payload = batch.decompressed(&mut Decompressor::default()).unwrap();
-        for record in batch.records(&payload, &Limits::default()) {
-            let value = record.unwrap().value.unwrap();
-            self.log.push(u64::from_be_bytes(*value.first_chunk().unwrap()));
-        }
+        self.log.extend(numbers);
         Ok(Landed { base_offset: Some(offset), log_append_time: None })
     }
+
+    /// Whether it refuses batches for this record.
+    fn is_at_fault(&self, number: u64) -> bool {
+        self.fault_every.is_some_and(|every| number % every == every - 1)
+    }
+}
+
+/// The numbers that the records of a batch begin with.
+fn numbers_in(batch: &Batch<'_>) -> Vec<u64> {
+    let payload = batch.decompressed(&mut Decompressor::default()).unwrap();
+    let records = batch.records(&payload, &Limits::default());
+    let values = records.map(|record| record.unwrap().value.unwrap());
+    values.map(|value| u64::from_be_bytes(*value.first_chunk().unwrap())).collect()
+}
+
+pub(super) fn too_large(bytes: &[u8]) -> Refused {
+    ClientError::MessageTooLarge { size: bytes.len(), limit: None }.into()
 }
 
 fn code(code: ErrorCode) -> ClientError {
@@ -212,13 +238,15 @@ impl World {
     }
 
     /// A world from a random seed; in most of them the broker refuses some batches, and some single
-    /// records, as too large.
-    fn of_sizes(random: &mut SeededRandom) -> Self {
+    /// records, as too large, and in most it names records at fault.
+    fn of_any_broker(random: &mut SeededRandom) -> Self {
         let compression = [Compression::None, Compression::Lz4, Compression::Gzip][random.index(3)];
-        match random.below(3) {
+        let mut world = match random.below(3) {
             0 => Self::with_sizes(150, usize::MAX, compression),
             _ => Self::with_sizes(1_000, 300, compression),
-        }
+        };
+        world.broker.fault_every = [None, Some(2), Some(5), Some(40)][random.index(4)];
+        world
     }
 
     pub(super) fn append(&mut self) {
@@ -265,7 +293,7 @@ impl World {
 
     pub(super) fn answer(
         &mut self,
-        outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, ClientError>,
+        outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, Refused>,
     ) {
         self.answer_to(0, outcome);
     }
@@ -274,7 +302,7 @@ impl World {
     fn answer_to(
         &mut self,
         place: usize,
-        outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, ClientError>,
+        outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, Refused>,
     ) {
         let Some(batch) = self.under_way.remove(place) else { return };
         let outcome = outcome(&mut self.broker, &batch.bytes);
@@ -291,7 +319,7 @@ impl World {
 
     /// Breaks the connection after the broker has processed `taken` of the requests.
     fn break_connection(&mut self, taken: usize) {
-        let lost = ClientError::unreachable("broker", "it hung up");
+        let lost = Refused::from(ClientError::unreachable("broker", "it hung up"));
         for index in 0..self.under_way.len() {
             let lost = lost.clone();
             self.answer(|broker, bytes| {
@@ -312,15 +340,13 @@ impl World {
             }
             7 | 8 => self.answer(ModelBroker::produce),
             9 => match random.below(9) {
-                8 => self.answer(|_, bytes| {
-                    Err(ClientError::MessageTooLarge { size: bytes.len(), limit: None })
-                }),
-                0 => self.answer(|_, _| Err(code(ErrorCode::InvalidRecord))),
+                8 => self.answer(|_, bytes| Err(too_large(bytes))),
+                0 => self.answer(|_, _| Err(code(ErrorCode::InvalidRecord).into())),
                 1..4 => self.answer(|broker, bytes| {
                     broker.produce(bytes)?;
-                    Err(code(ErrorCode::NotEnoughReplicasAfterAppend))
+                    Err(code(ErrorCode::NotEnoughReplicasAfterAppend).into())
                 }),
-                _ => self.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower))),
+                _ => self.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower).into())),
             },
             10 => self.break_connection(random.index(6)),
             _ => {
@@ -352,7 +378,7 @@ impl World {
                 self.send();
             }
             7..11 => self.answer(ModelBroker::produce),
-            _ => self.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower))),
+            _ => self.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower).into())),
         }
     }
 
@@ -387,6 +413,13 @@ impl World {
         outcomes.enumerate().filter(|(_, told)| told.is_err()).map(|(number, _)| number).collect()
     }
 
+    /// The records that the broker accepts in no batch.
+    fn hopeless(&self) -> Vec<usize> {
+        let is_hopeless =
+            |number: &usize| self.large.contains(number) || self.broker.is_at_fault(*number as u64);
+        (0..self.tickets.len()).filter(is_hopeless).collect()
+    }
+
     /// Lets everything succeed until nothing is left to send.
     pub(super) fn settle(&mut self) {
         for _ in 0..10_000 {
@@ -407,7 +440,7 @@ impl World {
 fn after_any_failures_each_record_is_stored_once_and_in_order() {
     for seed in seeds(3_000) {
         let mut random = SeededRandom::new(seed);
-        let mut world = World::of_sizes(&mut random);
+        let mut world = World::of_any_broker(&mut random);
         for _ in 0..random.between(50, 300) {
             world.step(&mut random);
         }
@@ -417,22 +450,23 @@ fn after_any_failures_each_record_is_stored_once_and_in_order() {
 }
 
 #[test]
-fn exactly_the_records_that_are_too_large_alone_fail() {
+fn exactly_the_records_that_are_too_large_alone_or_at_fault_fail() {
     let mut failures = 0;
     let seeds = seeds(1_000);
     let expected = if seeds.left() < 1_000 { 0 } else { 1_000 };
     for seed in seeds {
         let mut random = SeededRandom::new(seed);
-        let mut world = World::of_sizes(&mut random);
+        let mut world = World::of_any_broker(&mut random);
         for _ in 0..random.between(50, 300) {
             world.plain_step(&mut random);
         }
         world.settle();
-        if !world.large.is_empty() {
-            assert_eq!(world.reported().1, world.large.len(), "seed {seed}");
+        let hopeless = world.hopeless();
+        if !hopeless.is_empty() {
+            assert_eq!(world.reported().1, hopeless.len(), "seed {seed}");
         }
         world.check(seed);
-        assert_eq!(world.failed(), world.large, "seed {seed}");
+        assert_eq!(world.failed(), hopeless, "seed {seed}");
         for &number in &world.large {
             let told = world.tickets[number].wait(Some(Duration::ZERO));
             let limit = world.broker.limit;
@@ -457,11 +491,46 @@ fn a_rejected_batch_does_not_stop_later_ones() {
     world.answer(ModelBroker::produce);
     while world.send() {}
     assert_eq!(world.under_way.len(), 5);
-    world.answer(|_, _| Err(code(ErrorCode::InvalidRecord)));
+    world.answer(|_, _| Err(code(ErrorCode::InvalidRecord).into()));
     world.settle();
     let failed = world.failed().len();
     assert!(failed > 0);
     assert_eq!(world.broker.log.len() + failed, 30);
+}
+
+#[test]
+fn records_that_are_not_at_fault_are_stored_before_later_ones() {
+    let mut world = World::new();
+    world.broker.fault_every = Some(4);
+    for _ in 0..30 {
+        world.append();
+    }
+    world.settle();
+    assert_eq!(world.failed(), [3, 7, 11, 15, 19, 23, 27]);
+    let stored: Vec<u64> = (0..30).filter(|number| number % 4 != 3).collect();
+    assert_eq!(world.broker.log, stored);
+    world.check(0);
+}
+
+#[test]
+fn places_outside_the_batch_name_no_record() {
+    let mut world = World::new();
+    for _ in 0..5 {
+        world.append();
+    }
+    assert!(world.send() && world.send());
+    world.answer(|_, _| {
+        let record = |batch_index| RecordError { batch_index, message: None };
+        let row = produce::Partition {
+            error_code: ErrorCode::InvalidRecord,
+            record_errors: [-1, 1, 1_000, 1].map(record).to_vec(),
+            ..Default::default()
+        };
+        Err(Refused::of(&row, "t-0"))
+    });
+    world.settle();
+    assert_eq!(world.failed(), [1]);
+    assert_eq!(world.broker.log, [0, 2, 3, 4]);
 }
 
 #[test]
@@ -476,7 +545,7 @@ fn records_after_batches_that_expired_one_by_one_are_stored() {
     while world.send() {}
     assert_eq!(world.under_way.len(), 2);
     while !world.under_way.is_empty() {
-        world.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower)));
+        world.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower).into()));
     }
     world.callers.clock.advance(DELIVERY_TIMEOUT.saturating_sub(Duration::from_secs(3)));
     for expired in 1..3 {
@@ -497,7 +566,7 @@ fn records_after_abandoned_batches_are_stored() {
     world.settle();
     world.append();
     assert!(world.send());
-    world.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower)));
+    world.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower).into()));
     let settled = world.lane.abandon(&code(ErrorCode::ClusterAuthorizationFailed));
     world.close(&settled);
     world.append();

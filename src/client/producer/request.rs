@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::lane::Packed;
+use super::splitting::Refused;
 use super::tickets::Landed;
 use crate::client::ClientError;
 use crate::client::cluster::{Connection, Leaving, Reply};
@@ -30,7 +31,7 @@ pub(crate) enum Sent {
 }
 
 /// A batch with its outcome, and the number of its lane.
-pub(crate) type Returned = (usize, Packed, Result<Landed, ClientError>);
+pub(crate) type Returned = (usize, Packed, Result<Landed, Refused>);
 
 impl Shipment {
     /// Adds the next batch of lane number `lane`.
@@ -102,7 +103,7 @@ impl Shipment {
             rows.into_iter().map(move |(lane, index, batch)| {
                 let outcome = match answer {
                     Ok(answer) => outcome(answer, &topic, index, batch.bytes.len()),
-                    Err(error) => Err(error.clone()),
+                    Err(error) => Err(error.clone().into()),
                 };
                 (lane, batch, outcome)
             })
@@ -127,18 +128,18 @@ pub(crate) fn outcome(
     topic: &TopicName,
     index: PartitionIndex,
     size: usize,
-) -> Result<Landed, ClientError> {
+) -> Result<Landed, Refused> {
     let rows = answer.topics.iter().filter(|row| row.name == topic.as_str());
     let found = rows.flat_map(|row| &row.partitions).find(|row| row.index == index.0);
     let about = format!("{topic}-{index}");
     match found {
-        None => Err(ClientError::unreachable(about, "the answer does not speak of it")),
+        None => Err(ClientError::unreachable(about, "the answer does not speak of it").into()),
         Some(row) => judge(row, &about, size),
     }
 }
 
 /// The outcome of a batch of `size` bytes in its row of a response.
-fn judge(row: &Partition, about: &str, size: usize) -> Result<Landed, ClientError> {
+fn judge(row: &Partition, about: &str, size: usize) -> Result<Landed, Refused> {
     match row.error_code {
         ErrorCode::None => Ok(Landed {
             base_offset: Offset::checked(row.base_offset),
@@ -148,8 +149,8 @@ fn judge(row: &Partition, about: &str, size: usize) -> Result<Landed, ClientErro
         // A duplicate of a batch so old that the broker no longer remembers its offset.
         ErrorCode::DuplicateSequenceNumber => Ok(Landed::default()),
         ErrorCode::MessageTooLarge | ErrorCode::RecordListTooLarge => {
-            Err(ClientError::MessageTooLarge { size, limit: None })
+            Err(ClientError::MessageTooLarge { size, limit: None }.into())
         }
-        code => Err(ClientError::from_code(code, about, row.error_message.as_deref())),
+        _ => Err(Refused::of(row, about)),
     }
 }

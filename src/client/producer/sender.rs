@@ -15,6 +15,7 @@ use super::handle::Shared;
 use super::lane::{Identity, Lane, Next, Settled};
 use super::queue::Dues;
 use super::request::{Returned, Shipment};
+use super::splitting::Refused;
 use crate::client::ClientError;
 use crate::client::cluster::{Backoff, Connection, Readiness, Route, Topology};
 use crate::client::error::{Remedy, topic_name};
@@ -301,7 +302,7 @@ impl Sender {
                     self.trouble = None;
                     self.is_refusal_told = false;
                 }
-                Err(error) => match error.remedy() {
+                Err(Refused { error, .. }) => match error.remedy() {
                     Remedy::Refresh => {
                         self.tell_refusal(error);
                         self.stale.insert(batch.delivery.partition().topic.clone());

@@ -148,6 +148,14 @@ impl Ticket {
     }
 }
 
+impl Landed {
+    /// The position of the records that follow the first so many.
+    pub(crate) fn behind(self, records: u32) -> Self {
+        let base_offset = self.base_offset.map(|base| base.plus(i64::from(records)));
+        Self { base_offset, ..self }
+    }
+}
+
 impl Delivery {
     /// A batch without an outcome. `ordinal` increases from batch to batch of a producer.
     pub(crate) fn new(partition: TopicPartition, ordinal: u64, bells: Arc<Bells>) -> Self {

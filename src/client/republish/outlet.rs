@@ -145,7 +145,8 @@ impl Outlet {
     ) -> Result<(), ClientError> {
         let answer = reply?.answer().await?;
         let TopicPartition { topic, partition } = &self.target;
-        outcome(&answer, topic, *partition, batch.len()).map(drop)
+        let outcome = outcome(&answer, topic, *partition, batch.len());
+        outcome.map(drop).map_err(|refused| refused.error)
     }
 
     /// Queues `first` and all batches in flight again in order. Their responses are awaited first,

@@ -240,3 +240,40 @@ def test_a_flush_cancelled_as_it_ends_leaves_the_failures_to_the_next(run: Run, 
         await producer.close()
 
     run(main)
+
+
+def test_only_the_records_that_the_broker_names_fail(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        await client.admin.create_topic(topic, partitions=1, config={"cleanup.policy": "compact"})
+        keys = [None if number % 10 == 3 else b"%d" % number for number in range(100)]
+        async with client.producer(linger=1.0) as producer:
+            tickets = [producer.send(topic, b"x", key=key) for key in keys]
+            told = await asyncio.gather(*tickets, return_exceptions=True)
+        for key, outcome in zip(keys, told, strict=True):
+            assert isinstance(outcome, streamlog.BrokerError) is (key is None), outcome
+        offsets = [outcome.offset for outcome in told if not isinstance(outcome, BaseException)]
+        assert offsets == list(range(90))
+        assert [message.key async for message in client.topic(topic)] == list(filter(None, keys))
+
+    run(main)
+
+
+def test_a_dead_letter_that_is_refused_takes_no_others_with_it(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        keys = [b"a", None, b"b", None, b"c"]
+        await client.admin.create_topic(topic, partitions=1)
+        dead = f"{topic}.dead"
+        await client.admin.create_topic(dead, partitions=1, config={"cleanup.policy": "compact"})
+        async with client.producer() as producer:
+            for key in keys:
+                producer.send(topic, b"x", key=key)
+        async with aio.WorkQueue(client, topic, group=topic) as queue:
+            deliveries = [await anext(queue) for _ in keys]
+            rejected = (delivery.reject("broken") for delivery in deliveries)
+            told = await asyncio.gather(*rejected, return_exceptions=True)
+        assert [isinstance(outcome, streamlog.BrokerError) for outcome in told] == [
+            key is None for key in keys
+        ]
+        assert [letter.key async for letter in client.topic(dead)] == list(filter(None, keys))
+
+    run(main)

@@ -1,15 +1,22 @@
-//! Splitting batches that exceed the size limit of their topic.
+//! Splitting batches that the broker refuses: for their size, or for some of their records.
 //!
-//! The broker has not advanced the sequence for a refused batch, so its halves are sent in its
-//! place with the sequence numbers that their records have already. A half that is refused is split
-//! again. Only a record that is refused alone is given up. The batch is settled once all its parts
-//! have an outcome.
+//! The broker has not advanced the sequence for a refused batch, so the halves of one that is too
+//! large are sent in its place with the sequence numbers that their records have already. A half
+//! that is refused is split again. Only a record that is refused alone is given up. If the broker
+//! names records at fault, these are given up, and the others are sent again as one batch.
+//! The batch is settled once all its parts have an outcome.
 
 mod halves;
+mod numbers;
 mod parts;
+mod refused;
+mod rest;
+mod shares;
 mod splits;
 #[cfg(test)]
 mod splits_tests;
 
+pub(crate) use numbers::Numbers;
 pub(crate) use parts::{Outcome, Part};
+pub(crate) use refused::Refused;
 pub(crate) use splits::Splits;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::numbers::Numbers;
 use super::parts::Part;
+use super::refused::Refused;
 use crate::client::ClientError;
 use crate::client::producer::lane::{Packed, Settled};
 use crate::client::producer::tickets::Landed;
@@ -27,22 +29,45 @@ struct Split {
 }
 
 impl Splits {
-    /// Splits a batch that was refused as too large. Returns it unchanged if it was refused for
-    /// another reason or cannot be split.
+    /// Splits a batch that was refused as too large, and returns the second half. Leaves it
+    /// unchanged, and returns `None`, if it was refused for another reason or cannot be split.
     pub(crate) fn split(
         &mut self,
-        batch: Packed,
+        batch: &mut Packed,
         error: &ClientError,
         compressor: &mut Compressor,
-    ) -> Result<[Packed; 2], Packed> {
-        if !matches!(error, ClientError::MessageTooLarge { .. }) || batch.records < 2 {
-            return Err(batch);
+    ) -> Option<Packed> {
+        if !matches!(error, ClientError::MessageTooLarge { .. }) {
+            return None;
         }
-        let (ordinal, records) = (batch.delivery.ordinal(), batch.records);
-        let halves = batch.halves(compressor)?;
-        let split = || Split { records, ended: 0, parts: Vec::new(), largest: 0 };
-        self.open.entry(ordinal).or_insert_with(split);
-        Ok(halves)
+        let records = batch.numbers.count();
+        let behind = batch.cut_half(compressor)?;
+        self.open(batch, records);
+        Some(behind)
+    }
+
+    /// Gives up the records that the broker named when it refused the batch, and removes them.
+    /// Leaves the batch unchanged, and returns false, if the broker named none of its records or
+    /// all of them, or if the batch exceeds the limits of decompression.
+    pub(crate) fn fail_named(
+        &mut self,
+        batch: &mut Packed,
+        refused: &Refused,
+        compressor: &mut Compressor,
+    ) -> bool {
+        let records = batch.numbers.count();
+        let named = refused.within(records);
+        if named.is_empty() || named.len() == records as usize {
+            return false;
+        }
+        let places: Vec<u32> = named.iter().map(|(place, _)| *place).collect();
+        let Some(numbers) = batch.take_out(&places, compressor) else { return false };
+        let split = self.open(batch, records);
+        split.ended += records - batch.numbers.count();
+        let errors = named.iter().map(|(_, error)| error.clone());
+        let failed = numbers.into_iter().zip(errors);
+        split.parts.extend(failed.map(|(number, error)| Part::new(number, Err(error))));
+        true
     }
 
     /// Records the outcome of a batch, or of a part. Returns the accepted batch size if all parts
@@ -53,27 +78,49 @@ impl Splits {
         outcome: Result<Landed, ClientError>,
         settled: &mut Settled,
     ) -> Option<usize> {
-        let ordinal = part.delivery.ordinal();
+        let (ordinal, records) = (part.delivery.ordinal(), part.numbers.count());
         let Some(split) = self.open.get_mut(&ordinal) else {
             part.delivery.settle(outcome);
-            settled.push((part.delivery, part.records));
+            settled.push((part.delivery, records));
             return None;
         };
         if outcome.is_ok() {
             split.largest = split.largest.max(part.size);
         }
-        split.ended += part.records;
-        split.parts.push(Part::new(part.first, outcome));
+        split.add(&part.numbers, &outcome);
         if split.ended < split.records {
             return None;
         }
         let Split { records, ended, mut parts, largest } = self.open.remove(&ordinal)?;
         assert_eq!(ended, records, "records of batch {ordinal} have ended");
         parts.sort_unstable_by_key(|part| part.first);
-        // A record that is too large alone says nothing about the accepted size of batches.
+        // A record that fails says nothing about the accepted size of batches.
         let is_delivered = parts.iter().all(|part| part.outcome.is_ok());
         part.delivery.settle_in_parts(parts);
         settled.push((part.delivery, records));
         is_delivered.then_some(largest)
+    }
+
+    /// The state of the batch that `part` belongs to. If there is none yet, `records` is the number
+    /// of its records.
+    fn open(&mut self, part: &Packed, records: u32) -> &mut Split {
+        let split = || Split { records, ended: 0, parts: Vec::new(), largest: 0 };
+        self.open.entry(part.delivery.ordinal()).or_insert_with(split)
+    }
+}
+
+impl Split {
+    /// Records the common outcome of these records.
+    fn add(&mut self, numbers: &Numbers, outcome: &Result<Landed, ClientError>) {
+        let mut before = 0;
+        for run in numbers.runs() {
+            let outcome = match outcome {
+                Ok(landed) => Ok(landed.behind(before)),
+                Err(error) => Err(error.clone()),
+            };
+            self.parts.push(Part::new(run.start, outcome));
+            before += run.end - run.start;
+        }
+        self.ended += before;
     }
 }

@@ -1,8 +1,7 @@
 //! Properties that halves share with their batch, and the batch size learned from splitting.
 
-use crate::client::ClientError;
 use crate::client::producer::lane::Packed;
-use crate::client::producer::lane_tests::{ModelBroker, World};
+use crate::client::producer::lane_tests::{ModelBroker, World, too_large};
 use crate::client::producer::queue::Due;
 use crate::client::producer::tickets::Ticket;
 use crate::io::SeededRandom;
@@ -18,11 +17,17 @@ fn sent(sizes: &[usize], compression: Compression) -> Packed {
     world.under_way.pop_front().unwrap()
 }
 
+/// Both halves of a batch.
+fn halves(mut batch: Packed, compressor: &mut Compressor) -> [Packed; 2] {
+    let behind = batch.cut_half(compressor).unwrap();
+    [batch, behind]
+}
+
 /// The sizes of the values in a batch.
 fn sizes(batch: &Packed) -> Vec<usize> {
     let parsed = Batch::parse(&batch.bytes).unwrap();
     parsed.check_checksum().unwrap();
-    assert_eq!(parsed.record_count(), batch.records);
+    assert_eq!(parsed.record_count(), batch.numbers.count());
     let payload = parsed.decompressed(&mut Decompressor::default()).unwrap();
     let records = parsed.records(&payload, &Limits::default());
     records.map(|record| record.unwrap().value.unwrap().len()).collect()
@@ -45,15 +50,15 @@ fn halves_have_about_equal_sizes_and_at_least_one_record() {
     for compression in [Compression::None, Compression::Gzip, Compression::Zstd] {
         let mut compressor = Compressor::new(compression, None).unwrap();
         for (all, count) in cases {
-            let [front, back] = sent(all, compression).halves(&mut compressor).unwrap();
+            let [front, back] = halves(sent(all, compression), &mut compressor);
             assert_eq!(
                 (sizes(&front), sizes(&back)),
                 (all[..count].to_vec(), all[count..].to_vec())
             );
-            assert_eq!((front.first, back.first as usize), (0, count));
+            assert_eq!((front.numbers.first(), back.numbers.first() as usize), (0, count));
         }
     }
-    assert!(sent(&[10], Compression::None).halves(&mut Compressor::none()).is_err());
+    assert!(sent(&[10], Compression::None).cut_half(&mut Compressor::none()).is_none());
 }
 
 #[test]
@@ -65,9 +70,9 @@ fn records_keep_their_sequence_numbers_and_windows() {
     HeaderMut::of_batch(&mut bytes).unwrap().set_producer(stamp);
     batch.bytes = bytes.into();
     let none = &mut Compressor::none();
-    let [front, back] = batch.halves(none).unwrap();
+    let [front, back] = halves(batch, none);
     assert_eq!((sequences(&front), sequences(&back)), ((i32::MAX - 2, 0), (1, 4)));
-    let [front, back] = back.halves(none).unwrap().map(|half| (half.first, half));
+    let [front, back] = halves(back, none).map(|half| (half.numbers.first(), half));
     assert_eq!((front.0, sequences(&front.1)), (4, (1, 2)));
     assert_eq!((back.0, sequences(&back.1)), (6, (3, 4)));
     assert_eq!(front.1.windows.counts(), [(400, 1), (500, 1)]);
@@ -116,7 +121,7 @@ fn a_batch_is_settled_when_all_of_its_parts_have_an_outcome() {
         world.append();
     }
     while world.send() {}
-    world.answer(|_, bytes| Err(ClientError::MessageTooLarge { size: bytes.len(), limit: None }));
+    world.answer(|_, bytes| Err(too_large(bytes)));
     world.send();
     world.answer(ModelBroker::produce);
     assert!(!world.tickets.iter().any(Ticket::is_done));
