@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use crate::config::ByteSize;
-use crate::io::faulty::Operation;
+use crate::io::faulty::{Failure, Fault, Operation};
 use crate::io::{Disk, OpenMode};
 use crate::storage::segments::Medium;
 use crate::storage::world_tests::{
@@ -240,6 +240,31 @@ fn a_log_that_does_not_end_where_it_was_closed_is_recovered_once_a_minute() {
         assert_eq!(opened(), before, "and not again");
         world.clock.advance(Duration::from_mins(1));
     }
+}
+
+#[test]
+fn a_damaged_log_that_cannot_be_read_is_recovered_at_most_once_a_minute() {
+    let world = World::new();
+    let log = letters(&world);
+    let marks = log.close().unwrap();
+    let path = file(0, "log");
+    world.disk.open(&path, OpenMode::Write).unwrap().set_len(size() * 5).unwrap();
+    let (log_start, log_end) = (marks.log_start, marks.durable);
+    let log = world.open(StartPoint::Clean { log_start, log_end });
+    let unreadable = Fault::new(Operation::ReadMedium, Failure::InputOutput).on(".log");
+    world.disk.inject(unreadable.for_ever());
+    let reads = || world.disk.calls(Operation::ReadMedium);
+    assert_eq!(reads(), 0);
+    assert!(log.epochs().is_err());
+    let read = reads();
+    assert!(read > 0, "the whole log is read from the medium");
+    for _ in 0..100 {
+        assert!(matches!(log.epochs(), Err(StorageError::Corrupt { .. })));
+    }
+    assert_eq!(reads(), read, "and not again at once");
+    world.disk.clear_faults();
+    world.clock.advance(Duration::from_mins(1));
+    assert_eq!(values(&log, 0, 5).len(), 5, "what is left is served");
 }
 
 #[test]

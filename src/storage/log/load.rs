@@ -24,7 +24,11 @@ impl Log {
         let loaded = match self.load_as_closed(tail) {
             Err(damage @ StorageError::Corrupt { .. }) => {
                 tracing::error!("{damage}; the whole log is recovered");
-                self.load_damaged(tail)
+                match self.load_damaged(tail) {
+                    // The disk has logged its error, and each request would read the log again.
+                    Err(StorageError::Io { .. }) => Err(damage),
+                    result => result,
+                }
             }
             result => result,
         };
