@@ -155,7 +155,7 @@ test: check docs ## All checks, then the Rust and the Python tests (sets everyth
 	pytest tests/py tests/interop tests/pages tests/port
 	$(MAKE) --no-print-directory test-spark
 
-test-disks: setup ## The long forms of what disks do to a broker: 78 fills of each file system, every bit
+test-disks: setup ## The long forms of what disks do to a broker: 90 fills of each file system, every bit
 	STREAMLOG_FILLS=6 cargo test --locked --features $(LAYERS) --test it full_disk:: -- --nocapture
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --lib every_bit
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --test it disks::small_files
