@@ -1,7 +1,8 @@
 """Rows of reads by where their bytes are: vouched for, in memory but unchecked, or on the medium.
 
 Each row is a ratio within one round: the first read after a start to the second one of the same
-broker, and the broker to the ruler, which sends what the kernel reads ahead and checks nothing.
+broker, a read of vouched bytes to the same without looks at the page cache, and the broker to the
+ruler, which sends what the kernel reads ahead and checks nothing.
 """
 
 import os
@@ -11,9 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from figures import Figure, Gate, Work, at_least, at_most
+from looks import Looks
 from servers import SERVERS, Place, Running, Server, serving, touch_memory
 
 RECORDS = 2_000_000
+LOOKS = 4
+"""Reads with looks at the page cache, and as many without, in each round."""
 Reads = dict[str, dict[str, float]]
 """The figures of each read."""
 
@@ -22,7 +26,8 @@ WORK = Work("page cache", "bench/load", record_bytes=200, batch=50)
 
 def rows(rounds: int, place: Place) -> Iterator[Figure]:
     """All of them, in rounds of ruler, broker, ruler."""
-    ratios: dict[str, list[float]] = {name: [] for name in ("first", "vouched", "cold", "cold CPU")}
+    names = ("first", "vouched", "looks", "sent", "cold", "cold CPU")
+    ratios: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(rounds):
         touch_memory()
         before = reads(SERVERS["ruler"], place)
@@ -32,6 +37,11 @@ def rows(rounds: int, place: Place) -> Iterator[Figure]:
         ratios["cold CPU"].append(against(before, broker, after, "cold", "cpu_ns"))
         ratios["vouched"].append(against(before, broker, after, "warm", "cpu_ns"))
         ratios["first"].append(broker["first"]["cpu_ns"] / broker["second"]["cpu_ns"])
+        looks, sent = looked(SERVERS["streamlog"], place)
+        ratios["looks"].append(looks)
+        ratios["sent"].append(sent)
+    yield row("fetch 1 MB, vouched for", "CPU ÷ without looks", ratios["looks"], at_most(1.02))
+    yield row("fetch 1 MB, vouched for", "share by sendfile", ratios["sent"], at_least(0.95))
     yield row("fetch 1 MB, vouched for", "broker CPU ÷ ruler", ratios["vouched"])
     yield row("fetch 1 MB, first after a start", "CPU ÷ vouched", ratios["first"], at_most(1.4))
     yield row("fetch 1 MB, cold", "rate ÷ ruler", ratios["cold"], at_least(0.9))
@@ -61,6 +71,30 @@ def reads(server: Server, place: Place, *, restart: bool = False) -> Reads:
             with serving(server, place, data) as started:
                 figures |= {"first": fetch(started), "second": fetch(started)}
     return figures
+
+
+def looked(server: Server, place: Place) -> tuple[float, float]:
+    """The processor time of warm reads as a ratio to the same without a look at the page cache.
+
+    And the share of their bytes that goes by `sendfile`. The broker is one process all the while,
+    so that nothing but the looks differs.
+    """
+    with tempfile.TemporaryDirectory(dir=place.data) as folder, Looks(Path(folder)) as looks:
+        data = Path(folder)
+        with serving(looks.preloaded(server), place, data) as started:
+            started.load("produce", "--batch", "50", "--records", str(RECORDS))
+            evict(data)
+            fetch(started)
+            log_bytes, sent = started.log_bytes(), 0
+            spent = {is_looking: 0.0 for is_looking in (True, False)}
+            for number in range(2 * LOOKS):
+                # In turn first and last, as the machine drifts.
+                is_looking = number % 4 in (0, 3)
+                looks.set(is_looking)
+                before = looks.sent_bytes()
+                spent[is_looking] += fetch(started)["cpu_ns"]
+                sent += looks.sent_bytes() - before
+    return spent[True] / spent[False], sent / (2 * LOOKS * log_bytes)
 
 
 def fetch(started: Running) -> dict[str, float]:
