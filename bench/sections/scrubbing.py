@@ -2,10 +2,12 @@
 
 import statistics
 import subprocess
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from figures import Figure, Work, at_least, at_most
+from figures import Figure, Gate, Work, at_least, at_most
 from servers import Place, Running, broker, running, touch_memory
 
 OLD_RECORDS = 4_000_000
@@ -14,34 +16,53 @@ RECORD_BYTES = 200
 LATENCY = ("latency", "--rate", "500", "--records", "6000")
 
 
+@dataclass(frozen=True)
+class Measured:
+    """One run of the load."""
+
+    p99_us: float
+    kept: float
+    """Share of the hot topic's pages that are still cached."""
+    scrubbed_mib: float
+    """What the broker read from the disk each second: nobody else reads there."""
+
+
 def rows(rounds: int, place: Place) -> Iterator[Figure]:
-    """Both, in rounds of a broker that never looks and one that looks all the time."""
-    ratios, kept = [], []
+    """All of them, in rounds of a broker that never scrubs and one that scrubs all the time."""
+    pairs = []
     for _ in range(rounds):
         touch_memory()
-        quiet, _ = measure(place, "log.scrub.interval.ms=-1")
+        quiet = measure(place, "log.scrub.interval.ms=-1")
         # Always due, and at its default rate.
-        scrubbed, share = measure(place, "log.scrub.interval.ms=1")
-        ratios.append(scrubbed / quiet)
-        kept.append(share)
-    ratios.sort()
-    kept.sort()
+        scrubbed = measure(place, "log.scrub.interval.ms=1")
+        assert scrubbed.scrubbed_mib > 1, f"the scrubber has not run: {scrubbed}"
+        pairs.append((scrubbed, quiet))
+    ratios = [scrubbed.p99_us / quiet.p99_us for scrubbed, quiet in pairs]
+    yield row("produce p99 ÷ without scrubber", ratios, at_most(1.05))
+    kept = [scrubbed.kept for scrubbed, _ in pairs]
+    yield row("share of a hot topic still cached", kept, at_least(0.99))
+    yield row("MiB/s read by the scrubber", [scrubbed.scrubbed_mib for scrubbed, _ in pairs])
+
+
+def row(figure: str, values: list[float], gate: Gate | None = None) -> Figure:
+    """The median of the values."""
     work = Work("flushed", "bench/load", record_bytes=RECORD_BYTES, batch=1)
-    value = ("produce p99 ratio", statistics.median(ratios))
-    yield Figure("scrubber beside a load", *value, work, at_most(1.05), ratios[0], ratios[-1])
-    value = ("share of a hot topic still cached", statistics.median(kept))
-    yield Figure("scrubber beside a load", *value, work, at_least(0.99), kept[0], kept[-1])
+    median, low, high = statistics.median(values), min(values), max(values)
+    return Figure("scrubber beside a load", figure, median, work, gate, low, high)
 
 
-def measure(place: Place, setting: str) -> tuple[float, float]:
-    """The latency of records, and the share of the hot topic's pages that are still cached."""
+def measure(place: Place, setting: str) -> Measured:
+    """The figures of a broker with this setting."""
     with running(broker(setting, flushed=True), place, flushed=True) as started:
         fill(started, "old", OLD_RECORDS)
         fill(started, "hot", HOT_RECORDS)
         read(started, "hot")
-        before = cached(started.data, "hot")
-        p99 = started.load(*LATENCY)["p99_us"]
-        return p99, cached(started.data, "hot") / before
+        cached_before, read_before = cached(started.data, "hot"), read_bytes(started.pid)
+        began = time.perf_counter()
+        p99_us = started.load(*LATENCY)["p99_us"]
+        seconds = time.perf_counter() - began
+        scrubbed_mib = (read_bytes(started.pid) - read_before) / seconds / (1 << 20)
+        return Measured(p99_us, cached(started.data, "hot") / cached_before, scrubbed_mib)
 
 
 def fill(started: Running, topic: str, records: int) -> None:
@@ -53,6 +74,12 @@ def fill(started: Running, topic: str, records: int) -> None:
 def read(started: Running, topic: str) -> None:
     """Reads a topic from its start, so that it is cached."""
     started.load("fetch", "--topic", topic, "--records", str(HOT_RECORDS))
+
+
+def read_bytes(pid: int) -> int:
+    """Bytes that a process has read from disks."""
+    lines = Path(f"/proc/{pid}/io").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes:"))
 
 
 def cached(data: Path, topic: str) -> int:
