@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tidy.tree import Tree
+from tidy.source.tree import Tree
 
 # `pip install`, then on the same line the bare name or the name with extras; a path to a wheel or
 # a variable that holds such a path is the right way. Written so that it does not find itself.

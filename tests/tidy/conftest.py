@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tidy.tree import Tree
+from tidy.source.tree import Tree
 
 Plant = Callable[[dict[str, str]], Tree]
 

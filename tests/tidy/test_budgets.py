@@ -5,9 +5,9 @@ What is over its budget hides a noun that is missing. There is no list of except
 
 from collections.abc import Iterator
 
-from tidy import python, rust
 from tidy.conftest import Plant
-from tidy.tree import Tree
+from tidy.source import python, rust
+from tidy.source.tree import Tree
 
 FILE_LINES = 500
 TEST_FILE_LINES = 800

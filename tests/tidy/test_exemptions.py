@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from tidy import rust
 from tidy.conftest import Plant
-from tidy.tree import Tree
+from tidy.source import rust
+from tidy.source.tree import Tree
 
 UNSAFE_HOME = "src/io/sys.rs"
 

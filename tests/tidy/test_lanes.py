@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tidy.conftest import Plant
-from tidy.tree import Tree
+from tidy.source.tree import Tree
 
 MINUTES_IN_SUM = 75
 SPARK_PROGRAMS = r"-m (mail|logs|on_spark)\b|on_spark/|tests/spark"

@@ -10,9 +10,9 @@ import subprocess
 import tomllib
 from collections.abc import Iterator
 
-from tidy import rust
 from tidy.conftest import Plant
-from tidy.tree import ROOT, Tree
+from tidy.source import rust
+from tidy.source.tree import ROOT, Tree
 
 LAYERS: dict[str, list[str]] = tomllib.loads((ROOT / "tests/tidy/layers.toml").read_text())
 OPEN_TO_ALL = "types"

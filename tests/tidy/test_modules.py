@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from tidy import rust
 from tidy.conftest import Plant
-from tidy.tree import Tree
+from tidy.source import rust
+from tidy.source.tree import Tree
 
 # Names that say nothing about what is inside.
 _NO_NAME = re.compile(r"(?:.*_)?(?:util|helper|common|misc|impl|stuff)s?(?:_.*)?|.*[a-z]2")

@@ -1,6 +1,6 @@
 """The reader of Rust that the rules stand on sees code, and only code."""
 
-from tidy import rust
+from tidy.source import rust
 
 
 def test_comments_strings_and_characters_are_no_code() -> None:

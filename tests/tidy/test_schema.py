@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tidy.conftest import Plant
-from tidy.tree import Tree
+from tidy.source.tree import Tree
 
 _PAGE = "docs/command-line.md"
 _COLUMNS = re.compile(r"const COLUMNS[^=]*=\s*&\[(.*?)\];", re.DOTALL)

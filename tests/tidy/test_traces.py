@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tidy.conftest import Plant
-from tidy.tree import Tree
+from tidy.source.tree import Tree
 
 # Each pattern is written so that it does not find itself.
 _TRACES = {
