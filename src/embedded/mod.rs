@@ -34,6 +34,7 @@
 //! [`Ticket::flushed`], a future that works with any executor.
 
 mod error;
+mod led;
 mod logs;
 mod new_record;
 mod parking;

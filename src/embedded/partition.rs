@@ -3,20 +3,20 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::embedded::led::Led;
 use crate::embedded::{EmbeddedError, NewRecord, Records, Start, Ticket};
 use crate::engine::{EngineHandle, produce_rules};
 use crate::record::{
     BatchBuilder, BatchSettings, Compressor, RecordError, Repacker, validate_produced,
 };
-use crate::replication::{Acks, Partition as LedPartition, PartitionError};
+use crate::replication::{Acks, Partition as LedPartition};
 use crate::storage::{Appended, SequenceError};
 use crate::types::{Offset, Timestamp, TopicPartition};
 
 /// A partition of a topic. Clones refer to the same partition; several threads may use them.
 #[derive(Clone)]
 pub struct Partition {
-    handle: EngineHandle,
-    led: Arc<LedPartition>,
+    led: Led,
 }
 
 impl Partition {
@@ -24,11 +24,11 @@ impl Partition {
         handle: EngineHandle,
         led: Arc<LedPartition>,
     ) -> Result<Self, EmbeddedError> {
-        let partition = Self { handle, led };
-        if !partition.led.is_open() {
-            partition.led.open().map_err(|error| partition.refused(error))?;
+        let led = Led { handle, partition: led };
+        if !led.partition.is_open() {
+            led.partition.open().map_err(|error| led.refused(error))?;
         }
-        Ok(partition)
+        Ok(Self { led })
     }
 
     /// Appends records as one batch: either all of them or none. On return they are written to the
@@ -62,21 +62,21 @@ impl Partition {
         if self.id().topic.is_internal() {
             return Err(EmbeddedError::Internal { topic: self.id().topic.to_string() });
         }
-        let now = self.handle.clock().now();
+        let now = self.led.handle.clock().now();
         let batch = self.batch(records.into_iter().map(Into::into), now)?;
         let mut batch = self.checked(batch, now).map_err(|error| self.rejected(error))?;
-        self.handle.wait_for_room();
-        if !self.led.is_appendable() {
-            self.led.lead().map_err(|error| self.refused(error))?;
+        self.led.handle.wait_for_room();
+        if !self.led.partition.is_appendable() {
+            self.led.partition.lead().map_err(|error| self.led.refused(error))?;
         }
-        let outcomes = self.led.append(&mut [batch.as_mut_slice()], Acks::None, now);
-        let outcomes = outcomes.map_err(|error| self.refused(error))?;
-        Ok(Ticket::new(self.clone(), appended(&outcomes)))
+        let outcomes = self.led.partition.append(&mut [batch.as_mut_slice()], Acks::None, now);
+        let outcomes = outcomes.map_err(|error| self.led.refused(error))?;
+        Ok(Ticket::new(self.led.clone(), appended(&outcomes)))
     }
 
     /// Checks the batch against the topic's settings, and converts it to the form to be stored.
     fn checked(&self, batch: Vec<u8>, now: Timestamp) -> Result<Vec<u8>, RecordError> {
-        let rules = produce_rules(&self.led.config(), now);
+        let rules = produce_rules(&self.led.partition.config(), now);
         let checked = validate_produced(&batch, &rules)?;
         match checked.repack {
             Some((packing, records)) => Repacker::default().repack(
@@ -94,13 +94,7 @@ impl Partition {
     /// # Errors
     /// If the offset is outside the log, or the time cannot be looked up.
     pub fn read(&self, start: Start) -> Result<Records, EmbeddedError> {
-        let position = match start {
-            Start::Earliest => self.log_start_offset(),
-            Start::Latest => self.high_watermark(),
-            Start::At(offset) => offset,
-            Start::Since(time) => self.first_at(time)?.unwrap_or_else(|| self.high_watermark()),
-        };
-        Records::new(self.clone(), position)
+        Records::new(self.led.clone(), self.led.position(start)?)
     }
 
     /// Returns the offset of the first flushed record whose timestamp is `time` or later.
@@ -108,39 +102,22 @@ impl Partition {
     /// # Errors
     /// If the log cannot be read.
     pub fn first_at(&self, time: Timestamp) -> Result<Option<Offset>, EmbeddedError> {
-        let found = self.led.first_at(time).map_err(|error| self.refused(error))?;
-        Ok(found.map(|record| record.offset))
+        self.led.first_at(time)
     }
 
     /// The first offset of the log; retention raises it.
     pub fn log_start_offset(&self) -> Offset {
-        self.led.log_start_offset()
+        self.led.partition.log_start_offset()
     }
 
     /// The first offset not yet visible to readers. All records below it are on disk.
     pub fn high_watermark(&self) -> Offset {
-        self.led.high_watermark()
+        self.led.partition.high_watermark()
     }
 
     /// Its topic and index.
     pub fn id(&self) -> &TopicPartition {
         self.led.id()
-    }
-
-    pub(super) fn handle(&self) -> &EngineHandle {
-        &self.handle
-    }
-
-    pub(super) fn led(&self) -> &Arc<LedPartition> {
-        &self.led
-    }
-
-    /// The error of a call that the partition refused.
-    pub(super) fn refused(&self, source: PartitionError) -> EmbeddedError {
-        match self.handle.failure() {
-            Some(reason) => EmbeddedError::Failed { reason },
-            None => EmbeddedError::Partition { partition: self.id().clone(), source },
-        }
     }
 
     fn rejected(&self, source: RecordError) -> EmbeddedError {

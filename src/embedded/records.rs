@@ -10,7 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use crate::embedded::{EmbeddedError, Partition, Record, Start, parking};
+use crate::embedded::led::Led;
+use crate::embedded::{EmbeddedError, Record, Start, parking};
 use crate::io::{FileRange, read_exact_at};
 use crate::record::{Batch, Batches, Decompressor, HEADER_SIZE, Limits, RecordError};
 use crate::replication::{PartitionError, ReadRequest};
@@ -26,7 +27,7 @@ const READ_SIZE: u64 = 256 << 10;
 /// an error it returns nothing more. The checksum of every batch is verified before its records are
 /// returned.
 pub struct Records {
-    partition: Partition,
+    led: Led,
     /// The offset after the last record returned or skipped.
     position: Offset,
     /// True if the previous batch ended at the position, so that the next must begin there.
@@ -44,10 +45,10 @@ pub struct Records {
 }
 
 impl Records {
-    pub(super) fn new(partition: Partition, position: Offset) -> Result<Self, EmbeddedError> {
-        let end = Some(partition.high_watermark());
+    pub(super) fn new(led: Led, position: Offset) -> Result<Self, EmbeddedError> {
+        let end = Some(led.partition.high_watermark());
         let records = Self {
-            partition,
+            led,
             position,
             is_boundary: false,
             gaps: Vec::new(),
@@ -85,7 +86,7 @@ impl Records {
     /// Returns the next record, waiting up to `patience`; `None` if there was none, or at the end.
     /// A zero `patience` returns only records that are available.
     pub fn next_within(&mut self, patience: Duration) -> Option<Result<Record, EmbeddedError>> {
-        let clock = self.partition.handle().clock();
+        let clock = self.led.handle.clock();
         let deadline = clock.monotonic().saturating_add(patience);
         self.next_by(Some(deadline))
     }
@@ -98,9 +99,9 @@ impl Records {
     /// Moves the position; the end is unchanged.
     ///
     /// # Errors
-    /// As [`Partition::read`].
+    /// As [`Partition::read`](crate::embedded::Partition::read).
     pub fn seek(&mut self, start: Start) -> Result<(), EmbeddedError> {
-        let Self { position, .. } = self.partition.read(start)?;
+        let Self { position, .. } = Self::new(self.led.clone(), self.led.position(start)?)?;
         (self.position, self.is_boundary, self.is_over) = (position, false, false);
         self.batches.clear();
         self.ready.clear();
@@ -150,7 +151,7 @@ impl Records {
         if is_next {
             return Ok(());
         }
-        Err(EmbeddedError::OutOfOrder { partition: self.partition.id().clone(), expected, found })
+        Err(EmbeddedError::OutOfOrder { partition: self.led.id().clone(), expected, found })
     }
 
     /// Fails if there should be records up to the end, but none are found.
@@ -159,19 +160,19 @@ impl Records {
         if found <= expected || self.is_closed() || self.may_miss(expected, found)? {
             return Ok(());
         }
-        Err(EmbeddedError::OutOfOrder { partition: self.partition.id().clone(), expected, found })
+        Err(EmbeddedError::OutOfOrder { partition: self.led.id().clone(), expected, found })
     }
 
     /// Returns true if there may be no records between two offsets.
     fn may_miss(&mut self, from: Offset, to: Offset) -> Result<bool, EmbeddedError> {
-        let led = self.partition.led();
+        let led = &self.led.partition;
         // With byte offsets, the offsets after the records of a batch belong to none.
         let is_behind_records = !self.is_boundary && led.config().offset_unit == OffsetUnit::Byte;
         if is_behind_records || covered(&self.gaps, from) >= to {
             return Ok(true);
         }
         let Some(log) = led.log() else { return Ok(false) };
-        self.gaps = log.gaps().map_err(|error| self.partition.refused(error.into()))?;
+        self.gaps = log.gaps().map_err(|error| self.led.refused(error.into()))?;
         Ok(covered(&self.gaps, from) >= to)
     }
 
@@ -208,22 +209,22 @@ impl Records {
         let at_least_one_batch = max_bytes > 0;
         let offset = self.position.get();
         let request = ReadRequest { offset, max_bytes, at_least_one_batch, shows_gap: true };
-        let answer = self.partition.led().read(request);
+        let answer = self.led.partition.read(request);
         match answer {
             Ok(answer) => Ok(answer.records),
             Err(PartitionError::Stopped { .. }) if self.end.is_none() && self.is_closed() => {
                 Ok(None)
             }
-            Err(error) => Err(self.partition.refused(error)),
+            Err(error) => Err(self.led.refused(error)),
         }
     }
 
     fn load(&self, range: &FileRange) -> Result<Bytes, EmbeddedError> {
         let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
         read_exact_at(&*range.file, &mut bytes, range.position).map_err(|source| {
-            let path = self.partition.led().log().map(|log| log.dir().to_owned());
+            let path = self.led.partition.log().map(|log| log.dir().to_owned());
             let error = StorageError::io("read", &path.unwrap_or_default(), source);
-            self.partition.refused(error.into())
+            self.led.refused(error.into())
         })?;
         Ok(bytes.into())
     }
@@ -231,7 +232,7 @@ impl Records {
     /// Waits until records beyond the position are flushed; false after the deadline, or when the
     /// directory is closed.
     fn wait(&self, deadline: Option<Duration>) -> Result<bool, EmbeddedError> {
-        let handle = self.partition.handle();
+        let handle = &self.led.handle;
         let has_moved = match deadline {
             None => {
                 parking::wait(self.moved());
@@ -251,7 +252,7 @@ impl Records {
 
     /// Ready when records beyond the position are flushed, or never will be.
     async fn moved(&self) {
-        let (led, stopping) = (self.partition.led(), self.partition.handle().stopping());
+        let (led, stopping) = (&self.led.partition, self.led.handle.stopping());
         let wake = Arc::new(Notify::new());
         // Register before the check, so that a flush between the two is not missed.
         let _place = led.wait_beyond(self.position, &wake);
@@ -266,11 +267,11 @@ impl Records {
 
     /// Returns true if the directory was closed, as opposed to the topic being deleted.
     fn is_closed(&self) -> bool {
-        self.partition.handle().stopping().is_cancelled()
+        self.led.handle.stopping().is_cancelled()
     }
 
     fn damaged(&self, source: RecordError) -> EmbeddedError {
-        let (partition, offset) = (self.partition.id().clone(), self.position);
+        let (partition, offset) = (self.led.id().clone(), self.position);
         EmbeddedError::Damaged { partition, offset, source }
     }
 }
@@ -290,6 +291,6 @@ impl Iterator for Records {
 
 impl fmt::Debug for Records {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Records({} from {})", self.partition.id(), self.position())
+        write!(f, "Records({} from {})", self.led.id(), self.position())
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::embedded::{EmbeddedError, Partition, parking};
+use crate::embedded::led::Led;
+use crate::embedded::{EmbeddedError, parking};
 use crate::storage::Appended;
 use crate::types::Offset;
 
@@ -16,13 +17,13 @@ use crate::types::Offset;
 /// for the last of several tickets waits for all earlier appends to the partition.
 #[derive(Clone)]
 pub struct Ticket {
-    partition: Partition,
+    led: Led,
     appended: Appended,
 }
 
 impl Ticket {
-    pub(super) fn new(partition: Partition, appended: Appended) -> Self {
-        Self { partition, appended }
+    pub(super) fn new(led: Led, appended: Appended) -> Self {
+        Self { led, appended }
     }
 
     /// The offset of the first record; the others follow contiguously.
@@ -41,14 +42,14 @@ impl Ticket {
     /// If they probably never will be: the disk has failed, the topic is deleted, or the directory
     /// was closed before they were flushed.
     pub fn is_flushed(&self) -> Result<bool, EmbeddedError> {
-        let led = self.partition.led();
+        let led = &self.led.partition;
         if led.log().is_some_and(|log| log.flushed_offset() >= self.next_offset()) {
             return Ok(true);
         }
-        if let Some(reason) = self.partition.handle().failure() {
+        if let Some(reason) = self.led.handle.failure() {
             return Err(EmbeddedError::Failed { reason });
         }
-        led.check_running().map_err(|error| self.partition.refused(error))?;
+        led.check_running().map_err(|error| self.led.refused(error))?;
         Ok(false)
     }
 
@@ -65,7 +66,7 @@ impl Ticket {
     /// # Errors
     /// As [`Ticket::is_flushed`].
     pub fn wait_flushed_for(&self, patience: Duration) -> Result<bool, EmbeddedError> {
-        let clock = self.partition.handle().clock();
+        let clock = self.led.handle.clock();
         match parking::wait_for(self.flushed(), patience, clock) {
             Some(done) => done.map(|()| true),
             None => Ok(false),
@@ -81,12 +82,12 @@ impl Ticket {
         if self.is_flushed()? {
             return Ok(());
         }
-        let stopping = self.partition.handle().stopping();
+        let stopping = self.led.handle.stopping();
         let last = Offset::checked(self.next_offset().get() - 1).unwrap_or_default();
         let wake = Arc::new(Notify::new());
         loop {
             // Register before the check, so that a flush between the two is not missed.
-            let _place = self.partition.led().wait_beyond(last, &wake);
+            let _place = self.led.partition.wait_beyond(last, &wake);
             if self.is_flushed()? {
                 return Ok(());
             }
@@ -102,6 +103,6 @@ impl Ticket {
 impl fmt::Debug for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (base, next) = (self.base_offset(), self.next_offset());
-        write!(f, "Ticket({} {base}..{next})", self.partition.id())
+        write!(f, "Ticket({} {base}..{next})", self.led.id())
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Wea
 
 use arc_swap::ArcSwapOption;
 
-use super::ring::{Handle, OpenFiles};
+use super::ring::{Closing, Entry, Handle, OpenFiles};
 use crate::io::place::Displaced;
 use crate::io::{
     Disk, File, Inode, OpenMode, failed_sync, is_displaced, is_failed_sync, same_error,
@@ -52,16 +52,6 @@ struct State {
 /// Keeps a file open while it lives.
 #[derive(Debug)]
 pub struct Pin<'a>(&'a CachedFile);
-
-/// The outcome of an attempt to close a file.
-pub(super) enum Closing {
-    /// Its descriptor is closed once the uses under way are over.
-    Closed(Arc<Handle>),
-    /// It was not open.
-    WasClosed,
-    /// It stays open.
-    InUse,
-}
 
 impl CachedFile {
     /// The file at `path`, opened at its first use by `disk`, which is the cache's disk or a layer
@@ -150,53 +140,6 @@ impl CachedFile {
         Ok(())
     }
 
-    pub(super) fn is_open(&self) -> bool {
-        self.open.load().is_some()
-    }
-
-    /// Closes it unless it was used since the last attempt, or has to stay open.
-    pub(super) fn close_if_unused(&self) -> Closing {
-        let Some(state) = self.try_lock_state() else { return Closing::InUse };
-        if !self.is_open() {
-            return Closing::WasClosed;
-        }
-        let is_needed = state.is_kept || self.is_pinned() || self.is_dirty();
-        if is_needed || self.is_used.swap(false, Ordering::Relaxed) {
-            return Closing::InUse;
-        }
-        let Some(handle) = self.open.swap(None) else { return Closing::WasClosed };
-        fence(Ordering::SeqCst);
-        if self.is_pinned() || self.is_dirty() {
-            // A writer came in between. If it found no open file, it waits for the state's lock.
-            self.open.store(Some(handle));
-            return Closing::InUse;
-        }
-        Closing::Closed(handle)
-    }
-
-    /// Returns true if only unsynced bytes keep it open.
-    pub(super) fn awaits_sync(&self) -> bool {
-        let is_free = self.try_lock_state().is_some_and(|state| !state.is_kept);
-        is_free && self.is_dirty() && !self.is_pinned() && self.failure.get().is_none()
-    }
-
-    /// Syncs it before its next flush, so that it can be closed. A failure is kept for the next
-    /// caller that syncs it, because the kernel reports it only once.
-    pub(super) fn sync_early(&self) {
-        let Some(handle) = self.open.load_full() else { return };
-        let changes = self.changes();
-        match handle.file.sync_data() {
-            Ok(()) => {
-                self.synced.fetch_max(changes, Ordering::AcqRel);
-            }
-            Err(error) if is_failed_sync(&error) => {
-                let _ = self.failure.set(error);
-            }
-            // No sync was tried, so nothing is lost.
-            Err(_) => {}
-        }
-    }
-
     fn is_pinned(&self) -> bool {
         self.pins.load(Ordering::SeqCst) > 0
     }
@@ -249,7 +192,8 @@ impl CachedFile {
         self.open.store(Some(Arc::clone(&handle)));
         self.is_used.store(true, Ordering::Relaxed);
         drop(state);
-        self.cache.track(Weak::clone(&self.this));
+        let this: Weak<Self> = Weak::clone(&self.this);
+        self.cache.track(this);
         Ok(handle)
     }
 
@@ -266,6 +210,51 @@ impl CachedFile {
             Ok(state) => Some(state),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+impl Entry for CachedFile {
+    fn is_open(&self) -> bool {
+        self.open.load().is_some()
+    }
+
+    fn close_if_unused(&self) -> Closing {
+        let Some(state) = self.try_lock_state() else { return Closing::InUse };
+        if !self.is_open() {
+            return Closing::WasClosed;
+        }
+        let is_needed = state.is_kept || self.is_pinned() || self.is_dirty();
+        if is_needed || self.is_used.swap(false, Ordering::Relaxed) {
+            return Closing::InUse;
+        }
+        let Some(handle) = self.open.swap(None) else { return Closing::WasClosed };
+        fence(Ordering::SeqCst);
+        if self.is_pinned() || self.is_dirty() {
+            // A writer came in between. If it found no open file, it waits for the state's lock.
+            self.open.store(Some(handle));
+            return Closing::InUse;
+        }
+        Closing::Closed(handle)
+    }
+
+    fn awaits_sync(&self) -> bool {
+        let is_free = self.try_lock_state().is_some_and(|state| !state.is_kept);
+        is_free && self.is_dirty() && !self.is_pinned() && self.failure.get().is_none()
+    }
+
+    fn sync_early(&self) {
+        let Some(handle) = self.open.load_full() else { return };
+        let changes = self.changes();
+        match handle.file.sync_data() {
+            Ok(()) => {
+                self.synced.fetch_max(changes, Ordering::AcqRel);
+            }
+            Err(error) if is_failed_sync(&error) => {
+                let _ = self.failure.set(error);
+            }
+            // No sync was tried, so nothing is lost.
+            Err(_) => {}
         }
     }
 }

@@ -7,6 +7,7 @@ use std::thread;
 
 use tempfile::TempDir;
 
+use super::ring::Entry;
 use super::{CachedFile, OpenFiles, Share};
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{

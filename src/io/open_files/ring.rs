@@ -12,7 +12,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::cached_file::{CachedFile, Closing};
 use super::share::Share;
 use crate::io::{Disk, File, OpenMode, is_out_of_descriptors};
 
@@ -29,13 +28,39 @@ struct Shared {
     others: AtomicUsize,
     /// The number of open descriptors, including those that a use under way keeps open.
     open: AtomicUsize,
-    ring: Mutex<VecDeque<Weak<CachedFile>>>,
+    ring: Mutex<VecDeque<Weak<dyn Entry>>>,
 }
 
 /// An open file, counted until it is closed.
 pub(super) struct Handle {
     pub(super) file: Arc<dyn File>,
     counted_in: Arc<Shared>,
+}
+
+/// A file in the ring.
+pub(super) trait Entry: Send + Sync {
+    /// Returns true if it is open.
+    fn is_open(&self) -> bool;
+
+    /// Closes it unless it was used since the last attempt, or has to stay open.
+    fn close_if_unused(&self) -> Closing;
+
+    /// Returns true if only unsynced bytes keep it open.
+    fn awaits_sync(&self) -> bool;
+
+    /// Syncs it before its next flush, so that it can be closed. A failure is kept for the next
+    /// caller that syncs it, because the kernel reports it only once.
+    fn sync_early(&self);
+}
+
+/// The outcome of an attempt to close a file.
+pub(super) enum Closing {
+    /// Its descriptor is closed once the uses under way are over.
+    Closed(Arc<Handle>),
+    /// It was not open.
+    WasClosed,
+    /// It stays open.
+    InUse,
 }
 
 /// Attempts at a call that finds no descriptor, before the last one.
@@ -123,7 +148,7 @@ impl OpenFiles {
     }
 
     /// Adds a file that was just opened to the ring.
-    pub(super) fn track(&self, file: Weak<CachedFile>) {
+    pub(super) fn track(&self, file: Weak<dyn Entry>) {
         let mut ring = self.ring();
         ring.push_back(file);
         if ring.len() > 2 * self.open_count() + STALE_MAX {
@@ -180,7 +205,7 @@ impl OpenFiles {
         self.close(count)
     }
 
-    fn ring(&self) -> MutexGuard<'_, VecDeque<Weak<CachedFile>>> {
+    fn ring(&self) -> MutexGuard<'_, VecDeque<Weak<dyn Entry>>> {
         self.shared.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,0 +1,47 @@
+//! A partition of the engine, as the handles to it share it.
+
+use std::sync::Arc;
+
+use crate::embedded::{EmbeddedError, Start};
+use crate::engine::EngineHandle;
+use crate::replication::{Partition, PartitionError};
+use crate::types::{Offset, Timestamp, TopicPartition};
+
+/// A partition that the engine in this process leads.
+#[derive(Clone)]
+pub(super) struct Led {
+    pub(super) handle: EngineHandle,
+    pub(super) partition: Arc<Partition>,
+}
+
+impl Led {
+    /// Its topic and index.
+    pub(super) fn id(&self) -> &TopicPartition {
+        self.partition.id()
+    }
+
+    /// The offset that `start` denotes.
+    pub(super) fn position(&self, start: Start) -> Result<Offset, EmbeddedError> {
+        let latest = || self.partition.high_watermark();
+        Ok(match start {
+            Start::Earliest => self.partition.log_start_offset(),
+            Start::Latest => latest(),
+            Start::At(offset) => offset,
+            Start::Since(time) => self.first_at(time)?.unwrap_or_else(latest),
+        })
+    }
+
+    /// Returns the offset of the first flushed record whose timestamp is `time` or later.
+    pub(super) fn first_at(&self, time: Timestamp) -> Result<Option<Offset>, EmbeddedError> {
+        let found = self.partition.first_at(time).map_err(|error| self.refused(error))?;
+        Ok(found.map(|record| record.offset))
+    }
+
+    /// The error of a call that the partition refused.
+    pub(super) fn refused(&self, source: PartitionError) -> EmbeddedError {
+        match self.handle.failure() {
+            Some(reason) => EmbeddedError::Failed { reason },
+            None => EmbeddedError::Partition { partition: self.id().clone(), source },
+        }
+    }
+}
