@@ -1,4 +1,4 @@
-# Every verb of the project. Each line calls real tools; .ci/run calls these verbs.
+# Every command of the project. Targets call the tools directly; .ci/run calls these targets.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -24,7 +24,7 @@ CARGO_DENY_VERSION := 0.20.2
 help: ## Shows this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(VENV)/wheel.stamp ## Makes .venv with the pinned tools and the wheel, built from these sources
+setup: $(VENV)/wheel.stamp ## Creates .venv with the pinned tools and the wheel, built from these sources
 
 $(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; assert v >= (3, 11), f"Python 3.11 or later, not {v}"'
@@ -33,13 +33,14 @@ $(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt
 	  -r requirements/dev.txt -r requirements/docs.txt
 	@touch $@
 
-# Apart from the others, for it is half a gigabyte, which neither a demo nor a benchmark needs.
+# Separate, because it takes half a gigabyte that neither the demo nor the benchmarks need.
 $(VENV)/spark.stamp: $(VENV)/tools.stamp requirements/spark.txt requirements/mail.txt
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: --no-binary pyspark \
 	  -r requirements/spark.txt
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: -r requirements/mail.txt
-	@# It has no bytecode: every Python that Spark starts would compile PySpark anew, which takes
-	@# three times as long, and Spark waits ten seconds for it. Without it, the one installed is used.
+	@# The archive has no bytecode: every Python process that Spark starts would compile PySpark
+	@# again, which takes three times as long, and Spark waits only ten seconds for it. Without the
+	@# archive, Spark uses the installed package.
 	rm -f $(VENV)/lib/python*/site-packages/pyspark/python/lib/pyspark.zip
 	@touch $@
 
@@ -50,26 +51,26 @@ $(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
 	@touch $@
 
 INPUT ?=
-demo: setup ## Real text through a broker that is killed on the way; make demo INPUT=/some/folder
+demo: setup ## Sends real text through a broker that is killed meanwhile; make demo INPUT=/some/folder
 	$(BIN)/python examples/demo $(INPUT)
 
 MAILS ?=
-example-mail: setup $(VENV)/spark.stamp ## Prices out of mails; make example-mail MAILS=/some/folder, or =FILE.mbox
+example-mail: setup $(VENV)/spark.stamp ## Extracts prices from mails; make example-mail MAILS=/some/folder, or =FILE.mbox
 	PYTHONPATH=examples $(BIN)/python -m mail $(MAILS)
 
-example-logs: setup $(VENV)/spark.stamp ## Logs, page views, metrics: Spark counts errors, and alerts are held to the truth
+example-logs: setup $(VENV)/spark.stamp ## Counts errors in logs on Spark, and compares its alerts with the true ones
 	PYTHONPATH=examples $(BIN)/python -m logs
 
-serve: setup ## A broker on 127.0.0.1:9092 with its data in ./streamlog-data, until Ctrl-C
+serve: setup ## Runs a broker on 127.0.0.1:9092 with its data in ./streamlog-data, until Ctrl-C
 	@exec $(BIN)/python -m streamlog.broker
 
 build: ## Builds the release binary, target/release/streamlog
 	cargo build --release --locked --features cli --bin streamlog
 
-# All layers public, and everything that stands on them, but for Python's module.
+# All layers public, with everything built on them except the Python module.
 LAYERS := arrow,cli,internals
 EXAMPLES := target/examples
-check: setup $(VENV)/spark.stamp ## Format, lints, types, the stub and the rules of the house (under a minute when warm)
+check: setup $(VENV)/spark.stamp ## Checks format, lints, types, stubs and house rules (under a minute when warm)
 	cargo fmt --check
 	cargo clippy --locked --all-targets --all-features -- -D warnings
 	cargo clippy --locked --features python -- -A clippy::all -A clippy::pedantic -D warnings
@@ -83,35 +84,35 @@ check: setup $(VENV)/spark.stamp ## Format, lints, types, the stub and the rules
 	pytest --quiet tests/tidy
 
 BENCH ?=
-bench: setup ## Measures broker and clients beside gates; make bench BENCH="--rounds 9 --json FILE growth"
+bench: setup ## Measures broker and clients against thresholds; make bench BENCH="--rounds 9 --json FILE growth"
 	cargo build --release --locked --features cli,internals --bin streamlog --example client \
 	  --example inside
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	python bench/suite.py $(BENCH)
 
-docs: $(VENV)/spark.stamp ## The pages as a site, target/docs/html, and the Rust API, target/doc; a broken link fails
+docs: $(VENV)/spark.stamp ## Builds the site, target/docs/html, and the Rust API, target/doc; fails on a broken link
 	sphinx-build -q -W --keep-going -d target/docs/doctrees docs target/docs/html
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --features arrow,broker --quiet
 
-bench-python: setup ## The Python client beside those of others, at one broker
+bench-python: setup ## Compares the Python client with third-party clients, with one broker
 	PYTHONPATH=bench pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
 
 SPARK ?=
-bench-spark: setup $(VENV)/spark.stamp ## Spark beside its ceiling and Kafka's connector; SPARK="--rows 1000000"
+bench-spark: setup $(VENV)/spark.stamp ## Compares Spark with its upper bound and Kafka's connector; SPARK="--rows 1000000"
 	PYTHONPATH=bench:tests python -m on_spark $(SPARK)
 	python bench/on_spark/offline.py
 
-check-bench: ## The bench: its format and lints, and one short round of ruler and spike
+check-bench: ## Checks format and lints of the benchmarks, and runs one short round of the baselines
 	cargo fmt --manifest-path bench/Cargo.toml --check
 	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
 
-check-trace: setup ## What a broker asks of the kernel, by strace (installed if it is missing)
+check-trace: setup ## Checks a broker's system calls with strace (installed if it is missing)
 	@command -v strace >/dev/null || (apt-get update -qq && apt-get install -y -qq strace) >/dev/null
 	pytest tests/py/faults/traced.py
 
-check-deps: $(CARGO_DENY) ## Licences, duplicates and sources of all dependencies
+check-deps: $(CARGO_DENY) ## Checks licences, duplicates and sources of all dependencies
 	$(CARGO_DENY) --locked --all-features check licenses bans sources
 
 $(CARGO_DENY):
@@ -119,7 +120,7 @@ $(CARGO_DENY):
 	  --target-dir target/tools/build --root target/tools
 	rm -rf target/tools/build
 
-fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
+fix: $(VENV)/tools.stamp ## Formats the code, and applies the linters' fixes
 	cargo fmt
 	cargo fmt --manifest-path bench/Cargo.toml
 	ruff format --quiet .
@@ -127,13 +128,13 @@ fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
 	ruff format --quiet .
 
 TIME ?= 60
-fuzz: ## Random bytes for every decoder, TIME=60 seconds each; a panic prints seed and input
+fuzz: ## Feeds random bytes to every decoder, TIME=60 seconds each; a panic prints seed and input
 	STREAMLOG_FUZZ_SECONDS=$(TIME) cargo test --locked --features $(LAYERS) --test it fuzzing:: -- --nocapture
 
-settings-page: ## Makes docs/configuration.md anew from the rows of all settings
+settings-page: ## Regenerates docs/configuration.md from the rows of all settings
 	STREAMLOG_WRITE_PAGES=1 cargo test --locked --features $(LAYERS) --quiet --lib broker::settings::page
 
-lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
+lock: $(VENV)/tools.stamp ## Upgrades and pins requirements/*.in as requirements/*.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/dev.txt requirements/dev.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
@@ -149,41 +150,41 @@ lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/packages.txt requirements/packages.in
 
-test: check docs ## All checks, then the Rust and the Python tests (sets everything up)
+test: check docs ## Runs all checks, then the Rust and the Python tests (sets everything up)
 	cargo test --locked --features $(LAYERS)
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 	pytest tests/py tests/interop tests/pages tests/port
 	$(MAKE) --no-print-directory test-spark
 
-test-disks: setup ## The long forms of what disks do to a broker: 90 fills of each file system, every bit
+test-disks: setup ## Runs the long disk tests: 90 fills of each file system, every bit flipped
 	STREAMLOG_FILLS=6 cargo test --locked --features $(LAYERS) --test it full_disk:: -- --nocapture
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --lib every_bit
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --test it disks::small_files
 	STREAMLOG_FLIPS=all pytest -s tests/py/faults/flipped.py
 
-# Each of the two mostly waits, for processes to start and for time to pass.
-test-spark: ## The tests on Spark, as two runs side by side; each is shown when it is over
+# Both parts mostly wait, for processes to start and for time to pass.
+test-spark: ## Runs the tests on Spark in two parallel parts; shows the output of each at its end
 	$(MAKE) --no-print-directory --jobs=2 --output-sync spark-shared spark-apart
 
-spark-shared: setup $(VENV)/spark.stamp ## Of test-spark: those on the session that they share
+spark-shared: setup $(VENV)/spark.stamp ## First part of test-spark: the tests on a shared session
 	pytest --quiet -m shared tests/spark
 
-spark-apart: setup $(VENV)/spark.stamp ## Of test-spark: those that start all that they need, and those without Spark
+spark-apart: setup $(VENV)/spark.stamp ## Second part of test-spark: tests with sessions of their own, and without Spark
 	pytest --quiet -m "not shared" tests/spark
 
-test-all: test ## All of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks and packages
+test-all: test ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks and packages
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes) test-disks packages
 
 CLIENTS ?= all
-interop: setup ## Every client, each against the others, and Apache's tools; CLIENTS=go,apache for some
+interop: setup ## Tests every client against the others, and Apache's tools; CLIENTS=go,apache for some
 	$(MAKE) --no-print-directory -C tests/interop/drivers
 	pytest tests/interop --clients $(CLIENTS)
 
-differential: setup ## The same requests to Apache Kafka and to streamlog, the answers compared
+differential: setup ## Sends the same requests to Apache Kafka and to streamlog, and compares the responses
 	$(MAKE) --no-print-directory -C tests/differential
 	pytest tests/differential
 
-compatibility: setup ## Tries all clients and writes what came of it to docs/compatibility.md
+compatibility: setup ## Tests all clients and writes the results to docs/compatibility.md
 	$(MAKE) --no-print-directory -C tests/interop/drivers
 	pytest tests/interop --clients all --record
 	$(MAKE) --no-print-directory -C tests/differential
@@ -195,7 +196,7 @@ WHEEL := maturin build --release --locked --quiet --zig --out $(PACKAGES)
 MUSL := x86_64-unknown-linux-musl
 AARCH64 := aarch64-unknown-linux-gnu
 AARCH64_MUSL := aarch64-unknown-linux-musl
-wheels: $(VENV)/tools.stamp ## Wheels for manylinux and musllinux, x86_64 and aarch64, and the sdist
+wheels: $(VENV)/tools.stamp ## Builds wheels for manylinux and musllinux, x86_64 and aarch64, and the sdist
 	pip install --quiet --require-hashes --only-binary :all: -r requirements/packages.txt
 	rustup --quiet target add $(MUSL) $(AARCH64) $(AARCH64_MUSL)
 	rm -rf $(PACKAGES)
@@ -210,8 +211,8 @@ $(EMULATED): tests/packages/aarch64.sh
 	rm -rf $(@D)
 	tests/packages/aarch64.sh $(@D)
 
-packages: wheels $(EMULATED) ## Makes the wheels, and tries them: aarch64's on an emulator
+packages: wheels $(EMULATED) ## Builds and tests the wheels: aarch64's on an emulator
 	pytest tests/packages
 
-clean: ## Removes everything that was built, .venv included
+clean: ## Removes all build results, including .venv
 	rm -rf $(VENV) target bench/target .mypy_cache .ruff_cache .pytest_cache

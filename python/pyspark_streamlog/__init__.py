@@ -1,7 +1,7 @@
-"""What Spark looks for: the data source of a top-level module named ``pyspark_*``.
+"""The entry point for Spark, which imports top-level modules named ``pyspark_*``.
 
-Every Python worker of Spark imports it, also those that never read a topic, and one that cannot be
-imported would take the sources of all other packages with it.
+Every Python worker of Spark imports this module, also workers that never read a topic. An exception
+here would disable the data sources of all other packages too, so a failed import is not raised.
 """
 
 from pyspark.sql.datasource import DataSource
@@ -9,7 +9,7 @@ from pyspark.sql.datasource import DataSource
 __all__ = ["DefaultSource"]
 
 
-def _found() -> type[DataSource]:
+def _source() -> type[DataSource]:
     try:
         from streamlog.spark.source import StreamlogDataSource
     except (ImportError, AttributeError):
@@ -19,4 +19,4 @@ def _found() -> type[DataSource]:
     return StreamlogDataSource
 
 
-DefaultSource = _found()
+DefaultSource = _source()

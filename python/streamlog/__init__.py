@@ -7,8 +7,8 @@
     ...         print(message.key, message.value)
     b'42' b'payload'
 
-The classes are written in Rust and re-exported here as they are; their docstrings are those of the
-stubs of ``_core``. Python is written only where it adds something.
+The classes are written in Rust and re-exported here unchanged; their docstrings are in the stubs of
+``_core``.
 """
 
 from streamlog._core import Broker, Client, __version__
@@ -36,7 +36,7 @@ from streamlog.errors import (
     TopicNotFound,
 )
 
-# Checkers of types know this name; `typing` itself would cost a command its quick start.
+# Type checkers know this name; importing `typing` would slow down the start of every command.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from streamlog import events as events
@@ -101,11 +101,11 @@ _LOADED_WHEN_USED = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Loads what is written in Python when it is first asked for."""
+        """Imports names that are written in Python on first use."""
         if name not in _LOADED_WHEN_USED:
             raise AttributeError(f"module 'streamlog' has no attribute {name!r}")
         module = __import__(_LOADED_WHEN_USED[name], fromlist=[name])
-        # A module that has nothing of its own name is itself what was asked for.
+        # For a submodule, such as `events`, the module itself is the value.
         value = getattr(module, name, module)
         globals()[name] = value
         return value

@@ -1,10 +1,10 @@
-"""The ``streamlog`` command, which is the Rust command line in the native module.
+"""Entry point of the ``streamlog`` command, which is the Rust command line in the native module.
 
-Pipelines run in Python. Rust knows their words too, so that help, completion and complaints about
-wrong usage are those of every command.
+Pipelines run in Python. The Rust command line declares their subcommands too, so that help,
+completion and usage errors are the same for every command.
 """
 
-# What `signal` is made of, without the enums that would cost a command its quick start.
+# The C module below `signal`: the enums of `signal` would slow down the start of every command.
 import _signal as signal  # type: ignore[import-not-found]
 import sys
 
@@ -12,9 +12,9 @@ from streamlog._core import main as run
 
 
 def main(*words: str) -> int:
-    """Runs these words and the arguments of this process, and returns the exit code."""
+    """Runs the command with `words` and this process's arguments, and returns the exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # The command line listens to Ctrl-C itself; Python's handler would raise on the way out.
+        # The command line handles Ctrl-C itself; Python's handler would raise during shutdown.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     arguments = [*words, *sys.argv[1:]]
     match arguments:

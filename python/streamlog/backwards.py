@@ -1,9 +1,9 @@
-"""Reading a partition from its end to its beginning.
+"""Iteration over a partition from its end to its beginning.
 
-Offsets may have gaps, after compaction and in topics that count bytes, so that nobody can say where
-the record before one begins. It is found by reading forwards from a guess that lies far enough
-back, and from one twice as far if little was there. How much is held at once is bounded, however
-the messages lie: where they turn out to be too many, they are read from half as far.
+Offsets may have gaps, after compaction and in topics that count bytes, so the offset of the
+previous record is unknown. It is found by reading forwards from a guess some offsets before the
+end, and from twice as many offsets if few messages were found. The memory is bounded: if a range
+has too many messages, half of the range is read instead.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
 from streamlog.counts import checked
 
-__all__ = ["FIRST_GUESS", "Decoders", "Stretch", "by_time", "newest_first", "rewound"]
+__all__ = ["FIRST_GUESS", "Chunk", "Decoders", "by_time", "newest_first", "rewound"]
 
 _Decoder: TypeAlias = Callable[[bytes], Any]
 
@@ -23,24 +23,24 @@ Decoders: TypeAlias = tuple[_Decoder | None, _Decoder | None]
 """The decoders of keys and of values."""
 
 FIRST_GUESS = 64
-"""Offsets that are read at first."""
+"""The number of offsets in the first guess."""
 MOST_MESSAGES = 8192
-"""Messages that are held at once."""
+"""The limit of messages in memory."""
 MOST_BYTES = 8 << 20
-"""Bytes of keys and values that are held at once, unless a single message has more."""
+"""The limit of bytes of keys and values in memory, exceeded only by a single large message."""
 
 
-class Stretch:
-    """The messages between two offsets, as long as they are not too many to be held at once."""
+class Chunk:
+    """The messages of a range of offsets, unless they exceed the memory limits."""
 
     def __init__(self) -> None:
-        """Nothing was read of it yet."""
+        """Starts an empty chunk."""
         self.messages: list[Message[Any]] = []
         self._bytes = 0
         self._is_whole = True
 
     def take(self, message: Message[Any]) -> bool:
-        """Holds one more; false if that would be too many, and then the stretch is of no use."""
+        """Adds a message; returns false if that exceeds the limits and makes the chunk useless."""
         self._bytes += len(message.raw_key or b"") + len(message.raw_value or b"")
         is_single = not self.messages
         is_full = len(self.messages) == MOST_MESSAGES or self._bytes > MOST_BYTES
@@ -50,10 +50,10 @@ class Stretch:
         return self._is_whole
 
     def next_guess(self, guess: int) -> int:
-        """How many offsets to read next, after this was found in so many."""
+        """Returns the number of offsets to read next, after `guess` offsets had these messages."""
         if not self._is_whole:
             return guess // 2
-        # What lies further back may hold as much for each offset.
+        # Earlier offsets may have as many messages: double the guess only if twice the size fits.
         has_room = 2 * len(self.messages) <= MOST_MESSAGES and 2 * self._bytes <= MOST_BYTES
         return guess * 2 if has_room else guess
 
@@ -61,28 +61,28 @@ class Stretch:
 def newest_first(
     client: Client, topic: str, span: tuple[int, int, int], decoders: Decoders | None = None
 ) -> Iterator[Message[Any]]:
-    """The messages of a partition from an offset to before another, the newest first."""
+    """Iterates over the messages of `span`, a partition and two offsets, the newest first."""
     partition, begin, end = span
     guess = FIRST_GUESS
     while begin < end:
         guess = min(guess, end - begin)
-        stretch = Stretch()
+        chunk = Chunk()
         part = [(partition, end - guess, end)]
-        if all(map(stretch.take, Range(client, topic, part, decoders=decoders))):
-            yield from reversed(stretch.messages)
+        if all(map(chunk.take, Range(client, topic, part, decoders=decoders))):
+            yield from reversed(chunk.messages)
             end -= guess
-        guess = stretch.next_guess(guess)
+        guess = chunk.next_guess(guess)
 
 
 def by_time(message: Message[Any]) -> tuple[int, int, int]:
-    """What messages of several partitions are ordered by."""
+    """Returns the sort key for messages of several partitions."""
     return (message.timestamp_ms, message.partition, message.offset)
 
 
 def rewound(
     client: Client, positions: Mapping[tuple[str, int], int | None], messages: int
 ) -> dict[tuple[str, int], int]:
-    """For each partition, the offset of the message that lies so many before the position."""
+    """Returns for each partition the offset of the message `messages` before its position."""
     count = checked("messages", messages)
     begins: dict[str, Mapping[int, int | None]] = {}
     places = {}

@@ -1,4 +1,4 @@
-"""``python -m streamlog.broker`` is ``streamlog broker``."""
+"""Entry point of ``python -m streamlog.broker``, the same as ``streamlog broker``."""
 
 import sys
 

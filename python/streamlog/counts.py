@@ -1,4 +1,4 @@
-"""Numbers of messages, as arguments have them."""
+"""Validation of arguments that count messages."""
 
 import sys
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ _T = TypeVar("_T")
 
 
 def checked(name: str, count: SupportsIndex) -> int:
-    """The count that the argument `name` is.
+    """Returns `count`, the value of the argument `name`, as an int.
 
     Raises:
-        ConfigError: It is none.
+        ConfigError: It is negative, too large, or not an integer.
     """
     try:
         number = index(count)
@@ -30,9 +30,9 @@ def checked(name: str, count: SupportsIndex) -> int:
 
 
 def limited(messages: Iterator[_T], limit: int | None) -> Iterator[_T]:
-    """The first messages, as many as `limit` says.
+    """Returns an iterator over the first `limit` messages, or over all without a limit.
 
     Raises:
-        ConfigError: The limit is no count.
+        ConfigError: The limit is not a valid count.
     """
     return islice(messages, None if limit is None else checked("limit", limit))

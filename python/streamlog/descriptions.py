@@ -1,4 +1,4 @@
-"""What brokers tell of topics, settings, groups and themselves. None of it changes by itself."""
+"""Descriptions of topics, settings, groups and brokers, as returned by administration calls."""
 
 from dataclasses import dataclass
 
@@ -16,15 +16,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class PartitionDescription:
-    """A partition, and which brokers have it."""
+    """A partition and the brokers of its replicas."""
 
     partition: int
     leader: int | None
-    """The broker that is written to and read from, if there is one."""
+    """The broker that serves reads and writes; None without a leader."""
     replicas: list[int]
-    """All brokers that should have it."""
+    """The brokers that are assigned a replica."""
     isr: list[int]
-    """Those that have all of it."""
+    """The in-sync replicas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class TopicDescription:
     name: str
     id: str
     is_internal: bool
-    """Whether brokers keep it for themselves."""
+    """True for an internal topic of the brokers."""
     partitions: list[PartitionDescription]
 
 
@@ -44,13 +44,13 @@ class Setting:
 
     name: str
     value: str | None
-    """None where there is none, or it is secret."""
+    """The value; None if it is not set, or secret."""
     source: str
-    """Where the value comes from."""
+    """The source of the value, as ``"topic"`` or ``"default"``."""
     is_read_only: bool
-    """Whether it can only be set where the broker is started."""
+    """True if it can only be set when the broker starts."""
     about: str | None
-    """What it means, if the broker says so."""
+    """The meaning of the setting, if the broker tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class MemberDescription:
 
     member_id: str
     instance_id: str | None
-    """The name it has of its own, if it has one."""
+    """The static member's ``group.instance.id``, if it has one."""
     client_id: str
     host: str
     partitions: list[tuple[str, int]]
-    """The topics and partitions that it reads."""
+    """The assigned partitions, as topic and number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +72,22 @@ class GroupDescription:
 
     name: str
     state: str
-    """Kafka's name of it, as ``"Stable"`` or ``"Empty"``."""
+    """Kafka's name of the state, as ``"Stable"`` or ``"Empty"``."""
     assignor: str
-    """How partitions are shared out, once that is settled."""
+    """The assignor chosen by the group; empty before the first rebalance."""
     members: list[MemberDescription]
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetChange:
-    """What a reset does to a partition."""
+    """The change of a partition's committed offset by a reset."""
 
     topic: str
     partition: int
     before: int | None
-    """What the group had stored, if anything."""
+    """The committed offset before the reset, if there was one."""
     after: int
-    """What it has stored now, or would have."""
+    """The committed offset after the reset; with a dry run, the planned one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +96,13 @@ class BrokerDescription:
 
     id: int
     address: str
-    """Where clients reach it."""
+    """The address for clients."""
     rack: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterDescription:
-    """The cluster and its brokers."""
+    """Returns a description of the cluster and its brokers."""
 
     id: str
     controller: int | None

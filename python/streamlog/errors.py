@@ -1,12 +1,12 @@
-"""What calls can end with. All of it can be pickled, and caught as ``StreamlogError``.
+"""Exceptions of all calls. All of them can be pickled, and caught as ``StreamlogError``.
 
-Arguments after the message are attributes; they have defaults so that a pickled error can be made
-again from its message before its attributes are set.
+Arguments after the message become attributes. They have defaults because unpickling calls the
+constructor with the message alone, and sets the attributes afterwards.
 """
 
 from __future__ import annotations
 
-# Checkers of types know this name; `typing` itself would cost a command its quick start.
+# Type checkers know this name; importing `typing` would slow down the start of every command.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class StreamlogError(Exception):
-    """The root of the tree.
+    """The base class of all exceptions.
 
     Example:
         >>> try:
@@ -47,7 +47,7 @@ class StreamlogError(Exception):
 
 
 class ConfigError(StreamlogError, ValueError):
-    """A setting or an argument does not fit; the message names it and what would.
+    """A setting or an argument is invalid; the message names it and the expected values.
 
     Example:
         >>> client.producer(config={"linger.mss": 5})
@@ -57,11 +57,11 @@ class ConfigError(StreamlogError, ValueError):
 
 
 class MissingExtra(StreamlogError, ImportError):
-    """A package is missing that only some calls need; the message says what to install."""
+    """An optional package is missing; the message says what to install."""
 
 
 class ConnectError(StreamlogError, ConnectionError):
-    """No broker could be talked to.
+    """No broker could be reached.
 
     Example:
         >>> try:
@@ -72,16 +72,16 @@ class ConnectError(StreamlogError, ConnectionError):
     """
 
     tried: list[tuple[str, str]]
-    """Every address, and what came of trying it."""
+    """Every address that was tried, with the reason of its failure."""
 
     def __init__(self, message: str, tried: Sequence[tuple[str, str]] = ()) -> None:
-        """Keeps what was tried."""
+        """Keeps the addresses that were tried."""
         super().__init__(message)
         self.tried = list(tried)
 
 
 class RequestTimeout(StreamlogError, TimeoutError):
-    """The time of a call was over before its work.
+    """A call timed out.
 
     Example:
         >>> impatient = broker.connect(timeout=1.0)
@@ -94,11 +94,11 @@ class RequestTimeout(StreamlogError, TimeoutError):
     """
 
     operation: str
-    """What was being done."""
+    """The operation that timed out."""
     elapsed: float
-    """For how many seconds."""
+    """Its duration in seconds."""
     last_error: Exception | None
-    """What had stood in the way last."""
+    """The last error before the timeout, if any."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class RequestTimeout(StreamlogError, TimeoutError):
         elapsed: float = 0.0,
         last_error: Exception | None = None,
     ) -> None:
-        """Keeps what was being done, for how long, and what stood in the way."""
+        """Keeps the operation, its duration and the last error."""
         super().__init__(message)
         self.operation = operation
         self.elapsed = elapsed
@@ -115,15 +115,15 @@ class RequestTimeout(StreamlogError, TimeoutError):
 
 
 class AuthenticationError(StreamlogError):
-    """The broker does not know who this is."""
+    """The broker rejected the client's credentials."""
 
 
 class AuthorizationError(StreamlogError, PermissionError):
-    """The broker knows who this is, and that it may not."""
+    """The client lacks the permission for the operation."""
 
 
 class TopicNotFound(StreamlogError, LookupError):
-    """There is no such topic, or no such partition of it.
+    """The topic or partition does not exist.
 
     Example:
         >>> client.admin.delete_topic("invoices")
@@ -132,19 +132,19 @@ class TopicNotFound(StreamlogError, LookupError):
     """
 
     topic: str
-    """The name that was asked for, as ``"orders"`` or ``"orders-3"``."""
+    """The requested name, as ``"orders"`` or ``"orders-3"``."""
     nearest: str | None
-    """The topic whose name is nearest to it, if one is near."""
+    """The most similar existing topic name, if there is one."""
 
     def __init__(self, message: str, topic: str = "", nearest: str | None = None) -> None:
-        """Keeps the name, and the nearest one."""
+        """Keeps the name, and the most similar one."""
         super().__init__(message)
         self.topic = topic
         self.nearest = nearest
 
 
 class TopicExists(StreamlogError):
-    """A topic of this name is there already.
+    """A topic of this name already exists.
 
     Example:
         >>> client.admin.create_topic("orders")
@@ -154,7 +154,7 @@ class TopicExists(StreamlogError):
 
 
 class OffsetOutOfRange(StreamlogError, LookupError):
-    """The position lies outside the log: its records were deleted, or never written.
+    """The position is outside the log: its records were deleted, or not yet written.
 
     Example:
         >>> try:
@@ -165,11 +165,11 @@ class OffsetOutOfRange(StreamlogError, LookupError):
     """
 
     requested: int
-    """The position asked for."""
+    """The requested position."""
     earliest: int
     """The first offset that can be read."""
     latest: int
-    """The end of what can be read."""
+    """The end of the readable records."""
 
     def __init__(
         self, message: str, requested: int = -1, earliest: int = -1, latest: int = -1
@@ -182,7 +182,7 @@ class OffsetOutOfRange(StreamlogError, LookupError):
 
 
 class MessageTooLarge(StreamlogError, ValueError):
-    """A record is larger than allowed, or the batch that it was sent in.
+    """A record, or the batch that contains it, exceeds the size limit.
 
     Example:
         >>> try:
@@ -193,9 +193,9 @@ class MessageTooLarge(StreamlogError, ValueError):
     """
 
     size: int
-    """Bytes of the record, or of the batch that the broker refused."""
+    """The size in bytes of the record, or of the batch that the broker refused."""
     limit: int | None
-    """The most that the producer takes; none when it was the broker that refused."""
+    """The limit of the producer; None if the broker refused the batch."""
 
     def __init__(self, message: str, size: int = 0, limit: int | None = None) -> None:
         """Keeps the size and the limit, in bytes."""
@@ -205,7 +205,7 @@ class MessageTooLarge(StreamlogError, ValueError):
 
 
 class DecodeError(StreamlogError):
-    """Bytes could not be turned into the value they stand for; the decoder's error is the cause.
+    """A key or value could not be decoded; the decoder's error is the cause.
 
     Example:
         >>> try:
@@ -216,7 +216,7 @@ class DecodeError(StreamlogError):
     """
 
     message: Message[bytes | None] | None
-    """The message as it was read, not decoded."""
+    """The message with its raw key and value."""
 
     def __init__(self, text: str, message: Message[bytes | None] | None = None) -> None:
         """Keeps the message."""
@@ -225,7 +225,7 @@ class DecodeError(StreamlogError):
 
 
 class DeliveryError(StreamlogError):
-    """Records were not delivered, and nobody had asked their tickets.
+    """Records were not delivered, and their tickets were not waited for.
 
     Example:
         >>> client.admin.set_settings({"max.message.bytes": 100}, topic="orders")
@@ -238,10 +238,9 @@ class DeliveryError(StreamlogError):
     """
 
     failures: list[tuple[str, int, int, Exception]]
-    """The first failures, one for each batch as it was sent last: topic, partition, how many
-    records, and why."""
+    """The first failures, one for each batch: topic, partition, number of records, and error."""
     unlisted: int
-    """Records that failed beyond those."""
+    """The number of failed records beyond those."""
 
     def __init__(
         self,
@@ -271,11 +270,11 @@ class Closed(StreamlogError):
 
 
 class ForkError(Closed):
-    """The client belongs to the process this one was forked from: connect anew."""
+    """The object belongs to the parent process: create a new one after a fork."""
 
 
 class BrokerError(StreamlogError):
-    """A broker refused, for a reason without a class of its own.
+    """A broker refused a request for a reason without an exception class of its own.
 
     Example:
         >>> try:
@@ -286,16 +285,16 @@ class BrokerError(StreamlogError):
     """
 
     code: int
-    """Kafka's number for it."""
+    """Kafka's error code."""
     name: str
-    """Kafka's name for it."""
+    """Kafka's name of the error code."""
     retriable: bool
-    """Whether the same request may succeed later."""
+    """True if the same request may succeed later."""
 
     def __init__(
         self, message: str, code: int = -1, name: str = "", retriable: bool = False
     ) -> None:
-        """Keeps Kafka's number and name."""
+        """Keeps Kafka's error code and name."""
         super().__init__(message)
         self.code = code
         self.name = name

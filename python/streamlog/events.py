@@ -1,4 +1,4 @@
-"""What a client notices of its brokers, as ``Client.on_event`` and ``Client.stats`` tell it."""
+"""Events and statistics of a client, for ``Client.on_event`` and ``Client.stats``."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -8,17 +8,17 @@ __all__ = ["ClientStats", "Connected", "Event", "Lost", "Rebalanced", "Throttled
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The client reaches its brokers again, after ``Lost``."""
+    """The client has reached a broker again, after ``Lost``."""
 
     address: str
     """The broker that answered."""
     outage: float
-    """Seconds without any."""
+    """The duration of the outage, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The client has lost all brokers: the last connection broke, and no other can be made."""
+    """The client has lost all brokers: the last connection broke, and no broker can be reached."""
 
     address: str
     """The broker that was tried last."""
@@ -28,7 +28,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """A broker delayed an answer because the client went beyond its quota."""
+    """A broker delayed a response because the client exceeded its quota."""
 
     address: str
     """The broker."""
@@ -38,39 +38,39 @@ class Throttled:
 
 @dataclass(frozen=True, slots=True)
 class Rebalanced:
-    """A consumer of the client got its share of a group's partitions."""
+    """A consumer of the client was assigned partitions in a rebalance of its group."""
 
     group: str
     """The group."""
     generation: int
     """The group's generation."""
     partitions: list[tuple[str, int]]
-    """The consumer's share from now on, as topics and partitions."""
+    """The new assignment, as topics and partitions."""
 
 
 Event: TypeAlias = Connected | Lost | Throttled | Rebalanced
-"""An event, to be told apart by its class."""
+"""An event; match on its class."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientStats:
-    """Figures of a client since it was connected."""
+    """Statistics of a client since it was connected."""
 
     connections: int
     """Open connections."""
     is_lost: bool
-    """Whether the client has lost all brokers."""
+    """True if the client has lost all brokers."""
     connects: int
     """Connections made."""
     losses: int
-    """Outages: how often all brokers were lost."""
+    """Outages: the number of times that all brokers were lost."""
     requests: int
     """Requests sent."""
     bytes_sent: int
     """Bytes of requests."""
     bytes_received: int
-    """Bytes of answers."""
+    """Bytes of responses."""
     throttled: int
-    """Answers to produce and fetch requests that a quota delayed."""
+    """Responses to produce and fetch requests that were delayed by a quota."""
     rebalances: int
     """Rebalances of groups in which consumers of the client took part."""

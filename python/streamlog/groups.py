@@ -1,4 +1,4 @@
-"""How consumers stand to each other."""
+"""Group modes of consumers."""
 
 from enum import Enum
 from typing import Final, Literal
@@ -13,4 +13,4 @@ class Broadcast(Enum):
 
 
 BROADCAST: Final[Literal[Broadcast.BROADCAST]] = Broadcast.BROADCAST
-"""Given instead of a group's name, it has every consumer read all that is published from now on."""
+"""A value of ``group=``: every consumer reads all records published from now on."""

@@ -1,4 +1,4 @@
-"""One partition of a topic, read by offset in either direction."""
+"""A partition of a topic, read by offset in either direction."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -18,19 +18,19 @@ __all__ = ["Decoder", "Partition", "Place", "check_place", "sliced"]
 _T = TypeVar("_T")
 
 Decoder: TypeAlias = Callable[[bytes], _T]
-"""Makes a key or a value of its bytes."""
+"""Decodes the bytes of a key or a value."""
 
 _LAST_OFFSET = 2**63 - 1
 
 Place: TypeAlias = int | datetime | timedelta
-"""An offset, a time, or a timedelta from now into the past. A negative number counts messages from
+"""An offset, a time, or a timedelta relative to now. A negative number counts messages from the
 the end."""
 
 
 class Partition:
-    """A partition of a topic; its offsets are its own.
+    """A partition of a topic.
 
-    It is read like a sequence, half-open, and where offsets have gaps nothing is made up:
+    It can be sliced like a sequence; slices are half-open. Offsets without a record are skipped.
 
     Example:
         >>> orders = client.topic("orders").partition(0)
@@ -50,7 +50,7 @@ class Partition:
     """Its number."""
 
     def __init__(self, client: Client, topic: str, number: int) -> None:
-        """Client.topic(...).partition(...) makes it; no broker is asked."""
+        """Created by ``Client.topic(...).partition(...)``; does not contact a broker."""
         self.topic = topic
         self.number = number
         self._client = client
@@ -111,14 +111,14 @@ class Partition:
         """Iterates over the messages from `start` to before `stop`, the oldest first.
 
         Args:
-            start: Where to begin; at the first message if omitted.
-            stop: Where to end; at the end as it is now if omitted, and never beyond it.
-            limit: At most so many messages.
+            start: The first position; the first message if omitted.
+            stop: The end, excluded; the current end if omitted, and never beyond it.
+            limit: The maximal number of messages.
             key: Decodes the keys, as for ``Client.consumer``.
             value: Decodes the values; tombstones stay None.
 
         Raises:
-            DecodeError: A key or a value cannot be decoded; the next call has the next message.
+            DecodeError: A key or a value cannot be decoded; the next call returns the next message.
             TopicNotFound: There is no such partition.
             ConfigError: The time has no time zone.
 
@@ -161,7 +161,7 @@ class Partition:
         key: Decoder[Any] | None = None,
         value: Decoder[Any] | None = None,
     ) -> Iterator[Message[Any]]:
-        """Iterates over the same messages as ``read`` does, the newest first.
+        """Iterates over the same messages as ``read``, the newest first.
 
         Raises:
             TopicNotFound: There is no such partition.
@@ -191,14 +191,14 @@ class Partition:
         """Iterates over Arrow record batches of the messages from `start` to before `stop`.
 
         Args:
-            start: Where to begin; at the first message if omitted.
-            stop: Where to end; at the end as it is now if omitted, and never beyond it.
-            on_out_of_range: What to do when the log does not have `start` any more: begin with the
-                first message that it has, or raise OffsetOutOfRange.
-            columns: As for ``Consumer.arrow``, and so are the others.
-            max_rows: The most rows that a batch has.
-            max_bytes: Bytes at which a batch is full.
-            max_wait: Seconds that a batch waits for more after its first row.
+            start: The first position; the first message if omitted.
+            stop: The end, excluded; the current end if omitted, and never beyond it.
+            on_out_of_range: If the log no longer has `start`, ``"earliest"`` begins with its first
+                message, and ``"error"`` raises OffsetOutOfRange.
+            columns: As for ``Consumer.arrow``, like the following.
+            max_rows: The maximal number of rows in a batch.
+            max_bytes: The number of bytes at which a batch is full.
+            max_wait: Seconds that a batch waits for more rows after its first.
 
         Raises:
             TopicNotFound: There is no such partition.
@@ -227,7 +227,7 @@ class Partition:
     @overload
     def __getitem__(self, wanted: slice) -> Iterator[Message]: ...
     def __getitem__(self, wanted: Any) -> Any:
-        """The message at an offset, or an iterator over a slice with step 1 or -1.
+        """Returns the message at an offset, or an iterator over a slice with step 1 or -1.
 
         Raises:
             IndexError: No message has this offset.
@@ -238,9 +238,9 @@ class Partition:
         return sliced(wanted, self.read, self.reversed)
 
     def __len__(self) -> int:
-        """The number of offsets from the first message to the end as it is now.
+        """The number of offsets from the first message to the current end.
 
-        Compaction leaves fewer messages than offsets. A topic that counts bytes has bytes here.
+        After compaction there are fewer messages. If offsets count bytes, it is a number of bytes.
 
         Raises:
             TopicNotFound: There is no such partition.
@@ -252,19 +252,19 @@ class Partition:
         return self.end_offset() - self.begin_offset()
 
     def __bool__(self) -> bool:
-        """True, also for an empty partition: no broker is asked."""
+        """Returns true, also for an empty partition, without contacting a broker."""
         return True
 
     def __iter__(self) -> Iterator[Message]:
-        """All messages up to the end as it is now."""
+        """Iterates over all messages up to the current end."""
         return self.read()
 
     def __reversed__(self) -> Iterator[Message]:
-        """All messages, the newest first."""
+        """Iterates over all messages, the newest first."""
         return self.reversed()
 
     def __repr__(self) -> str:
-        """The calls that make it."""
+        """The calls that create it."""
         return f"Topic({self.topic!r}).partition({self.number})"
 
     def _at(self, offset: int) -> Message:
@@ -292,7 +292,7 @@ class Partition:
 
 
 def check_place(place: object) -> None:
-    """Fails if this is neither an offset nor a time.
+    """Raises an error if `place` is neither an offset nor a time.
 
     Raises:
         ConfigError: It is neither.
@@ -304,10 +304,10 @@ def check_place(place: object) -> None:
 
 
 def sliced(wanted: slice, read: Callable[[Any, Any], _T], backwards: Callable[[], _T]) -> _T:
-    """What a slice of a partition means: a stretch of it, or all of it backwards.
+    """Reads the range of a slice, or everything backwards for ``[::-1]``.
 
     Raises:
-        ConfigError: It means neither.
+        ConfigError: The slice is neither.
     """
     if wanted.step in (None, 1):
         return read(wanted.start, wanted.stop)

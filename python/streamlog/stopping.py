@@ -1,6 +1,6 @@
-"""What ends the loop of a consumer from outside: an event, or SIGTERM.
+"""Ends the loop of a consumer from outside: by an event, or by SIGTERM.
 
-The message in hand is finished first: the loop ends where it would ask for the next one.
+The current message is finished first: the loop ends where it would ask for the next one.
 """
 
 import os
@@ -17,21 +17,21 @@ from streamlog.errors import ConfigError
 __all__ = ["Event", "forget", "watch"]
 
 _LOOK_SECONDS = 1.0
-"""How long a watching thread may outlive its consumer."""
+"""The interval at which a watching thread checks whether its consumer still exists."""
 
 
 class Event(Protocol):
-    """What can be set: ``threading.Event``, or one of ``multiprocessing``."""
+    """An event: ``threading.Event``, or the event of ``multiprocessing``."""
 
     def is_set(self) -> bool:
-        """Whether it is set."""
+        """Returns true if it is set."""
 
     def wait(self, timeout: float) -> bool:
-        """Waits until it is set; whether it is."""
+        """Waits until it is set; returns false after the timeout."""
 
 
 class _Terminations:
-    """The consumers that SIGTERM ends, and what the signal did before."""
+    """The consumers that SIGTERM ends, and the previous handler of the signal."""
 
     def __init__(self) -> None:
         self._consumers: weakref.WeakSet[Consumer[Any]] = weakref.WeakSet()
@@ -74,10 +74,10 @@ _terminations = _Terminations()
 
 
 def watch(consumer: Consumer[Any], stop: Event | None, signals: bool) -> None:
-    """Ends the consumer's loop when the event is set, or with SIGTERM.
+    """Ends the consumer's loop when the event is set, or on SIGTERM.
 
     Raises:
-        ConfigError: The event is none, or this thread cannot listen to signals.
+        ConfigError: `stop` is not an event, or this thread cannot handle signals.
     """
     if stop is not None and not _can_be_waited_for(stop):
         consumer.close()
@@ -90,7 +90,7 @@ def watch(consumer: Consumer[Any], stop: Event | None, signals: bool) -> None:
 
 
 def forget(consumer: Consumer[Any]) -> None:
-    """The consumer is closed: SIGTERM does again what it did before."""
+    """Stops ending this closed consumer; after the last one, restores the handler of SIGTERM."""
     _terminations.discard(consumer)
 
 

@@ -1,10 +1,9 @@
 """The pytest plugin: a broker, a client and a topic as fixtures, with nothing to import.
 
-A test takes what it needs by name: ``streamlog_client``, ``streamlog_topic``, ``streamlog_broker``.
+A test requests them by name: ``streamlog_client``, ``streamlog_topic``, ``streamlog_broker``.
 
-All tests share one broker in the process of the tests; topics are what keeps them apart. A test
-that needs a broker of its own, or one with settings, is marked so:
-``@pytest.mark.streamlog(num_partitions=3)``.
+All tests share one broker in their process and are separated by their topics. Mark a test that
+needs a broker of its own, or other settings: ``@pytest.mark.streamlog(num_partitions=3)``.
 """
 
 import re
@@ -22,7 +21,7 @@ _numbers = count(1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the marker known."""
+    """Registers the marker."""
     config.addinivalue_line("markers", _MARKER)
 
 
@@ -35,7 +34,7 @@ def streamlog_session_broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def streamlog_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """The shared broker, or one with the settings that the test's marker has."""
+    """The shared broker, or a broker with the settings of the test's marker."""
     marker = request.node.get_closest_marker("streamlog")
     if marker is None:
         yield request.getfixturevalue("streamlog_session_broker")
@@ -46,7 +45,7 @@ def streamlog_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 @pytest.fixture
 def streamlog_client(streamlog_broker: Broker) -> Iterator[Client]:
-    """A client of the test's broker; what was made from it ends with the test."""
+    """A client of the test's broker; it is closed when the test ends."""
     with streamlog_broker.connect() as client:
         yield client
 

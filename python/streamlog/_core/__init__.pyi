@@ -1,12 +1,12 @@
-"""The native module. ``mypy.stubtest`` proves that this stub tells the truth.
+"""The native module; ``mypy.stubtest`` compares this stub with it.
 
-Durations are seconds, sizes are bytes or texts as ``"64 MiB"``. Every call that waits releases the
-interpreter and ends at once when a signal's handler raises, as Ctrl-C's does. ``timeout=None``
-waits for as long as the client's own limits allow. What asks a broker raises ``ConnectError`` or
-``RequestTimeout`` when none answers in time, and ``Closed`` after ``close``. In a child forked off,
-clients and producers connect anew; everything else that they made belongs to the parent, and raises
-``ForkError``. ``config={...}`` takes settings under Kafka's names; one that is given as a keyword
-too, and one that is unknown, raise ``ConfigError``.
+Durations are in seconds, sizes in bytes or texts as ``"64 MiB"``. Every waiting call releases the
+interpreter and ends at once when a signal handler raises, as on Ctrl-C. ``timeout=None`` waits for
+as long as the client's own limits allow. Any call that contacts a broker may raise ``ConnectError``
+or ``RequestTimeout`` when none answers in time, and ``Closed`` after ``close``. In a forked child,
+clients and producers reconnect; all other objects belong to the parent and raise ``ForkError``.
+``config={...}`` takes settings under Kafka's names; a setting that is also given as a keyword, and
+an unknown one, raise ``ConfigError``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,19 +52,19 @@ _Listener = TypeVar("_Listener", bound=Callable[[Event], object])
 _Changed: TypeAlias = Callable[[list[tuple[str, int]]], object]
 
 __version__: Final[str]
-"""Version of the package and of the engine in it."""
+"""The version of the package and its engine."""
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command line with the arguments after the program's name.
 
-    Returns the exit code: 0 done, 1 failed, 2 wrong usage. The interpreter is released meanwhile.
+    Returns the exit code: 0 done, 1 failed, 2 wrong usage. Releases the interpreter meanwhile.
     """
 
 @final
 class Client:
     """A client of a cluster; ``streamlog.connect`` is another name for it.
 
-    It is pickled as its settings, and connects anew when it is unpickled.
+    It is pickled as its settings, and reconnects when it is unpickled.
 
     Example:
         >>> with streamlog.connect(broker.address) as client:
@@ -80,18 +80,18 @@ class Client:
         timeout: float = 10.0,
         config: _Config | None = None,
     ) -> Self:
-        """Connects to the first of the addresses that answers.
+        """Connects to the first address that answers.
 
         Args:
-            bootstrap: ``"HOST:PORT"``, several with commas between them, or a list. If omitted,
-                the environment's STREAMLOG_BOOTSTRAP, and then 127.0.0.1:9092.
-            client_id: The name that brokers log.
-            timeout: Seconds that a call may take that is given no time of its own.
+            bootstrap: ``"HOST:PORT"``, several separated by commas, or a list. If omitted,
+                the environment variable STREAMLOG_BOOTSTRAP, and then 127.0.0.1:9092.
+            client_id: The name of the client in brokers' logs.
+            timeout: Seconds that a call without a timeout of its own may take.
             config: Other settings of the connections under Kafka's names.
 
         Raises:
-            ConnectError: No address answered; ``tried`` has them with what came of each.
-            ConfigError: A setting does not fit.
+            ConnectError: No address could be reached; ``tried`` has the error of each.
+            ConfigError: A setting is invalid.
         """
 
     @overload
@@ -116,7 +116,7 @@ class Client:
         encoding: Literal["utf-8"],
         config: _Config | None = None,
     ) -> Producer[_Sent | str, _KeySent | str]:
-        """The same as below, and texts are sent as well."""
+        """Creates a producer that also sends ``str``, with ``encoding``."""
 
     @overload
     def producer(
@@ -140,35 +140,35 @@ class Client:
         encoding: None = None,
         config: _Config | None = None,
     ) -> Producer[_Sent, _KeySent]:
-        """Makes a producer.
+        """Creates a producer.
 
         Args:
-            acks: When a record counts as delivered: flushed by all in-sync replicas, by the leader,
-                or never known.
-            compression: How batches are packed.
-            compression_level: In the codec's own scale.
+            acks: When a record counts as delivered: flushed by all in-sync replicas, flushed by the
+                leader, or never known.
+            compression: The codec of batches.
+            compression_level: The compression level, on the codec's own scale.
             linger: Seconds that a batch waits for more records; less than ``delivery_timeout``.
-            batch_size: Bytes at which a batch is sent at once. One that is too large for its topic
-                is split, and those of its partition are smaller from then on.
-            buffer: Bytes that may be on their way; beyond, ``send`` waits.
+            batch_size: Bytes at which a batch is sent at once. A batch that is too large for its
+                topic is split, and later batches of its partition are smaller.
+            buffer: Limit of queued and unacknowledged bytes; when it is reached, ``send`` waits.
             max_request_size: Bytes above which a record is refused.
-            send_timeout: Seconds that ``send`` may wait for room, or for its topic to be found.
+            send_timeout: Seconds that ``send`` may wait for the buffer or its topic's metadata.
             delivery_timeout: Seconds for which delivery of a record is tried.
-            idempotence: Whether retries are stored once; ``None`` is "with acks='all'".
-            partitioner: Who chooses partitions: the key's hash (without one, records stay
-                together until a batch is full), never the key, any, one after another; or a
+            idempotence: True to store retried records once; ``None`` is true with acks='all'.
+            partitioner: The choice of partitions: by the key's hash (without a key, records fill a
+                batch for one partition), the same without keys, at random, or in turns; or a
                 callable of topic, key, value and the number of partitions.
-            audit: A name under which delivered records are counted; the counts are published to the
+            audit: The name under which delivered records are counted; counts are published to the
                 topic ``streamlog.audit`` every ten seconds and by ``flush``.
-            audit_window: Seconds of the records' times that are counted together.
-            key: Makes bytes of the keys that are sent; texts are encoded as UTF-8.
-            value: Makes bytes of the values that are sent; None stays a tombstone.
-            encoding: How a ``str`` is sent as a key, a value or a header; without it, only bytes
-                are sent.
+            audit_window: The width in seconds of the time windows in which records are counted.
+            key: Serializes keys; texts are encoded as UTF-8.
+            value: Serializes values; None stays a tombstone.
+            encoding: The encoding of a ``str`` as a key, a value or a header; without it, only
+                bytes are accepted.
             config: Other settings of a producer under Kafka's names.
 
         Raises:
-            ConfigError: A setting does not fit, or contradicts another.
+            ConfigError: A setting is invalid, or contradicts another.
 
         Example:
             >>> with client.producer(compression="zstd", value=json.dumps) as producer:
@@ -201,7 +201,7 @@ class Client:
         create_topics: bool = False,
         config: _Config | None = None,
     ) -> Consumer[_V, _K | None]:
-        """The same as below, without the values that are None."""
+        """Creates a consumer that skips tombstones, so that no value is None."""
 
     @overload
     def consumer(
@@ -227,40 +227,41 @@ class Client:
         create_topics: bool = False,
         config: _Config | None = None,
     ) -> Consumer[_V | None, _K | None]:
-        """Makes a consumer of one topic or several.
+        """Creates a consumer of one or several topics.
 
         Args:
-            topics: The topics' names.
-            group: Members of a group share the partitions, and go on where the group stopped.
-                Without one it reads all, and its positions are its own. With BROADCAST it does
-                the same, from now on unless ``start`` says otherwise.
-            commit: When a message counts as done: once the next is asked for, once it is given
-                out, or when ``commit`` is called.
-            commit_interval: Seconds after which what is done is stored; closing does it too.
-            start: Where to begin: an end of the log, an offset, a time, or a timedelta from now.
-            on_out_of_range: What to do when the log does not have the position (any more): go on
-                at one of its ends, or raise OffsetOutOfRange.
-            key: Makes a message's key of its bytes.
-            value: Makes a message's value of its bytes; tombstones stay None.
-            tombstones: Whether messages without a value are given out or passed over; those that
-                are passed over count as done. ``arrow`` has them in any case.
-            on_error: What to do with a message that these cannot decode: ``"raise"`` DecodeError,
-                ``"skip"`` it, or publish it as it is to the topic of ``DeadLetters("TOPIC")``,
-                with headers that tell where it was and what was wrong. It counts as done then.
-            on_assign: Called with the partitions that became this member's, by the thread that
-                reads, before their first message.
-            on_revoke: Called so with those that were its own, after they were shared out anew.
-            stop: An event that ends the loop after the message in hand, and a wait within a second.
-            signals: Whether SIGTERM ends the loop after the message in hand.
+            topics: The names of the topics.
+            group: The group: its members share the partitions, and resume where the group stopped.
+                Without it the consumer reads all partitions and its positions are not stored. With
+                BROADCAST it does the same, from now on unless ``start`` is given.
+            commit: When a message counts as done: once the next is requested, once it is
+                delivered, or when ``commit`` is called.
+            commit_interval: Seconds between commits; closing commits too.
+            start: The position without a committed offset: an end of the log, an offset, a time, or
+                a timedelta from now.
+            on_out_of_range: If the position is outside the log: continue at one of its ends, or
+                raise OffsetOutOfRange.
+            key: Decodes keys.
+            value: Decodes values; tombstones stay None.
+            tombstones: ``"skip"`` skips messages without a value, and counts them as done.
+                ``arrow`` always includes them.
+            on_error: The treatment of messages that cannot be decoded: ``"raise"`` DecodeError,
+                ``"skip"``, or publish them unchanged to the topic of ``DeadLetters("TOPIC")``, with
+                headers for their origin and the error. They count as done then.
+            on_assign: Called with newly assigned partitions, by the thread that reads, before their
+                first message.
+            on_revoke: Called in the same way with the revoked partitions, after a rebalance.
+            stop: An event that ends the loop after the current message, or within a second.
+            signals: True to end the loop after the current message on SIGTERM.
             buffer: Bytes that are fetched ahead while the program works.
-            fetch_bytes: Bytes that one answer may have.
-            fetch_wait: Seconds that a broker waits for new records before it answers.
-            create_topics: Whether brokers may create a topic that does not exist.
+            fetch_bytes: The maximal size of a fetch response in bytes.
+            fetch_wait: Seconds that a broker waits for new records before it responds.
+            create_topics: True to let brokers create a topic that does not exist.
             config: Other settings of a consumer under Kafka's names.
 
         Raises:
-            TopicNotFound: There is no such topic; its ``nearest`` is the name that may be meant.
-            ConfigError: A setting does not fit, or contradicts another.
+            TopicNotFound: There is no such topic; ``nearest`` is the most similar name.
+            ConfigError: A setting is invalid, or contradicts another.
 
         Example:
             >>> with client.consumer("orders", group="billing", value=json.loads) as consumer:
@@ -272,7 +273,7 @@ class Client:
         """
 
     def topic(self, name: str) -> Topic:
-        """The topic of this name; no broker is asked yet.
+        """Returns the topic of this name, without contacting a broker.
 
         Example:
             >>> [message.offset for message in client.topic("orders").read()]
@@ -280,18 +281,18 @@ class Client:
         """
 
     def on_event(self, callback: _Listener) -> _Listener:
-        """Calls a function with each event of the connections, on a thread of its own.
+        """Registers a function to be called with each event, on a separate thread.
 
-        Events are objects of ``streamlog.events``: all brokers were lost, one was reached again, a
-        quota delayed an answer, a group was rebalanced. No thread of the program and no connection
-        waits for the function; of events that it cannot keep up with, 1024 wait and others are
-        dropped. It is called until the client is closed, and not in a child forked off.
+        Events are objects of ``streamlog.events``: all brokers were lost, a broker was reached
+        again, a quota delayed a response, a group was rebalanced. A slow function delays neither
+        the program nor the connections; up to 1024 events are queued for it, and further events
+        are dropped. It is called until the client is closed, and not in a forked child.
 
         Returns:
-            The function, so that it can be decorated.
+            The function, so that the method can be used as a decorator.
 
         Raises:
-            ConfigError: It cannot be called.
+            ConfigError: The callback is not callable.
 
         Example:
             >>> @client.on_event
@@ -302,7 +303,7 @@ class Client:
         """
 
     def stats(self) -> ClientStats:
-        """Returns the figures of its connections; no broker is asked.
+        """Returns the client's statistics, without contacting a broker.
 
         Example:
             >>> client.stats().is_lost, client.stats().losses
@@ -319,7 +320,7 @@ class Client:
         """
 
     def close(self) -> None:
-        """Ends everything that was made from this client. Doing it again does nothing.
+        """Closes the client and all objects created from it. Idempotent.
 
         Example:
             >>> client.close()
@@ -335,15 +336,15 @@ class Client:
         """Closes it."""
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
-        """The settings."""
+        """The settings, for unpickling."""
 
 @final
 class Broker:
-    """A broker in this process: for tests, and for programs that bring their own log.
+    """A broker in this process: for tests, and for programs with a log of their own.
 
-    It listens on a free port of the loopback interface, so that several run side by side, and any
-    Kafka client can use it. It never ends the process: when its disk fails, it stops, and ``close``
-    says why. It ends with its block, with its last user, or with the program.
+    It listens on a free port of the loopback interface, so that several can run side by side,
+    and any Kafka client can use it. A failing disk stops the broker and not the process, and
+    ``close`` raises the reason. It ends with its block, its last reference, or the program.
 
     Example:
         >>> with streamlog.Broker(num_partitions=4) as broker, broker.connect() as client:
@@ -360,24 +361,24 @@ class Broker:
         config: _Config | None = None,
         **settings: str | float,
     ) -> Self:
-        """Starts a broker, and returns once it answers.
+        """Starts a broker, and returns once it accepts connections.
 
         Args:
-            data_dir: Where everything is kept; if omitted, a temporary folder that is removed in
-                the end.
-            listen: Its address; port 0 takes any free one.
-            advertise: What clients are told to connect to; if omitted, what each of them reached.
+            data_dir: The data directory; if omitted, a temporary folder that is removed at the
+                end.
+            listen: The address to listen on; port 0 picks a free port.
+            advertise: The address for clients; if omitted, the address that each client has used.
             config: Settings of a broker under Kafka's names.
             settings: The same with underscores for dots, as in ``num_partitions=4``.
 
         Raises:
-            ConfigError: A setting does not fit; the nearest name is offered for an unknown one.
+            ConfigError: A setting is invalid; for an unknown name, the nearest one is suggested.
             StreamlogError: The address is taken, or the data directory cannot be used.
         """
 
     @property
     def address(self) -> str:
-        """Where it listens, as ``"127.0.0.1:40123"``.
+        """The address it listens on, as ``"127.0.0.1:40123"``.
 
         Example:
             >>> broker.address
@@ -386,7 +387,7 @@ class Broker:
 
     @property
     def bootstrap(self) -> str:
-        """The same, under the name that clients have for it.
+        """The same address, for the ``bootstrap`` of clients.
 
         Example:
             >>> broker.bootstrap == broker.address
@@ -395,7 +396,7 @@ class Broker:
 
     @property
     def port(self) -> int:
-        """The port of it.
+        """The port of the address.
 
         Example:
             >>> broker.port > 0
@@ -404,7 +405,7 @@ class Broker:
 
     @property
     def data_dir(self) -> Path:
-        """Where its records and metadata are.
+        """The data directory.
 
         Example:
             >>> (broker.data_dir / "orders-0").is_dir()
@@ -413,7 +414,7 @@ class Broker:
 
     @property
     def is_running(self) -> bool:
-        """Whether it answers: it was not closed, and its disk has not failed.
+        """True if it is neither closed nor stopped by a failing disk.
 
         Example:
             >>> broker.is_running
@@ -427,7 +428,7 @@ class Broker:
         timeout: float = 10.0,
         config: _Config | None = None,
     ) -> Client:
-        """A new client of this broker, as ``streamlog.connect`` makes it.
+        """Creates a client of this broker, like ``streamlog.connect``.
 
         Example:
             >>> broker.connect(client_id="billing", timeout=5.0).admin.topics()
@@ -435,10 +436,10 @@ class Broker:
         """
 
     def close(self) -> None:
-        """Flushes everything and stops it. Doing it again does nothing.
+        """Flushes everything and stops. Idempotent.
 
         Raises:
-            StreamlogError: Its disk had failed, or fails now; the message says how.
+            StreamlogError: Its disk has failed; the message says how.
 
         Example:
             >>> broker.close()

@@ -42,16 +42,16 @@ class Admin:
 
         Args:
             name: Letters, digits, '.', '_' and '-'.
-            partitions: How many; the broker's default if omitted.
-            replicas: How many of each; the broker's default if omitted.
-            retention: How long records are kept.
+            partitions: The number of partitions; the broker's default if omitted.
+            replicas: The number of replicas of each; the broker's default if omitted.
+            retention: The time for which records are kept.
             config: Settings of the topic under Kafka's names.
-            exist_ok: Whether a topic that is there already is fine as it is.
+            exist_ok: True to accept an existing topic unchanged.
 
         Raises:
-            TopicExists: There is one already.
-            ConfigError: The name or an option does not fit.
-            BrokerError: The broker refused.
+            TopicExists: The topic exists already, and ``exist_ok`` is false.
+            ConfigError: The name or an option is invalid.
+            BrokerError: The broker refused the request.
 
         Example:
             >>> client.admin.create_topic("events", partitions=6, retention=timedelta(days=30))
@@ -62,7 +62,7 @@ class Admin:
         """Deletes a topic.
 
         Raises:
-            TopicNotFound: There is none, and that is not fine.
+            TopicNotFound: The topic does not exist, and ``missing_ok`` is false.
 
         Example:
             >>> client.admin.delete_topic("orders")
@@ -70,7 +70,7 @@ class Admin:
         """
 
     def topics(self, *, internal: bool = False) -> list[str]:
-        """The names of all topics; those that brokers keep for themselves only when asked for.
+        """Returns the names of all topics, with internal topics only if ``internal`` is true.
 
         Example:
             >>> client.admin.topics()
@@ -78,7 +78,7 @@ class Admin:
         """
 
     def begin_offsets(self, topic: str) -> dict[int, int | None]:
-        """The first offset of each partition.
+        """Returns the first offset of each partition.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -89,7 +89,7 @@ class Admin:
         """
 
     def end_offsets(self, topic: str) -> dict[int, int | None]:
-        """The offset after the last record of each partition.
+        """Returns the offset after the last record of each partition.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -100,7 +100,7 @@ class Admin:
         """
 
     def offsets_at(self, topic: str, time: datetime | timedelta) -> dict[int, int | None]:
-        """The first offset of that time or later, of each partition; None where there is none.
+        """Returns for each partition the first offset at or after a time, None if there is none.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -112,7 +112,7 @@ class Admin:
         """
 
     def topic(self, name: str) -> TopicDescription:
-        """The topic and its partitions.
+        """Returns a description of the topic and its partitions.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -123,11 +123,11 @@ class Admin:
         """
 
     def set_partitions(self, name: str, partitions: int) -> None:
-        """Gives a topic more partitions: so many in all. Keys may move to other partitions.
+        """Increases the number of partitions of a topic. Keys may map to other partitions then.
 
         Raises:
             TopicNotFound: There is no such topic.
-            BrokerError: It has as many already, or more.
+            BrokerError: It already has as many partitions, or more.
 
         Example:
             >>> client.admin.set_partitions("orders", 3)
@@ -136,11 +136,11 @@ class Admin:
         """
 
     def delete_records(self, topic: str, partition: int, before: int) -> int:
-        """Deletes the records below an offset, and returns where the partition begins now.
+        """Deletes the records below an offset, and returns the new first offset.
 
         Raises:
             TopicNotFound: There is no such partition.
-            BrokerError: The offset lies beyond the end.
+            BrokerError: The offset is beyond the end of the log.
 
         Example:
             >>> client.admin.delete_records("orders", 0, before=2)
@@ -150,7 +150,7 @@ class Admin:
     def settings(
         self, *, topic: str | None = None, broker: int | None = None
     ) -> dict[str, Setting]:
-        """The settings, by name, of a topic, of a broker, or of all brokers together.
+        """Returns the settings of a topic, of a broker, or of all brokers, by name.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -168,17 +168,17 @@ class Admin:
         broker: int | None = None,
         dry_run: bool = False,
     ) -> None:
-        """Sets settings, or takes those that are None back to their defaults: all, or none.
+        """Changes settings; None resets one to its default. Applies all changes or none.
 
         Args:
-            changes: Values under Kafka's names.
-            topic: The topic that they are for.
-            broker: The broker that they are for; without either, they are for all brokers.
-            dry_run: Whether they are looked at only.
+            changes: New values under Kafka's names.
+            topic: The topic whose settings change.
+            broker: The broker whose settings change; without either, those of all brokers.
+            dry_run: True to validate the changes only.
 
         Raises:
             TopicNotFound: There is no such topic.
-            BrokerError: A setting does not fit; the message names it.
+            BrokerError: A setting is invalid; the message names it.
 
         Example:
             >>> client.admin.set_settings({"retention.ms": 3600000}, topic="orders")
@@ -187,7 +187,7 @@ class Admin:
         """
 
     def groups(self) -> list[str]:
-        """The names of all groups.
+        """Returns the names of all groups.
 
         Example:
             >>> client.admin.groups()
@@ -195,7 +195,7 @@ class Admin:
         """
 
     def group(self, name: str) -> Group:
-        """The group of this name; no broker is asked yet.
+        """Returns the group of this name, without contacting a broker.
 
         Example:
             >>> client.admin.group("billing").name
@@ -203,7 +203,7 @@ class Admin:
         """
 
     def cluster(self) -> ClusterDescription:
-        """The cluster and its brokers.
+        """Returns a description of the cluster and its brokers.
 
         Example:
             >>> [broker.id for broker in client.admin.cluster().brokers]
@@ -212,7 +212,7 @@ class Admin:
 
 @final
 class Group:
-    """A group of consumers, seen from outside.
+    """Administration of a consumer group.
 
     Example:
         >>> with client.consumer("orders", group="billing") as consumer:
@@ -231,7 +231,7 @@ class Group:
         """
 
     def describe(self) -> GroupDescription:
-        """Its state and its members.
+        """Returns its state and its members.
 
         Raises:
             BrokerError: There is no such group.
@@ -244,7 +244,7 @@ class Group:
         """
 
     def committed(self) -> dict[tuple[str, int], int]:
-        """The offsets it has stored, sorted by topic and partition; none if there is no such group.
+        """Returns its committed offsets, sorted by topic and partition; empty without such a group.
 
         Example:
             >>> client.admin.group("billing").committed()
@@ -252,7 +252,7 @@ class Group:
         """
 
     def lag(self) -> dict[tuple[str, int], int]:
-        """How many offsets lie before it in each partition of the topics that it reads.
+        """Returns its lag, the number of offsets before the end, for each partition it reads.
 
         Example:
             >>> with client.consumer("orders", group="billing") as consumer:
@@ -262,13 +262,13 @@ class Group:
         """
 
     def commit(self, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Stores offsets for the group, by topic and partition, while nobody is in it.
+        """Commits offsets for a group without members, by topic and partition.
 
-        Whoever reads by other means shows how far it is so: all that watches groups sees it.
+        A program that stores its positions elsewhere can make them visible to monitoring tools so.
 
         Raises:
-            BrokerError: The group has members: they store their own.
-            ConfigError: A topic's name does not fit, or an offset is negative.
+            BrokerError: The group has members, which commit their own offsets.
+            ConfigError: A topic's name is invalid, or an offset is negative.
 
         Example:
             >>> client.admin.group("nightly").commit({("orders", 0): 2})
@@ -279,17 +279,17 @@ class Group:
     def reset(
         self, topics: str | Sequence[str], *, to: _Start, dry_run: bool = False
     ) -> list[OffsetChange]:
-        """Lets the group go on elsewhere, while nobody is in it, and tells what that changes.
+        """Resets the offsets of a group without members, and returns the changes.
 
         Args:
-            topics: The topics it is about.
-            to: An end of the log, an offset, a time, or a timedelta from now; what lies outside the
-                log becomes the nearer end of it.
-            dry_run: Whether it is only told.
+            topics: The topics to reset.
+            to: An end of the log, an offset, a time, or a timedelta from now; a position outside
+                the log is moved to its nearer end.
+            dry_run: True to return the changes without applying them.
 
         Raises:
             TopicNotFound: There is no such topic.
-            BrokerError: The group has members: they would go on where they are.
+            BrokerError: The group has members, which would overwrite the offsets.
 
         Example:
             >>> billing = client.admin.group("billing")
@@ -299,10 +299,10 @@ class Group:
         """
 
     def delete(self, *, missing_ok: bool = False) -> None:
-        """Deletes the group with its offsets, while nobody is in it.
+        """Deletes a group without members, with its offsets.
 
         Raises:
-            BrokerError: It has members, or there is none and that is not fine.
+            BrokerError: It has members, or does not exist and ``missing_ok`` is false.
 
         Example:
             >>> client.admin.group("billing").delete(missing_ok=True)

@@ -1,6 +1,6 @@
-"""What ``streamlog.aio`` stands on: an event loop that polls, and what is polled by it.
+"""The implementation of ``streamlog.aio``: futures of a client, polled by an asyncio loop.
 
-Whatever returns a future here has to be called in the event loop that it belongs to.
+Call functions that return a future in the event loop that the future belongs to.
 """
 
 from asyncio import Future
@@ -32,57 +32,57 @@ _T = TypeVar("_T")
 
 @final
 class EventLoop:
-    """The running event loop, for one client."""
+    """The running event loop, on behalf of one client."""
 
     def __new__(cls) -> Self:
-        """Of the loop that runs."""
+        """Attaches to the running loop."""
 
     def fileno(self) -> int:
-        """What is readable when there is something to drain."""
+        """Returns a descriptor that is readable when ``drain`` has work."""
 
     def drain(self) -> None:
-        """Polls what was woken, and gives those who wait what came of it."""
+        """Polls woken futures, and sets the results of their asyncio futures."""
 
     def close(self) -> None:
-        """Tells those who still wait that it is closed."""
+        """Fails the futures that still wait, because the loop is closed."""
 
 @final
 class Reader(Generic[_V, _K]):
-    """Takes messages for one loop."""
+    """Takes messages for an event loop."""
 
     def __new__(
         cls,
         event_loop: EventLoop,
         source: Consumer[_V, _K] | Stream[_V, _K] | UntilEnd[_V, _K] | Range,
     ) -> Self:
-        """Takes those of the source."""
+        """Takes the messages of `source`."""
 
     def take(self) -> Message[_V, _K] | None:
-        """The next message; None after which ``arrived`` is to be awaited.
+        """Returns the next message; None if ``arrived`` has to be awaited first.
 
         Raises:
-            StopAsyncIteration: There will be no other.
+            StopAsyncIteration: There are no more messages.
         """
 
     def take_more(self, count: int) -> list[Message[_V, _K]]:
-        """Up to so many messages that are there, beside those that are in hand already."""
+        """Returns up to `count` available messages, in addition to those taken before."""
 
     @property
     def is_over(self) -> bool:
-        """Whether an error stands where the next message would be."""
+        """Returns true if the next call raises an error instead of returning a message."""
 
     def arrived(self) -> Future[None]:
-        """Done once there may be something to take."""
+        """Returns a future that is done once there may be a message."""
 
     def commit(self, messages: Sequence[Message[Any]] | None = None) -> Future[None]:
-        """Stores that all up to these messages is done, or all that was given out."""
+        """Commits these messages with all before them, or all delivered messages."""
 
     def close(self) -> Future[None]:
-        """Ends reading; a member leaves its group."""
+        """Ends reading, and leaves the group."""
 
 @final
 class Prepared:
-    """A record that is not handed over yet."""
+    """A record that is not queued yet."""
 
     @property
     def topic(self) -> str:
@@ -90,18 +90,18 @@ class Prepared:
 
     @property
     def size(self) -> int:
-        """Bytes that it keeps."""
+        """The bytes it takes in the buffer."""
 
 @final
 class Outbox:
-    """Publishes records for one loop."""
+    """Publishes records for an event loop."""
 
     def __new__(cls, event_loop: EventLoop, producer: Producer[Any, Any]) -> Self:
-        """By way of the producer."""
+        """Publishes by this producer."""
 
     @property
     def buffer(self) -> int:
-        """Bytes that may be on their way."""
+        """The size of the buffer in bytes."""
 
     def prepare(
         self,
@@ -113,7 +113,7 @@ class Outbox:
         partition: int | None = None,
         timestamp: datetime | int | None = None,
     ) -> Prepared:
-        """A record of what was given."""
+        """Returns a record of the arguments."""
 
     def send(
         self,
@@ -125,13 +125,13 @@ class Outbox:
         partition: int | None = None,
         timestamp: datetime | int | None = None,
     ) -> Ticket | Prepared:
-        """Hands over a record, and returns its ticket; else the record, which has to wait."""
+        """Queues a record and returns its ticket; if it has to wait, returns the record."""
 
     def hand_over(self, record: Prepared) -> Ticket | None:
-        """Hands over a record that waited, if it need not wait longer."""
+        """Queues a record that has waited; returns None if it has to wait longer."""
 
     def making_way(self, record: Prepared) -> Future[Ticket | None]:
-        """Its ticket once there was room for the record; None if it is to be tried again."""
+        """Returns a future of the ticket, or of None if the record has to be tried again."""
 
     def send_some(
         self,
@@ -140,39 +140,39 @@ class Outbox:
         key: Callable[[_T], bytes | bytearray | str | None] | None = None,
         value: Callable[[_T], bytes | bytearray | str | None] | None = None,
     ) -> tuple[int, Prepared | None, bool]:
-        """Hands over some items: how many, the one that has to wait, and if there are no more."""
+        """Queues items; returns their number, the record that has to wait, and if it is the end."""
 
     def settled(self, ticket: Ticket) -> Future[None]:
-        """Done once the ticket has its outcome."""
+        """Returns a future that is done once the ticket has its outcome."""
 
     def flush(self) -> Future[None]:
-        """Done once all that was handed over has its outcome; ``report`` says what failed."""
+        """Returns a future that is done once all queued records have their outcome."""
 
     def report(self) -> None:
-        """Raises, once, what failed and nobody has asked about.
+        """Raises the errors of records whose tickets were not waited for, each once.
 
         Raises:
-            DeliveryError: There is something of the kind.
+            DeliveryError: There are such errors.
         """
 
     def close(self) -> Future[None]:
-        """Takes no more records, and waits as ``flush`` does."""
+        """Stops accepting records, and waits like ``flush``."""
 
 def connect(
     event_loop: EventLoop, bootstrap: str | Sequence[str] | None = None, **options: object
 ) -> Future[_core.Client]:
-    """A client, once one of its addresses has answered."""
+    """Returns a client, once one of its addresses has answered."""
 
 def close(event_loop: EventLoop, client: _core.Client) -> Future[None]:
-    """Ends a client and all that was made from it."""
+    """Closes a client and all objects created from it."""
 
 def consumer(
     event_loop: EventLoop, client: _core.Client, topics: str | Sequence[str], **options: object
 ) -> Future[Consumer[Any]]:
-    """A consumer, once its topics are found."""
+    """Returns a consumer, once its topics are found."""
 
 def until_end(event_loop: EventLoop, consumer: Consumer[_V, _K]) -> Future[UntilEnd[_V, _K]]:
-    """What a consumer has before it now, once the ends are known."""
+    """Returns an iterator up to the current ends, once they are known."""
 
 def range(
     event_loop: EventLoop,
@@ -181,7 +181,7 @@ def range(
     parts: Sequence[tuple[int, int, int]],
     decoders: Decoders | None = None,
 ) -> Future[Range]:
-    """The messages of a topic between offsets, once its partitions are found."""
+    """Returns the messages of a topic between offsets, once its partitions are found."""
 
 def admin(event_loop: EventLoop, client: _core.Client) -> administration.Admin:
-    """Administration whose methods return futures of what they return elsewhere."""
+    """Returns an ``Admin`` whose methods return futures of their results."""

@@ -1,4 +1,4 @@
-"""What is read as columns."""
+"""Records as Arrow columns."""
 
 from typing import Self, final
 
@@ -9,10 +9,10 @@ __all__ = ["ArrowBatches"]
 
 @final
 class ArrowBatches:
-    """Iterates over Arrow record batches of what is read.
+    """Iterates over Arrow record batches of the records read.
 
-    Whole, it is an Arrow stream (``__arrow_c_stream__``) for whatever takes one, such as
-    ``pyarrow.table`` or ``polars.DataFrame``.
+    As a whole it is an Arrow stream (``__arrow_c_stream__``) for libraries that accept it, such
+    as ``pyarrow.table`` or ``polars.DataFrame``.
 
     Example:
         >>> batches = client.topic("orders").arrow(columns=["key"])
@@ -24,22 +24,22 @@ class ArrowBatches:
         """The iterator itself."""
 
     def __next__(self) -> pyarrow.RecordBatch:
-        """The next batch.
+        """Returns the next batch.
 
         Raises:
             StopIteration: The consumer was closed, or the end is reached.
-            OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
+            OffsetOutOfRange: The position is outside the log, with ``on_out_of_range="error"``.
         """
 
     @property
     def schema(self) -> pyarrow.Schema:
-        """The type of the batches. All fields may hold nulls."""
+        """The schema of the batches. All fields are nullable."""
 
     def positions(self) -> dict[tuple[str, int], int | None]:
-        """The offset after what was given out, by topic and partition; None until it is known.
+        """Returns the next offset to read, by topic and partition; None until it is known.
 
-        Offsets may have gaps, so that it can lie beyond the last row's offset and one; at the end
-        of a bounded read it is where the read was to stop.
+        Offsets may have gaps, so it may exceed the last row's offset plus one; at the end of a
+        bounded read it is the end of the read.
 
         Example:
             >>> batches = client.topic("orders").arrow()
@@ -50,7 +50,7 @@ class ArrowBatches:
         """
 
     def __arrow_c_schema__(self) -> CapsuleType:
-        """The type of the batches, for other libraries."""
+        """The schema of the batches, for other libraries."""
 
     def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None) -> CapsuleType:
-        """All batches that come, for other libraries; they are taken from this iterator."""
+        """All further batches, for other libraries; they are taken from this iterator."""

@@ -1,4 +1,4 @@
-"""Reading that ends by itself."""
+"""Iterators that end by themselves."""
 
 from collections.abc import Sequence
 from typing import Any, Generic, Self, final
@@ -12,23 +12,23 @@ __all__ = ["Bounded", "Range", "UntilEnd"]
 
 @final
 class Bounded(Generic[_V, _K]):
-    """Iterates over so many messages of a consumer, for so long."""
+    """Iterates over a limited number of a consumer's messages, for a limited time."""
 
     def __iter__(self) -> Self:
         """The iterator itself."""
 
     def __next__(self) -> Message[_V, _K]:
-        """The next message."""
+        """Returns the next message."""
 
 @final
 class UntilEnd(Generic[_V, _K]):
-    """Iterates over the messages of a consumer up to ends that are fixed."""
+    """Iterates over the messages of a consumer up to fixed ends."""
 
     def __iter__(self) -> Self:
         """The iterator itself."""
 
     def __next__(self) -> Message[_V, _K]:
-        """The next message."""
+        """Returns the next message."""
 
     def arrow(
         self,
@@ -38,11 +38,11 @@ class UntilEnd(Generic[_V, _K]):
         max_bytes: int | str = "4 MiB",
         max_wait: float = 0.2,
     ) -> ArrowBatches:
-        """Iterates over Arrow record batches up to these ends, as ``Consumer.arrow`` has them."""
+        """Iterates over Arrow record batches up to these ends, like ``Consumer.arrow``."""
 
 @final
 class Range:
-    """Iterates over the messages of a topic between offsets; ``Topic`` makes it."""
+    """Iterates over the messages of a topic between offsets; created by ``Topic``."""
 
     def __new__(
         cls,
@@ -52,13 +52,13 @@ class Range:
         on_out_of_range: str = "earliest",
         decoders: Decoders | None = None,
     ) -> Self:
-        """Reads each partition from an offset to before another."""
+        """Reads each partition from an offset up to another, excluded."""
 
     def __iter__(self) -> Self:
         """The iterator itself."""
 
     def __next__(self) -> Message[Any]:
-        """The next message."""
+        """Returns the next message."""
 
     def arrow(
         self,
@@ -69,8 +69,8 @@ class Range:
         max_wait: float = 0.2,
         timeout: float | None = None,
     ) -> ArrowBatches:
-        """Iterates over Arrow record batches, as ``Consumer.arrow`` has them.
+        """Iterates over Arrow record batches, like ``Consumer.arrow``.
 
-        With a ``timeout``, a batch that has not come after so many seconds raises RequestTimeout.
-        The next call goes on where it was.
+        With a ``timeout``, a batch that takes longer than that many seconds raises RequestTimeout.
+        The next call resumes at the same position.
         """

@@ -1,4 +1,4 @@
-"""Producers, the tickets of what is on its way, and where it came to lie."""
+"""Producers, delivery tickets, and the metadata of delivered records."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -22,10 +22,10 @@ _Headers: TypeAlias = Mapping[str, _HeaderValue] | Iterable[tuple[str, _HeaderVa
 
 @final
 class Producer(Generic[_S, _KS]):
-    """Publishes records. May be used by several threads.
+    """Publishes records. Thread-safe.
 
-    As a context manager it is closed at the end, so that everything is delivered or raised. One
-    that nobody holds any more is closed too, and waits; what fails then is only printed.
+    As a context manager it is closed at the end, which delivers all records or raises. A
+    producer without references is closed too, and waits; its errors are then only printed.
 
     Example:
         >>> with client.producer() as producer:
@@ -45,22 +45,22 @@ class Producer(Generic[_S, _KS]):
         partition: int | None = None,
         timestamp: datetime | int | None = None,
     ) -> Ticket:
-        """Hands over a record. Waits only while the buffer is full or the topic not yet known.
+        """Queues a record. Waits only while the buffer is full or the topic's metadata is missing.
 
         Args:
-            topic: Where it goes.
-            value: What it says: bytes, what the producer's ``value=`` makes bytes of, or a text if
-                the producer has an ``encoding=``. None is a tombstone.
-            key: The same, by the producer's ``key=``. Records of one key go to one partition, in
-                order.
-            headers: Names and values beside it.
-            partition: Where it goes within the topic; by the key if omitted.
-            timestamp: Its time, milliseconds since 1970 if a number; now if omitted.
+            topic: The target topic.
+            value: The value: bytes, a type accepted by the producer's ``value=``, or a text if the
+                producer has an ``encoding=``. None is a tombstone.
+            key: The key, in the same form with the producer's ``key=``. Records with the same key
+                go to the same partition, in order.
+            headers: The headers, as names and values.
+            partition: The target partition; chosen by the key if omitted.
+            timestamp: The timestamp, in milliseconds since 1970 if a number; now if omitted.
 
         Raises:
-            RequestTimeout: There was no room for ``send_timeout`` seconds.
+            RequestTimeout: The buffer was full for ``send_timeout`` seconds.
             TopicNotFound: There is no such topic or partition.
-            MessageTooLarge: It is larger than ``max_request_size``.
+            MessageTooLarge: The record is larger than ``max_request_size``.
             Closed: The producer was closed.
 
         Example:
@@ -88,16 +88,16 @@ class Producer(Generic[_S, _KS]):
         key: Callable[[_T], _Made] | None = None,
         value: Callable[[_T], _Made],
     ) -> int:
-        """Hands over a record for each item, and returns how many.
+        """Queues a record for each item, and returns their number.
 
         Args:
-            topic: Where they go.
-            items: The values, or what ``key`` and ``value`` make them of.
-            key: Makes an item's key; texts are encoded as UTF-8.
-            value: Makes an item's value; texts are encoded as UTF-8.
+            topic: The target topic.
+            items: The values, or the arguments of ``key`` and ``value``.
+            key: Makes the key of an item; texts are encoded as UTF-8.
+            value: Makes the value of an item; texts are encoded as UTF-8.
 
         Raises:
-            StreamlogError: As ``send`` does. What was not delivered is raised by ``flush``.
+            StreamlogError: As for ``send``. Delivery errors are raised by ``flush``.
 
         Example:
             >>> with client.producer() as producer:
@@ -108,17 +108,17 @@ class Producer(Generic[_S, _KS]):
     def _send_columns(
         self, topic: str | None, rows: int, parts: dict[str, tuple[object, ...]]
     ) -> None:
-        """Hands over a record for each row of some columns, for the sink of Spark.
+        """Queues a record for each row of some columns, for the Spark sink.
 
-        Columns are memory views of Arrow's buffers: the bits of validity (or None), the ends of
-        the values, and their bytes; for numbers, the bits and the numbers.
+        Columns are memory views of Arrow's buffers: the validity bitmap (or None), the end offsets
+        of the values, and their bytes; for numbers, the bitmap and the numbers.
         """
 
     def flush(self, timeout: float | None = None) -> None:
-        """Waits until everything handed over before has been delivered, or has failed.
+        """Waits until all records sent before have been delivered, or have failed.
 
         Raises:
-            DeliveryError: Records failed, and nobody had asked their tickets.
+            DeliveryError: Records failed, and their tickets were not waited for.
             RequestTimeout: It took longer than ``timeout`` seconds.
 
         Example:
@@ -130,11 +130,11 @@ class Producer(Generic[_S, _KS]):
         """
 
     def close(self, timeout: float | None = None) -> None:
-        """Takes no more records and flushes. Doing it again does nothing.
+        """Stops accepting records, and flushes. Idempotent.
 
         Raises:
-            DeliveryError: Records failed, and nobody had asked their tickets.
-            RequestTimeout: It took longer than ``timeout`` seconds; what is left is given up.
+            DeliveryError: Records failed, and their tickets were not waited for.
+            RequestTimeout: It took longer than ``timeout`` seconds; the other records are dropped.
 
         Example:
             >>> producer = client.producer()
@@ -145,17 +145,17 @@ class Producer(Generic[_S, _KS]):
         """
 
     def __class_getitem__(cls, item: object) -> GenericAlias:
-        """The class with the types of the values and keys that it sends."""
+        """The class with the types of values and keys."""
 
     def __enter__(self) -> Self:
         """The producer itself."""
 
     def __exit__(self, _kind: object, error: object, _trace: object, /) -> None:
-        """Closes it; an error of the block goes on, with a note about what was not delivered."""
+        """Closes it; an error of the block propagates, with a note about delivery errors."""
 
 @final
 class Ticket:
-    """A record on its way.
+    """The pending delivery of a record.
 
     Example:
         >>> ticket = client.producer().send("orders", b"payload")
@@ -164,11 +164,11 @@ class Ticket:
     """
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
-        """Waits until the record is delivered, and says where it is.
+        """Waits until the record is delivered, and returns its position.
 
         Raises:
-            RequestTimeout: It took longer than ``timeout`` seconds; the delivery goes on.
-            StreamlogError: The reason why it was not delivered.
+            RequestTimeout: It took longer than ``timeout`` seconds; delivery continues.
+            StreamlogError: The record was not delivered, for this reason.
 
         Example:
             >>> client.producer().send("orders", b"payload").result(timeout=5.0).partition
@@ -176,10 +176,10 @@ class Ticket:
         """
 
     def exception(self, timeout: float | None = None) -> Exception | None:
-        """Waits until the outcome is known: None if the record is delivered, or why it is not.
+        """Waits until the outcome is known, and returns the delivery error or None.
 
         Raises:
-            RequestTimeout: It took longer than ``timeout`` seconds; the delivery goes on.
+            RequestTimeout: It took longer than ``timeout`` seconds; delivery continues.
 
         Example:
             >>> client.producer().send("orders", b"payload").exception(timeout=5.0) is None
@@ -187,7 +187,7 @@ class Ticket:
         """
 
     def done(self) -> bool:
-        """Whether the outcome is known.
+        """Returns true if the outcome is known.
 
         Example:
             >>> ticket = client.producer().send("orders", b"payload")
@@ -197,7 +197,7 @@ class Ticket:
 
 @final
 class RecordMetadata:
-    """Where a delivered record is.
+    """The position of a delivered record.
 
     Example:
         >>> placed = client.producer().send("orders", b"payload").result()
@@ -208,7 +208,7 @@ class RecordMetadata:
     __match_args__: Final = ("topic", "partition", "offset", "timestamp")
 
     def __new__(cls, topic: str, partition: int, offset: int | None, timestamp_ms: int) -> Self:
-        """Only unpickling calls it."""
+        """Called by unpickling only."""
 
     @property
     def topic(self) -> str:
@@ -224,17 +224,17 @@ class RecordMetadata:
 
     @property
     def timestamp(self) -> datetime | None:
-        """Its time, in UTC."""
+        """Its timestamp, in UTC."""
 
     @property
     def timestamp_ms(self) -> int:
-        """Its time in milliseconds since 1970."""
+        """Its timestamp in milliseconds since 1970."""
 
     def __eq__(self, other: object, /) -> bool:
-        """Whether all of it is equal."""
+        """True if all attributes are equal."""
 
     def __hash__(self) -> int:
-        """Equal ones have one hash."""
+        """A hash that is equal for equal objects."""
 
     def __getnewargs__(self) -> tuple[str, int, int | None, int]:
-        """What it is made of."""
+        """The arguments for unpickling."""

@@ -1,4 +1,4 @@
-"""Consumers, messages, and what a topic's logs hold."""
+"""Consumers and messages."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ _Partition: TypeAlias = int | tuple[str, int]
 
 @final
 class Message(Generic[_V, _K]):
-    """A record as it was read. It cannot be changed.
+    """A record read from a topic. Immutable.
 
     Example:
         >>> message = next(client.topic("orders").read())
@@ -46,7 +46,7 @@ class Message(Generic[_V, _K]):
     )
 
     def __new__(cls, state: tuple[Any, ...], key: object = None, value: object = None) -> Self:
-        """Only unpickling calls it."""
+        """Called by unpickling only."""
 
     @property
     def topic(self) -> str:
@@ -58,23 +58,23 @@ class Message(Generic[_V, _K]):
 
     @property
     def offset(self) -> int:
-        """Its place in the partition."""
+        """Its offset in the partition."""
 
     @property
     def timestamp(self) -> datetime | None:
-        """Its time, in UTC."""
+        """Its timestamp, in UTC."""
 
     @property
     def timestamp_ms(self) -> int:
-        """Its time in milliseconds since 1970; -1 if it has none."""
+        """Its timestamp in milliseconds since 1970; -1 if it has none."""
 
     @property
     def key(self) -> _K:
-        """Its key: bytes, what the consumer's ``key=`` made of them, or None."""
+        """Its key: bytes, the result of the consumer's ``key=``, or None."""
 
     @property
     def value(self) -> _V:
-        """Its value: bytes, or what the consumer's ``value=`` made of them; None is a tombstone."""
+        """Its value: bytes, or the result of the consumer's ``value=``; None is a tombstone."""
 
     @property
     def raw_key(self) -> bytes | None:
@@ -103,22 +103,22 @@ class Message(Generic[_V, _K]):
         """
 
     def __class_getitem__(cls, item: object) -> GenericAlias:
-        """The class with the type of its values."""
+        """The class with the types of values and keys."""
 
     def __eq__(self, other: object, /) -> bool:
-        """Whether all of it is equal."""
+        """True if all attributes are equal."""
 
     def __hash__(self) -> int:
-        """Equal ones have one hash."""
+        """A hash that is equal for equal objects."""
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        """What it is made of."""
+        """The arguments for unpickling."""
 
 @final
 class Consumer(Generic[_V, _K]):
-    """Reads records: an iterator that waits for the next one and never ends by itself.
+    """Reads records: an iterator that waits for the next message and does not end by itself.
 
-    ``close``, from any thread or a signal's handler, ends it. Several threads may take from it.
+    ``close``, from any thread or signal handler, ends it. Several threads may read from it.
 
     Example:
         >>> with client.consumer("orders") as consumer:
@@ -130,22 +130,22 @@ class Consumer(Generic[_V, _K]):
     """
 
     def __class_getitem__(cls, item: object) -> GenericAlias:
-        """The class with the type of its values."""
+        """The class with the types of values and keys."""
 
     def __iter__(self) -> Self:
         """The consumer itself.
 
         Raises:
-            Closed: It was closed before the loop began.
+            Closed: The consumer was closed before the loop began.
         """
 
     def __next__(self) -> Message[_V, _K]:
-        """The next message.
+        """Returns the next message.
 
         Raises:
             StopIteration: The consumer was closed.
-            DecodeError: Its value cannot be decoded; the next call has the next message.
-            OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
+            DecodeError: Its value cannot be decoded; the next call returns the next message.
+            OffsetOutOfRange: The position is outside the log, with ``on_out_of_range="error"``.
         """
 
     def take(self, count: int, *, timeout: float | None = None) -> Bounded[_V, _K]:
@@ -158,13 +158,13 @@ class Consumer(Generic[_V, _K]):
         """
 
     def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[_V, _K]:
-        """Iterates over batches, for ever: each has at least one message.
+        """Iterates over batches without end; each has at least one message.
 
-        What cannot be decoded ends its batch, and the next call raises ``DecodeError``.
+        A message that cannot be decoded ends its batch, and the next call raises ``DecodeError``.
 
         Args:
-            max_messages: The most that a batch has.
-            max_wait: Seconds that a batch waits for more after its first message.
+            max_messages: The maximal number of messages in a batch.
+            max_wait: Seconds that a batch waits for more messages after its first.
 
         Example:
             >>> with client.consumer("orders", group="storing", commit="manual") as consumer:
@@ -182,24 +182,24 @@ class Consumer(Generic[_V, _K]):
         max_bytes: int | str = "4 MiB",
         max_wait: float = 0.2,
     ) -> ArrowBatches:
-        """Iterates over Arrow record batches, for ever: each has at least one row.
+        """Iterates over Arrow record batches without end; each has at least one row.
 
-        No message is made on the way, and ``key=`` and ``value=`` decode nothing. A batch counts as
-        done like a message in hand; it stays good when the consumer is closed.
+        No Python messages are created, and ``key=`` and ``value=`` decode nothing. A batch counts
+        as done like a message; it stays valid after the consumer is closed.
 
         Args:
-            columns: Those that are wanted, in this order; all if omitted. They are topic,
+            columns: The columns, in this order; all if omitted. They are topic,
                 partition, offset, timestamp (in microseconds, UTC; null if there is none),
                 timestamp_type (0: the producer's time, 1: the log's), key, value, and headers (a
                 list of structs of key and value).
-            max_rows: The most rows that a batch has.
+            max_rows: The maximal number of rows in a batch.
             max_bytes: Bytes of keys, values and headers at which a batch is full, counted in the
-                wanted columns only; its last row may go beyond.
-            max_wait: Seconds that a batch waits for more after its first row.
+                selected columns only; its last row may exceed it.
+            max_wait: Seconds that a batch waits for more rows after its first.
 
         Raises:
             MissingExtra: pyarrow is not installed.
-            ConfigError: There is no such column, or a limit does not fit.
+            ConfigError: There is no such column, or a limit is invalid.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -208,13 +208,13 @@ class Consumer(Generic[_V, _K]):
         """
 
     def streams(self, count: int) -> list[Stream[_V, _K]]:
-        """Parts the consumer into so many independent iterators, for a thread each.
+        """Divides the consumer into `count` independent iterators, for a thread each.
 
-        Each partition is in one of them, in order, and a slow stream holds up no other. The
-        consumer itself is not iterated over any more.
+        Each partition belongs to one stream, which keeps its order, and a slow stream does not
+        delay the others. The consumer itself cannot be iterated any more.
 
         Raises:
-            ConfigError: Something has been read already, or it was parted before.
+            ConfigError: Messages were read before, or the consumer was already divided.
             Closed: The consumer was closed.
 
         Example:
@@ -226,7 +226,7 @@ class Consumer(Generic[_V, _K]):
         """
 
     def until_end(self) -> UntilEnd[_V, _K]:
-        """Iterates up to the ends that the partitions have now.
+        """Iterates up to the current ends of the partitions.
 
         Example:
             >>> with client.consumer("orders", start=1) as consumer:
@@ -235,14 +235,14 @@ class Consumer(Generic[_V, _K]):
         """
 
     def seek(self, to: _Start | Mapping[int, _Place] | Mapping[tuple[str, int], _Place]) -> None:
-        """Goes on elsewhere: in all partitions, or in those that a mapping names.
+        """Moves the position in all partitions, or in those of a mapping.
 
         Args:
-            to: An end of the log, an offset, a time, a timedelta from now, or a mapping to these
-                from partitions, or from pairs of topic and partition.
+            to: An end of the log, an offset, a time, a timedelta from now, or a mapping from
+                partitions, or from pairs of topic and partition, to these.
 
         Raises:
-            ConfigError: The consumer does not read such a partition.
+            ConfigError: The consumer does not read one of the partitions.
             Closed: The consumer was closed.
 
         Example:
@@ -253,10 +253,10 @@ class Consumer(Generic[_V, _K]):
         """
 
     def rewind(self, back: timedelta | None = None, *, messages: int | None = None) -> None:
-        """Goes back in all partitions: to a time before now, or by messages of each.
+        """Moves the position back in all partitions: to a time before now, or by messages.
 
         Raises:
-            ConfigError: Not exactly one of them was given.
+            ConfigError: Not exactly one of the arguments was given.
             Closed: The consumer was closed.
 
         Example:
@@ -268,10 +268,10 @@ class Consumer(Generic[_V, _K]):
         """
 
     def pause(self, partitions: _Partition | Iterable[_Partition] | None = None) -> None:
-        """Lets partitions rest, all if none are named; what was fetched of them is kept.
+        """Pauses the delivery of partitions, all if omitted; fetched messages are kept.
 
         Raises:
-            ConfigError: The consumer does not read such a partition.
+            ConfigError: The consumer does not read one of the partitions.
             Closed: The consumer was closed.
 
         Example:
@@ -282,10 +282,10 @@ class Consumer(Generic[_V, _K]):
         """
 
     def resume(self, partitions: _Partition | Iterable[_Partition] | None = None) -> None:
-        """Goes on with partitions that rest, all if none are named.
+        """Resumes the delivery of partitions, all if omitted.
 
         Raises:
-            ConfigError: The consumer does not read such a partition.
+            ConfigError: The consumer does not read one of the partitions.
             Closed: The consumer was closed.
 
         Example:
@@ -297,7 +297,7 @@ class Consumer(Generic[_V, _K]):
         """
 
     def positions(self) -> dict[tuple[str, int], int | None]:
-        """The offset read next, sorted by topic and partition; None until it is known.
+        """Returns the next offset to read, sorted by topic and partition; None until known.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -307,7 +307,7 @@ class Consumer(Generic[_V, _K]):
         """
 
     def lag(self) -> dict[tuple[str, int], int | None]:
-        """Records between position and end by the last answers; None until both are known.
+        """Returns the records between position and last fetched end; None until both are known.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -317,7 +317,7 @@ class Consumer(Generic[_V, _K]):
         """
 
     def assignment(self) -> list[tuple[str, int]]:
-        """The topics and partitions that it reads, sorted.
+        """Returns the assigned topics and partitions, sorted.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -327,11 +327,11 @@ class Consumer(Generic[_V, _K]):
         """
 
     def commit(self, message: Message[Any] | None = None) -> None:
-        """Stores for the group that all up to this message is done, or all that was given out.
+        """Commits all delivered messages, or those of the partition up to and including `message`.
 
         Raises:
-            BrokerError: The partition is no longer this member's.
-            ConfigError: There is no group.
+            BrokerError: The partition is no longer assigned to this member.
+            ConfigError: The consumer has no group.
 
         Example:
             >>> with client.consumer("orders", group="billing", commit="manual") as consumer:
@@ -341,9 +341,9 @@ class Consumer(Generic[_V, _K]):
         """
 
     def end(self) -> None:
-        """Ends the loop, of all threads, once what is in hand is done; it still has to be closed.
+        """Ends the loops of all threads after the current message; does not close the consumer.
 
-        It may be called by any thread, and by the handler of a signal.
+        May be called by any thread, and by a signal handler.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -355,7 +355,7 @@ class Consumer(Generic[_V, _K]):
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed.
+        """True if it was closed.
 
         Example:
             >>> consumer = client.consumer("orders")
@@ -364,7 +364,7 @@ class Consumer(Generic[_V, _K]):
         """
 
     def close(self) -> None:
-        """Ends reading, for all threads; a member leaves its group. Again does nothing.
+        """Ends reading in all threads and leaves the group. Idempotent.
 
         Example:
             >>> consumer = client.consumer("orders")
@@ -389,11 +389,11 @@ class Batches(Generic[_V, _K]):
         """The iterator itself."""
 
     def __next__(self) -> Batch[_V, _K]:
-        """The next batch."""
+        """Returns the next batch."""
 
 @final
 class Batch(Sequence[Message[_V, _K]]):
-    """Messages that came together, in the order of each partition.
+    """Messages delivered together, in the order of each partition.
 
     Example:
         >>> with client.consumer("orders") as consumer:
@@ -413,11 +413,11 @@ class Batch(Sequence[Message[_V, _K]]):
         """
 
     def commit(self) -> None:
-        """Stores for the group that this batch, and all before it, is done.
+        """Commits this batch, and all messages before it, for the group.
 
         Raises:
-            BrokerError: A partition is no longer this member's.
-            ConfigError: There is no group.
+            BrokerError: A partition is no longer assigned to this member.
+            ConfigError: The consumer has no group.
 
         Example:
             >>> with client.consumer("orders", group="storing", commit="manual") as consumer:
@@ -427,18 +427,18 @@ class Batch(Sequence[Message[_V, _K]]):
         """
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of messages."""
 
     @overload
     def __getitem__(self, index: int, /) -> Message[_V, _K]: ...
     @overload
     def __getitem__(self, index: slice, /) -> Sequence[Message[_V, _K]]: ...
     def __iter__(self) -> Iterator[Message[_V, _K]]:
-        """Its messages."""
+        """Iterates over its messages."""
 
 @final
 class Stream(Generic[_V, _K]):
-    """Iterates over some partitions of a consumer, as the consumer itself would.
+    """Iterates over some partitions of a consumer, like the consumer itself.
 
     Example:
         >>> with client.consumer("orders", group="billing", commit="manual") as consumer:
@@ -453,12 +453,12 @@ class Stream(Generic[_V, _K]):
         """The iterator itself."""
 
     def __next__(self) -> Message[_V, _K]:
-        """The next message.
+        """Returns the next message.
 
         Raises:
             StopIteration: The consumer was closed.
-            DecodeError: Its value cannot be decoded; the next call has the next message.
-            OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
+            DecodeError: Its value cannot be decoded; the next call returns the next message.
+            OffsetOutOfRange: The position is outside the log, with ``on_out_of_range="error"``.
         """
 
     def arrow(
@@ -469,7 +469,7 @@ class Stream(Generic[_V, _K]):
         max_bytes: int | str = "4 MiB",
         max_wait: float = 0.2,
     ) -> ArrowBatches:
-        """Iterates over Arrow record batches of the stream, as ``Consumer.arrow`` has them.
+        """Iterates over Arrow record batches of the stream, like ``Consumer.arrow``.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -479,11 +479,11 @@ class Stream(Generic[_V, _K]):
         """
 
     def commit(self, message: Message[Any]) -> None:
-        """Stores for the group that all of the message's partition up to it is done.
+        """Commits all messages of the partition up to and including this message, for the group.
 
         Raises:
-            BrokerError: The partition is no longer this member's.
-            ConfigError: There is no group.
+            BrokerError: The partition is no longer assigned to this member.
+            ConfigError: The consumer has no group.
 
         Example:
             >>> with client.consumer("orders", group="billing", commit="manual") as consumer:

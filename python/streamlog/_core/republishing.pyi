@@ -1,6 +1,6 @@
-"""What the exactly-once sink of Spark stands on: where records were staged, and publishing them.
+"""Internals of Spark's exactly-once sink: positions of staged records, and their publication.
 
-Not for programs: it may change with every version.
+Not a public API: it may change with every version.
 """
 
 from collections.abc import Sequence
@@ -16,46 +16,46 @@ _Part: TypeAlias = tuple[int, int, int, int]
 _Plan: TypeAlias = tuple[str, str, int, _Stamp, int, Sequence[_Part]]
 
 def new_identity(client: Client) -> tuple[int, int]:
-    """A producer's id and epoch that no producer had before."""
+    """Returns a new producer id and epoch."""
 
 def landings(producer: Producer) -> list[tuple[str, int, int, int, int, int]] | None:
-    """Where all lies that a producer has delivered; None if that cannot be told for certain.
+    """Returns the positions of all records that a producer has delivered; None if uncertain.
 
-    For each partition: its topic and number, the producer's id, the base offsets of the first and
-    the last batch, and how many records there are in all of its batches.
+    For each partition: topic and number, the producer id, the base offsets of the first and the
+    last batch, and the number of records in all of its batches.
     """
 
 def republished(
     client: Client, target: tuple[str, int], from_offset: int, stamp: _Stamp, patience: float
 ) -> tuple[int, bool, bool]:
-    """How many records of a publication a partition has, and how far that can be relied on.
+    """Returns the number of published records in a partition, and whether it is reliable.
 
     Args:
-        client: The client to look with.
-        target: The topic and the partition that it was published to.
-        from_offset: Where none of the records can lie before.
-        stamp: The producer's id, its epoch, and the sequence number of the first record.
-        patience: Seconds that brokers may be away.
+        client: The client to read with.
+        target: The topic and the partition of the publication.
+        from_offset: An offset before which the records cannot be.
+        stamp: The producer id, its epoch, and the sequence number of the first record.
+        patience: Seconds to wait for unreachable brokers.
 
     Returns:
-        The records; whether the log has lost some from `from_offset` on, so that there may have
-        been more; and whether the log ends before it, so that it is another one.
+        The number of records; true if the log has lost records from `from_offset` on, so that
+        there may have been more; and true if the log ends before it, so that it is another log.
     """
 
 def republish(
     client: Client, plans: Sequence[_Plan], batches_max: int, patience: float
 ) -> list[int]:
-    """Publishes what is left of some plans, and returns how many records of each are there now.
+    """Publishes the rest of some plans, and returns the published records of each.
 
     Args:
         client: The client to copy with.
-        plans: For each partition the staging topic, the target, the number, the stamp of the first
-            record, how many are there already, and the parts: the producer's id, the base offsets
-            of the first and the last batch, and their records.
-        batches_max: After so many batches of a plan the rest is left for another call.
-        patience: Seconds that brokers may be away, counted from when a batch was last copied.
+        plans: For each partition the staging topic, the target, its number, the stamp of the first
+            record, the number of published records, and the parts: the producer id, the base
+            offsets of the first and the last batch, and their number of records.
+        batches_max: The number of batches of a plan after which the rest is left for another call.
+        patience: Seconds to wait for unreachable brokers, since a batch was last copied.
 
     Raises:
-        FencedError: Another one publishes the same, and is ahead.
-        BrokerError: Staged records are gone, or are not what the plan says.
+        FencedError: Another process publishes the same plan, and is ahead.
+        BrokerError: Staged records are missing, or differ from the plan.
     """

@@ -1,4 +1,4 @@
-"""The same log for programs on asyncio: the same names, where what waits is awaited.
+"""The API of ``streamlog`` for asyncio: the same names, with awaitable calls.
 
     >>> async with streamlog.aio.connect(broker.address) as client:
     ...     async with client.producer() as producer:
@@ -8,10 +8,9 @@
     ...             print(message.offset, message.value)
     3 b'payload'
 
-There are no threads behind it but the client's own: waiting costs a future. Options, errors,
-messages and metadata are those of ``streamlog``. What does not wait there is not awaited here:
-``seek``, ``pause``, ``lag``, ``assignment``. A client belongs to the event loop that it was
-connected in.
+A wait occupies no thread; all waits share the client's own. Options, errors, messages and metadata
+are those of ``streamlog``. Calls that do not wait are not awaited: ``seek``, ``pause``, ``lag``,
+``assignment``. A client belongs to the event loop in which it was connected.
 """
 
 from streamlog.aio.admin import Admin, Group

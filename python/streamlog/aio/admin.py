@@ -18,7 +18,7 @@ __all__ = ["Admin", "Group"]
 
 
 class Admin:
-    """Administration of a cluster: what ``streamlog.Admin`` has, awaited.
+    """Administration of a cluster: ``streamlog.Admin`` with awaitable calls.
 
     Example:
         >>> await client.admin.create_topic("events", partitions=6)
@@ -27,7 +27,7 @@ class Admin:
     """
 
     def __init__(self, core: _core.admin.Admin) -> None:
-        """Client.admin makes it."""
+        """Created by ``Client.admin``."""
         self._core = core
 
     async def create_topic(
@@ -43,9 +43,9 @@ class Admin:
         """Creates a topic and waits until it can be used.
 
         Raises:
-            TopicExists: There is one already, and that is not fine.
-            ConfigError: The name or an option does not fit.
-            BrokerError: The broker refused.
+            TopicExists: The topic exists already, and ``exist_ok`` is false.
+            ConfigError: The name or an option is invalid.
+            BrokerError: The broker refused the request.
         """
         await answered(
             self._core.create_topic,
@@ -61,16 +61,16 @@ class Admin:
         """Deletes a topic.
 
         Raises:
-            TopicNotFound: There is none, and that is not fine.
+            TopicNotFound: The topic does not exist, and ``missing_ok`` is false.
         """
         await answered(self._core.delete_topic, name, missing_ok=missing_ok)
 
     async def topics(self, *, internal: bool = False) -> list[str]:
-        """The names of all topics; those that brokers keep for themselves only when asked for."""
+        """Returns the names of all topics, with internal topics only if ``internal`` is true."""
         return await answered(self._core.topics, internal=internal)
 
     async def topic(self, name: str) -> TopicDescription:
-        """The topic and its partitions.
+        """Returns a description of the topic and its partitions.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -78,16 +78,16 @@ class Admin:
         return await answered(self._core.topic, name)
 
     async def set_partitions(self, name: str, partitions: int) -> None:
-        """Gives a topic more partitions: so many in all.
+        """Increases the number of partitions of a topic to this total.
 
         Raises:
             TopicNotFound: There is no such topic.
-            BrokerError: It has as many already, or more.
+            BrokerError: It already has as many partitions, or more.
         """
         await answered(self._core.set_partitions, name, partitions)
 
     async def begin_offsets(self, topic: str) -> dict[int, int | None]:
-        """The first offset of each partition.
+        """Returns the first offset of each partition.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -95,7 +95,7 @@ class Admin:
         return await answered(self._core.begin_offsets, topic)
 
     async def end_offsets(self, topic: str) -> dict[int, int | None]:
-        """The offset after the last record of each partition.
+        """Returns the offset after the last record of each partition.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -103,7 +103,7 @@ class Admin:
         return await answered(self._core.end_offsets, topic)
 
     async def offsets_at(self, topic: str, time: datetime | timedelta) -> dict[int, int | None]:
-        """The first offset of that time or later, of each partition; None where there is none.
+        """Returns for each partition the first offset at or after a time, None if there is none.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -112,18 +112,18 @@ class Admin:
         return await answered(self._core.offsets_at, topic, time)
 
     async def delete_records(self, topic: str, partition: int, before: int) -> int:
-        """Deletes the records below an offset, and returns where the partition begins now.
+        """Deletes the records below an offset, and returns the new first offset.
 
         Raises:
             TopicNotFound: There is no such partition.
-            BrokerError: The offset lies beyond the end.
+            BrokerError: The offset is beyond the end of the log.
         """
         return await answered(self._core.delete_records, topic, partition, before)
 
     async def settings(
         self, *, topic: str | None = None, broker: int | None = None
     ) -> dict[str, Setting]:
-        """The settings, by name, of a topic, of a broker, or of all brokers together.
+        """Returns the settings of a topic, of a broker, or of all brokers, by name.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -138,34 +138,34 @@ class Admin:
         broker: int | None = None,
         dry_run: bool = False,
     ) -> None:
-        """Sets settings, or takes those that are None back to their defaults: all, or none.
+        """Changes settings; None resets one to its default. Applies all changes or none.
 
         Raises:
             TopicNotFound: There is no such topic.
-            BrokerError: A setting does not fit; the message names it.
+            BrokerError: A setting is invalid; the message names it.
         """
         await answered(
             self._core.set_settings, changes, topic=topic, broker=broker, dry_run=dry_run
         )
 
     async def groups(self) -> list[str]:
-        """The names of all groups."""
+        """Returns the names of all groups."""
         return await answered(self._core.groups)
 
     def group(self, name: str) -> "Group":
-        """The group of this name; no broker is asked yet."""
+        """Returns the group of this name, without contacting a broker."""
         return Group(self._core.group(name))
 
     async def cluster(self) -> ClusterDescription:
-        """The cluster and its brokers."""
+        """Returns a description of the cluster and its brokers."""
         return await answered(self._core.cluster)
 
 
 class Group:
-    """A group of consumers, seen from outside: what ``streamlog.Group`` has, awaited."""
+    """Administration of a consumer group: ``streamlog.Group`` with awaitable calls."""
 
     def __init__(self, core: _core.admin.Group) -> None:
-        """Admin.group makes it."""
+        """Created by ``Admin.group``."""
         self._core = core
 
     @property
@@ -174,7 +174,7 @@ class Group:
         return self._core.name
 
     async def describe(self) -> GroupDescription:
-        """Its state and its members.
+        """Returns its state and its members.
 
         Raises:
             BrokerError: There is no such group.
@@ -182,38 +182,38 @@ class Group:
         return await answered(self._core.describe)
 
     async def committed(self) -> dict[tuple[str, int], int]:
-        """The offsets it has stored, by topic and partition; none if there is no such group."""
+        """Returns its committed offsets by topic and partition; none if there is no such group."""
         return await answered(self._core.committed)
 
     async def lag(self) -> dict[tuple[str, int], int]:
-        """How many offsets lie before it in each partition of the topics that it reads."""
+        """Returns its lag, the number of offsets before the end, for each partition it reads."""
         return await answered(self._core.lag)
 
     async def commit(self, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Stores offsets for the group, by topic and partition, while nobody is in it.
+        """Commits offsets for a group without members, by topic and partition.
 
         Raises:
-            BrokerError: The group has members: they store their own.
-            ConfigError: A topic's name does not fit, or an offset is negative.
+            BrokerError: The group has members, which commit their own offsets.
+            ConfigError: A topic's name is invalid, or an offset is negative.
         """
         await answered(self._core.commit, offsets)
 
     async def reset(
         self, topics: str | Sequence[str], *, to: Start, dry_run: bool = False
     ) -> list[OffsetChange]:
-        """Lets the group go on elsewhere, while nobody is in it, and tells what that changes.
+        """Resets the offsets of a group without members, and returns the changes.
 
         Raises:
             TopicNotFound: There is no such topic.
-            BrokerError: The group has members: they would go on where they are.
+            BrokerError: The group has members, which would overwrite the offsets.
         """
         return await answered(self._core.reset, topics, to=to, dry_run=dry_run)
 
     async def delete(self, *, missing_ok: bool = False) -> None:
-        """Deletes the group with its offsets, while nobody is in it.
+        """Deletes a group without members, with its offsets.
 
         Raises:
-            BrokerError: It has members, or there is none and that is not fine.
+            BrokerError: It has members, or does not exist and ``missing_ok`` is false.
         """
         await answered(self._core.delete, missing_ok=missing_ok)
 

@@ -1,11 +1,11 @@
-"""Reading a partition from its end to its beginning, as ``streamlog.backwards`` does."""
+"""Iteration over a partition from its end to its beginning, like ``streamlog.backwards``."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from streamlog._core.reading import Message
 from streamlog.aio.messages import limited
-from streamlog.backwards import FIRST_GUESS, Decoders, Stretch, by_time
+from streamlog.backwards import FIRST_GUESS, Chunk, Decoders, by_time
 from streamlog.counts import checked
 
 if TYPE_CHECKING:
@@ -20,26 +20,26 @@ async def newest_first(
     span: tuple[int, int, int],
     decoders: Decoders | None = None,
 ) -> AsyncIterator[Message[Any]]:
-    """The messages of a partition from an offset to before another, the newest first."""
+    """Iterates over the messages of `span`, a partition and two offsets, the newest first."""
     partition, begin, end = span
     guess = FIRST_GUESS
     while begin < end:
         guess = min(guess, end - begin)
-        stretch = Stretch()
+        chunk = Chunk()
         async for message in client._range(topic, [(partition, end - guess, end)], decoders):
-            if not stretch.take(message):
+            if not chunk.take(message):
                 break
         else:
-            for message in reversed(stretch.messages):
+            for message in reversed(chunk.messages):
                 yield message
             end -= guess
-        guess = stretch.next_guess(guess)
+        guess = chunk.next_guess(guess)
 
 
 async def newest_of_all(
     logs: list[AsyncIterator[Message[Any]]],
 ) -> AsyncIterator[Message[Any]]:
-    """The messages of several logs, each newest first, as one."""
+    """Merges iterators over several logs, each newest first, by time."""
     heads: list[tuple[Message[Any], AsyncIterator[Message[Any]]]] = []
     waiting = logs
     while True:
@@ -58,7 +58,7 @@ async def newest_of_all(
 async def rewound(
     client: "Client", positions: Mapping[tuple[str, int], int | None], messages: int
 ) -> dict[tuple[str, int], int]:
-    """For each partition, the offset of the message that lies so many before the position."""
+    """Returns for each partition the offset of the message `messages` before its position."""
     count = checked("messages", messages)
     begins: dict[str, Mapping[int, int | None]] = {}
     places = {}

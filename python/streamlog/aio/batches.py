@@ -1,4 +1,4 @@
-"""Messages by the batch."""
+"""Batches of messages."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Batch", "Batches"]
 
 
 class Batch(Sequence[Message[V, K]]):
-    """Messages that came together, in the order of each partition."""
+    """Messages delivered together, in the order of each partition."""
 
     def __init__(self, reader: Reader[Any], messages: list[Message[V, K]]) -> None:
-        """A consumer makes it."""
+        """Created by a consumer."""
         self._reader = reader
         self._messages = messages
 
@@ -30,16 +30,16 @@ class Batch(Sequence[Message[V, K]]):
         return list(self._messages)
 
     async def commit(self) -> None:
-        """Stores for the group that this batch, and all before it, is done.
+        """Commits this batch, and all messages before it, for the group.
 
         Raises:
-            BrokerError: A partition is no longer this member's.
-            ConfigError: There is no group.
+            BrokerError: A partition is no longer assigned to this member.
+            ConfigError: The consumer has no group.
         """
         await self._reader.commit(self._messages)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of messages."""
         return len(self._messages)
 
     @overload
@@ -47,15 +47,15 @@ class Batch(Sequence[Message[V, K]]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Message[V, K]]: ...
     def __getitem__(self, index: int | slice) -> Message[V, K] | Sequence[Message[V, K]]:
-        """One message, or some."""
+        """A message, or a slice of the messages."""
         return self._messages[index]
 
     def __iter__(self) -> Iterator[Message[V, K]]:
-        """Its messages."""
+        """Iterates over its messages."""
         return iter(self._messages)
 
     def __repr__(self) -> str:
-        """How many there are."""
+        """The number of messages."""
         return f"<Batch of {len(self)} messages>"
 
 
@@ -63,7 +63,7 @@ class Batches(Typed[V, K]):
     """Iterates over batches of a consumer's messages."""
 
     def __init__(self, consumer: Consumer[V, K], max_messages: int, max_wait: float | None) -> None:
-        """Batches of at most so many messages, filled for at most so many seconds."""
+        """Collects up to `max_messages` messages for up to `max_wait` seconds."""
         self._consumer = consumer
         self._max_messages = max_messages
         self._max_wait = max_wait
@@ -73,11 +73,11 @@ class Batches(Typed[V, K]):
         return self
 
     async def __anext__(self) -> Batch[V, K]:
-        """The next batch. What was taken for it when it is cancelled is read again.
+        """Returns the next batch. If it is cancelled, its messages are read again.
 
         Raises:
-            DecodeError: A value cannot be decoded; what came before it was in the last batch, and
-                the next call has what comes after it.
+            DecodeError: A value cannot be decoded; the last batch has the messages before it, and
+                the next call those after it.
         """
         messages = [await anext(self._consumer)]
         reader = self._consumer._begun_reader()
@@ -91,7 +91,7 @@ class Batches(Typed[V, K]):
                 if is_full or reader.is_over or not await self._consumer.wait_until(deadline):
                     break
         except BaseException as error:
-            # A letter that cannot be published is held, and the next call tries again.
+            # A dead letter that cannot be published is kept, and the next call tries again.
             if not (isinstance(error, Exception) and reader.is_over):
                 self._consumer._give_back(messages)
                 raise

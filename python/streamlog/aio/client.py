@@ -1,4 +1,4 @@
-"""Connecting."""
+"""Connections to a cluster."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _Listener = TypeVar("_Listener", bound=Callable[[Event], object])
 class Client:
     """A client of a cluster; ``streamlog.aio.connect`` is another name for it.
 
-    It is entered or awaited, and belongs to the event loop that it was connected in.
+    It is entered or awaited, and belongs to the event loop in which it was connected.
 
     Example:
         >>> client = await streamlog.aio.connect(broker.address)
@@ -56,18 +56,18 @@ class Client:
         bootstrap: str | Sequence[str] | None = None,
         **options: Unpack[ClientOptions],
     ) -> None:
-        """Connects once it is awaited, or its block is entered; the arguments are connect's."""
+        """Connects once it is awaited, or its block is entered; takes the arguments of connect."""
         self._bootstrap = bootstrap
         self._options = options
         self._connected: tuple[aio.EventLoop, _core.Client] | None = None
         self._process = os.getpid()
 
     def __await__(self) -> Generator[Any, None, Self]:
-        """Connects to the first of the addresses that answers.
+        """Connects to the first address that answers.
 
         Raises:
-            ConnectError: No address answered; ``tried`` has them with what came of each.
-            ConfigError: A setting does not fit.
+            ConnectError: No address could be reached; ``tried`` has the error of each.
+            ConfigError: A setting is invalid.
         """
         return self._connect().__await__()
 
@@ -105,10 +105,10 @@ class Client:
         encoding: Literal["utf-8"] | None = None,
         **options: Unpack[ProducerOptions],
     ) -> Producer[Any, Any]:
-        """Makes a producer; its options are those of ``streamlog.Client.producer``.
+        """Creates a producer; its options are those of ``streamlog.Client.producer``.
 
         Raises:
-            ConfigError: A setting does not fit, or contradicts another.
+            ConfigError: A setting is invalid, or contradicts another.
 
         Example:
             >>> async with client.producer(compression="zstd") as producer:
@@ -149,11 +149,11 @@ class Client:
         tombstones: Literal["keep", "skip"] = "keep",
         **options: Unpack[ConsumerOptions],
     ) -> Consumer[Any, Any]:
-        """Makes a consumer; its options are those of ``streamlog.Client.consumer``.
+        """Creates a consumer; its options are those of ``streamlog.Client.consumer``.
 
         Its topics are looked up when its block is entered, when it is awaited, or with the first
-        message. ``stop`` is an ``asyncio.Event``. Callbacks and decoders are called on the loop
-        and are plain functions.
+        message. ``stop`` is an ``asyncio.Event``. Callbacks and decoders are plain functions and
+        are called on the loop.
 
         Example:
             >>> async with client.consumer("orders", group="billing") as consumer:
@@ -167,27 +167,27 @@ class Client:
         return Consumer(self, topics, making)
 
     def __repr__(self) -> str:
-        """The name and the addresses, or that it is not connected."""
+        """The class name and the addresses, or that it is not connected."""
         if self._connected is None:
             return "<streamlog.aio.Client, not connected>"
         return f"<streamlog.aio.{repr(self._connected[1])[1:]}"
 
     def on_event(self, callback: _Listener) -> _Listener:
-        """Calls a plain function with each event of the connections, on the event loop.
+        """Registers a plain function to be called with each event, on the event loop.
 
-        As ``streamlog.Client.on_event``.
+        Works like ``streamlog.Client.on_event``.
 
         Returns:
-            The function, so that it can be decorated.
+            The function, so that the method can be used as a decorator.
 
         Raises:
-            Closed: It is not connected.
+            Closed: The client is not connected.
         """
         _, client = self._connection()
         loop = asyncio.get_running_loop()
 
         def call(event: Event) -> None:
-            # A loop that was closed meanwhile has nobody to call.
+            # The loop may have been closed meanwhile: the event is dropped then.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(callback, event)
 
@@ -195,15 +195,15 @@ class Client:
         return callback
 
     def stats(self) -> ClientStats:
-        """Returns the figures of its connections; no broker is asked.
+        """Returns the client's statistics, without contacting a broker.
 
         Raises:
-            Closed: It is not connected.
+            Closed: The client is not connected.
         """
         return self._connection()[1].stats()
 
     def topic(self, name: str) -> Topic:
-        """The topic of this name; no broker is asked yet."""
+        """Returns the topic of this name, without contacting a broker."""
         return Topic(self, name)
 
     @property
@@ -212,7 +212,7 @@ class Client:
         return Admin(aio.admin(*self._connection()))
 
     async def close(self) -> None:
-        """Ends everything that was made from this client. Doing it again does nothing."""
+        """Closes the client and all objects created from it. Idempotent."""
         if self._connected is not None:
             event_loop, client = self._connection()
             self._connected = None
@@ -224,7 +224,7 @@ class Client:
     def _range(
         self, topic: str, parts: Sequence[tuple[int, int, int]], decoders: Decoders | None = None
     ) -> Messages[Any]:
-        """The messages of a topic's partitions, each from an offset to before another."""
+        """Returns the messages of partitions, each between two offsets."""
 
         async def opened() -> aio.Reader[Any]:
             event_loop, client = self._connection()
@@ -234,11 +234,11 @@ class Client:
         return Messages(opened)
 
     def _connection(self) -> tuple[aio.EventLoop, _core.Client]:
-        """The loop, and the client that it drives.
+        """Returns the event loop and the client.
 
         Raises:
-            Closed: It is not connected.
-            ForkError: It belongs to the process that this one was forked from.
+            Closed: The client is not connected.
+            ForkError: It belongs to the parent process.
         """
         if self._connected is None:
             raise Closed("it is not connected: await it, or enter its block")

@@ -1,4 +1,4 @@
-"""Reading records."""
+"""Consumers and their streams."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _UNUSED = "it does not read yet: await it, or enter its block"
 
 
 class Stream(Messages[V, K]):
-    """Iterates over some partitions of a consumer, as the consumer itself would."""
+    """Iterates over some partitions of a consumer, like the consumer itself."""
 
     def __init__(self, reader: aio.Reader[V, K]) -> None:
-        """A consumer makes it."""
+        """Created by a consumer."""
 
         async def opened() -> aio.Reader[V, K]:
             return reader
@@ -41,17 +41,17 @@ class Stream(Messages[V, K]):
         self._source = reader
 
     async def commit(self, message: Message[Any]) -> None:
-        """Stores for the group that all of the message's partition up to it is done.
+        """Commits all messages of the partition up to and including this message, for the group.
 
         Raises:
-            BrokerError: The partition is no longer this member's.
-            ConfigError: There is no group.
+            BrokerError: The partition is no longer assigned to this member.
+            ConfigError: The consumer has no group.
         """
         await self._source.commit([message])
 
 
 class Consumer(Messages[V, K]):
-    """Reads records: an iterator that waits for the next one and never ends by itself.
+    """Reads records: an iterator that waits for the next message and does not end by itself.
 
     ``close`` and ``end`` end it. Several tasks may take from it; each message is given out once.
     """
@@ -59,7 +59,7 @@ class Consumer(Messages[V, K]):
     def __init__(
         self, client: Client, topics: str | Sequence[str], options: Mapping[str, Any]
     ) -> None:
-        """Client.consumer makes it."""
+        """Created by ``Client.consumer``."""
         super().__init__(self._make)
         self._client = client
         self._topics = topics
@@ -70,16 +70,16 @@ class Consumer(Messages[V, K]):
         self._is_closed = False
 
     def __await__(self) -> Generator[Any, None, Self]:
-        """Looks its topics up, and begins to read.
+        """Looks its topics up, and starts reading.
 
         Raises:
-            TopicNotFound: There is no such topic; its ``nearest`` is the name that may be meant.
-            ConfigError: A setting does not fit, or contradicts another.
+            TopicNotFound: There is no such topic; ``nearest`` is the most similar name.
+            ConfigError: A setting is invalid, or contradicts another.
         """
         return self.__aenter__().__await__()
 
     async def __aenter__(self) -> Self:
-        """Looks its topics up, and begins to read."""
+        """Looks its topics up, and starts reading."""
         await self._open()
         return self
 
@@ -97,7 +97,7 @@ class Consumer(Messages[V, K]):
         """The iterator itself.
 
         Raises:
-            Closed: It was closed before the loop began.
+            Closed: The consumer was closed before the loop began.
         """
         if self.closed:
             raise Closed(_CLOSED)
@@ -115,13 +115,13 @@ class Consumer(Messages[V, K]):
         return self._bounded(checked("count", count), None if left is None else now + left)
 
     def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[V, K]:
-        """Iterates over batches, for ever: each has at least one message.
+        """Iterates over batches without end; each has at least one message.
 
-        What cannot be decoded ends its batch, and the next call raises ``DecodeError``.
+        A message that cannot be decoded ends its batch, and the next call raises ``DecodeError``.
 
         Args:
-            max_messages: The most that a batch has.
-            max_wait: Seconds that a batch waits for more after its first message.
+            max_messages: The maximal number of messages in a batch.
+            max_wait: Seconds that a batch waits for more messages after its first.
 
         Example:
             >>> async with client.consumer("orders", group="storing", commit="manual") as consumer:
@@ -135,13 +135,13 @@ class Consumer(Messages[V, K]):
         return Batches(self, max_messages, seconds("max_wait", max_wait))
 
     def streams(self, count: int) -> list[Stream[V, K]]:
-        """Parts the consumer into so many independent iterators, for a task each.
+        """Divides the consumer into `count` independent iterators, for a task each.
 
-        Each partition is in one of them, in order, and a slow stream holds up no other. The
-        consumer itself is not iterated over any more.
+        Each partition belongs to one stream, which keeps its order, and a slow stream does not
+        delay the others. The consumer itself cannot be iterated any more.
 
         Raises:
-            ConfigError: Something has been read already, or it was parted before.
+            ConfigError: Messages were read before, or the consumer was already divided.
             Closed: The consumer was closed.
         """
         event_loop, _ = self._client._connection()
@@ -149,7 +149,7 @@ class Consumer(Messages[V, K]):
         return [Stream(aio.Reader(event_loop, stream)) for stream in streams]
 
     def until_end(self) -> Messages[V, K]:
-        """Iterates up to the ends that the partitions have when it begins."""
+        """Iterates up to the ends of the partitions at its start."""
 
         async def opened() -> aio.Reader[V, K]:
             await self._open()
@@ -159,23 +159,23 @@ class Consumer(Messages[V, K]):
         return Messages(opened)
 
     def seek(self, to: Start | Mapping[int, Place] | Mapping[tuple[str, int], Place]) -> None:
-        """Goes on elsewhere: in all partitions, or in those that a mapping names.
+        """Moves the position in all partitions, or in those of a mapping.
 
         Args:
-            to: An end of the log, an offset, a time, a timedelta from now, or a mapping to these
-                from partitions, or from pairs of topic and partition.
+            to: An end of the log, an offset, a time, a timedelta from now, or a mapping from
+                partitions, or from pairs of topic and partition, to these.
 
         Raises:
-            ConfigError: The consumer does not read such a partition.
+            ConfigError: The consumer does not read one of the partitions.
             Closed: The consumer was closed.
         """
         self._begun().seek(to)
 
     async def rewind(self, back: timedelta | None = None, *, messages: int | None = None) -> None:
-        """Goes back in all partitions: to a time before now, or by messages of each.
+        """Moves the position back in all partitions: to a time before now, or by messages.
 
         Raises:
-            ConfigError: Not exactly one of them was given.
+            ConfigError: Not exactly one of the arguments was given.
             Closed: The consumer was closed.
         """
         core = self._begun()
@@ -187,47 +187,47 @@ class Consumer(Messages[V, K]):
     def pause(
         self, partitions: int | tuple[str, int] | Iterable[int | tuple[str, int]] | None = None
     ) -> None:
-        """Lets partitions rest, all if none are named; what was fetched of them is kept."""
+        """Pauses the delivery of partitions, all if omitted; fetched messages are kept."""
         self._begun().pause(partitions)
 
     def resume(
         self, partitions: int | tuple[str, int] | Iterable[int | tuple[str, int]] | None = None
     ) -> None:
-        """Goes on with partitions that rest, all if none are named."""
+        """Resumes the delivery of partitions, all if omitted."""
         self._begun().resume(partitions)
 
     def positions(self) -> dict[tuple[str, int], int | None]:
-        """The offset read next, by topic and partition; None until it is known."""
+        """Returns the next offset to read, by topic and partition; None until it is known."""
         return self._begun().positions()
 
     def lag(self) -> dict[tuple[str, int], int | None]:
-        """Records between position and end by the last answers; None until both are known."""
+        """Returns the records between position and last fetched end; None until both are known."""
         return self._begun().lag()
 
     def assignment(self) -> list[tuple[str, int]]:
-        """The topics and partitions that it reads."""
+        """Returns the assigned topics and partitions."""
         return self._begun().assignment()
 
     async def commit(self, message: Message[Any] | None = None) -> None:
-        """Stores for the group that all up to this message is done, or all that was given out.
+        """Commits all delivered messages, or those of the partition up to and including `message`.
 
         Raises:
-            BrokerError: The partition is no longer this member's.
-            ConfigError: There is no group.
+            BrokerError: The partition is no longer assigned to this member.
+            ConfigError: The consumer has no group.
         """
         await self._begun_reader().commit(None if message is None else [message])
 
     def end(self) -> None:
-        """Ends the loop, of all tasks, once what is in hand is done; it still has to be closed."""
+        """Ends the loops of all tasks after the current message; does not close the consumer."""
         self._begun().end()
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """True if it was closed."""
         return self._is_closed or (self._core is not None and self._core.closed)
 
     async def close(self) -> None:
-        """Ends reading, for all tasks; a member leaves its group. Again does nothing."""
+        """Ends reading in all tasks and leaves the group. Idempotent."""
         self._is_closed = True
         if self._stopping is not None:
             self._stopping.cancel()
@@ -236,23 +236,23 @@ class Consumer(Messages[V, K]):
             stopping.forget(self._core)
 
     def _begun(self) -> reading.Consumer[V, K]:
-        """The consumer behind it.
+        """Returns the underlying consumer.
 
         Raises:
-            Closed: It reads nothing yet, or never will.
+            Closed: It was closed, or does not read yet.
         """
         if self._core is None:
             raise Closed(_CLOSED if self._is_closed else _UNUSED)
         return self._core
 
     def _begun_reader(self) -> aio.Reader[V, K]:
-        """What takes its messages."""
+        """Returns the reader of its messages."""
         self._begun()
         assert self._reader is not None
         return self._reader
 
     def _give_back(self, messages: Iterable[Message[Any]]) -> None:
-        """Nobody got these messages after all: they are read again, unless it was closed."""
+        """Returns undelivered messages, so that they are read again, unless it was closed."""
         core = self._begun()
         if core.closed:
             return

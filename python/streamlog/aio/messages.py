@@ -1,4 +1,4 @@
-"""Messages, one after another."""
+"""Iteration over messages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["K", "Messages", "Typed", "V", "limited"]
 
 
 class Messages(Typed[V, K]):
-    """Iterates over messages. One that is waited for is never lost when the waiting is cancelled.
+    """Iterates over messages. Cancelling a wait does not lose a message.
 
-    Messages that are there are given out without a way through the event loop, but for now and
-    then, so that other tasks keep their pace.
+    Available messages are returned without yielding to the event loop, except now and then, so
+    that other tasks are not starved.
     """
 
     def __init__(self, opened: Callable[[], Awaitable[Reader[V, K]]]) -> None:
-        """Opened with the first message that is asked for."""
+        """Calls `opened` for the reader when the first message is requested."""
         self._opened = opened
         self._opening = asyncio.Lock()
         self._reader: Reader[V, K] | None = None
@@ -34,12 +34,12 @@ class Messages(Typed[V, K]):
         return self
 
     async def __anext__(self) -> Message[V, K]:
-        """The next message.
+        """Returns the next message.
 
         Raises:
-            StopAsyncIteration: There will be no other.
-            DecodeError: Its value cannot be decoded; the next call has the next message.
-            OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
+            StopAsyncIteration: There are no more messages.
+            DecodeError: Its value cannot be decoded; the next call returns the next message.
+            OffsetOutOfRange: The position is outside the log, with ``on_out_of_range="error"``.
         """
         message = self._take()
         while message is None:
@@ -48,7 +48,7 @@ class Messages(Typed[V, K]):
         return message
 
     async def next_before(self, deadline: float | None) -> Message[V, K] | None:
-        """The next message if there is one before the loop's time is `deadline`."""
+        """Returns the next message, or None if there is none before the loop time `deadline`."""
         while True:
             try:
                 message = self._take()
@@ -60,7 +60,7 @@ class Messages(Typed[V, K]):
                 return None
 
     async def wait_until(self, deadline: float | None) -> bool:
-        """Waits until there may be another message; false if that is not before `deadline`."""
+        """Waits until there may be another message; returns false at the loop time `deadline`."""
         try:
             async with asyncio.timeout_at(deadline) as limit:
                 await self._arrived()
@@ -80,10 +80,10 @@ class Messages(Typed[V, K]):
 def limited(
     messages: AsyncIterator[Message[V, K]], limit: int | None
 ) -> AsyncIterator[Message[V, K]]:
-    """The first messages, as many as `limit` says.
+    """Returns an iterator over the first `limit` messages, or over all without a limit.
 
     Raises:
-        ConfigError: The limit is no count.
+        ConfigError: The limit is not a valid count.
     """
     return messages if limit is None else _first(messages, checked("limit", limit))
 
@@ -100,4 +100,4 @@ async def _first(
 
 
 def _nothing() -> None:
-    """What there is before anything was opened."""
+    """The default of an unopened reader."""

@@ -1,4 +1,4 @@
-"""The options of clients, producers and consumers; names and meaning are those of ``streamlog``."""
+"""Options of clients, producers and consumers; names and meaning are those of ``streamlog``."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ _Changed: TypeAlias = Callable[[list[tuple[str, int]]], object]
 
 
 class ClientOptions(TypedDict, total=False):
-    """As ``streamlog.connect`` has them."""
+    """Options of ``streamlog.connect``."""
 
     client_id: str
     timeout: float
@@ -36,7 +36,7 @@ class ClientOptions(TypedDict, total=False):
 
 
 class ProducerOptions(TypedDict, total=False):
-    """As ``streamlog.Client.producer`` has them, but for ``key``, ``value`` and ``encoding``."""
+    """Options of ``streamlog.Client.producer``, except ``key``, ``value`` and ``encoding``."""
 
     acks: Literal["all", 0, 1]
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"]
@@ -55,9 +55,9 @@ class ProducerOptions(TypedDict, total=False):
 
 
 class ConsumerOptions(TypedDict, total=False):
-    """As ``streamlog.Client.consumer`` has them; ``stop`` is an asyncio event.
+    """Options of ``streamlog.Client.consumer``; ``stop`` is an asyncio event.
 
-    ``key``, ``value`` and ``tombstones`` are apart.
+    ``key``, ``value`` and ``tombstones`` are parameters of their own, for their types.
     """
 
     group: str | Broadcast | None

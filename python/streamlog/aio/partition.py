@@ -1,4 +1,4 @@
-"""One partition of a topic, read by offset in either direction."""
+"""A partition of a topic, read by offset in either direction."""
 
 from collections.abc import AsyncIterator, Coroutine
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 class Partition:
-    """A partition of a topic; its offsets are its own.
+    """A partition of a topic.
 
     Example:
         >>> orders = client.topic("orders").partition(0)
@@ -38,7 +38,7 @@ class Partition:
     """Its number."""
 
     def __init__(self, client: "Client", topic: str, number: int) -> None:
-        """Client.topic(...).partition(...) makes it; no broker is asked."""
+        """Created by ``Client.topic(...).partition(...)``; does not contact a broker."""
         self.topic = topic
         self.number = number
         self._client = client
@@ -91,14 +91,14 @@ class Partition:
         """Iterates over the messages from `start` to before `stop`, the oldest first.
 
         Args:
-            start: Where to begin; at the first message if omitted.
-            stop: Where to end; at the end as it is now if omitted, and never beyond it.
-            limit: At most so many messages.
+            start: The first position; the first message if omitted.
+            stop: The end, excluded; the current end if omitted, and never beyond it.
+            limit: The maximal number of messages.
             key: Decodes the keys, as for ``Client.consumer``.
             value: Decodes the values; tombstones stay None.
 
         Raises:
-            DecodeError: A key or a value cannot be decoded; the next call has the next message.
+            DecodeError: A key or a value cannot be decoded; the next call returns the next message.
             TopicNotFound: There is no such partition.
         """
         return limited(self._read(start, stop, (key, value)), limit)
@@ -132,7 +132,7 @@ class Partition:
         key: Decoder[Any] | None = None,
         value: Decoder[Any] | None = None,
     ) -> AsyncIterator[Message[Any]]:
-        """Iterates over the same messages as ``read`` does, the newest first."""
+        """Iterates over the same messages as ``read``, the newest first."""
         return limited(self._reversed(start, stop, (key, value)), limit)
 
     @overload
@@ -140,7 +140,7 @@ class Partition:
     @overload
     def __getitem__(self, wanted: slice) -> AsyncIterator[Message]: ...
     def __getitem__(self, wanted: Any) -> Any:
-        """The message at an offset, awaited, or an iterator over a slice with step 1 or -1.
+        """Returns the message at an offset, to be awaited, or an iterator over a slice.
 
         Raises:
             IndexError: No message has this offset.
@@ -151,11 +151,11 @@ class Partition:
         return sliced(wanted, self.read, self.reversed)
 
     def __aiter__(self) -> AsyncIterator[Message]:
-        """All messages up to the end as it is now."""
+        """Iterates over all messages up to the current end."""
         return self.read()
 
     def __repr__(self) -> str:
-        """The calls that make it."""
+        """The calls that create it."""
         return f"Topic({self.topic!r}).partition({self.number})"
 
     async def _read(

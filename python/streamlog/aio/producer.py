@@ -1,4 +1,4 @@
-"""Publishing records."""
+"""Producers."""
 
 import asyncio
 from collections import deque
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     _KS = DefaultingTypeVar("_KS", contravariant=True, default=bytes | bytearray)
 
     class Sending(Generic[_S, _KS]):
-        """What has the types of the values and keys that it sends."""
+        """A class with the types of values and keys that it sends."""
 else:
     _S = TypeVar("_S", contravariant=True)
     _KS = TypeVar("_KS", contravariant=True)
 
     class Sending:
-        """What has the types of the values and keys that it sends; only checkers know them."""
+        """A class with the types of values and keys that it sends; only checkers know them."""
 
         __class_getitem__ = classmethod(GenericAlias)
 
@@ -46,11 +46,11 @@ else:
 class Producer(Sending[_S, _KS]):
     """Publishes records.
 
-    As a context manager it is closed at the end, so that everything is delivered or raised.
+    As a context manager it is closed at the end, which delivers all records or raises.
     """
 
     def __init__(self, outbox: Outbox) -> None:
-        """Client.producer makes it."""
+        """Created by ``Client.producer``."""
         self._outbox = outbox
         self._waiting: deque[tuple[Prepared, _Handing, Ticket]] = deque()
         self._waiting_bytes = 0
@@ -68,15 +68,15 @@ class Producer(Sending[_S, _KS]):
         partition: int | None = None,
         timestamp: datetime | int | None = None,
     ) -> Ticket:
-        """Hands over a record, at once; awaiting what it returns waits for the delivery.
+        """Queues a record at once; await the returned ticket to wait for the delivery.
 
-        While the buffer is full, or the topic not yet known, the record waits for its turn, and
-        what is awaited takes longer. Whoever never awaits anything may have as many bytes waiting
-        as the buffer has.
+        While the buffer is full, or the topic's metadata is missing, the record waits, and the
+        delivery takes longer. A program that never awaits may have as many bytes waiting as the
+        buffer holds.
 
         Raises:
-            StreamlogError: The buffer is full, and as much waits for it again.
-            MessageTooLarge: It is larger than ``max_request_size``.
+            StreamlogError: The buffer is full, and as many bytes wait already.
+            MessageTooLarge: The record is larger than ``max_request_size``.
             Closed: The producer was closed.
 
         Example:
@@ -87,7 +87,7 @@ class Producer(Sending[_S, _KS]):
         """
         if self._is_closed:
             raise Closed("the producer is closed")
-        # Records keep their order: none overtakes those that wait.
+        # Records keep their order: a new record must not overtake waiting ones.
         send = self._outbox.prepare if self._waiting else self._outbox.send
         sent = send(
             topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp
@@ -120,10 +120,10 @@ class Producer(Sending[_S, _KS]):
         key: Callable[[Any], _Made] | None = None,
         value: Callable[[Any], _Made] | None = None,
     ) -> int:
-        """Hands over a record for each item, waiting for room, and returns how many.
+        """Queues a record for each item, waiting for the buffer, and returns their number.
 
         Raises:
-            StreamlogError: As ``send`` does. What was not delivered is raised by ``flush``.
+            StreamlogError: As for ``send``. Delivery errors are raised by ``flush``.
 
         Example:
             >>> async with client.producer() as producer:
@@ -144,20 +144,20 @@ class Producer(Sending[_S, _KS]):
             await asyncio.sleep(0)
 
     async def flush(self, timeout: float | None = None) -> None:
-        """Waits until everything handed over before has been delivered, or has failed.
+        """Waits until all records sent before have been delivered, or have failed.
 
         Raises:
-            DeliveryError: Records failed, and nobody had asked their tickets.
+            DeliveryError: Records failed, and their tickets were not waited for.
             RequestTimeout: It took longer than ``timeout`` seconds.
         """
         await within(timeout, "flushing the producer", self._flush(self._outbox.flush))
 
     async def close(self, timeout: float | None = None) -> None:
-        """Takes no more records and flushes. Doing it again does nothing.
+        """Stops accepting records, and flushes. Idempotent.
 
         Raises:
-            DeliveryError: Records failed, and nobody had asked their tickets.
-            RequestTimeout: It took longer than ``timeout`` seconds; what is left is given up.
+            DeliveryError: Records failed, and their tickets were not waited for.
+            RequestTimeout: It took longer than ``timeout`` seconds; the other records are dropped.
         """
         if self._is_closed:
             return
@@ -172,7 +172,7 @@ class Producer(Sending[_S, _KS]):
         return self
 
     async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        """Closes it; an error of the block goes on, with a note about what was not delivered."""
+        """Closes it; an error of the block propagates, with a note about delivery errors."""
         try:
             await self.close()
         except StreamlogError as undelivered:
@@ -198,7 +198,7 @@ class Producer(Sending[_S, _KS]):
             try:
                 handed = await self._hand_over(record)
             except Exception as error:
-                # Noted at once: whoever flushes next must not miss it.
+                # Record the failure at once: the next flush must not miss it.
                 self._failed.append((record.topic, ticket, error))
                 _fail(handing, error)
             else:
@@ -223,9 +223,9 @@ class Producer(Sending[_S, _KS]):
         try:
             await flush()
         except StreamlogError as error:
-            # It is the audit's; what was not delivered is worse.
+            # An error of the audit; delivery errors take precedence over it.
             uncounted = error
-        # Taken behind the wait: a flush that is cancelled leaves them to the next.
+        # Taken after the wait: a cancelled flush leaves the failures to the next one.
         try:
             self._outbox.report()
         except DeliveryError as error:
@@ -250,7 +250,7 @@ class Producer(Sending[_S, _KS]):
         for _, handing, _ in self._waiting:
             _fail(handing, Closed("the producer was closed before it had room"))
         self._waiting.clear()
-        # What is on its way beyond a timeout is not waited for.
+        # Do not wait for records that are still in flight after the timeout.
         self._outbox.close().cancel()
 
 
@@ -263,5 +263,5 @@ def _undelivered(failures: list[_Failure], unlisted: int) -> DeliveryError:
 def _fail(handing: _Handing, error: Exception) -> None:
     if not handing.done():
         handing.set_exception(error)
-        # Looked at, so that asyncio does not report what flush raises.
+        # Retrieve the exception, so that asyncio does not report what flush raises.
         handing.exception()

@@ -1,4 +1,4 @@
-"""A record on its way."""
+"""Delivery tickets."""
 
 import asyncio
 from collections.abc import Generator
@@ -13,7 +13,7 @@ __all__ = ["Ticket"]
 
 
 class Ticket:
-    """A record on its way. Awaiting it gives where it came to lie, or raises why it did not.
+    """The pending delivery of a record. Await it for the record's position, or its error.
 
     Example:
         >>> async with client.producer() as producer:
@@ -29,7 +29,7 @@ class Ticket:
         handed: "producing.Ticket | None",
         handing: "asyncio.Future[producing.Ticket] | None" = None,
     ) -> None:
-        """A producer makes it."""
+        """Created by a producer."""
         self._outbox = outbox
         self._core = handed
         self._handing = handing
@@ -39,16 +39,16 @@ class Ticket:
         """Waits until the record is delivered.
 
         Raises:
-            StreamlogError: The reason why it was not delivered.
+            StreamlogError: The record was not delivered, for this reason.
         """
         return self.result().__await__()
 
     async def result(self, timeout: float | None = None) -> RecordMetadata:
-        """Waits until the record is delivered, and says where it is.
+        """Waits until the record is delivered, and returns its position.
 
         Raises:
-            RequestTimeout: It took longer than ``timeout`` seconds; the delivery goes on.
-            StreamlogError: The reason why it was not delivered.
+            RequestTimeout: It took longer than ``timeout`` seconds; delivery continues.
+            StreamlogError: The record was not delivered, for this reason.
         """
         if timeout is None:
             ticket = await self._settled()
@@ -57,10 +57,10 @@ class Ticket:
         return ticket.result(0)
 
     async def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Waits until the outcome is known: None if the record is delivered, or why it is not.
+        """Waits until the outcome is known, and returns the delivery error or None.
 
         Raises:
-            RequestTimeout: It took longer than ``timeout`` seconds; the delivery goes on.
+            RequestTimeout: It took longer than ``timeout`` seconds; delivery continues.
         """
         try:
             ticket = await within(timeout, "delivering a record", self._settled())
@@ -71,7 +71,7 @@ class Ticket:
         return ticket.exception(0)
 
     def done(self) -> bool:
-        """Whether the outcome is known."""
+        """Returns true if the outcome is known."""
         if self._core is not None:
             return self._core.done()
         return self._handing is not None and self._handing.done() and self._is_failed()
@@ -82,11 +82,11 @@ class Ticket:
             try:
                 self._core = await asyncio.shield(self._handing)
             except Exception:
-                # Who gave up waiting before has seen nothing.
+                # A caller that gave up waiting before has not seen this error.
                 self.is_seen = True
                 raise
         if not self._core.done():
-            # Waiting sends the batch: what other tasks send in this round is to be in it.
+            # Waiting sends the batch: let the records that other tasks send now join it.
             await asyncio.sleep(0)
             await self._outbox.settled(self._core)
         return self._core

@@ -1,4 +1,4 @@
-"""A topic as a whole: where its logs begin and end, and reading it without a consumer."""
+"""A topic: the offsets of its partitions, and reading without a consumer."""
 
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ _Spans = list[tuple[int, int, int]]
 
 
 class Topic:
-    """A topic. What is read by it is what is there now: no iterator of it waits for more.
+    """A topic. Its iterators read the existing messages and do not wait for new ones.
 
     Example:
         >>> orders = client.topic("orders")
@@ -35,12 +35,12 @@ class Topic:
     """Its name."""
 
     def __init__(self, client: "Client", name: str) -> None:
-        """Client.topic makes it; no broker is asked."""
+        """Created by ``Client.topic``; does not contact a broker."""
         self.name = name
         self._client = client
 
     async def partitions(self) -> int:
-        """How many partitions it has.
+        """Returns the number of partitions.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -48,7 +48,7 @@ class Topic:
         return len(await self.end_offsets())
 
     async def describe(self) -> TopicDescription:
-        """Its partitions, and which brokers have them.
+        """Returns a description of its partitions and their brokers.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -56,19 +56,19 @@ class Topic:
         return await self._client.admin.topic(self.name)
 
     def partition(self, number: int) -> Partition:
-        """The partition of this number; no broker is asked yet."""
+        """Returns the partition of this number, without contacting a broker."""
         return Partition(self._client, self.name, number)
 
     async def begin_offsets(self) -> dict[int, int | None]:
-        """The first offset of each partition."""
+        """Returns the first offset of each partition."""
         return await self._client.admin.begin_offsets(self.name)
 
     async def end_offsets(self) -> dict[int, int | None]:
-        """The offset after the last record of each partition."""
+        """Returns the offset after the last record of each partition."""
         return await self._client.admin.end_offsets(self.name)
 
     async def offsets_at(self, time: datetime | timedelta) -> dict[int, int | None]:
-        """The first offset of that time or later, of each partition; None where there is none."""
+        """Returns for each partition the first offset at or after a time, None if there is none."""
         return await self._client.admin.offsets_at(self.name, time)
 
     @overload
@@ -100,19 +100,19 @@ class Topic:
         key: Decoder[Any] | None = None,
         value: Decoder[Any] | None = None,
     ) -> AsyncIterator[Message[Any]]:
-        """Iterates over what there is now, partition by partition as it comes.
+        """Iterates over the existing messages; partitions are interleaved as they are fetched.
 
         Args:
-            start: Where to begin in each partition: an offset, an aware datetime, a timedelta from
-                now; the first message if omitted. A negative number is that many of the last
-                messages over all partitions, in the order of their times.
-            stop: Where to end, in the same way; the end as it is now if omitted.
-            limit: At most so many messages.
+            start: The first position in each partition: an offset, an aware datetime, or a
+                timedelta from now; the first message if omitted. A negative number reads that
+                many of the last messages over all partitions, in the order of their timestamps.
+            stop: The end, excluded, in the same form; the current end if omitted.
+            limit: The maximal number of messages.
             key: Decodes the keys, as for ``Client.consumer``.
             value: Decodes the values; tombstones stay None.
 
         Raises:
-            DecodeError: A key or a value cannot be decoded; the next call has the next message.
+            DecodeError: A key or a value cannot be decoded; the next call returns the next message.
             TopicNotFound: There is no such topic.
             ConfigError: The time has no time zone.
         """
@@ -147,7 +147,7 @@ class Topic:
         key: Decoder[Any] | None = None,
         value: Decoder[Any] | None = None,
     ) -> AsyncIterator[Message[Any]]:
-        """Iterates over the same messages, the newest of all partitions first.
+        """Iterates over the messages of all partitions, the newest first.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -161,14 +161,14 @@ class Topic:
         *,
         where: Callable[[Message], object] | None = None,
     ) -> AsyncIterator[Message]:
-        """Iterates over what has to be processed again: a stretch of time, and what of it is meant.
+        """Iterates over a time range again, for messages that have to be processed again.
 
-        Groups are not touched: what they have committed stays.
+        Committed offsets of groups do not change.
 
         Args:
-            since: Where the stretch begins: a time, a timedelta from now, or an offset.
-            until: Where it ends; the end as it is now if omitted.
-            where: Whether a message is meant; all if omitted.
+            since: The start of the range: a time, a timedelta from now, or an offset.
+            until: The end of the range, excluded; the current end if omitted.
+            where: A predicate that selects messages; all if omitted.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -178,7 +178,7 @@ class Topic:
                 yield message
 
     def __aiter__(self) -> AsyncIterator[Message]:
-        """All messages up to the end as it is now."""
+        """Iterates over all messages up to the current end."""
         return self.read()
 
     def __repr__(self) -> str:

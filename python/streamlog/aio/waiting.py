@@ -1,4 +1,4 @@
-"""Waiting on an event loop: for answers, and not for longer than allowed."""
+"""Waits and timeouts on an event loop."""
 
 import asyncio
 import inspect
@@ -13,41 +13,41 @@ from streamlog.errors import ConfigError, RequestTimeout
 __all__ = ["answered", "attached", "detach", "seconds", "within"]
 
 _LONGEST = 1e9
-"""Seconds beyond which nobody waits: 31 years."""
+"""The longest timeout in seconds, 31 years; longer ones are infinite."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 def attached() -> EventLoop:
-    """What the client's thread rings, heard by the running loop."""
+    """Returns an event loop of the client, registered with the running asyncio loop."""
     event_loop = EventLoop()
     asyncio.get_running_loop().add_reader(event_loop.fileno(), event_loop.drain)
     return event_loop
 
 
 def detach(event_loop: EventLoop) -> None:
-    """The running loop listens no more; what still waits is told so."""
+    """Unregisters from the running loop, and fails the remaining waits."""
     event_loop.drain()
     event_loop.close()
     asyncio.get_running_loop().remove_reader(event_loop.fileno())
 
 
 async def answered(ask: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """What `ask` returns. Administration of a loop returns futures of what its types say."""
+    """Awaits the future that `ask` returns; its type hints name the result of the future."""
     return await cast(Awaitable[_T], ask(*args, **kwargs))
 
 
 def seconds(name: str, given: float | None) -> float | None:
-    """The seconds that the argument `name` says; None beyond all that can be waited for.
+    """Returns the argument `name` in seconds; None if it is practically infinite.
 
     Raises:
-        ConfigError: It is no number.
+        ConfigError: It is not a number.
     """
     if given is None:
         return None
     try:
-        # Takes what is a number, and no texts.
+        # fsum accepts every kind of number, but no text.
         number = math.fsum([given])
     except TypeError:
         number = math.nan
@@ -59,11 +59,11 @@ def seconds(name: str, given: float | None) -> float | None:
 
 
 async def within(timeout: float | None, operation: str, work: Awaitable[_T]) -> _T:
-    """The outcome of the work, if it comes within so many seconds.
+    """Returns the result of `work`, if it is done within `timeout` seconds.
 
     Raises:
-        RequestTimeout: It did not.
-        ConfigError: The timeout is no number.
+        RequestTimeout: It was not.
+        ConfigError: The timeout is not a number.
     """
     begin = time.monotonic()
     try:

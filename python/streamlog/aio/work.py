@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["Delivery", "WorkQueue"]
 
 _EARLY_SECONDS = 0.005
-"""A wait that ends earlier than this before its time was ended by the program."""
+"""Tolerance for timers: a wait that ends earlier than this was ended by the program."""
 
 
 class QueueOptions(TypedDict, total=False):
-    """As ``streamlog.WorkQueue`` has them; ``stop`` is an asyncio event."""
+    """Options of ``streamlog.WorkQueue``; ``stop`` is an asyncio event."""
 
     start: Start
     stop: asyncio.Event | None
@@ -36,7 +36,7 @@ class QueueOptions(TypedDict, total=False):
 class Delivery(Work[V, K]):
     """A message of a work queue.
 
-    It is done with once it is retried or rejected, or the loop asks for the next.
+    It is done once it is retried or rejected, or the loop asks for the next one.
     """
 
     def __init__(
@@ -46,27 +46,27 @@ class Delivery(Work[V, K]):
         consumer: Consumer[Any, Any],
         producer: Producer,
     ) -> None:
-        """A queue makes it."""
+        """Created by a queue."""
         super().__init__(message)
         self._plan = plan
         self._consumer = consumer
         self._producer = producer
 
     async def retry(self, delay: float | None = None, reason: str = "") -> None:
-        """Has the message delivered again later, as ``streamlog.Delivery.retry``.
+        """Schedules another delivery of the message, like ``streamlog.Delivery.retry``.
 
         Raises:
-            ConfigError: The delay is longer than all that the queue has.
-            StreamlogError: It was retried or rejected before, or cannot be published.
+            ConfigError: The delay is longer than the queue's longest.
+            StreamlogError: It was already retried or rejected, or cannot be published.
         """
         self._check_open()
         await self._publish(self._plan.again(self.message, delay, reason))
 
     async def reject(self, reason: str = "") -> None:
-        """Sets the message aside as a dead letter.
+        """Rejects the message as a dead letter.
 
         Raises:
-            StreamlogError: It was retried or rejected before, or cannot be published.
+            StreamlogError: It was already retried or rejected, or cannot be published.
         """
         self._check_open()
         await self._publish(self._plan.dead(self.message, reason))
@@ -75,13 +75,13 @@ class Delivery(Work[V, K]):
         value, key = self.message.raw_value, self.message.raw_key
         await self._producer.send(letter.topic, value, key=key, headers=letter.headers)
         self._is_settled = True
-        # In a rebalance it cannot be committed, and is delivered here again as well.
+        # During a rebalance the commit fails, and the original message is delivered again too.
         with suppress(BrokerError):
             await self._consumer.commit(self.message)
 
 
 class WorkQueue(Typed[V, K]):
-    """Messages that a group works on, as ``streamlog.WorkQueue``: entered, and iterated over.
+    """Messages processed by a group, like ``streamlog.WorkQueue``: entered, and iterated over.
 
     Example:
         >>> async with streamlog.aio.WorkQueue(client, "orders", group="billing") as queue:
@@ -103,10 +103,10 @@ class WorkQueue(Typed[V, K]):
         value: Callable[[bytes], V] | None = None,
         **options: Unpack[QueueOptions],
     ) -> None:
-        """Reads nothing yet; the arguments are those of ``streamlog.WorkQueue``.
+        """Does not connect yet; takes the arguments of ``streamlog.WorkQueue``.
 
         Raises:
-            ConfigError: An option does not fit.
+            ConfigError: An option is invalid.
         """
         self._plan = Plan.of(group, backoff, max_deliveries)
         self._client = client
@@ -118,7 +118,7 @@ class WorkQueue(Typed[V, K]):
         self._due: dict[tuple[str, int], float] = {}
 
     async def __aenter__(self) -> Self:
-        """Creates the topics that are missing, and joins the group.
+        """Creates missing topics, and joins the group.
 
         Raises:
             TopicNotFound: There is no such topic.
@@ -140,7 +140,7 @@ class WorkQueue(Typed[V, K]):
         return self
 
     async def __anext__(self) -> Delivery[V, K]:
-        """The next message that is due.
+        """Returns the next message that is due.
 
         Raises:
             StopAsyncIteration: The queue was closed or ended.
@@ -155,11 +155,11 @@ class WorkQueue(Typed[V, K]):
             self._hold(consumer, message, asyncio.get_running_loop().time() + seconds)
 
     def end(self) -> None:
-        """Ends the loop once the message in hand is done; the queue still has to be closed."""
+        """Ends the loop after the current message; does not close the queue."""
         self._entered()[0].end()
 
     async def close(self) -> None:
-        """Stores what is done and leaves the group. Doing it again does nothing."""
+        """Commits finished messages and leaves the group. Idempotent."""
         if self._opened is not None:
             consumer, producer = self._opened
             await consumer.close()
@@ -188,7 +188,7 @@ class WorkQueue(Typed[V, K]):
             consumer.pause(place)
             consumer.seek({place: message.offset})
         except ConfigError:
-            # The partition went to another member meanwhile, which reads it there.
+            # The partition was reassigned meanwhile; its new member reads the message.
             return
         self._due[place] = due
 
@@ -199,5 +199,5 @@ class WorkQueue(Typed[V, K]):
             try:
                 consumer.resume(place)
             except ConfigError:
-                # It is another member's by now.
+                # The partition was reassigned meanwhile.
                 continue

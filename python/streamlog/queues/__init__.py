@@ -1,1 +1,1 @@
-"""Work queues: messages that are tried again later, or set aside, by way of topics of their own."""
+"""Work queues: messages that are retried later, or rejected, through topics of their own."""

@@ -1,4 +1,4 @@
-"""A message of a work queue, whichever way it is worked on."""
+"""A message of a work queue, for threads and for asyncio."""
 
 from datetime import datetime
 
@@ -11,18 +11,18 @@ __all__ = ["Work"]
 
 
 class Work(Typed[V, K]):
-    """A message of a work queue, and how often it was delivered."""
+    """A message of a work queue, and the number of its deliveries."""
 
     message: Message[V, K]
     """The message as it was read."""
     deliveries: int
-    """How often it was delivered, this time included. Deliveries that a crash repeats are not
-    counted."""
+    """The number of deliveries, including this one. Deliveries repeated after a crash do not
+    count."""
     origin: tuple[str, int, int]
-    """The topic, partition and offset at which it was read first."""
+    """The topic, partition and offset of the original message."""
 
     def __init__(self, message: Message[V, K]) -> None:
-        """A queue makes it."""
+        """Created by a queue."""
         self.message = message
         self.deliveries = deliveries(message)
         self.origin = origin(message)
@@ -30,12 +30,12 @@ class Work(Typed[V, K]):
 
     @property
     def key(self) -> K:
-        """Its key: bytes, what the queue's ``key=`` made of them, or None."""
+        """Its key: bytes, the result of the queue's ``key=``, or None."""
         return self.message.key
 
     @property
     def value(self) -> V:
-        """Its value: bytes, or what the queue's ``value=`` made of them; None is a tombstone."""
+        """Its value: bytes, or the result of the queue's ``value=``; None is a tombstone."""
         return self.message.value
 
     @property
@@ -45,11 +45,11 @@ class Work(Typed[V, K]):
 
     @property
     def timestamp(self) -> datetime | None:
-        """Its time, in UTC; of a delivery that was retried, the time of that."""
+        """Its timestamp, in UTC; for a retried message, the time of the retry."""
         return self.message.timestamp
 
     def __repr__(self) -> str:
-        """The message, and how often it was delivered."""
+        """The message, and the number of its deliveries."""
         return f"<delivery {self.deliveries} of {self.message!r}>"
 
     def _check_open(self) -> None:

@@ -1,4 +1,4 @@
-"""The types of values and of keys, which have defaults that only type checkers know."""
+"""Type variables of values and keys, with defaults that only type checkers know."""
 
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     K = TypeVar("K", covariant=True, default=Any)
 
     class Typed(Generic[V, K]):
-        """A class with the types of values and of keys."""
+        """A class with the types of values and keys."""
 else:
     from typing import TypeVar
 
@@ -20,7 +20,7 @@ else:
     K = TypeVar("K", covariant=True)
 
     class Typed:
-        """A class with the types of values and of keys."""
+        """A class with the types of values and keys."""
 
         __class_getitem__ = classmethod(GenericAlias)
 

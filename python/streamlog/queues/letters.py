@@ -1,4 +1,4 @@
-"""Where messages go that a consumer cannot decode."""
+"""Dead letters of consumers."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ __all__ = ["DeadLetters"]
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """A topic for messages that cannot be decoded, as ``on_error=`` of a consumer takes it.
+    """A topic for messages that cannot be decoded, as a value of ``on_error=``.
 
     Example:
         >>> on_error = streamlog.DeadLetters("orders.dead")

@@ -1,8 +1,8 @@
-"""The topics of a work queue, and when and where its messages go next.
+"""The topics of a work queue, and the schedule of its retries.
 
-Every delay has a retry topic of its own, in which messages become due in the order of their
-offsets: none waits behind one that is due later. Headers carry the rest, so that brokers need to
-know nothing of queues.
+Every delay has its own retry topic, in which messages become due in the order of their offsets, so
+that no message waits behind one that is due later. Headers carry all other state: brokers need no
+support for queues.
 """
 
 import math
@@ -29,7 +29,7 @@ _OWN = (_DELIVERIES, _DUE, _TOPIC, _PARTITION, _OFFSET, _ERROR)
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message as it is published again."""
+    """A message to be published again, for a retry or as a dead letter."""
 
     topic: str
     headers: list[tuple[str, bytes | None]]
@@ -41,15 +41,15 @@ class Plan:
 
     group: str
     backoff: tuple[float, ...]
-    """Seconds before the second delivery, the third and so on; the last holds for all others."""
+    """Seconds before the second delivery, the third and so on; the last applies to all others."""
     max_deliveries: int
 
     @classmethod
     def of(cls, group: str, backoff: Sequence[float], max_deliveries: int) -> "Plan":
-        """Checks what a queue was given.
+        """Validates the arguments of a queue.
 
         Raises:
-            ConfigError: The group has no name, or a number does not fit.
+            ConfigError: The group has no name, or a number is invalid.
         """
         if not group.strip():
             raise ConfigError("group: the name is empty, and a queue is worked on by a group")
@@ -66,19 +66,19 @@ class Plan:
 
     @property
     def dead_letters(self) -> str:
-        """The topic of messages that were rejected."""
+        """The topic of rejected messages."""
         return f"{self.group}.dead"
 
     @property
     def retry_topics(self) -> list[str]:
-        """The topics of messages that wait, one for each delay."""
+        """The topics of messages that wait for a retry, one for each delay."""
         return list(dict.fromkeys(map(self._retry_topic, self.backoff)))
 
     def again(self, message: Message[Any, Any], delay: float | None, reason: str) -> Letter:
-        """The message as it is delivered again, or as a dead letter if that was the last time.
+        """Returns the message for its retry, or as a dead letter after the last delivery.
 
         Raises:
-            ConfigError: The delay is longer than all that the queue has.
+            ConfigError: The delay is longer than the queue's longest.
         """
         count = deliveries(message)
         if count >= self.max_deliveries:
@@ -89,7 +89,7 @@ class Plan:
         return Letter(self._retry_topic(step), _headers(message, own, reason))
 
     def dead(self, message: Message[Any, Any], reason: str) -> Letter:
-        """The message as a dead letter."""
+        """Returns the message as a dead letter."""
         own = [(_DELIVERIES, b"%d" % deliveries(message))]
         return Letter(self.dead_letters, _headers(message, own, reason))
 
@@ -107,12 +107,12 @@ class Plan:
 
 
 def deliveries(message: Message[Any, Any]) -> int:
-    """How often the message was delivered, this time included."""
+    """Returns the number of deliveries of the message, including this one."""
     return max(1, _number(message, _DELIVERIES, 1))
 
 
 def origin(message: Message[Any, Any]) -> tuple[str, int, int]:
-    """The topic, partition and offset at which the message was read first."""
+    """Returns the topic, partition and offset of the original message."""
     topic = message.header(_TOPIC)
     if topic is None:
         return (message.topic, message.partition, message.offset)
@@ -120,7 +120,7 @@ def origin(message: Message[Any, Any]) -> tuple[str, int, int]:
 
 
 def seconds_until_due(message: Message[Any, Any]) -> float:
-    """Seconds until the message is due; negative or 0 if it is."""
+    """Returns the seconds until the message is due; negative or 0 if it is due."""
     due_ms = _number(message, _DUE, 0)
     return due_ms / 1000 - time.time() if due_ms else 0.0
 

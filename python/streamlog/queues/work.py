@@ -1,4 +1,4 @@
-"""Work queues for programs with threads."""
+"""Work queues for threads."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -20,24 +20,24 @@ from streamlog.stopping import Event
 __all__ = ["Delivery", "WorkQueue"]
 
 _EARLY_SECONDS = 0.005
-"""A wait that ends earlier than this before its time was ended by the program."""
+"""Tolerance for timers: a wait that ends earlier than this was ended by the program."""
 
 
 class Outlet:
-    """The way back of a queue's messages: its topics, and a producer for them."""
+    """Publishes retries and dead letters of a queue."""
 
     def __init__(self, plan: Plan, consumer: Consumer[Any, Any], producer: Producer) -> None:
-        """A queue makes it."""
+        """Created by a queue."""
         self.plan = plan
         self._consumer = consumer
         self._producer = producer
 
     def publish(self, message: Message[Any, Any], letter: Letter) -> None:
-        """Publishes the message as the letter says, and commits it behind that."""
+        """Publishes `letter`, and commits the original message once it is delivered."""
         value, key = message.raw_value, message.raw_key
         ticket = self._producer.send(letter.topic, value, key=key, headers=letter.headers)
         ticket.result()
-        # In a rebalance it cannot be committed, and is delivered here again as well.
+        # During a rebalance the commit fails, and the original message is delivered again too.
         with suppress(BrokerError):
             self._consumer.commit(message)
 
@@ -49,7 +49,7 @@ class Outlet:
 class Delivery(Work[V, K]):
     """A message of a work queue.
 
-    It is done with once it is retried or rejected, or the loop asks for the next.
+    It is done once it is retried or rejected, or the loop asks for the next one.
 
     Example:
         >>> with streamlog.WorkQueue(client, "orders", group="billing") as queue:
@@ -59,23 +59,23 @@ class Delivery(Work[V, K]):
     """
 
     def __init__(self, message: Message[V, K], outlet: "Outlet") -> None:
-        """A queue makes it."""
+        """Created by a queue."""
         super().__init__(message)
         self._outlet = outlet
 
     def retry(self, delay: float | None = None, reason: str = "") -> None:
-        """Has the message delivered again later, and returns once that is on disk.
+        """Schedules another delivery of the message, and returns once that is on disk.
 
         Args:
-            delay: Seconds until then, rounded up to one of the queue's ``backoff``; by the count of
-                deliveries if omitted.
-            reason: What went wrong, for whoever looks at it.
+            delay: Seconds until then, rounded up to one of the queue's ``backoff``; by default
+                chosen by the number of deliveries.
+            reason: The reason of the retry, for the headers.
 
         After ``max_deliveries`` it is rejected instead.
 
         Raises:
-            ConfigError: The delay is longer than all that the queue has.
-            StreamlogError: It was retried or rejected before, or cannot be published.
+            ConfigError: The delay is longer than the queue's longest.
+            StreamlogError: It was already retried or rejected, or cannot be published.
 
         Example:
             >>> with streamlog.WorkQueue(client, "orders", group="g", backoff=(0.05,)) as queue:
@@ -91,10 +91,10 @@ class Delivery(Work[V, K]):
         self._is_settled = True
 
     def reject(self, reason: str = "") -> None:
-        """Sets the message aside as a dead letter, and returns once that is on disk.
+        """Rejects the message as a dead letter, and returns once the letter is on disk.
 
         Raises:
-            StreamlogError: It was retried or rejected before, or cannot be published.
+            StreamlogError: It was already retried or rejected, or cannot be published.
 
         Example:
             >>> with streamlog.WorkQueue(client, "orders", group="billing") as queue:
@@ -108,17 +108,17 @@ class Delivery(Work[V, K]):
 
 
 class WorkQueue(Typed[V, K]):
-    """Messages that a group works on, each until it is done, tried again later, or set aside.
+    """Messages processed by a group; each can be finished, retried later, or rejected.
 
-    It is an iterator like a consumer, and everything is a topic: one for each delay of ``backoff``,
-    named after the group, and one for dead letters, ``GROUP.dead``. They are created where they are
-    missing. Brokers know nothing of it, and members may come and go as in any group.
+    It is an iterator like a consumer, built on topics: one for each delay of ``backoff``, named
+    after the group, and one for dead letters, ``GROUP.dead``. Missing topics are created. Brokers
+    need no support for queues, and members may join and leave as in any group.
 
-    - A message is done with once it is retried or rejected, or the loop asks for the next: *at
-      least once*. What a crash leaves in hand comes again, and a crash or a rebalance in the middle
-      of a retry gives a message out twice.
-    - Messages that are not retried keep the order of their partition. One that is retried is
-      overtaken by those behind it, also by those with its key.
+    - A message is done once it is retried or rejected, or the loop asks for the next one: *at
+      least once*. After a crash the current message is delivered again, and a crash or a
+      rebalance in the middle of a retry delivers a message twice.
+    - Messages that are not retried keep the order of their partition. A retried message is
+      overtaken by later messages, also those with its key.
 
     Example:
         >>> with streamlog.WorkQueue(client, "orders", group="billing", value=json.loads) as queue:
@@ -175,21 +175,21 @@ class WorkQueue(Typed[V, K]):
         value: Callable[[bytes], Any] | None = None,
         **options: Any,
     ) -> None:
-        """Creates the topics that are missing, and joins the group.
+        """Creates missing topics, and joins the group.
 
         Args:
-            client: The client; it outlives the queue.
+            client: The client; it has to outlive the queue.
             topics: The topics with the work.
-            group: The group that works on them; its retry topics and dead letters are its own.
+            group: The group that processes them; its retry topics and dead letters belong to it.
             backoff: Seconds before the second delivery, the third and so on.
-            max_deliveries: How often a message is delivered before a retry rejects it.
-            key: Makes a message's key of its bytes.
-            value: Makes a message's value of its bytes; what cannot be decoded is a dead letter.
+            max_deliveries: The number of deliveries after which a retry rejects the message.
+            key: Decodes keys.
+            value: Decodes values; a message that cannot be decoded becomes a dead letter.
             options: ``start``, ``stop``, ``signals`` and ``config``, as for ``Client.consumer``.
 
         Raises:
             TopicNotFound: There is no such topic.
-            ConfigError: An option does not fit.
+            ConfigError: An option is invalid.
         """
         plan = Plan.of(group, backoff, max_deliveries)
         names = [topics] if isinstance(topics, str) else list(topics)
@@ -210,7 +210,7 @@ class WorkQueue(Typed[V, K]):
         return self
 
     def __next__(self) -> Delivery[V, K]:
-        """The next message that is due.
+        """Returns the next message that is due.
 
         Raises:
             StopIteration: The queue was closed or ended.
@@ -224,7 +224,7 @@ class WorkQueue(Typed[V, K]):
             self._hold(message, time.monotonic() + seconds)
 
     def end(self) -> None:
-        """Ends the loop once the message in hand is done; the queue still has to be closed.
+        """Ends the loop after the current message; does not close the queue.
 
         Example:
             >>> with streamlog.WorkQueue(client, "orders", group="billing") as queue:
@@ -236,7 +236,7 @@ class WorkQueue(Typed[V, K]):
         self._consumer.end()
 
     def close(self) -> None:
-        """Stores what is done and leaves the group. Doing it again does nothing.
+        """Commits finished messages and leaves the group. Idempotent.
 
         Example:
             >>> queue = streamlog.WorkQueue(client, "orders", group="billing")
@@ -259,11 +259,11 @@ class WorkQueue(Typed[V, K]):
         self.close()
 
     def __repr__(self) -> str:
-        """The consumer that it reads by."""
+        """The consumer of the queue."""
         return f"<WorkQueue on {self._consumer!r}>"
 
     def _next(self) -> Message[V, K]:
-        """The next message, due or not; none after the time at which one that is held is due."""
+        """Returns the next message, due or not, at the latest when a held message is due."""
         while self._due:
             until = min(self._due.values())
             left = max(until - time.monotonic(), 0.0)
@@ -275,13 +275,13 @@ class WorkQueue(Typed[V, K]):
         return next(self._consumer)
 
     def _hold(self, message: Message[Any, Any], due: float) -> None:
-        """Reads the message again once it is due, and those behind it, which are due later."""
+        """Pauses the partition until the message is due; later messages are due later."""
         place = (message.topic, message.partition)
         try:
             self._consumer.pause(place)
             self._consumer.seek({place: message.offset})
         except ConfigError:
-            # The partition went to another member meanwhile, which reads it there.
+            # The partition was reassigned meanwhile; its new member reads the message.
             return
         self._due[place] = due
 
@@ -292,5 +292,5 @@ class WorkQueue(Typed[V, K]):
             try:
                 self._consumer.resume(place)
             except ConfigError:
-                # It is another member's by now.
+                # The partition was reassigned meanwhile.
                 continue

@@ -75,7 +75,7 @@ def starting(options: Options, is_stream: bool) -> Point:
     """Where a read begins.
 
     Raises:
-        ConfigError: An option does not fit.
+        ConfigError: An option is invalid.
     """
     words = ("error", "latest")
     strategy = options.word("startingOffsetsByTimestampStrategy", words, "error")
@@ -96,7 +96,7 @@ def ending(options: Options) -> Point:
     """Where a batch read ends.
 
     Raises:
-        ConfigError: An option does not fit.
+        ConfigError: An option is invalid.
     """
     by_time = _at_times(options, ENDING, "latest")
     if by_time is not None:
