@@ -32,7 +32,7 @@ class AbsentSource(DataSource):
             message = f"{needed}, but {sys.executable} has {has} ({error})"
             raise MissingExtra(f"{message}: pip install 'pyspark>=4.2,<5' 'pyarrow>=18'") from error
         # Spark looks for data sources once per process, and caches the result.
-        raise MissingExtra(f"{needed}, and had not when Spark looked for them: start Spark anew")
+        raise MissingExtra(f"{needed}, which were missing when Spark started: restart Spark")
 
 
 def _described(name: str) -> str:

@@ -1,9 +1,9 @@
-"""Topics as tables and streams of Spark, ``format("streamlog")``, and what pipelines are made of.
+"""Topics as tables and streams of Spark, ``format("streamlog")``, and the steps of pipelines.
 
-Functions take and give data frames; ``load`` keeps topics as files of Parquet.
+Functions take and return DataFrames; ``load`` copies topics into Parquet files.
 """
 
-# Checkers of types know this name; `typing` itself would cost a command its quick start.
+# Type checkers know this name; importing `typing` would slow down the start of every command.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from streamlog.spark.audit import (
@@ -77,7 +77,7 @@ if not TYPE_CHECKING:
     }
 
     def __getattr__(name: str) -> object:
-        """Loads what is asked for: Spark's workers need the source alone, a job's file nothing."""
+        """Imports a name on first use: Spark's workers need the source only."""
         if name not in __all__:
             raise AttributeError(f"module 'streamlog.spark' has no attribute {name!r}")
         home = _HOMES.get(name, "functions")

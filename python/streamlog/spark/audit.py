@@ -1,9 +1,9 @@
-"""Whether what producers delivered is all there, and once: counts by topic and window, compared.
+"""Audits: record counts by topic and time window at several stages, compared with each other.
 
-A producer with ``audit="NAME"`` tells how many records it delivered, to the topic
-``streamlog.audit``. Whoever has the records counts them anew: a topic, a load, a table. Each of
-these places is a tier. Counts have the columns ``tier``, ``topic``, ``start`` (of the window),
-``seconds`` (its width), ``records``, and ``duplicates``: how many are there more than once.
+A producer with ``audit="NAME"`` publishes the number of records it delivered to the topic
+``streamlog.audit``. Any other stage that has the records counts them again: a topic, a load, a
+table. Each stage is a tier. Counts have the columns ``tier``, ``topic``, ``start`` (of the window),
+``seconds`` (its width), ``records``, and ``duplicates``, the records beyond the first copy.
 """
 
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["AUDIT_TOPIC", "compare_tiers", "count_windows", "missing_counts", "told_counts"]
 
 AUDIT_TOPIC = "streamlog.audit"
-"""Where producers tell what they have counted."""
+"""The topic to which producers publish their counts."""
 
 _TOLD = (
     "tier string, producer string, number long, topic string, from_ms long, window_ms long, "
@@ -26,16 +26,16 @@ _KEY = ["topic", "start", "seconds"]
 
 
 def count_windows(records: "DataFrame", tier: str, *, window: float = 600.0) -> "DataFrame":
-    """Counts the records of a table by topic and window of their time.
+    """Counts the records of a table by topic and time window.
 
     Args:
-        records: With the columns ``topic`` and ``timestamp``; with ``partition`` and ``offset`` as
-            well, records that are there more than once are told apart.
-        tier: What the table is called in the comparison.
-        window: The width of the windows in seconds, that of the producers.
+        records: A table with the columns ``topic`` and ``timestamp``; with ``partition`` and
+            ``offset`` as well, duplicate records are detected.
+        tier: The name of the table in the comparison.
+        window: The width of the windows in seconds; the same as that of the producers.
 
     Raises:
-        ConfigError: A column is missing, or the width does not fit.
+        ConfigError: A column is missing, or the width is invalid.
 
     Example:
         >>> columns = "topic string, partition int, offset long, timestamp timestamp"
@@ -70,12 +70,12 @@ def count_windows(records: "DataFrame", tier: str, *, window: float = 600.0) -> 
 
 
 def told_counts(spark: "SparkSession", *, bootstrap: str, topic: str = AUDIT_TOPIC) -> "DataFrame":
-    """What producers have told, added up for each tier, topic and window; each record of it once.
+    """Returns the published counts of producers, summed by tier, topic and window.
 
     Args:
         spark: A session.
         bootstrap: As for ``format("streamlog")``.
-        topic: Where it was told.
+        topic: The topic of the counts.
 
     Example:
         >>> told_counts(spark, bootstrap=bootstrap).select("tier", "topic", "records").first()
@@ -97,9 +97,9 @@ def told_counts(spark: "SparkSession", *, bootstrap: str, topic: str = AUDIT_TOP
 def missing_counts(
     spark: "SparkSession", *, bootstrap: str, topic: str = AUDIT_TOPIC
 ) -> "DataFrame":
-    """Producers some of whose counts are gone, by retention for example, and how many records.
+    """Returns producers whose counts are incomplete, for example after retention, with the gaps.
 
-    While there is one, its tier tells less than it delivered.
+    If there is one, its tier counts fewer records than it delivered.
 
     Example:
         >>> missing_counts(spark, bootstrap=bootstrap).count()
@@ -113,16 +113,16 @@ def missing_counts(
 
 
 def compare_tiers(counts: "DataFrame", against: str) -> "DataFrame":
-    """Holds the counts of all tiers against those of one.
+    """Compares the counts of all tiers with those of `against`.
 
-    There is a row for each topic, window and other tier: how many records were ``expected`` and how
-    many ``records`` there are, how many are ``missing`` and how many ``duplicated``, and the
-    ``verdict``: ``complete``, ``missing``, ``duplicated`` or ``missing and duplicated``. What is
-    there more often than expected counts as duplicated, also when its producer could not tell.
+    Returns a row for each topic, window and other tier: how many records were ``expected`` and
+    how many ``records`` there are, how many are ``missing`` and how many ``duplicated``, and the
+    ``verdict``: ``complete``, ``missing``, ``duplicated`` or ``missing and duplicated``. Records
+    beyond the expected number count as duplicated, also if the producer could not count them.
 
     Args:
-        counts: Those of all tiers, by ``union`` of what the other functions give.
-        against: The tier that the others are held against.
+        counts: The counts of all tiers, a ``union`` of the results of the other functions.
+        against: The tier with the expected counts.
 
     Example:
         >>> columns = "tier string, topic string, start timestamp, seconds double, records long, \
@@ -135,7 +135,7 @@ duplicates long"
     """
     from pyspark.sql import functions as f
 
-    # They are few, and are looked at four times below: nothing is counted more than once.
+    # The counts are few and used four times below: the checkpoint avoids counting again.
     counts = counts.coalesce(1).localCheckpoint()
     base = counts.where(f.col("tier") == against).groupBy(*_KEY)
     expected = base.agg(f.sum("records").alias("expected"))

@@ -1,7 +1,7 @@
-"""The clients of a worker: one for each way of reaching brokers, made when it is first needed.
+"""The clients of a worker process: one for each connection, created on first use.
 
-Spark forks its workers and uses them again for later batches, so that a client serves many tasks. A
-client that was made before a fork connects anew in the child.
+Spark forks its workers and reuses them for later batches, so a client serves many tasks. A client
+that was created before a fork reconnects in the child.
 """
 
 from threading import Lock
@@ -16,33 +16,33 @@ __all__ = ["check_setting", "client_of"]
 _clients: dict[Connection, streamlog.Client] = {}
 _lock = Lock()
 _MOST = 16
-"""Clients that are kept; beyond, the oldest is forgotten, and closed by its last user."""
+"""The limit of cached clients; beyond it, the oldest is dropped, and closed by its last user."""
 
 
 _NOWHERE = "127.0.0.1:0"
-"""No broker can listen there."""
+"""An address on which no broker can listen."""
 
 
 def check_setting(name: str, text: str) -> None:
-    """Looks at an option ``kafka.*`` without a broker.
+    """Validates an option ``kafka.*`` without a broker.
 
     Raises:
-        ConfigError: It is unknown, refused, or does not fit.
+        ConfigError: It is unknown, refused, or invalid.
     """
     connection = Options({"bootstrap": _NOWHERE, name: text}, ()).connection()
     try:
-        # Settings are looked at before anybody is asked.
+        # The client validates its settings before it tries to connect.
         streamlog.connect(connection.bootstrap, config=dict(connection.settings)).close()
     except ConnectError:
         return
 
 
 def client_of(connection: Connection) -> streamlog.Client:
-    """The client of this process for this connection; brokers that are away are waited for.
+    """Returns the client of this process for a connection; waits for unreachable brokers.
 
     Raises:
-        ConfigError: A setting of the client is unknown or does not fit.
-        ConnectError: No broker answered for as long as the connection is patient.
+        ConfigError: A setting of the client is unknown or invalid.
+        ConnectError: No broker answered within the connection's patience.
     """
     with _lock:
         if connection not in _clients:

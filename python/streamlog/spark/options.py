@@ -1,7 +1,7 @@
-"""Options of reading and writing: their names, whatever the case, and what their texts mean.
+"""Options of reading and writing: case-insensitive names, and parsers of their values.
 
-Spark hands over texts under lower-case names. All faults in the names are told at once, each with
-the nearest name that there is; a value that does not fit is told with what would.
+Spark passes options as texts under lower-case names. All unknown names are reported at once, each
+with the nearest known name; an invalid value is reported with the expected form.
 """
 
 import os
@@ -16,10 +16,10 @@ from streamlog.errors import ConfigError
 __all__ = ["PATIENCE", "SHARED", "Connection", "Options", "default_bootstrap", "duration", "size"]
 
 SHARED = ("bootstrap", "brokerTimeout")
-"""What reading and writing both know, beside ``kafka.*``."""
+"""Options of reading and of writing, besides ``kafka.*``."""
 
 PATIENCE = 120.0
-"""Seconds for which brokers may be away, unless ``brokerTimeout`` says otherwise."""
+"""The default of ``brokerTimeout``: seconds to wait for unreachable brokers."""
 
 _KAFKA = "kafka."
 _BOOTSTRAP = "kafka.bootstrap.servers"
@@ -42,7 +42,7 @@ _REFUSED = {
     "pushdown": "Spark reads what one query's filters left for the next query too: narrow the read "
     "by 'assign', 'startingOffsets', 'endingOffsets', 'startingTimestamp' or 'endingTimestamp'",
 }
-"""What Kafka's own source takes and this one does not, and what to do instead."""
+"""Options of Kafka's own source that are not supported here, with their alternatives."""
 
 _ALIASES = {
     "kafka.acks": "acks",
@@ -50,7 +50,7 @@ _ALIASES = {
     "kafka.isolation.level": "isolation",
     "kafkaconsumer.polltimeoutms": "brokerTimeout",
 }
-"""Options of Kafka's own source that have an equivalent here, where that is known."""
+"""Options of Kafka's own source with an equivalent here."""
 
 _UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _UNITS_BYTES = {"": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -60,15 +60,15 @@ _SIZE = re.compile(r"(\d+) ?([kmgt]?)(i?b)?")
 
 @dataclass(frozen=True)
 class Connection:
-    """How brokers are reached. It can be pickled, and is the key of a client."""
+    """The addresses and settings of a client. It can be pickled, and is the key of a client."""
 
     bootstrap: str
     settings: tuple[tuple[str, str], ...] = ()
     """The client's settings under Kafka's names."""
     patience: float = PATIENCE
-    """Seconds for which brokers may be away."""
+    """Seconds to wait for unreachable brokers."""
     patience_name: str = "brokerTimeout"
-    """What its user calls them."""
+    """The name of ``patience`` for users."""
 
     @classmethod
     def of(
@@ -78,7 +78,7 @@ class Connection:
         patience: float = PATIENCE,
         patience_name: str = "brokerTimeout",
     ) -> "Connection":
-        """What ``streamlog.connect`` would be told in this process."""
+        """Returns the connection for the arguments of ``streamlog.connect``."""
         settings = {name: _text_of(value) for name, value in config.items()}
         address = bootstrap or settings.pop("bootstrap.servers", None) or default_bootstrap()
         return cls(address, tuple(sorted(settings.items())), patience, patience_name)
@@ -103,7 +103,7 @@ class Options:
         known: Iterable[str],
         elsewhere: Mapping[str, str] | None = None,
     ) -> None:
-        """Takes what Spark hands over.
+        """Takes the options as Spark passes them.
 
         Args:
             given: Texts by name.
@@ -143,19 +143,19 @@ class Options:
             yield f"option '{name}': unknown{hint}"
 
     def given(self, *names: str) -> list[str]:
-        """Those of the names that have a value."""
+        """Returns those of the names that have a value."""
         return [name for name in names if name.lower() in self._given]
 
     def text(self, name: str, otherwise: str | None = None) -> str | None:
-        """The text of an option, without spaces around it."""
+        """Returns the text of an option, stripped."""
         text = self._given.get(name.lower())
         return otherwise if text is None else text.strip()
 
     def word(self, name: str, words: tuple[str, ...], otherwise: str) -> str:
-        """An option that is one of some words, whatever their case.
+        """Returns an option that is one of some words, in any case.
 
         Raises:
-            ConfigError: It is another.
+            ConfigError: It is another word.
         """
         text = (self.text(name) or otherwise).lower()
         for word in words:
@@ -164,7 +164,7 @@ class Options:
         raise misfit(name, text, " or ".join(f"'{word}'" for word in words))
 
     def truth(self, name: str, otherwise: bool) -> bool:
-        """An option that is true or false.
+        """Returns an option that is true or false.
 
         Raises:
             ConfigError: It is neither.
@@ -172,10 +172,10 @@ class Options:
         return self.word(name, ("true", "false"), str(otherwise)) == "true"
 
     def integer(self, name: str, least: int = 1) -> int | None:
-        """An option that is a number, None if it was not given.
+        """Returns an option that is a whole number; None if it was not given.
 
         Raises:
-            ConfigError: It is no number, or smaller than `least`.
+            ConfigError: It is not a number, or smaller than `least`.
         """
         text = self.text(name)
         if text is None:
@@ -185,24 +185,24 @@ class Options:
         return int(text)
 
     def size(self, name: str) -> int | None:
-        """An option in bytes, as ``"64 MiB"`` or ``"64m"``; None if it was not given.
+        """Returns an option in bytes, as ``"64 MiB"`` or ``"64m"``; None if it was not given.
 
         Raises:
-            ConfigError: It is no size.
+            ConfigError: It is not a size.
         """
         text = self.text(name)
         return None if text is None else size(name, text)
 
     def seconds(self, name: str, otherwise: str) -> float:
-        """An option that is a stretch of time, in seconds.
+        """Returns an option that is a duration, in seconds.
 
         Raises:
-            ConfigError: It is none.
+            ConfigError: It is not a duration.
         """
         return duration(name, self.text(name) or otherwise)
 
     def connection(self) -> Connection:
-        """How brokers are reached.
+        """Returns the connection to the brokers.
 
         Raises:
             ConfigError: No address was given, or two.
@@ -226,10 +226,10 @@ class Options:
 
 
 def duration(name: str, text: str) -> float:
-    """The seconds that a text as ``"500ms"`` or ``"15m"`` means; a bare number is milliseconds.
+    """Returns the seconds of a text as ``"500ms"`` or ``"15m"``; a bare number is milliseconds.
 
     Raises:
-        ConfigError: It means none.
+        ConfigError: It is not a duration.
 
     Example:
         >>> from streamlog.spark.options import duration
@@ -243,10 +243,10 @@ def duration(name: str, text: str) -> float:
 
 
 def size(name: str, text: str) -> int:
-    """The bytes that a text as ``"64 MiB"`` or ``"64m"`` means; units are powers of 1024.
+    """Returns the bytes of a text as ``"64 MiB"`` or ``"64m"``; units are powers of 1024.
 
     Raises:
-        ConfigError: It means none.
+        ConfigError: It is not a size.
 
     Example:
         >>> from streamlog.spark.options import size
@@ -260,12 +260,12 @@ def size(name: str, text: str) -> int:
 
 
 def default_bootstrap() -> str:
-    """Where brokers are looked for when nobody says where they are."""
+    """Returns the brokers' address that applies if none is given."""
     return os.environ.get("STREAMLOG_BOOTSTRAP", "127.0.0.1:9092")
 
 
 def misfit(name: str, value: str, expected: str) -> ConfigError:
-    """The error of a value that does not fit."""
+    """Returns the error for an invalid value."""
     return ConfigError(f"option '{name}': '{value}' does not fit: expected {expected}")
 
 

@@ -1,4 +1,4 @@
-"""Going on when brokers come back."""
+"""Retries while brokers cannot be reached."""
 
 import logging
 import time
@@ -15,49 +15,50 @@ _log = logging.getLogger("streamlog.spark")
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
 _SHORTEST_LOOK = 1.0
-"""However impatient: less would not do for a broker that is there."""
+"""The shortest useful timeout: a healthy broker may need this long."""
 
 
 class Patience:
-    """For how long brokers may be away, counted from when something last went well."""
+    """The time left to wait for unreachable brokers, counted from the last success."""
 
     def __init__(self, connection: Connection) -> None:
-        """Begins to count what the connection allows."""
+        """Starts counting the time that the connection allows."""
         self._seconds = connection.patience
         self._name = connection.patience_name
         self.renew()
 
     def renew(self) -> None:
-        """Something went well: counts from now."""
+        """Restarts the count after a success."""
         self._deadline = time.monotonic() + self._seconds
         self._pause = _FIRST_PAUSE
 
     def look(self, shortest: float) -> float:
-        """For how many seconds to wait for what may just be slow, before it is begun anew.
+        """Returns the seconds to wait for a slow operation before it is retried.
 
-        That is as long again as nothing went well, so that what takes its time comes at last.
+        The timeout grows with the time since the last success, so that a slow operation succeeds
+        at last.
 
         Args:
-            shortest: The seconds of the first looks.
+            shortest: The timeout of the first attempts, in seconds.
         """
         left = self._deadline - time.monotonic()
         return max(_SHORTEST_LOOK, min(max(shortest, self._seconds - left), left))
 
     def wait(self, error: StreamlogError, what: str = "brokers were away") -> None:
-        """Waits a little before what ended with the error is tried again.
+        """Waits briefly before a failed operation is retried.
 
         Args:
-            error: What the last attempt ended with.
-            what: What has been so since it last went well, for whoever reads the error.
+            error: The error of the last attempt.
+            what: The condition since the last success, for readers of the error.
 
         Raises:
-            StreamlogError: The error itself, when the time is over, with a note that says which
-                setting is meant; at once, where another attempt would change nothing.
+            StreamlogError: The error itself, when the time is over, with a note that names the
+                setting; at once, if a retry cannot help.
         """
         if not _may_pass(error):
             raise error
         if time.monotonic() + self._pause > self._deadline:
-            # It may have been waited for at a lower level already.
+            # A lower level may have waited already, and added its note.
             if not hasattr(error, "__notes__"):
                 error.add_note(f"{what} for {self._seconds:g} s, which {self._name} sets")
             raise error
@@ -66,7 +67,7 @@ class Patience:
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
 
     def through(self, work: Callable[[], _T]) -> _T:
-        """Does the work, again if brokers are away.
+        """Does the work, and retries it while brokers cannot be reached.
 
         Raises:
             StreamlogError: As ``wait``.
@@ -79,11 +80,11 @@ class Patience:
 
 
 def patiently(connection: Connection, work: Callable[[], _T]) -> _T:
-    """Does the work, again if brokers are away, for as long as the connection allows.
+    """Does the work, and retries it while brokers cannot be reached, as the connection allows.
 
     Raises:
-        StreamlogError: What the last attempt ended with, when the time is over; at once, what
-            another attempt would not change.
+        StreamlogError: The error of the last attempt, when the time is over; at once, if a retry
+            cannot help.
     """
     return Patience(connection).through(work)
 

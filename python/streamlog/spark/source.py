@@ -1,4 +1,4 @@
-"""The data source that Spark knows as ``streamlog``."""
+"""The data source ``streamlog`` of Spark."""
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -20,42 +20,42 @@ __all__ = ["StreamlogDataSource"]
 class StreamlogDataSource(DataSource):
     """Reads and writes topics, in batches and as streams.
 
-    Spark finds it by itself where streamlog is installed: ``spark.read.format("streamlog")``.
+    Spark finds it if streamlog is installed: ``spark.read.format("streamlog")``.
     """
 
     @classmethod
     def name(cls) -> str:
-        """The word for ``format``."""
+        """Returns the name for ``format``."""
         return "streamlog"
 
     def schema(self) -> StructType:
-        """Kafka's columns, or those that are asked for.
+        """Returns Kafka's columns, or the selected ones.
 
         Raises:
-            ConfigError: An option is unknown, or does not fit.
+            ConfigError: An option is unknown or invalid.
         """
         return default_schema(self.options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads once.
+        """Returns a reader for a batch query.
 
         Raises:
-            ConfigError: An option or the schema does not fit.
+            ConfigError: An option or the schema is invalid.
         """
         return BatchReader(Reading.of_batch(self.options, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Reads on.
+        """Returns a reader for a streaming query.
 
         Raises:
-            ConfigError: An option or the schema does not fit.
+            ConfigError: An option or the schema is invalid.
         """
         return StreamReader(Reading.of_stream(self.options, schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """Writes once."""
+        """Returns a writer for a batch query."""
         return Writer(dict(self.options), schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
-        """Writes on."""
+        """Returns a writer for a streaming query."""
         return StreamWriter(dict(self.options), schema, overwrite)

@@ -1,6 +1,6 @@
-"""What a pipeline does with tables and streams: functions from DataFrames to DataFrames.
+"""Steps of pipelines: functions from DataFrames to DataFrames.
 
-They are the steps of ``streamlog pipeline``, and of use without it.
+``streamlog pipeline`` uses them; they can also be called directly.
 """
 
 from streamlog.spark.functions.avro import decode_avro

@@ -1,4 +1,4 @@
-"""Avro in a binary column, decoded by fastavro in batches of Arrow."""
+"""Avro in a binary column, decoded by fastavro in Arrow batches."""
 
 import json
 from io import BytesIO
@@ -27,20 +27,20 @@ def decode_avro(
     column: str = "value",
     framing: Literal["none", "confluent"] = "none",
 ) -> DataFrame:
-    """Puts a struct in the place of a column with one Avro record in each row.
+    """Replaces a column with an Avro record in each row by a struct.
 
-    As ``decode_json`` in all else. Every value is one record as the schema writes it, to its last
-    byte; Avro cannot tell a record of another schema that happens to fit.
+    Otherwise like ``decode_json``. Every value is exactly one record of the schema; Avro cannot
+    distinguish a record of another schema that happens to fit.
 
     Args:
         table: A table or a stream.
-        schema: The writers' schema, as JSON: a record.
-        column: Which column, binary.
-        framing: ``"confluent"`` if a zero byte and four bytes with the number of a schema stand
-            before each record. The number is not looked up.
+        schema: The writers' schema, as JSON; a record.
+        column: The column to decode, binary.
+        framing: ``"confluent"`` if a zero byte and a schema id of four bytes precede each record.
+            The schema id is not looked up.
 
     Raises:
-        ConfigError: The schema is none, or has what Spark has no type for.
+        ConfigError: The schema is invalid, or has a type without a counterpart in Spark.
         MissingExtra: fastavro is not installed.
 
     Example:
@@ -64,7 +64,7 @@ def decode_avro(
     result = StructType().add("value", fields).add("error", StringType())
     skipped = _CONFLUENT_BYTES if framing == "confluent" else 0
 
-    # Spark tells the kind of function by these types, which are therefore there when it runs.
+    # Spark derives the kind of function from these annotations when it runs.
     def decode(values: pyarrow.Array) -> pyarrow.Array:
         return _decode(values, parsed, result, skipped)
 
@@ -76,7 +76,7 @@ def decode_avro(
 
 
 def _not_as_uuid(kind: dict[str, Any]) -> dict[str, Any]:
-    """A uuid is the text, or the bytes, that it is: Spark has no such type."""
+    """Replaces a uuid by its text or bytes: Spark has no such type."""
     return {name: value for name, value in kind.items() if (name, value) != _UUID}
 
 
@@ -89,7 +89,7 @@ def _decode(
     result: StructType,
     skipped: int,
 ) -> pyarrow.Array:
-    """The values and errors of a batch; runs in Spark's workers."""
+    """Returns the values and errors of a batch; runs in Spark's workers."""
     from pyspark.sql.pandas.types import to_arrow_type
 
     rows = [_row(value, schema, skipped) for value in values.to_pylist()]
@@ -101,7 +101,7 @@ def _decode(
 
 
 _TOO_LARGE = (pyarrow.ArrowInvalid, OverflowError)
-"""What comes of numbers that Avro writes in any length, and their types do not hold."""
+"""Errors for numbers that are too large for their types; Avro's encoding has no limit."""
 
 
 def _fitting(row: dict[str, Any] | None, kind: pyarrow.DataType) -> dict[str, Any] | None:

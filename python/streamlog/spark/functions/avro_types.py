@@ -1,4 +1,4 @@
-"""Which type of Spark a type of Avro becomes."""
+"""The mapping of Avro types to Spark types."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,11 +31,11 @@ _NOT_KEPT = ("time-millis", "time-micros", "duration")
 
 
 def struct_of(schema: object) -> T.StructType:
-    """The struct that a record becomes.
+    """Returns the struct for an Avro record.
 
     Raises:
-        ConfigError: The schema is no record, or has what Spark has no type for: unions of more than
-            a type and null, times of day, durations, and records within themselves.
+        ConfigError: The schema is not a record, or has a type without a counterpart in Spark:
+            unions of several types besides null, times of day, durations, and recursive records.
     """
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise ConfigError("schema: expected a record of Avro, {'type': 'record', ...}")
@@ -45,7 +45,7 @@ def struct_of(schema: object) -> T.StructType:
 
 
 class _Types:
-    """Reads a schema; what it names can be named again further on."""
+    """Converts a schema; named types can be referred to later in it."""
 
     def __init__(self) -> None:
         self._named: dict[str, T.DataType | None] = {}

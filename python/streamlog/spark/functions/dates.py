@@ -9,9 +9,9 @@ __all__ = ["with_date"]
 
 
 def with_date(table: DataFrame, time: str = "timestamp", *, name: str = "date") -> DataFrame:
-    """Adds the date of a time as a column, in the session's time zone.
+    """Adds the date of a time column, in the session's time zone.
 
-    Files partitioned by it lie in folders as ``date=2026-11-01``.
+    Files partitioned by it are in folders as ``date=2026-11-01``.
 
     Args:
         table: A table or a stream.
@@ -19,7 +19,7 @@ def with_date(table: DataFrame, time: str = "timestamp", *, name: str = "date") 
         name: The name of the new column.
 
     Raises:
-        ConfigError: The table has a column of this name.
+        ConfigError: The table already has a column of this name.
 
     Example:
         >>> row = spark.sql("SELECT TIMESTAMP '2026-11-01 08:00' AS timestamp")

@@ -1,7 +1,7 @@
-"""JSON and CSV in a binary column, decoded by Spark itself.
+"""JSON and CSV in a binary column, decoded by Spark.
 
-Nothing is let through in part: what follows a value, a field that does not fit and bytes that are
-no text are all reasons, where Spark's own functions would give a null or leave out the rest.
+No value is accepted in part: text after a value, a field of another type, and bytes that are not
+text are errors, where Spark's own functions would return null or drop the rest.
 """
 
 from secrets import token_hex
@@ -18,24 +18,24 @@ __all__ = ["decode_csv", "decode_json", "schema_of"]
 _END = "streamlog_end"
 _BROKEN = "streamlog_broken"
 _SEAL = token_hex(16)
-"""What no record can hold, so that none can close the list itself, or begin it once more."""
+"""A random name that no record can contain, so that no record can end or begin the list itself."""
 
 
 def decode_json(table: DataFrame, schema: str | StructType, *, column: str = "value") -> DataFrame:
-    """Puts a struct in the place of a column with a JSON object in each row.
+    """Replaces a column with a JSON object in each row by a struct.
 
-    What does not decode gets null, and is kept with the reason in a new column ``undecoded``, which
-    ``decoded`` and ``dead_letters`` understand. A null stays null: it is a tombstone, not an error.
-    Fields that the schema does not have are left out; those that are missing are null, which is an
-    error for a field that is ``NOT NULL``.
+    A value that does not decode becomes null, and is kept with the reason in a new column
+    ``undecoded`` for ``decoded`` and ``dead_letters``. A null stays null: it is a tombstone, not an
+    error. Fields that are not in the schema are dropped; missing fields are null, which is an error
+    for a field that is ``NOT NULL``.
 
     Args:
         table: A table or a stream; a topic for example.
         schema: The fields, as ``"id BIGINT NOT NULL, item STRING"`` or a StructType.
-        column: Which column, binary or string.
+        column: The column to decode, binary or string.
 
     Raises:
-        ConfigError: The schema is none.
+        ConfigError: The schema is invalid.
 
     Example:
         >>> orders = spark.sql('''SELECT encode(j, 'utf-8') AS value
@@ -45,7 +45,7 @@ def decode_json(table: DataFrame, schema: str | StructType, *, column: str = "va
     """
     fields = schema_of(table, schema)
     text = F.col(column).cast("string")
-    # A second element, which closes the list, is there only if the first is one whole value.
+    # The second element, which ends the list, is parsed only if the first is a complete value.
     listed = F.concat(F.lit(f'{{"{_SEAL}":['), text, F.lit(f',{{"{_END}":"{_SEAL}"}}]}}'))
     parsed = F.from_json(listed, _listed(fields), _permissive())
     table = table.withColumn(_BROKEN, parsed)
@@ -70,19 +70,19 @@ def decode_csv(
     column: str = "value",
     separator: str = ",",
 ) -> DataFrame:
-    """Puts a struct in the place of a column with one line of CSV in each row.
+    """Replaces a column with a line of CSV in each row by a struct.
 
-    As ``decode_json`` in all else. A line has as many fields as the schema, an empty field is null,
-    and a line's end is not part of its last field.
+    Otherwise like ``decode_json``. A line has as many fields as the schema, an empty field is null,
+    and the end of the line is not part of its last field.
 
     Args:
         table: A table or a stream.
         schema: The fields in their order.
-        column: Which column, binary or string.
-        separator: What stands between fields.
+        column: The column to decode, binary or string.
+        separator: The separator of fields.
 
     Raises:
-        ConfigError: The schema is none.
+        ConfigError: The schema is invalid.
 
     Example:
         >>> lines = spark.sql("SELECT * FROM VALUES ('1,ada'), ('2') AS t(value)")
@@ -108,10 +108,10 @@ def decode_csv(
 
 
 def schema_of(table: DataFrame, schema: str | StructType) -> StructType:
-    """A schema from its text.
+    """Parses a schema.
 
     Raises:
-        ConfigError: It is none.
+        ConfigError: It is invalid.
     """
     if isinstance(schema, StructType):
         return schema

@@ -1,4 +1,4 @@
-"""Rows that came twice."""
+"""Removal of duplicate rows."""
 
 from collections.abc import Sequence
 
@@ -18,22 +18,22 @@ def deduplicate(
     within: str | None = None,
     time: str = "timestamp",
 ) -> DataFrame:
-    """Keeps one row of those that are the same in some columns.
+    """Keeps one row of those that are equal in some columns.
 
-    Of a table it is one of them, of a stream the one that came first. A stream remembers what it
-    has seen for as long as the watermark on `time` lets a row be late, so that its state stays
-    small; a duplicate that comes later than that is not recognised.
+    Of a table it is any of them, of a stream the first to arrive. A stream keeps state for as long
+    as the watermark on `time` admits late rows, so that the state stays small; a duplicate that is
+    later than that is not recognised.
 
     Args:
         table: A table or a stream.
         by: The columns.
-        within: How far apart duplicates of a stream can be, as ``"10 minutes"``: the watermark of a
-            stream that has none yet.
+        within: The maximal time between duplicates of a stream, as ``"10 minutes"``: the
+            watermark of a stream that has none yet.
         time: The column for that watermark.
 
     Raises:
-        ConfigError: `by` is empty, or neither `within` nor a watermark bounds a stream's state, or
-            `within` is no duration.
+        ConfigError: `by` is empty, or neither `within` nor a watermark limits a stream's state, or
+            `within` is not a duration.
 
     Example:
         >>> rows = spark.sql("SELECT * FROM VALUES (1, 'a'), (1, 'a'), (2, 'a') AS t(id, name)")

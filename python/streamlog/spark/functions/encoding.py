@@ -1,4 +1,4 @@
-"""Rows as records of a topic."""
+"""Encoding of rows as records of a topic."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -9,14 +9,14 @@ _OF_THE_RECORD = ("headers", "topic", "partition")
 
 
 def encode_json(table: DataFrame, *, key: str | None = None) -> DataFrame:
-    """Makes each row the ``value`` of a record, a JSON object with a field for each column.
+    """Encodes each row as the ``value`` of a record, a JSON object with a field for each column.
 
     Columns with null are left out of the object. ``headers``, ``topic`` and ``partition`` stay
-    columns beside it, where the sink of topics looks for them.
+    columns of their own, which the sink of topics uses.
 
     Args:
         table: A table or a stream.
-        key: An expression of Spark SQL for the key of a record, if it shall have one.
+        key: An expression of Spark SQL for the key of a record, if it has one.
 
     Example:
         >>> row = spark.sql("SELECT 7 AS id, 'pen' AS item")

@@ -1,4 +1,4 @@
-"""Streams joined with streams, and with tables."""
+"""Joins of streams with streams, and with tables."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -24,25 +24,25 @@ def join_streams(
     time: str = "timestamp",
     how: Literal["inner", "left", "right", "full"] = "inner",
 ) -> DataFrame:
-    """Joins rows that are the same in some columns and lie close together in time.
+    """Joins rows that are equal in some columns and close to each other in time.
 
-    The columns are those of `by` once, the others of the left and of the right; a name that both
-    have ends in ``_right`` on the right. Tables are joined in the same way, so that what is tried
-    on a batch holds for the stream.
+    The columns are those of `by` once, then the others of the left and of the right; a name on
+    both sides gets the suffix ``_right`` on the right. Tables are joined in the same way, so that a
+    test with tables is valid for streams.
 
     Args:
         left: A stream, or a table.
-        right: The other.
-        by: The columns that are the same.
-        within: How far apart the times of two rows can be, as ``"10 minutes"``. It is the watermark
-            of a stream that has none yet, and so bounds what is remembered.
+        right: Another stream, or a table.
+        by: The columns that have to be equal.
+        within: The maximal time between two rows, as ``"10 minutes"``. It is the watermark of a
+            stream that has none yet, and so limits the state.
         time: The column with the time of a row, on both sides.
-        how: ``"left"``, ``"right"`` and ``"full"`` keep rows of that side that found no other, once
-            the watermark says that none can come.
+        how: ``"left"``, ``"right"`` and ``"full"`` keep rows of that side without a match, once
+            the watermark rules out later matches.
 
     Raises:
-        ConfigError: `by` is empty, a column is missing on one side, `within` is no duration, or
-            `how` is another.
+        ConfigError: `by` is empty, a column is missing on one side, `within` is not a duration, or
+            `how` is invalid.
 
     Example:
         >>> orders = spark.sql("SELECT 1 AS id, TIMESTAMP '2026-11-01 08:00' AS timestamp")
@@ -71,20 +71,20 @@ def join_table(
     *,
     how: Literal["inner", "left"] = "inner",
 ) -> DataFrame:
-    """Adds to each row of a stream what a table has for it.
+    """Joins each row of a stream with the rows of a table.
 
-    The columns are as those of ``join_streams``. The table is read anew for each batch of the
+    The columns are those of ``join_streams``. The table is read again for each batch of the
     stream, unless it is cached.
 
     Args:
         rows: A stream, or a table.
-        table: A table, best with one row for each value of `by`; small ones are sent to every task.
-        by: The columns that are the same.
-        how: ``"left"`` keeps rows that the table has nothing for.
+        table: A table, best with one row for each value of `by`; small tables are broadcast.
+        by: The columns that have to be equal.
+        how: ``"left"`` keeps rows without a match in the table.
 
     Raises:
         ConfigError: `by` is empty, a column is missing on one side, `table` is a stream, or `how`
-            is another: rows of the table alone are of no batch more than of any other.
+            is invalid: rows of the table without a match do not belong to a particular batch.
 
     Example:
         >>> orders = spark.sql("SELECT * FROM VALUES (1, 'pen'), (2, 'ink') AS t(id, item)")

@@ -1,6 +1,6 @@
-"""What came of decoding: the rows that decoded, and letters of those that did not.
+"""The results of decoding: decoded rows, and dead letters.
 
-A decoding function leaves a column ``undecoded``: null, or the bytes and the reason.
+A decoding function adds a column ``undecoded``: null, or the raw bytes and the reason.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ UNDECODED = "undecoded"
 
 
 def decoded(table: DataFrame) -> DataFrame:
-    """The rows that decoded, without the column ``undecoded``.
+    """Returns the rows that decoded, without the column ``undecoded``.
 
-    The others are in ``dead_letters`` of the same table: each row is in one of both.
+    The other rows are in ``dead_letters`` of the same table.
 
     Raises:
-        ConfigError: The table comes from no decoding function.
+        ConfigError: The table is not the result of a decoding function.
 
     Example:
         >>> lines = spark.sql("SELECT * FROM VALUES ('1,ada'), ('2') AS t(value)")
@@ -33,12 +33,12 @@ def decoded(table: DataFrame) -> DataFrame:
 
 
 def strictly_decoded(table: DataFrame) -> DataFrame:
-    """As ``decoded``, but the first row that did not decode ends the query with an error.
+    """Returns the rows like ``decoded``, but ends the query at the first row that did not decode.
 
     The error names the row's topic, partition and offset if it has them.
 
     Raises:
-        ConfigError: The table comes from no decoding function.
+        ConfigError: The table is not the result of a decoding function.
 
     Example:
         >>> lines = spark.sql("SELECT * FROM VALUES ('2') AS t(value)")
@@ -50,20 +50,20 @@ def strictly_decoded(table: DataFrame) -> DataFrame:
     places = [name for name in ("topic", "partition", "offset") if name in table.columns]
     where = [F.concat(F.lit(f", {name} "), F.col(name).cast("string")) for name in places]
     reason = F.concat(F.lit("a record does not decode: "), F.col(f"{UNDECODED}.error"), *where)
-    # A filter is never left out of a plan, as a column that nobody asks for would be.
+    # A filter stays in the plan, while an unused column would be removed from it.
     is_decoded = F.when(F.col(UNDECODED).isNull(), F.lit(True))
     return table.where(is_decoded.otherwise(F.raise_error(reason).cast("boolean"))).drop(UNDECODED)
 
 
 def dead_letters(table: DataFrame) -> DataFrame:
-    """A record for each row that did not decode: ``key``, ``value`` and ``headers``, for a topic.
+    """Returns a record for each row that did not decode: ``key``, ``value`` and ``headers``.
 
-    A letter has the key, the bytes and the headers of its record (if the table has them), and in
-    further headers ``streamlog-error`` and, of a topic, ``streamlog-topic``,
-    ``streamlog-partition`` and ``streamlog-offset``, as a consumer of streamlog writes them.
+    A letter has the key, the bytes and the headers of its record (if the table has them), and
+    further headers: ``streamlog-error`` and, for a topic, ``streamlog-topic``,
+    ``streamlog-partition`` and ``streamlog-offset``, as written by streamlog's consumers.
 
     Raises:
-        ConfigError: The table comes from no decoding function.
+        ConfigError: The table is not the result of a decoding function.
 
     Example:
         >>> lines = spark.sql("SELECT * FROM VALUES ('1,ada'), ('2') AS t(value)")
@@ -93,7 +93,7 @@ def dead_letters(table: DataFrame) -> DataFrame:
 def with_outcome(
     table: DataFrame, column: str, value: Column, reasons: Sequence[tuple[Column, str]]
 ) -> DataFrame:
-    """Replaces a column by what it means, unless one of the reasons, in their order, is true."""
+    """Replaces a column by its decoded value, unless one of the reasons applies."""
     error = F.lit(None).cast("string")
     for is_so, reason in reversed(reasons):
         error = F.when(is_so, F.lit(reason)).otherwise(error)
@@ -101,7 +101,7 @@ def with_outcome(
 
 
 def with_error(table: DataFrame, column: str, value: Column, error: Column) -> DataFrame:
-    """Replaces a column by what it means, unless there is an error. A null means null."""
+    """Replaces a column by its decoded value, unless there is an error. A null stays null."""
     raw = F.col(column)
     found = F.when(raw.isNotNull(), error)
     kept = F.struct(raw.cast("binary").alias("value"), found.alias("error"))

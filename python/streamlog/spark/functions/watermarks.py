@@ -1,4 +1,4 @@
-"""How late a row of a stream may be."""
+"""Watermarks of streams: the maximal lateness of a row."""
 
 from pyspark.sql import DataFrame
 
@@ -8,12 +8,12 @@ _KEY = "spark.watermarkDelayMs"
 
 
 def has_watermark(table: DataFrame) -> bool:
-    """Whether a column of the table carries one."""
+    """Returns true if a column of the table has a watermark."""
     return any(_KEY in field.metadata for field in table.schema)
 
 
 def watermarked(table: DataFrame, time: str, delay: str) -> DataFrame:
-    """The stream with a watermark: its own, or else one of this delay. Tables need none."""
+    """Returns the stream with its own watermark, or with this delay; tables unchanged."""
     if not table.isStreaming or has_watermark(table):
         return table
     return table.withWatermark(time, delay)

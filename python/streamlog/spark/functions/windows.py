@@ -1,4 +1,4 @@
-"""Aggregates over windows of time."""
+"""Aggregates over time windows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,26 +23,26 @@ def window_aggregate(
 ) -> DataFrame:
     """Aggregates the rows of each window, and of each group in it.
 
-    With ``length`` alone windows are tumbling: they lie side by side. With ``slide`` as well a
-    window of that length begins at every slide, and a row is in several. With ``gap`` they are
-    sessions: a session ends when nothing came for so long.
+    With ``length`` alone, windows are tumbling: adjacent and disjoint. With ``slide`` as well, a
+    window of that length begins at every slide, and a row belongs to several. With ``gap`` they are
+    sessions: a session ends after that long without a row.
 
-    The columns are ``window_start``, ``window_end`` (the first instant that is not in the window),
-    those of ``by``, and the aggregates. A stream gives a window in append mode once the watermark
-    of `time` has passed its end.
+    The columns are ``window_start``, ``window_end`` (excluded), those of ``by``, and the
+    aggregates. A stream in append mode emits a window once the watermark of `time` has passed its
+    end.
 
     Args:
         table: A table, or a stream with a watermark on `time`.
         aggregates: Expressions of Spark SQL, by the names of their columns.
-        length: How long a window is: ``"5 minutes"``.
-        slide: How far windows are apart, if not as far as they are long.
-        gap: How long a silence ends a session.
+        length: The length of a window, as ``"5 minutes"``.
+        slide: The time between the starts of windows; by default their length.
+        gap: The length of a silence that ends a session.
         time: The column with the time of a row.
-        by: Columns, or expressions, whose values make groups.
+        by: Columns, or expressions, to group by.
 
     Raises:
-        ConfigError: Both or none of `length` and `gap` are given, or no aggregate; or one of the
-            durations is none.
+        ConfigError: Not exactly one of `length` and `gap` is given, or no aggregate; or a duration
+            is invalid.
 
     Example:
         >>> rows = spark.sql('''SELECT * FROM VALUES (TIMESTAMP '2026-11-01 08:01', 'ada'),
@@ -68,7 +68,7 @@ def window_aggregate(
 
 def _window(time: str, length: str | None, slide: str | None, gap: str | None) -> Column:
     if length is None:
-        # Of a gap that is none Spark makes a null, and leaves out all rows.
+        # Spark would make null of an invalid gap, and drop all rows.
         return F.session_window(time, Duration.of(str(gap), "gap").text)
     apart = None if slide is None else Duration.of(slide, "slide").text
     return F.window(time, Duration.of(length, "length").text, apart)

@@ -1,4 +1,4 @@
-"""``python -m streamlog.spark.offline PATH --subscribe orders``: a load, from the command line."""
+"""A load from the command line: ``python -m streamlog.spark.offline PATH --subscribe orders``."""
 
 import argparse
 import os
@@ -14,14 +14,14 @@ from streamlog.spark.pipeline.reasons import is_of_spark, raised_of, reason_of
 
 
 def main() -> int:
-    """Loads once, and says what it did; 1, with the reason in a line, if it could not."""
+    """Runs a load and prints a summary; returns 1 after an error, printed with its reason."""
     arguments = _arguments().parse_args()
     try:
         done = _load(arguments)
     except Exception as error:
         if not isinstance(error, StreamlogError | OSError) and not is_of_spark(error):
             raise
-        first, *notes = _told(error)
+        first, *notes = _described(error)
         print(f"error: {first}", *notes, sep="\n", file=sys.stderr)
         return 1
     for loss in done.losses:
@@ -32,11 +32,11 @@ def main() -> int:
     return 0
 
 
-def _told(error: Exception) -> list[str]:
-    """The message and its notes; of a task, those of the error that was raised in it."""
+def _described(error: Exception) -> list[str]:
+    """Returns the message and its notes; for a failed task, those of the error raised in it."""
     if not is_of_spark(error):
         return [str(error), *getattr(error, "__notes__", ())]
-    # Without a stack of Python what follows the reason is one of Java, or a plan.
+    # Without a Python stack, the text after the reason is a Java stack or a plan.
     return raised_of(error) or [reason_of(error)]
 
 
@@ -64,36 +64,36 @@ def _session(master: str | None, remote: str | None) -> SparkSession:
         return spark.remote(remote).getOrCreate()
     provide_java()
     if master is None or master.startswith("local"):
-        # Else workers are whatever python3 is first on the path.
+        # By default, workers would run the first python3 on the path.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master is not None:
         spark = spark.master(master)
-    # There is one bar, and it knows records.
+    # The load draws its own progress bar, which counts records.
     return spark.config("spark.ui.showConsoleProgress", "false").getOrCreate()
 
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m streamlog.spark.offline",
-        description="Brings what is new in topics into Parquet files, each record exactly once.",
+        description="Copies the new records of topics into Parquet files, each exactly once.",
     )
     parser.add_argument("path", help="the folder, mounted where Spark's executors run")
     topics = parser.add_mutually_exclusive_group(required=True)
-    topics.add_argument("--subscribe", metavar="TOPICS", help="with commas between them")
-    topics.add_argument("--subscribe-pattern", metavar="PATTERN", help="of their whole names")
+    topics.add_argument("--subscribe", metavar="TOPICS", help="names, separated by commas")
+    topics.add_argument("--subscribe-pattern", metavar="PATTERN", help="for whole names")
     parser.add_argument("--bootstrap", metavar="HOST:PORT", help="default: STREAMLOG_BOOTSTRAP")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--master", help="Spark's master, as local[4]")
     where.add_argument("--remote", help="a Spark Connect address, as sc://HOST")
     parser.add_argument(
         "--fail-on-data-loss", action=argparse.BooleanOptionalAction, default=True,
-        help="whether records that were deleted before they were loaded are an error",
+        help="fail if records were deleted before they were loaded",
     )  # fmt: skip
     parser.add_argument("--offsets-per-file", type=int, default=1_000_000, metavar="N")
     parser.add_argument("--compression", default="zstd")
     parser.add_argument(
         "--broker-timeout", type=float, default=PATIENCE, metavar="SECONDS",
-        help="for how long brokers may be away (%(default)g)",
+        help="how long to wait for unreachable brokers (%(default)g)",
     )  # fmt: skip
     return parser
 

@@ -1,9 +1,9 @@
 """The Parquet files of a range: one for each date of its records, in the folder of that date.
 
-What is held in memory is bounded whatever the range has: rows wait until a row group of their file
-is full, or until the rows of all files together are too many, and of many dates only so many files
-are open at a time. The range is then read again for the rest, so that a record always goes into the
-file that its own date names.
+Memory is bounded whatever the size of the range: rows are buffered until a row group of their file
+is full, or until the rows of all files together exceed a limit, and the number of open files is
+limited too. With more dates, the range is read again for the others, so that every record is
+written to the file of its own date.
 """
 
 from datetime import date
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_DATE", "DatedFiles"]
 
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
-"""What readers take for null: the date of a time that is not there, or beyond the calendar."""
+"""Hive's name of null: the date of a missing timestamp, or of one outside the calendar."""
 
 _ROW_GROUP_BYTES = 32 * 2**20
 _HELD_BYTES = 64 * 2**20
@@ -35,7 +35,7 @@ _Day = int | None
 
 
 class _File:
-    """A file that nobody sees yet."""
+    """A file without its final name, so that readers do not see it."""
 
     def __init__(self, path: Path, schema: "pyarrow.Schema", compression: str) -> None:
         from pyarrow import parquet
@@ -62,7 +62,7 @@ class _File:
         self.records += rows.num_rows
 
     def write(self) -> int:
-        """Writes what waits as a row group, and says how many bytes that were."""
+        """Writes the buffered rows as a row group, and returns their bytes."""
         import pyarrow
 
         if self._waiting:
@@ -86,7 +86,7 @@ class DatedFiles:
     """All files of a range, some of them open."""
 
     def __init__(self, ledger: Ledger, job: Job, index: int) -> None:
-        """Makes no file yet."""
+        """Does not create a file yet."""
         self._ledger = ledger
         self._compression = job.compression
         self._part = job.plan.ranges[index]
@@ -99,12 +99,12 @@ class DatedFiles:
         self.records = self.published = self.size = 0
 
     def begin(self) -> bool:
-        """Whether the range has to be read, for dates whose files are not made yet."""
+        """Returns true if the range has to be read, for dates whose files are missing."""
         has_more, self._has_more = self._has_more, False
         return has_more
 
     def add(self, rows: "pyarrow.RecordBatch") -> None:
-        """Takes the rows of the dates whose files are being made."""
+        """Adds rows to the files of their dates; rows of other dates wait for another pass."""
         import pyarrow.compute as pc
 
         days = _days(rows)
@@ -120,7 +120,7 @@ class DatedFiles:
         self._write_what_is_full()
 
     def publish(self) -> None:
-        """Lets the files appear, each whole."""
+        """Publishes the complete files."""
         for day, file in self._files.items():
             file.close()
             self.size += file.path.stat().st_size
@@ -141,7 +141,7 @@ class DatedFiles:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Removes what has not appeared."""
+        """Removes files that are not published."""
         for file in self._files.values():
             file.discard()
 
@@ -176,13 +176,13 @@ class DatedFiles:
 
 
 def _days(rows: "pyarrow.RecordBatch") -> "pyarrow.Array":
-    """The day of each row's time; null where no calendar has it."""
+    """Returns the day of each row's timestamp; null outside the calendar."""
     import pyarrow
     import pyarrow.compute as pc
 
     times = rows.column(rows.schema.get_field_index("timestamp"))
     microseconds = times.cast(pyarrow.int64())
-    # Integers are divided towards zero: a time before 1970 belongs to the day below.
+    # Arrow's division truncates towards zero, but a time before 1970 belongs to the day before.
     floored = pc.if_else(
         pc.less(microseconds, 0), pc.subtract(microseconds, _DAY - 1), microseconds
     )

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and on the disk before anyone is told of them."""
+"""Atomic and durable file operations: files appear as a whole, and on disk before they are used."""
 
 import errno
 import os
@@ -7,11 +7,11 @@ from pathlib import Path
 __all__ = ["flush", "make_folder", "publish", "remove", "write"]
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
-"""What file systems without hard links answer."""
+"""Errors of file systems without hard links."""
 
 
 def write(path: Path, text: str) -> None:
-    """Puts a file in its place, for the one there was if any, in one step."""
+    """Writes a file atomically, and replaces an existing one."""
     whole = path.with_name(f"{path.name}.{os.getpid()}.open")
     whole.write_text(text)
     flush(whole)
@@ -20,7 +20,7 @@ def write(path: Path, text: str) -> None:
 
 
 def publish(whole: Path, path: Path) -> None:
-    """Gives a file its name in one step, unless there is one of this name: that one stays."""
+    """Gives a file its final name atomically, unless a file of that name exists."""
     flush(whole)
     make_folder(path.parent)
     try:
@@ -30,17 +30,17 @@ def publish(whole: Path, path: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # Here two tasks at the same file could both find no name: they rename equal files.
+        # Two tasks with the same file may both get here: they rename files with equal contents.
         if not path.exists():
             whole.replace(path)
-    # Also when the name was there: whoever gave it may have been killed before this.
+    # Also if the name existed: its creator may have been killed before it flushed the folder.
     flush(path.parent)
     flush(path.parent.parent)
     remove(whole)
 
 
 def make_folder(path: Path) -> None:
-    """Makes a folder, and those around it, if they are not there."""
+    """Creates a folder and its parents, if they are missing."""
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(exist_ok=True)
@@ -48,12 +48,12 @@ def make_folder(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a file that may be gone."""
+    """Removes a file if it exists."""
     path.unlink(missing_ok=True)
 
 
 def flush(path: Path) -> None:
-    """Waits until a file, or the names in a folder, are on the disk."""
+    """Waits until a file, or the names in a folder, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What a task of a load is told, and what it answers."""
+"""The input and the output of a task of a load."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ __all__ = ["Job", "Outcome"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A plan with all that it takes to carry out its ranges, elsewhere."""
+    """A plan with everything needed to execute its ranges in other processes."""
 
     connection: Connection
     path: str
@@ -23,7 +23,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a range."""
+    """The result of a range."""
 
     index: int
     records: int = 0
@@ -32,15 +32,15 @@ class Outcome:
     """Bytes of its files."""
     losses: tuple[Loss, ...] = ()
     is_done: bool = True
-    """False when records were lost and that is an error: nothing of the range was done."""
+    """False if records were lost and that is an error: then the range was not loaded."""
 
     def to_json(self) -> str:
-        """The text that is kept, and sent."""
+        """Returns the JSON text for storage and transfer."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """What such a text says."""
+        """Parses such a text."""
         told: dict[str, Any] = json.loads(text)
         losses = tuple(Loss(**loss) for loss in told.pop("losses"))
         return cls(losses=losses, **told)

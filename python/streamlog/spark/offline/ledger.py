@@ -1,15 +1,15 @@
-"""The folder of a load: what was planned, what is done, and who is at it.
+"""The folder of a load: its plans, finished ranges, and lock.
 
-    PATH/topic=orders/date=2026-11-21/load-000001-0-…-….parquet     what readers see
+    PATH/topic=orders/date=2026-11-21/load-000001-0-…-….parquet     visible to readers
     PATH/_streamlog/load.json                    format and cluster
     PATH/_streamlog/lock                         held by the load that runs
     PATH/_streamlog/plans/000001.json            before its first file appears
     PATH/_streamlog/receipts/000001/000017.json  after the last file of range 17 has appeared
     PATH/_streamlog/done/000001.json             after the last receipt
-    PATH/_streamlog/open/                        files that nobody has finished
+    PATH/_streamlog/open/                        unfinished files
 
-Readers of Parquet pass over folders whose names begin with ``_``, and nothing in there ends in
-``.parquet``. The newest plan is the truth: it says how far everything is planned.
+Readers of Parquet ignore folders whose names begin with ``_``, and no file in there ends in
+``.parquet``. The newest plan is authoritative: it has the offsets up to which all is planned.
 """
 
 import fcntl
@@ -31,14 +31,14 @@ __all__ = ["HIDDEN", "Ledger", "local_folder"]
 HIDDEN = "_streamlog"
 _FORMAT = 1
 _KEPT = 32
-"""So many plans are kept after they are done, for people who look."""
+"""The number of finished plans to keep, for inspection."""
 
 
 def local_folder(path: str | os.PathLike[str]) -> Path:
-    """The folder that a path or a ``file:`` address means.
+    """Returns the folder of a path or a ``file:`` address.
 
     Raises:
-        ConfigError: It is an address of another kind.
+        ConfigError: It is another kind of address.
     """
     text = os.fspath(path)
     scheme, colon, rest = text.partition(":")
@@ -51,20 +51,20 @@ def local_folder(path: str | os.PathLike[str]) -> Path:
 
 
 class Ledger:
-    """What the folder of a load says; nothing of it is remembered in memory."""
+    """The state of a load in its folder; nothing is cached in memory."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Reads and makes nothing yet."""
+        """Does not read or create anything yet."""
         self.path = local_folder(path)
         self.hidden = self.path / HIDDEN
 
     @contextmanager
     def held(self, cluster: str) -> Iterator[None]:
-        """Makes the folder if there is none, and keeps other loads out of it.
+        """Creates the folder if it is missing, and locks out other loads.
 
         Raises:
-            ConfigError: Another load is at it, it has records of another cluster, or the folder
-                has files that no load has made.
+            ConfigError: Another load holds the lock, or the folder has records of another cluster,
+                or files that no load has written.
         """
         self._found(cluster)
         with (self.hidden / "lock").open("a+") as lock:
@@ -81,44 +81,44 @@ class Ledger:
             yield
 
     def newest(self) -> Plan | None:
-        """The newest plan, done or not."""
+        """Returns the newest plan, finished or not."""
         numbers = self._numbers("plans")
         if not numbers:
             return None
         return Plan.from_json(self._file("plans", max(numbers)).read_text())
 
     def places(self) -> dict[str, TopicPlaces]:
-        """How far everything is planned."""
+        """Returns the offsets up to which all is planned."""
         plan = self.newest()
         return {} if plan is None else plan.places
 
     def unfinished(self) -> Plan | None:
-        """The plan that was begun and is not done, if there is one."""
+        """Returns the plan that was begun and is not finished, if there is one."""
         plan = self.newest()
         return None if plan is None or plan.number in self._numbers("done") else plan
 
     def finished(self) -> int:
-        """The number of the newest plan that is done, as all before it are; 0 if there is none."""
+        """Returns the number of the newest finished plan; 0 if there is none."""
         return max(self._numbers("done"), default=0)
 
     def begin(self, plan: Plan) -> None:
-        """Keeps a plan: from here on it will be carried out, and no other."""
+        """Stores a plan: from now on it will be executed, and no other."""
         assert self.unfinished() is None, f"plan {plan.number} before the one in hand is done"
         durable.write(self._file("plans", plan.number), plan.to_json())
 
     def receipts(self, plan: Plan) -> dict[int, str]:
-        """What became of the ranges that are done, by their index."""
+        """Returns the outcomes of finished ranges, by their index."""
         files = self._receipts(plan.number).glob("*.json")
         return {int(path.stem): path.read_text() for path in files}
 
     def receive(self, plan: Plan, index: int, receipt: str) -> None:
-        """Keeps that a range is done."""
+        """Stores the outcome of a finished range."""
         durable.make_folder(self._receipts(plan.number))
         path = self._receipts(plan.number) / f"{index:06}.json"
         durable.write(path, receipt)
 
     def finish(self, plan: Plan, summary: dict[str, Any]) -> None:
-        """Keeps that a plan is done, and tidies up after it."""
+        """Marks a plan as finished, and removes its receipts."""
         durable.write(self._file("done", plan.number), json.dumps(summary, indent=1))
         shutil.rmtree(self._receipts(plan.number), ignore_errors=True)
         self.sweep()
@@ -127,10 +127,10 @@ class Ledger:
             durable.remove(self._file("done", number))
 
     def sweep(self) -> None:
-        """Removes the files that nobody has finished.
+        """Removes unfinished files.
 
-        A task left over from a killed load may still be writing one: it then fails, or it gives
-        its file the name that the load's own task gives it too.
+        A task left over from a killed load may still write one: it then fails, or it gives its file
+        the same name and contents as the load's own task.
         """
         shutil.rmtree(self.hidden / "open", ignore_errors=True)
 

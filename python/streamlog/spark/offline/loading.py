@@ -1,4 +1,4 @@
-"""A load: what is unfinished is finished, then what is new is planned and carried out."""
+"""A load: finishes an interrupted plan, then plans new records and executes that plan."""
 
 import os
 import time
@@ -31,7 +31,7 @@ _COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 
 @dataclass(slots=True)
 class Load:
-    """What a load has done."""
+    """The result of a load."""
 
     path: Path
     records: int = 0
@@ -40,9 +40,9 @@ class Load:
     """Bytes of the files."""
     seconds: float = 0.0
     topics: dict[str, int] = field(default_factory=dict)
-    """Records of each topic that had any."""
+    """The records of each topic with new records."""
     losses: list[Loss] = field(default_factory=list)
-    """What was deleted before it was loaded."""
+    """Records that were deleted before they were loaded."""
 
 
 def load(
@@ -59,36 +59,36 @@ def load(
     broker_timeout: float = PATIENCE,
     config: Mapping[str, Any] | None = None,
 ) -> Load:
-    """Brings what is new in topics into Parquet files, each record exactly once.
+    """Copies the new records of topics into Parquet files, each record exactly once.
 
-    The first load takes all there is, each later one goes on where the one before it ended. It may
-    be killed at any point: the next one finishes what it had begun. Files lie in
-    ``path/topic=NAME/date=YYYY-MM-DD``, by the date of the record's time in UTC, and appear whole;
-    whatever reads Parquet sees each record once, at any moment.
+    The first load copies all records; each later load resumes where the previous one ended. If
+    a load is killed at any point, the next one finishes its work. Files are in
+    ``path/topic=NAME/date=YYYY-MM-DD``, by the date of the record's timestamp in UTC, and
+    appear as a whole; readers of Parquet see each record once, at any moment.
 
     Args:
         spark: The session whose executors do the work, classic or Connect.
-        path: A folder of a file system that all executors have mounted; made if it is not there.
+        path: A folder of a file system that all executors have mounted; created if missing.
         bootstrap: As for ``streamlog.connect``.
-        subscribe: Topics, as a list or with commas between them.
-        subscribe_pattern: Topics whose whole name fits this pattern of ``re``; what a query that
-            writes exactly once keeps for itself is never meant.
-        fail_on_data_loss: Whether it is an error that records were deleted before they were loaded;
-            else the rest is loaded, and ``losses`` says what is missing.
-        offsets_per_file: A task has at most so many offsets of one partition, and makes a file for
-            each of their dates.
+        subscribe: Topics, as a list or separated by commas.
+        subscribe_pattern: A regular expression for whole topic names; it never matches the
+            internal topics of a query that writes exactly once.
+        fail_on_data_loss: True to raise an error if records were deleted before they were
+            loaded; otherwise the rest is loaded, and ``losses`` lists the missing offsets.
+        offsets_per_file: The maximal number of offsets for a task, which writes a file for each
+            of their dates.
         compression: ``"zstd"``, ``"snappy"``, ``"gzip"``, ``"lz4"`` or ``"none"``.
-        progress: Whether a bar is shown on standard error; on a terminal if omitted.
-        broker_timeout: Seconds for which brokers may be away: it is waited for them.
+        progress: True to show a progress bar on standard error; by default on a terminal.
+        broker_timeout: Seconds to wait for unreachable brokers.
         config: Other settings of the client under Kafka's names.
 
     Raises:
-        ConfigError: An option does not fit, or another load is at this folder.
-        ConnectError: No broker answered for that long.
+        ConfigError: An option is invalid, or another load is running in this folder.
+        ConnectError: No broker answered within ``broker_timeout``.
         TopicNotFound: A topic is not there, or not any more.
         OffsetOutOfRange: Records were deleted before they were loaded.
-        PythonException: Of Spark: a task failed, as when brokers were away for that long; its text
-            ends with what the task said.
+        PythonException: Of Spark: a task failed, for example because brokers were unreachable;
+            its text ends with the task's error.
 
     Example:
         >>> streamlog.spark.load(spark, folder, subscribe="orders").topics
@@ -111,7 +111,7 @@ def load(
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """A load as it runs."""
+    """A running load."""
 
     connection: Connection
     ledger: Ledger
@@ -120,7 +120,7 @@ class Loading:
     offsets_per_file: int
 
     def run(self, choice: Choice, execute: Executor, bar: Bar) -> Load:
-        """Finishes what is unfinished, then loads what is new."""
+        """Finishes an interrupted plan, then loads new records."""
         began = time.monotonic()
         load = Load(self.ledger.path)
         client = client_of(self.connection)
@@ -170,7 +170,7 @@ class Loading:
 
     @contextmanager
     def _watched(self, plan: Plan, bar: Bar) -> Iterator[None]:
-        """Shows how far a plan is, by the receipts of its tasks."""
+        """Shows the progress of a plan, by the receipts of its tasks."""
         if not bar.is_shown:
             yield
             return

@@ -1,4 +1,4 @@
-"""Losses of a range of a load: an error, or noted in its outcome."""
+"""Lost records in a range of a load: an error, or noted in its outcome."""
 
 from streamlog.errors import StreamlogError
 from streamlog.spark.offline.plan import Loss
@@ -6,11 +6,11 @@ from streamlog.spark.offline.plan import Loss
 __all__ = ["Gone", "RangeLosses"]
 
 _NOWHERE = -1
-"""The earliest offset of a log that is not there."""
+"""The earliest offset of a log that does not exist."""
 
 
 class Gone(StreamlogError):
-    """Records of a range were deleted, and that is an error."""
+    """Records of a range were deleted, and losses are fatal."""
 
     def __init__(self, loss: Loss) -> None:
         """Keeps the loss."""
@@ -19,15 +19,15 @@ class Gone(StreamlogError):
 
 
 class RangeLosses:
-    """The losses of one range, each noted once however often the range is read."""
+    """The losses of one range, each noted once, however often the range is read."""
 
     def __init__(self, is_fatal: bool) -> None:
-        """With `is_fatal` the first is an error."""
+        """With `is_fatal`, the first loss is an error."""
         self._is_fatal = is_fatal
         self.noted: list[Loss] = []
 
     def outside(self, place: tuple[str, int], wanted: int, bounds: tuple[int, int]) -> None:
-        """Handles records that retention, a person or a truncation has deleted.
+        """Handles records deleted by retention, an administrator or a truncation.
 
         Raises:
             Gone: Losses are fatal.
@@ -37,7 +37,7 @@ class RangeLosses:
         self._note(Loss(*place, wanted, earliest, reason))
 
     def gone(self, place: tuple[str, int], wanted: int) -> None:
-        """Handles a topic that was deleted; what was read of it before is what the plan means.
+        """Handles a deleted topic; the records that were read before are valid.
 
         Raises:
             Gone: Losses are fatal.
@@ -45,7 +45,7 @@ class RangeLosses:
         self._note(Loss(*place, wanted, _NOWHERE, "the topic was deleted"))
 
     def replaced(self, place: tuple[str, int], wanted: int) -> None:
-        """Handles a topic that was recreated: nothing that was read may be published.
+        """Handles a recreated topic: none of the records that were read may be published.
 
         Raises:
             Gone: Always.

@@ -1,9 +1,9 @@
-"""What one load does, decided and on disk before its first file appears.
+"""The plan of a load, decided and on disk before its first file appears.
 
-A plan is a list of ranges of offsets. The file that a record goes into is named by the number of
-the plan, the range, and the date of the record: whoever carries out a range, and however often,
-makes the same names, and a name that is there already is left as it is. So no record can come to
-stand in two files, and no range is ever planned twice: a plan begins where the one before it ended.
+A plan is a list of offset ranges. A file's name consists of the number of the plan, the range, and
+the date of its records, so every execution of a range produces the same names, and existing files
+are kept. So no record can be in two files, and no range is planned twice: a plan begins where the
+previous one ended.
 """
 
 import json
@@ -16,7 +16,7 @@ __all__ = ["Loss", "Plan", "Range", "TopicPlaces"]
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Offsets of one partition, from `start` to before `stop`."""
+    """Offsets of a partition, from `start` to `stop`, excluded."""
 
     topic: str
     partition: int
@@ -24,7 +24,7 @@ class Range:
     stop: int
 
     def split(self, most: int) -> "Iterator[Range]":
-        """The same offsets as ranges of at most so many."""
+        """Splits the range into ranges of at most `most` offsets."""
         for start in range(self.start, self.stop, most):
             yield Range(self.topic, self.partition, start, min(start + most, self.stop))
 
@@ -36,14 +36,14 @@ class Loss:
     topic: str
     partition: int
     wanted: int
-    """The offset to load next."""
+    """The next offset to load."""
     earliest: int
-    """The first offset that the log has; below 0, there is no log any more."""
+    """The first offset of the log; negative if the log does not exist any more."""
     reason: str
-    """What became of the records."""
+    """The cause of the loss."""
 
     def __str__(self) -> str:
-        """What, where, and what there is instead."""
+        """The partition, the wanted and the earliest offset, and the cause."""
         place = f"topic '{self.topic}' partition {self.partition}"
         left = f"the earliest is {self.earliest}" if self.earliest >= 0 else "there is none"
         return f"{place}: wanted offset {self.wanted}, {left}: {self.reason}"
@@ -51,41 +51,41 @@ class Loss:
 
 @dataclass(slots=True)
 class TopicPlaces:
-    """How far a topic is planned: the first offset that no plan has, of each partition."""
+    """The planned part of a topic: the first unplanned offset of each partition."""
 
     id: str
-    """Which topic of this name it is: one that is deleted and made anew has another."""
+    """The topic id, which changes if the topic is deleted and recreated."""
     next: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A numbered list of ranges, and where the plan after it begins."""
+    """A numbered list of ranges, and the start of the following plan."""
 
     number: int
     ranges: list[Range]
     places: dict[str, TopicPlaces]
-    """Of all topics that this or an earlier plan has ranges of."""
+    """The positions in all topics with ranges in this or an earlier plan."""
     losses: list[Loss]
-    """What was gone already when it was made."""
+    """Records that were already lost when the plan was made."""
 
     def file_name(self, index: int) -> str:
-        """The name of the files of a range, one in the folder of each date."""
+        """Returns the name of the files of a range, one in the folder of each date."""
         part = self.ranges[index]
         return f"load-{self.number:06}-{part.partition}-{part.start:020}-{part.stop:020}.parquet"
 
     def offsets(self, index: int | None = None) -> int:
-        """How many offsets a range has, or all ranges together."""
+        """Returns the number of offsets of a range, or of all ranges."""
         parts = self.ranges if index is None else [self.ranges[index]]
         return sum(part.stop - part.start for part in parts)
 
     def to_json(self) -> str:
-        """The text that is kept."""
+        """Returns the JSON text for storage."""
         return json.dumps(asdict(self), indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """What such a text says."""
+        """Parses such a text."""
         kept: dict[str, Any] = json.loads(text)
         return cls(
             kept["number"],

@@ -1,4 +1,4 @@
-"""Making a plan: from how far everything is planned to where the logs end now."""
+"""Planning: from the positions of the previous plan to the current ends of the logs."""
 
 import logging
 import re
@@ -17,17 +17,17 @@ _log = logging.getLogger("streamlog.spark")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The topics that are wanted: by their names, or by a pattern."""
+    """The selected topics: by their names, or by a pattern."""
 
     names: tuple[str, ...] = ()
     pattern: str | None = None
 
     @classmethod
     def of(cls, subscribe: str | Sequence[str] | None, pattern: str | None) -> "Choice":
-        """What the two options mean.
+        """Validates the two options.
 
         Raises:
-            ConfigError: Not exactly one of them was given, or it chooses nothing.
+            ConfigError: Not exactly one of them was given, or it selects nothing.
         """
         if (subscribe is None) == (pattern is None):
             given = "neither" if subscribe is None else "both"
@@ -47,33 +47,33 @@ class Choice:
         return cls(names)
 
     def topics(self, client: Client, planned: Mapping[str, TopicPlaces]) -> list[str]:
-        """The topics to load: those that are there, and those of them that were loaded before."""
+        """Returns the topics to load: existing ones, and those loaded before."""
         if self.pattern is None:
             return list(self.names)
-        # What a stream of this pattern would read: no topic that a query keeps for itself.
+        # The same topics as a stream with this pattern: never the internal topics of a query.
         wanted = Subscription(pattern=self.pattern)
         return sorted(filter(wanted.matches, {*client.admin.topics(), *planned}))
 
 
 @dataclass(slots=True)
 class _Making:
-    """A plan in the making."""
+    """A plan under construction."""
 
     fails: bool
-    """Whether a loss is an error."""
+    """True if a loss is an error."""
     places: dict[str, TopicPlaces]
     ranges: list[Range] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
 
     def add(self, topic: str, partition: int, wanted: int, bounds: tuple[int, int]) -> None:
-        """What is new in a partition whose log has these bounds."""
+        """Adds the new offsets of a partition whose log has these bounds."""
         begin, end = bounds
         start = wanted
         if wanted < begin:
             self.lose(Loss(topic, partition, wanted, begin, "what lay before was deleted"))
             start = begin
         elif wanted > end:
-            # What was loaded of it stays; the offsets given out anew are other records.
+            # Loaded records stay; the reassigned offsets belong to new records.
             reason = f"the log was cut back, and ends at {end}"
             self.lose(Loss(topic, partition, wanted, begin, reason))
             start = end
@@ -82,7 +82,7 @@ class _Making:
         self.places[topic].next[partition] = end
 
     def lose(self, loss: Loss) -> None:
-        """Ends with an error, or takes note."""
+        """Raises an error, or notes the loss."""
         if self.fails:
             raise lost(loss)
         _log.warning("%s", loss)
@@ -90,11 +90,11 @@ class _Making:
 
 
 def make_plan(client: Client, choice: Choice, newest: Plan | None, fail_on_data_loss: bool) -> Plan:
-    """The plan after the newest one; it has no ranges if there is nothing new.
+    """Returns the plan after the newest one; it has no ranges if there are no new records.
 
     Raises:
-        TopicNotFound: A topic is not there, or not any more.
-        OffsetOutOfRange: Records were deleted before they were loaded, and that matters.
+        TopicNotFound: A topic does not exist, or not any more.
+        OffsetOutOfRange: Records were deleted before they were loaded, and losses are fatal.
     """
     before = {} if newest is None else newest.places
     making = _Making(
@@ -131,13 +131,13 @@ def _add_topic(making: _Making, client: Client, topic: str, choice: Choice) -> N
         begin, end = begins.get(partition), ends[partition]
         if begin is None or end is None:
             raise TopicNotFound(f"partition {partition} of '{topic}' does not tell its offsets")
-        # The first load begins with what there is; of a partition that came later, all is wanted.
+        # The first load begins at the log start; of a partition added later, all records count.
         wanted = begin if old is None else old.next.get(partition, 0)
         making.add(topic, partition, wanted, (begin, end))
 
 
 def lost(loss: Loss) -> OffsetOutOfRange:
-    """The error for records that are gone."""
+    """Returns the error for lost records."""
     return OffsetOutOfRange(f"{loss}. {_REMEDY}", loss.wanted, loss.earliest)
 
 

@@ -1,4 +1,4 @@
-"""Reading what was loaded, up to the last load that was finished."""
+"""Reading loaded records, up to the last finished load."""
 
 import os
 import re
@@ -17,7 +17,7 @@ SCHEMA = (
     "partition int, offset long, timestamp timestamp, timestampType int, key binary, value binary, "
     "headers array<struct<key: string, value: binary>>, topic string, date date"
 )
-"""The columns of the files, and those of their path."""
+"""The columns of the files, and of their paths."""
 
 _PLAN = re.compile(r"load-(\d+)-")
 
@@ -25,18 +25,18 @@ _PLAN = re.compile(r"load-(\d+)-")
 def loaded(
     spark: "SparkSession", path: str | os.PathLike[str], topics: str | None = None
 ) -> "DataFrame":
-    """What finished loads have brought, as a table.
+    """Returns the records of all finished loads as a table.
 
-    Any reader of Parquet sees each record once, but may see some of a load that is still at work;
-    this table ends where the last finished load ended, in every partition.
+    Any reader of Parquet sees each record once, but may see some records of a running load; this
+    table ends where the last finished load ended, in every partition.
 
     Args:
         spark: A session.
         path: The folder of the loads.
-        topics: Only these, with commas between them; all if omitted.
+        topics: Names of topics, separated by commas; all if omitted.
 
     Raises:
-        ConfigError: No load has made this folder, or it has no such topic.
+        ConfigError: The folder was not created by a load, or has no such topic.
 
     Example:
         >>> streamlog.spark.loaded(spark, folder).select("offset", "key").count()

@@ -1,4 +1,4 @@
-"""Carrying out the ranges of a job side by side, each as a task of Spark."""
+"""Parallel execution of ranges, each as a task of Spark."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["Executor", "on_spark"]
 
 Executor: TypeAlias = Callable[[Job, Sequence[int]], Iterable[Outcome]]
-"""Carries out these ranges of a job, side by side."""
+"""Executes these ranges of a job in parallel."""
 
 
 def on_spark(spark: "SparkSession") -> Executor:
-    """Carries out ranges as tasks of Spark, one for each; records do not pass through the JVM."""
+    """Executes ranges as tasks of Spark; records do not pass through the JVM."""
 
     def carry_out(job: Job, indexes: Sequence[int]) -> Iterable[Outcome]:
         from pyspark.sql.functions import udf
@@ -24,7 +24,7 @@ def on_spark(spark: "SparkSession") -> Executor:
         def carry_out_one(row: int) -> str:
             return write_range(job, indexes[row]).to_json()
 
-        # A plain function of a row, since what takes Arrow batches asks for pandas.
+        # A plain function of a row, because functions of Arrow batches need pandas.
         task = udf(carry_out_one, "string", useArrow=False).asNondeterministic()
         rows = spark.range(0, len(indexes), 1, len(indexes)).select(task("id"))
         return [Outcome.from_json(outcome) for (outcome,) in rows.collect()]

@@ -1,4 +1,4 @@
-"""Carrying out a range: from the log into one Parquet file for each date of its records."""
+"""Execution of a range: from the log into a Parquet file for each date of its records."""
 
 from streamlog.spark.offline.dated import DatedFiles
 from streamlog.spark.offline.job import Job, Outcome
@@ -11,11 +11,11 @@ from streamlog.spark.reading.records import RangeReader
 __all__ = ["write_range"]
 
 _COLUMNS = ("partition", "offset", "timestamp", "timestampType", "key", "value", HEADERS)
-"""The columns of the files; the topic is in their path."""
+"""The columns of the files; their path has the topic."""
 
 
 def write_range(job: Job, index: int) -> Outcome:
-    """Carries out a range; done once or more often, the files are the same."""
+    """Loads a range; repeated executions produce the same files."""
     ledger = Ledger(job.path)
     losses = RangeLosses(job.fail_on_data_loss)
     with DatedFiles(ledger, job, index) as files:
@@ -25,7 +25,7 @@ def write_range(job: Job, index: int) -> Outcome:
                     files.add(batch)
                 files.publish()
         except Gone as gone:
-            # Files may have appeared already, by other passes: they stay, and so does the range.
+            # An earlier pass may have published files: they stay, and so does the range.
             if job.fail_on_data_loss:
                 return Outcome(index, losses=(gone.loss,), is_done=False)
             losses.noted.append(gone.loss)

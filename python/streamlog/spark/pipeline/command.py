@@ -1,4 +1,4 @@
-"""The verbs of ``streamlog pipeline``, with the exit codes of every command."""
+"""The subcommands of ``streamlog pipeline``, with the exit codes of every command."""
 
 import os
 import signal
@@ -59,7 +59,7 @@ def main(verb: str, path: str) -> int:
 
 
 _LINES = 20
-"""Of an error: Spark's go on with plans."""
+"""The maximal number of lines of an error: Spark's messages include plans."""
 
 
 def run(job: Job) -> int:
@@ -77,14 +77,14 @@ def run(job: Job) -> int:
                 return 0
         if signal.SIGINT in received:
             return _INTERRUPTED
-        # A stream that is asked to stop has done its work; a table is not whole.
+        # A stopped stream has done its work; a stopped table is incomplete.
         return _FAILED if job.stream is None else 0
     finally:
         session.stop()
 
 
 def _look_at_topics(job: Job) -> None:
-    """Checks the topics; a file can be checked where Spark or its brokers are not."""
+    """Checks the topics, as far as PySpark and brokers are available."""
     try:
         check_options(job)
         check_topics(job)
@@ -93,7 +93,7 @@ def _look_at_topics(job: Job) -> None:
 
 
 def plan(job: Job) -> str:
-    """What would run, as a table."""
+    """Formats the plan of a job as a table."""
     how = "tables, once"
     if job.stream is not None:
         words = {"once": "once", "available-now": "what there is, then ends"}
@@ -118,7 +118,7 @@ def _sound(path: str, job: Job) -> str:
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """The signals that came, instead of what they would do."""
+    """Collects the signals received in the block, instead of their usual handling."""
     received: list[int] = []
 
     def take(number: int, _: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""How a job decodes a column, and where letters go."""
+"""The decoding of a column in a job, and its dead letters."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ FRAMINGS = ("none", "confluent")
 
 @dataclass(frozen=True)
 class Decoding:
-    """A struct in the place of bytes."""
+    """Decoding of a binary column into a struct."""
 
     format: str
     schema: str
@@ -25,11 +25,11 @@ class Decoding:
     framing: str = "none"
     separator: str = ","
     dead_letters: str | None = None
-    """The topic for what does not decode; without one it ends the job."""
+    """The topic for records that do not decode; without it they end the job."""
 
     @classmethod
     def read(cls, section: Section, folder: Path) -> "Decoding":
-        """Takes `decode`."""
+        """Reads a table `decode`."""
         file = section.has("schema", "schema_file") == ["schema_file"]
         decoding = cls(
             format=section.word("format", FORMATS, "json"),
@@ -47,7 +47,7 @@ class Decoding:
         return decoding
 
     def of(self, table: "DataFrame") -> "DataFrame":
-        """Every row of the table, with the column ``undecoded``."""
+        """Returns all rows of the table, with the column ``undecoded``."""
         from streamlog.spark import functions
 
         if self.format == "csv":
@@ -60,7 +60,7 @@ class Decoding:
         return functions.decode_json(table, self.schema, column=self.column)
 
     def __str__(self) -> str:
-        """For a plan."""
+        """The summary for a plan."""
         rest = f"else to {self.dead_letters}" if self.dead_letters else "or it ends"
         return f"decoded as {self.format}, {rest}"
 

@@ -1,4 +1,4 @@
-"""A job: what its file says, read and checked as a whole before anything starts."""
+"""A job: its file, read and validated as a whole before anything starts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,18 +19,18 @@ _TRIGGERS = ("once", "available-now")
 
 @dataclass(frozen=True)
 class Stream:
-    """How a streaming job goes on."""
+    """The settings of a streaming job."""
 
     trigger: str
     """``once``, ``available-now``, or an interval such as ``10 seconds``."""
     checkpoint: str
-    """Below it each sink has a folder of its name."""
+    """The folder in which each sink has a checkpoint of its name."""
     told: str
-    """The same for people, without the values of variables."""
+    """The same for display, without the values of variables."""
 
     @classmethod
     def read(cls, section: Section, folder: Path) -> "Stream":
-        """Takes `stream`."""
+        """Reads the table `stream`."""
         trigger = _trigger(section)
         checkpoint = section.text("checkpoint", is_needed=True)
         place = located(checkpoint, folder) if checkpoint else ""
@@ -67,16 +67,16 @@ class Job:
         """Reads a job's file.
 
         Raises:
-            ConfigError: It cannot be read, or does not hold together: one line for each fault.
+            ConfigError: It cannot be read or is invalid: one line for each fault.
         """
         return cls.read(Page.of(path), path.parent, path.stem)
 
     @classmethod
     def read(cls, page: Page, folder: Path, name: str = "job") -> "Job":
-        """Reads a page; paths in it are relative to the folder.
+        """Reads a parsed file; paths in it are relative to the folder.
 
         Raises:
-            ConfigError: It does not hold together: one line for each fault.
+            ConfigError: It is invalid: one line for each fault.
         """
         root = page.root()
         bootstrap = root.text("bootstrap", default_bootstrap())
@@ -104,23 +104,23 @@ class Job:
 
     @property
     def is_on_connect(self) -> bool:
-        """Whether it runs at a server of Spark Connect."""
+        """True if it runs on a Spark Connect server."""
         return self.master.startswith("sc://")
 
     @property
     def clusters(self) -> set[str]:
-        """The addresses of the brokers that have its topics."""
+        """The addresses of the brokers of its topics."""
         options = [each.options for each in self.sources] + [each.options for each in self.sinks]
         return {each["bootstrap"] for each in options if "bootstrap" in each}
 
     @property
     def where(self) -> str:
-        """Its master for people, without the token that a server of Spark Connect may ask for."""
+        """Its master for display, without the token for a Spark Connect server."""
         return self.master.partition("/;")[0] if self.is_on_connect else self.master
 
     @property
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
-        """A plan: what there is, its name, the views that it is made of, and what it does."""
+        """The rows of a plan: kind, name, the views used, and a summary."""
         for source in self.sources:
             yield "source", source.name, "stream" if source.is_stream else "table", str(source)
         for step in self.steps:
@@ -130,7 +130,7 @@ class Job:
 
 
 def _letters(sources: list[Source], steps: list[Step], bootstrap: str) -> Iterator[Sink]:
-    """The sinks that nobody wrote: letters of what does not decode."""
+    """Returns the sinks of dead letters, which the file does not list."""
     views: list[Source | Step] = [*sources, *steps]
     for each in views:
         decoding = each.decoding
@@ -150,7 +150,7 @@ def _letters(sources: list[Source], steps: list[Step], bootstrap: str) -> Iterat
 
 
 def _check(job: Job, page: Page) -> None:
-    """Names lead somewhere, backwards, and to one thing each."""
+    """Checks that names are unique, and refer to preceding views."""
     if not job.sources:
         page.fault(("source",), "there is none: [source.NAME] says where rows come from")
     if not job.sinks:
@@ -182,7 +182,7 @@ def _check_views(job: Job, page: Page) -> list[str]:
 
 
 def _check_sinks(job: Job, page: Page) -> None:
-    """Their names are those of their checkpoints, in file systems that may ignore case."""
+    """Checks the names of sinks: they name checkpoints, in file systems that may ignore case."""
     letters = [sink.name for sink in job.sinks if sink.are_letters]
     known: list[str] = []
     for sink in job.sinks:
@@ -200,5 +200,5 @@ def _check_sinks(job: Job, page: Page) -> None:
 
 
 def _same(name: str, known: list[str]) -> str | None:
-    """The one of the names that differs from it in case at the most."""
+    """Returns the name that differs at most in case, if there is one."""
     return next((other for other in known if other.casefold() == name.casefold()), None)

@@ -1,7 +1,7 @@
-"""On which line of a TOML file each of its keys stands.
+"""The line numbers of the keys in a TOML file.
 
-``tomllib`` reads the values and keeps no lines, so the text is gone through once more: only after
-it was read well, hence whatever stands here is TOML and nothing is checked again.
+``tomllib`` parses the values without line numbers, so this module scans the text again. The text
+has been parsed successfully before, so nothing is validated here.
 """
 
 import re
@@ -11,7 +11,7 @@ from itertools import count
 __all__ = ["Path", "places"]
 
 Path = tuple[str | int, ...]
-"""The keys that lead to a value; numbers count the elements of arrays."""
+"""The keys on the way to a value; numbers are indexes of arrays."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _QUOTED = re.compile(
@@ -23,16 +23,16 @@ _PLAIN = re.compile(r"[^,\]}\n#]+")
 
 
 def places(text: str) -> dict[Path, int]:
-    """The line, from 1, of every key and every element; of a table the line that names it first.
+    """Returns the line, from 1, of every key and element; of a table, the line that names it first.
 
     Args:
-        text: What ``tomllib.loads`` takes.
+        text: Valid TOML.
     """
     return _Scan(text).document()
 
 
 class _Scan:
-    """A place in a text, and the lines found so far."""
+    """A position in the text, and the lines found so far."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -81,7 +81,7 @@ class _Scan:
             self._skip(_PLAIN if quoted is None else _QUOTED)
 
     def _keys(self, path: Path, is_element: bool = False) -> Path:
-        """Reads a dotted key below a path, and notes the line of each of its parts."""
+        """Reads a dotted key below a path, and records the line of each of its parts."""
         while True:
             self._skip(_SPACE)
             line = self._line()
@@ -91,7 +91,7 @@ class _Scan:
             if is_last and is_element:
                 self._elements[path] = self._elements.get(path, 0) + 1
             if path in self._elements:
-                # What goes on below an array of tables goes on in its newest element.
+                # Keys below an array of tables belong to its last element.
                 path = (*path, self._elements[path] - 1)
                 self._lines.setdefault(path, line)
             if is_last:

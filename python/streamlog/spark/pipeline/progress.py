@@ -1,4 +1,4 @@
-"""What a query of a stream has done, a line for each of its triggers."""
+"""Progress lines of a streaming query, one for each of its triggers."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 __all__ = ["ROWS", "Progress", "lag"]
 
 ROWS = "streamlog_rows"
-"""The observation that counts the rows that go out."""
+"""The name of the observation that counts written rows."""
 
 
 class Progress:
-    """How far one query is."""
+    """The progress of a query."""
 
     def __init__(self, name: str, query: "StreamingQuery") -> None:
-        """Nothing is told yet."""
+        """Starts with no trigger reported."""
         self.query = query
         self.rows_in = 0
         self.rows_out = 0
@@ -27,7 +27,7 @@ class Progress:
         self._told = -1
 
     def news(self) -> Iterator[str]:
-        """A line for each batch that was done since the last call."""
+        """Returns a line for each batch finished since the last call."""
         for progress in self.query.recentProgress:
             if progress.batchId > self._told and not _is_idle(progress):
                 self._told = progress.batchId
@@ -49,14 +49,14 @@ class Progress:
 
 
 def lag_of(source: "SourceProgress") -> dict[str, int]:
-    """How many records of each topic a source has not read yet; nothing is said of files."""
+    """Returns the number of records to read in each topic of a source; empty for files."""
     return lag(_offsets(source.endOffset), _offsets(source.latestOffset))
 
 
 def lag(
     read: Mapping[str, Mapping[str, int]], latest: Mapping[str, Mapping[str, int]]
 ) -> dict[str, int]:
-    """How many records of each topic lie between what was read and the end, by partition."""
+    """Returns the number of records between the offsets read and the end, for each topic."""
     return {
         topic: sum(max(0, end - read.get(topic, {}).get(number, 0)) for number, end in ends.items())
         for topic, ends in latest.items()
@@ -64,7 +64,7 @@ def lag(
 
 
 def _counted(observed: "Row | None") -> int:
-    """The count of an observation; through Spark Connect its values come as a list in the row."""
+    """Returns the count of an observation; with Spark Connect, its values are a list in the row."""
     if observed is None:
         return 0
     count = observed[0]
@@ -72,7 +72,7 @@ def _counted(observed: "Row | None") -> int:
 
 
 def _offsets(text: str | None) -> dict[str, Any]:
-    """Offsets as topics have them, by name and partition; other sources have other forms."""
+    """Parses offsets of topics, by name and partition; other sources use other forms."""
     try:
         found = json.loads(text or "")
     except ValueError:
@@ -84,5 +84,5 @@ def _offsets(text: str | None) -> dict[str, Any]:
 
 
 def _is_idle(progress: "StreamingQueryProgress") -> bool:
-    """Whether Spark only tells that it still waits."""
+    """Returns true if Spark only reports that it still waits."""
     return "addBatch" not in progress.durationMs

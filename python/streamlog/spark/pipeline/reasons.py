@@ -1,4 +1,4 @@
-"""What an error says, without the plans and the stacks that Spark's go on with."""
+"""Messages of errors, without the plans and stacks that Spark appends."""
 
 from itertools import dropwhile, takewhile
 
@@ -8,16 +8,16 @@ __all__ = ["is_of_spark", "lines_of", "raised_of", "reason_of"]
 
 _STACK = "Traceback (most recent call last):"
 _BRIDGE = "An error occurred while"
-"""How the bridge to Java says which of its objects was called, before it says what is wrong."""
+"""The bridge to Java begins a message so, with the called object, before the actual error."""
 
 
 def is_of_spark(error: Exception) -> bool:
-    """Whether Spark refuses or has failed, which is not a fault of this code."""
+    """Returns true if the error is Spark's, and so not a bug in this code."""
     return any(kind.__module__.startswith(("pyspark.", "py4j.")) for kind in type(error).__mro__)
 
 
 def lines_of(error: Exception) -> list[str]:
-    """The lines of its message; what a Python process of Spark raised comes first."""
+    """Returns the lines of the message, beginning with an error raised in a Python worker."""
     text = str(error).strip()
     raised = raised_of(error)
     if not raised:
@@ -26,11 +26,11 @@ def lines_of(error: Exception) -> list[str]:
 
 
 def raised_of(error: Exception) -> list[str]:
-    """The lines of what a Python process of Spark raised; none where the error is not of one."""
+    """Returns the lines of an error raised in a Python worker; empty if there is none."""
     text = str(error).strip()
     if _STACK not in text:
         return []
-    # The last stack is that of the error itself, those before it are of what led to it.
+    # The last stack is the error's own, the earlier ones are those of its causes.
     below = text.rpartition(_STACK)[2].splitlines()
     raised = dropwhile(lambda line: not line or line.startswith(" "), below)
     told = takewhile(lambda line: not line.startswith(("\tat ", " SQLSTATE")), raised)
@@ -38,7 +38,7 @@ def raised_of(error: Exception) -> list[str]:
 
 
 def reason_of(error: Exception) -> str:
-    """What is wrong in a line; of an error of this package in as many as it has."""
+    """Returns the reason in a line; for errors of this package, the whole message."""
     if isinstance(error, StreamlogError):
         return str(error).strip()
     lines = [line.lstrip(": ") for line in lines_of(error)] or [type(error).__name__]

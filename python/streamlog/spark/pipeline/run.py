@@ -1,4 +1,4 @@
-"""A job on its way: all views are made, and only then does anything start."""
+"""The execution of a job: all views are created before any query starts."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ _GLANCE_SECONDS = 0.2
 
 
 class Run:
-    """One run of a job in a session."""
+    """The execution of a job in a session."""
 
     def __init__(
         self,
@@ -35,16 +35,16 @@ class Run:
         tell: Callable[[str], None],
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Makes every view, so that what does not fit is found before anything starts.
+        """Creates every view, so that invalid ones are found before anything starts.
 
         Args:
             job: The job.
-            session: Where it runs.
-            tell: Takes a line for people.
-            is_stopped: Whether it shall end; asked several times a second.
+            session: The session to run in.
+            tell: Prints a line for the user.
+            is_stopped: Returns true to stop the job; called several times a second.
 
         Raises:
-            ConfigError: A source, a step or a sink is refused; it says which.
+            ConfigError: A source, a step or a sink is refused; the message names it.
         """
         check_options(job)
         self._job = job
@@ -53,8 +53,8 @@ class Run:
         self._is_stopped = is_stopped
         self._views: dict[str, DataFrame] = {}
         self._undecoded: dict[str, DataFrame] = {}
-        # Each sink is a query of its own and reads by itself, at its own pace: with one group for
-        # all of them it would be told how far any one is, and what another still has to do is lost.
+        # Each sink is a separate query with its own position. A shared group would have the offsets
+        # of the last commit only, and hide the lag of the other queries.
         shared = [source for source in job.sources if source.has_group and len(job.sinks) > 1]
         self._make([source for source in job.sources if source not in shared], ())
         self._rows: dict[str, DataFrame] = {}
@@ -64,10 +64,10 @@ class Run:
             self._rows[sink.name] = self._of(sink)
 
     def go(self) -> bool:
-        """Runs it to its end, or until it is stopped; whether it came to its end.
+        """Runs the job until its end or until it is stopped; returns true at its end.
 
         Raises:
-            Exception: Of Spark, as it is; the streams are stopped then.
+            Exception: Of Spark, unchanged; streams are stopped before.
         """
         return self._write_all() if self._job.stream is None else self._stream_all()
 
@@ -134,7 +134,7 @@ class Run:
         return True
 
     def _cancel_when_stopped(self, is_over: Event) -> None:
-        """Ends Spark's work from outside: its sources are found only on the thread that began."""
+        """Cancels Spark's work on a stop: the writing thread is blocked until its jobs end."""
         while not is_over.wait(_GLANCE_SECONDS):
             if self._is_stopped():
                 self._cancel()
@@ -164,9 +164,9 @@ class Run:
                 progress.query.stop()
 
     def _watch(self, started: list[Progress]) -> bool:
-        """Tells what they do, until all are at their end, one has failed, or it is stopped."""
+        """Reports progress until all queries have ended, one has failed, or the job is stopped."""
         while not self._is_stopped():
-            # Asked first, so that nothing that was done before the end is left untold.
+            # Read before the progress, so that the last batches of an ended query are reported.
             is_active = [progress.query.isActive for progress in started]
             for progress in started:
                 for line in progress.news():
@@ -180,7 +180,7 @@ class Run:
         return False
 
     def _started(self, sink: Sink) -> "StreamingQuery":
-        """The query of a sink; some rules of streams show only now."""
+        """Starts the query of a sink; Spark checks some rules of streams only now."""
         from pyspark.errors import AnalysisException
 
         try:

@@ -1,7 +1,7 @@
-"""A table of a job's file, taken key by key; what nobody takes is a fault.
+"""A table of a job's file, read key by key; a key that is never read is a fault.
 
-Faults are gathered, so that one reading of a file tells all of them, each with its line, its key
-and, of a name that is unknown, the nearest one.
+Faults are collected, so that one reading of a file reports all of them, each with its line, its
+key and, for an unknown name, the nearest known one.
 """
 
 import os
@@ -21,19 +21,19 @@ _VARIABLE = re.compile(r"\$(?:\$|\{(\w+)\})")
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """The nearest of the names, as the end of a sentence."""
+    """Returns the nearest of the names, as the end of a sentence."""
     nearest = get_close_matches(name, list(known), n=1)
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
 
 
 class Page:
-    """A job's file: where its keys stand, and what is wrong with it."""
+    """A job's file: its values, the lines of its keys, and its faults."""
 
     def __init__(self, name: str, text: str, variables: Mapping[str, str] = os.environ) -> None:
-        """Reads the text.
+        """Parses the text.
 
         Raises:
-            ConfigError: It is no TOML.
+            ConfigError: It is not valid TOML.
         """
         self.name = name
         self.variables = variables
@@ -46,10 +46,10 @@ class Page:
 
     @classmethod
     def of(cls, path: FilePath) -> "Page":
-        """Reads a file.
+        """Reads and parses a file.
 
         Raises:
-            ConfigError: It cannot be read, or is no TOML.
+            ConfigError: It cannot be read, or is not valid TOML.
         """
         try:
             text = path.read_text(encoding="utf-8")
@@ -59,15 +59,15 @@ class Page:
         return cls(str(path), text)
 
     def root(self) -> "Section":
-        """The whole of it."""
+        """The top-level table."""
         return Section(self, (), self.values)
 
     def place(self, path: Path) -> str:
-        """The file, the line and the key, as complaints begin."""
+        """Returns the file, the line and the key, for the beginning of a message."""
         return f"{self.name}:{self._line(path)}: {'.'.join(map(str, path))}"
 
     def fault(self, path: Path, message: str) -> None:
-        """Something is wrong at this key."""
+        """Records a fault at this key."""
         self._faults.append((self._line(path), f"{self.place(path)}: {message}"))
 
     def _line(self, path: Path) -> int:
@@ -75,10 +75,10 @@ class Page:
         return next((self._lines[each] for each in known if each in self._lines), 1)
 
     def check(self) -> None:
-        """Ends the reading.
+        """Finishes the reading.
 
         Raises:
-            ConfigError: There are faults; it has one line for each, in the order of the file.
+            ConfigError: There are faults; the message has a line for each, in their order.
         """
         if self._faults:
             raise ConfigError("\n".join(message for _, message in sorted(self._faults)))
@@ -88,7 +88,7 @@ class Section:
     """A table of the file."""
 
     def __init__(self, page: Page, path: Path, values: Mapping[str, object]) -> None:
-        """Of this page, at this path."""
+        """Wraps the table at this path."""
         self.page = page
         self.path = path
         self._values = values
@@ -96,34 +96,34 @@ class Section:
 
     @property
     def name(self) -> str:
-        """The last of the keys that lead to it."""
+        """The last key on the way to it."""
         return str(self.path[-1])
 
     @property
     def place(self) -> str:
-        """The file, the line and the key, as complaints begin."""
+        """The file, the line and the key, for the beginning of a message."""
         return self.page.place(self.path)
 
     @property
     def written(self) -> Mapping[str, object]:
-        """What stands in it, without the values of variables."""
+        """Its values as written, without the values of variables."""
         return self._values
 
     def has(self, *keys: str) -> list[str]:
-        """Those of the keys that are there, all of which are known from now on."""
+        """Returns the keys that are present, and marks all of them as known."""
         self._known += keys
         return [key for key in keys if key in self._values]
 
     def fault(self, message: str, key: str | None = None) -> None:
-        """Something is wrong with it, or with one of its keys."""
+        """Records a fault of the table, or of one of its keys."""
         self.page.fault(self.path if key is None else (*self.path, key), message)
 
     def value(self, key: str) -> object:
-        """What is there, as it is."""
+        """Returns the value of a key, unchanged."""
         return self._values[key]
 
     def one_of(self, *keys: str) -> str | None:
-        """The one of the keys that is there; none or several are a fault."""
+        """Returns the one key that is present; none or several are a fault."""
         found = self.has(*keys)
         listed = ", ".join(f"'{key}'" for key in keys)
         if len(found) == 1:
@@ -133,7 +133,7 @@ class Section:
         return None
 
     def kind(self, kinds: Mapping[str, Collection[str]]) -> str | None:
-        """The one of the kinds that it is, each with its own keys; those of others are a fault."""
+        """Returns the kind whose key is present; keys of other kinds are a fault."""
         kind = self.one_of(*kinds)
         strange = self.has(*(key for keys in kinds.values() for key in keys))
         if kind is not None:
@@ -142,7 +142,7 @@ class Section:
         return kind
 
     def text(self, key: str, otherwise: str = "", *, is_needed: bool = False) -> str:
-        """A string, with the variables of the environment in it."""
+        """Returns a string, with environment variables replaced."""
         self.has(key)
         value = self._values.get(key)
         if value is None:
@@ -155,7 +155,7 @@ class Section:
         return self._filled(value, key)
 
     def texts(self, key: str, *, is_needed: bool = False) -> tuple[str, ...]:
-        """A string, or a list of them."""
+        """Returns a string or a list of strings as a tuple."""
         self.has(key)
         value = self._values.get(key, [])
         values = [value] if isinstance(value, str) else value
@@ -169,7 +169,7 @@ class Section:
         return tuple(self._filled(each, key) for each in values)
 
     def told(self, key: str, *used: str) -> tuple[str, ...]:
-        """For people: the strings as they are used; as they are written if they have variables."""
+        """Returns the strings for display; as written if they contain variables."""
         value = self._values.get(key)
         written = value if isinstance(value, list) else [value]
         pairs = zip(written, used, strict=False)
@@ -179,7 +179,7 @@ class Section:
         )
 
     def flag(self, key: str, otherwise: bool = False) -> bool:
-        """True or false."""
+        """Returns a boolean."""
         self.has(key)
         value = self._values.get(key, otherwise)
         if not isinstance(value, bool):
@@ -188,7 +188,7 @@ class Section:
         return value
 
     def word(self, key: str, words: Collection[str], otherwise: str) -> str:
-        """One of some words."""
+        """Returns one of some words."""
         word = self.text(key, otherwise)
         if word not in words:
             listed = ", ".join(f"'{each}'" for each in words)
@@ -197,7 +197,7 @@ class Section:
         return word
 
     def duration(self, key: str, *, is_needed: bool = False) -> Duration | None:
-        """A stretch of time, if it is there."""
+        """Returns a duration, if the key is present."""
         text = self.text(key, is_needed=is_needed)
         try:
             return Duration.of(text) if text else None
@@ -206,7 +206,7 @@ class Section:
             return None
 
     def table(self, key: str) -> "Section | None":
-        """A table within it."""
+        """Returns a table within it."""
         self.has(key)
         if key not in self._values:
             return None
@@ -217,13 +217,13 @@ class Section:
         return Section(self.page, (*self.path, key), value)
 
     def tables(self, key: str) -> "list[Section]":
-        """The tables within a table, by their names in the order of the file."""
+        """Returns the tables within a table, in the order of the file."""
         table = self.table(key)
         found = [] if table is None else [table.table(name) for name in table._values]
         return [each for each in found if each is not None]
 
     def settings(self, key: str, said: Iterable[str] = ()) -> dict[str, str]:
-        """A table of names that others know, with their values as text; none that is `said` yet."""
+        """Returns a table of settings with values as texts; those `said` already are faults."""
         table = self.table(key)
         known = {name.lower() for name in said}
         found = {}
@@ -239,12 +239,12 @@ class Section:
         return found
 
     def strings(self, key: str) -> dict[str, str]:
-        """A table of strings."""
+        """Returns a table of strings."""
         table = self.table(key)
         return {} if table is None else {name: table.text(name) for name in table._values}
 
     def end(self) -> None:
-        """Nothing else is known: each key that nobody asked for is a fault."""
+        """Finishes the table: each key that was not read is a fault."""
         for key in self._values:
             if key not in self._known:
                 self.fault(f"unknown{hint(key, self._known)}", key)
@@ -262,7 +262,7 @@ class Section:
 
 
 def _flat(values: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, object]]:
-    """Dotted names, whether written with quotes or as tables in tables."""
+    """Yields dotted names, written in quotes or as nested tables."""
     for name, value in values.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{name}.")

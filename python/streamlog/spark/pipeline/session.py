@@ -1,4 +1,4 @@
-"""The session of Spark that a job runs in: one of its own, or one at a server of Spark Connect."""
+"""The Spark session of a job: a new one, or one on a Spark Connect server."""
 
 import os
 import socket
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["open_session"]
 
 _ALWAYS = {
-    # A trigger takes a third less time with it.
+    # Shortens triggers by a third.
     "spark.python.unix.domain.socket.enabled": "true",
-    # Dates of folders do not depend on the machine.
+    # Makes dates of folders independent of the machine.
     "spark.sql.session.timeZone": "UTC",
 }
 _LOCAL = {
-    # Nobody else is to reach a Spark that is all on this machine.
+    # A local Spark must not be reachable from other machines.
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
@@ -35,16 +35,16 @@ _CONNECT_SECONDS = 10.0
 
 
 def open_session(job: Job, *, is_watched: bool) -> "SparkSession":
-    """Starts Spark, or connects to it; what the job sets wins over what is set here.
+    """Starts Spark, or connects to it; settings of the job override those made here.
 
     Args:
         job: The job.
-        is_watched: Whether somebody looks at the terminal, so that Spark draws its bar.
+        is_watched: True to show Spark's progress bar, if a user watches the terminal.
 
     Raises:
         MissingExtra: PySpark, its part for Spark Connect, or Java is not installed.
-        ConnectError: No server of Spark Connect is at that address.
-        ConfigError: A setting is not for such a server's clients to make.
+        ConnectError: No Spark Connect server answers at the address.
+        ConfigError: A setting cannot be changed by clients of such a server.
     """
     try:
         from pyspark.sql import SparkSession
@@ -59,7 +59,7 @@ def open_session(job: Job, *, is_watched: bool) -> "SparkSession":
     settings = _ALWAYS | {"spark.ui.showConsoleProgress": str(is_watched).lower()}
     if job.master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        # Spark's own 200 suit a cluster; each is a task, and a store of a stream's state.
+        # Spark's default of 200 is meant for clusters; each partition is a task and a state store.
         settings |= _LOCAL | {"spark.sql.shuffle.partitions": str(len(os.sched_getaffinity(0)))}
     for name, value in (settings | job.spark).items():
         builder = builder.config(name, value)
@@ -67,7 +67,7 @@ def open_session(job: Job, *, is_watched: bool) -> "SparkSession":
 
 
 def _connected(job: Job, builder: "SparkSession.Builder") -> "SparkSession":
-    """A session at a server that runs already: only what is a session's own can be set."""
+    """Returns a session on a running server, with settings that a session may change."""
     from pyspark.errors import AnalysisException
 
     _find(job)
@@ -90,7 +90,7 @@ def _connected(job: Job, builder: "SparkSession.Builder") -> "SparkSession":
 
 
 def _find(job: Job) -> None:
-    """Makes sure that somebody is there: Spark's client would try for ten minutes, in silence."""
+    """Checks that a server answers: Spark's client would retry silently for ten minutes."""
     try:
         server = urlsplit(job.master)
         address = (server.hostname or "", server.port or _CONNECT_PORT)

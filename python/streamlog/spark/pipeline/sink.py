@@ -1,4 +1,4 @@
-"""Where a job's rows go: a topic, files, a database."""
+"""Sinks of a job: a topic, files, or a database table."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,18 +28,18 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Sink:
-    """One place for the rows of one view."""
+    """The destination of the rows of a view."""
 
     name: str
     place: str
-    """Where the file says so."""
+    """Its position in the file, for messages."""
     kind: str
     """``topic``, ``files`` or ``jdbc``."""
     view: str
     where: str
     """The topic, the folder, or the address of the database."""
     told: str
-    """The same for people, without the values of variables: one may be a password."""
+    """The same for display, without the values of variables: a value may be a password."""
     format: str = "streamlog"
     options: dict[str, str] = field(default_factory=dict)
     encode: str = "none"
@@ -49,11 +49,11 @@ class Sink:
     mode: str = "append"
     output: str = "append"
     are_letters: bool = False
-    """Whether it takes what did not decode in its view."""
+    """True if it takes the dead letters of its view."""
 
     @classmethod
     def read(cls, section: Section, folder: Path, bootstrap: str, is_stream: bool) -> "Sink":
-        """Takes a table of `sink`; paths are relative to the folder."""
+        """Reads a table of `sink`; paths are relative to the folder."""
         kind = section.kind(_KEYS) or "files"
         where = section.text(kind)
         options: dict[str, str] = {}
@@ -105,7 +105,7 @@ class Sink:
             section.fault("files are appended to", "output")
 
     def rows(self, table: "DataFrame") -> "DataFrame":
-        """The rows of its view as it writes them."""
+        """Returns the rows of its view in the form to write."""
         from streamlog.spark import functions
 
         if self.are_letters:
@@ -119,16 +119,16 @@ class Sink:
         return table if self.date is None else functions.with_date(table, self.date)
 
     def check_options(self) -> None:
-        """Checks the options of a topic; its columns are known only when its view is made.
+        """Checks the options of a topic; the columns are checked when the view exists.
 
         Raises:
-            ConfigError: An option is unknown, or does not fit.
+            ConfigError: An option is unknown or invalid.
         """
         if self.kind == "topic":
             self._settings()
 
     def check_topic(self) -> None:
-        """Asks the brokers for the topic, where it has to be there beforehand.
+        """Checks with the brokers that the topic exists, if it has to.
 
         Raises:
             TopicNotFound: It does not exist.
@@ -142,7 +142,7 @@ class Sink:
         """Checks the columns for a topic before any sink of the job is written to.
 
         Raises:
-            ConfigError: A column is unknown, or does not fit.
+            ConfigError: A column is unknown or invalid.
         """
         if self.kind == "topic":
             self._settings(rows.schema)
@@ -152,7 +152,7 @@ class Sink:
 
         from streamlog.spark.sink.settings import Settings
 
-        # A stream is told its checkpoint when it starts.
+        # The checkpoint of a stream is known only when it starts.
         options = self.options | {"checkpointLocation": self.name}
         columns = schema or StructType().add("value", "binary")
         return Settings.of(options, columns, overwrite=self.output == "complete")
@@ -170,11 +170,11 @@ class Sink:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The columns that files are in folders by."""
+        """The columns that partition files into folders."""
         return (*(() if self.date is None else ("date",)), *self.by)
 
     def __str__(self) -> str:
-        """For a plan."""
+        """The summary for a plan."""
         words = {"topic": "topic", "files": self.format, "jdbc": "JDBC"}
         told = f"{words[self.kind]} {self.told}"
         if self.kind == "topic":

@@ -1,4 +1,4 @@
-"""Where a job's rows come from: topics, files, a database."""
+"""Sources of a job: topics, files, or a database."""
 
 import json
 import os
@@ -34,14 +34,14 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Watermark:
-    """How late rows can be."""
+    """The maximal lateness of rows."""
 
     time: str
     delay: Duration
 
     @classmethod
     def read(cls, section: Section | None) -> "Watermark | None":
-        """Takes `watermark`."""
+        """Reads a table `watermark`."""
         if section is None:
             return None
         time = section.text("time", "timestamp")
@@ -52,17 +52,17 @@ class Watermark:
 
 @dataclass(frozen=True)
 class Source:
-    """A table or a stream, and the name that steps know it by."""
+    """A table or a stream, named for the steps."""
 
     name: str
     place: str
-    """Where the file says so."""
+    """Its position in the file, for messages."""
     kind: str
     """``topic``, ``pattern``, ``files`` or ``jdbc``."""
     what: tuple[str, ...]
     """Topics, a pattern, paths, or the address of a database."""
     told: tuple[str, ...]
-    """The same for people, without the values of variables: one may be a password."""
+    """The same for display, without the values of variables: a value may be a password."""
     format: str
     options: dict[str, str] = field(default_factory=dict)
     schema: str = ""
@@ -72,7 +72,7 @@ class Source:
 
     @classmethod
     def read(cls, section: Section, folder: Path, bootstrap: str, is_stream: bool) -> "Source":
-        """Takes a table of `source`; paths are relative to the folder."""
+        """Reads a table of `source`; paths are relative to the folder."""
         kind = section.kind(_KEYS) or "topic"
         is_static = section.flag("static") or kind == "jdbc"
         decode = section.table("decode")
@@ -97,16 +97,16 @@ class Source:
 
     @property
     def bootstrap(self) -> str | None:
-        """The cluster of its topics."""
+        """The brokers of its topics."""
         return self.options.get("bootstrap")
 
     @property
     def has_group(self) -> bool:
-        """Whether its progress is committed."""
+        """True if its progress is committed."""
         return self.is_stream and any(name.lower() == "group" for name in self.options)
 
     def for_sink(self, name: str) -> "Source":
-        """The same, with a group that is of this sink alone."""
+        """Returns the same source with a separate group for this sink."""
         options = {
             key: f"{value}.{name}" if key.lower() == "group" else value
             for key, value in self.options.items()
@@ -114,19 +114,19 @@ class Source:
         return replace(self, options=options)
 
     def check_options(self) -> None:
-        """Checks the options of topics before Spark does, which would quote a stack.
+        """Checks the options of topics before Spark does, whose message would include a stack.
 
         Raises:
-            ConfigError: An option is unknown, or does not fit.
+            ConfigError: An option is unknown or invalid.
         """
         if self.format == "streamlog":
             self._reading()
 
     def check_topics(self) -> None:
-        """Asks the brokers for the topics and partitions that are read.
+        """Checks with the brokers that the topics and partitions exist.
 
         Raises:
-            ConfigError: A place to begin or end at names other partitions.
+            ConfigError: The start or the end names other partitions.
             TopicNotFound: A topic or a partition does not exist.
         """
         if self.format != "streamlog":
@@ -147,7 +147,7 @@ class Source:
         return read(self.options, default_schema(self.options))
 
     def open(self, session: "SparkSession") -> "DataFrame":
-        """Its rows; nothing is decoded yet."""
+        """Returns its rows, not decoded."""
         paths = list(self.what) if self.kind == "files" else []
         if self.is_stream:
             stream = session.readStream.format(self.format).options(**self.options)
@@ -158,7 +158,7 @@ class Source:
         return reader.load(paths or None)
 
     def __str__(self) -> str:
-        """For a plan."""
+        """The summary for a plan."""
         words = {"topic": "topic", "pattern": "topics like", "files": self.format, "jdbc": "JDBC"}
         told = f"{words[self.kind]} {', '.join(self.told)}"
         if self.bootstrap:
@@ -186,7 +186,7 @@ def _read_topics(section: Section, kind: str, folder: Path, bootstrap: str) -> P
 
 
 def _place(section: Section, key: str, prefix: str) -> dict[str, str]:
-    """Options for a place in topics: a word or offsets, or else a time."""
+    """Returns the options for a position in topics: a word, offsets, or a time."""
     if not section.has(key):
         return {}
     if isinstance(section.value(key), dict):
@@ -233,7 +233,7 @@ def _check(source: Source, section: Section) -> None:
 
 
 def check_settings(section: Section, options: Mapping[str, str]) -> None:
-    """Finds what the client would refuse of ``kafka.*`` when it is first needed."""
+    """Reports settings ``kafka.*`` that the client would refuse later."""
     for name, text in options.items():
         if not name.lower().startswith("kafka."):
             continue
@@ -254,7 +254,7 @@ def _check_pattern(source: Source, section: Section) -> None:
 
 
 def located(path: str, folder: Path) -> str:
-    """A path as Spark takes it: one that is relative begins at the folder."""
+    """Returns a path for Spark; a relative path begins at the folder."""
     if "://" in path or path.startswith(("/", "file:", "hdfs:", "dbfs:")):
         return path
     return os.path.normpath(folder.absolute() / path)

@@ -1,4 +1,4 @@
-"""What a job does with its rows on the way: SQL, or one of the functions."""
+"""Steps of a job: SQL, or one of the functions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,23 +22,23 @@ _HOW = ("inner", "left", *_OF_STREAMS)
 
 @dataclass(frozen=True)
 class Step:
-    """A view made of other views."""
+    """A view computed from other views."""
 
     name: str
     place: str
-    """Where the file says so."""
+    """Its position in the file, for messages."""
     verb: str
     inputs: tuple[str, ...]
-    """The views that it names; SQL names its own."""
+    """The views that it uses; for SQL, Spark finds them."""
     arguments: dict[str, Any] = field(default_factory=dict)
     told: Mapping[str, Any] = field(default_factory=dict)
-    """Of the arguments those that the file has, without the values of variables."""
+    """The arguments given in the file, without the values of variables."""
     decoding: Decoding | None = None
     watermark: Watermark | None = None
 
     @classmethod
     def read(cls, section: Section, folder: Path) -> "Step":
-        """Takes a table of `step`."""
+        """Reads a table of `step`."""
         verb = section.one_of(*VERBS) or "sql"
         inputs: tuple[str, ...] = ()
         if verb == "sql":
@@ -63,7 +63,7 @@ class Step:
         return cls(section.name, section.place, verb, inputs, arguments, told, decoding, watermark)
 
     def table(self, session: "SparkSession", views: "Mapping[str, DataFrame]") -> "DataFrame":
-        """Its rows, of those of the views before it."""
+        """Returns its rows, computed from the preceding views."""
         if self.verb == "sql":
             return session.sql(self.arguments["sql"])
         first, *others = (views[name] for name in self.inputs)
@@ -72,7 +72,7 @@ class Step:
         return _APPLIED[self.verb](first, *others, dict(self.arguments))
 
     def __str__(self) -> str:
-        """For a plan."""
+        """The summary for a plan."""
         if self.verb == "sql":
             return " ".join(self.told["sql"].split())
         if self.decoding is not None:

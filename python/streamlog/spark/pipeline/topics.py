@@ -1,4 +1,4 @@
-"""The topics of a job: their options, and what the brokers know of them, before Spark starts."""
+"""Checks of a job's topics: their options, and their existence, before Spark starts."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,10 +12,10 @@ __all__ = ["check_options", "check_topics"]
 
 
 def check_options(job: Job) -> None:
-    """Checks the options of all topics; no broker is asked.
+    """Checks the options of all topics without contacting a broker.
 
     Raises:
-        ConfigError: Options are unknown or do not fit, each with its place in the file.
+        ConfigError: Options are unknown or invalid, each with its position in the file.
         MissingExtra: PySpark is not installed.
     """
     try:
@@ -31,12 +31,12 @@ def check_options(job: Job) -> None:
 
 
 def check_topics(job: Job) -> None:
-    """Asks the brokers for the topics and partitions that the job names.
+    """Checks with the brokers that the topics and partitions of the job exist.
 
     Raises:
         ConnectError: A cluster cannot be reached.
         TopicNotFound: Topics or partitions do not exist, each with its place in the file.
-        ConfigError: A place to begin or end at names other partitions than are read.
+        ConfigError: The start or the end names other partitions than are read.
     """
     for address in sorted(job.clusters):
         with streamlog.connect(address) as client:

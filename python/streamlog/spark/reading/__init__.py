@@ -1,1 +1,1 @@
-"""Reading topics, once or for ever."""
+"""Reading topics, as tables and as streams."""

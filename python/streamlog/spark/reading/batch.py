@@ -1,4 +1,4 @@
-"""The reader of a batch: what there is at the moment it is planned."""
+"""The reader of a batch query: reads up to the ends of the logs at planning."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 __all__ = ["BatchReader"]
 
 _POINTS = 4
-"""Places of a range that are looked at for the size of its records."""
+"""The number of positions in a range at which record sizes are sampled."""
 
 
 class BatchReader(DataSourceReader):
-    """Reads once. Beginning and end are settled when it is planned, so that tasks agree.
+    """Reads a fixed range. Start and end are determined at planning, so that all tasks agree.
 
-    It takes no filters from Spark. Spark 4.3 keeps the ranges that a filtered read was planned with
-    for every other query of the same ``load()``, which would then lack rows.
+    It accepts no filters from Spark: Spark 4.3 would reuse the ranges planned for a filtered read
+    for every other query of the same ``load()``, and those queries would lack rows.
     """
 
     def __init__(self, reading: Reading) -> None:
-        """No broker is asked yet."""
+        """Does not contact a broker yet."""
         self.reading = reading
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The ranges of offsets to read, one for each task.
+        """Returns the ranges of offsets to read, one for each task.
 
         Raises:
-            StreamlogError: A topic is not there, records are not, or brokers are away.
+            StreamlogError: A topic or records are missing, or brokers cannot be reached.
         """
         connection = self.reading.connection
         logs = Logs(connection, self.reading.subscription)
@@ -57,9 +57,9 @@ class BatchReader(DataSourceReader):
         return cut(ranges, self.reading.split, record_bytes)
 
     def read(self, partition: InputPartition) -> Iterator["_RecordBatch"]:
-        """The records of a range."""
+        """Reads the records of a range."""
         if not isinstance(partition, OffsetRange):
-            # Spark reads an empty table so.
+            # Spark calls with None to read an empty table.
             return iter(())
         return RangeReader.of(self.reading, partition).batches()
 

@@ -1,7 +1,7 @@
-"""The columns of a topic, and the parts of them that a read asks for.
+"""The columns of a topic, and the selection of a read.
 
-They are those of Kafka's own source, by name, type and order. What is not asked for is not made:
-neither by the client nor for Spark.
+Names, types and order are those of Kafka's own source. Columns that are not selected are neither
+decoded by the client nor passed to Spark.
 """
 
 from difflib import get_close_matches
@@ -38,11 +38,11 @@ _TYPES: dict[str, DataType] = {
 }
 
 ARROW_NAMES = {name: name for name in _TYPES} | {"timestampType": "timestamp_type"}
-"""What the client calls the columns."""
+"""The client's names of the columns."""
 
 
 def schema_of(options: Options) -> StructType:
-    """The columns that the options ask for: Kafka's seven, with headers or without, or some.
+    """Returns the columns selected by the options: Kafka's seven, with or without headers, or some.
 
     Raises:
         ConfigError: There is no such column, or it is named twice.
@@ -65,10 +65,10 @@ def schema_of(options: Options) -> StructType:
 
 
 def wanted(schema: StructType, options: Options) -> tuple[str, ...]:
-    """The names of the columns of a schema that was given to Spark, or that Spark was given.
+    """Returns the column names of a schema that the user gave, or that Spark took from the source.
 
     Raises:
-        ConfigError: There is no such column, it is of another type, or the options ask for others.
+        ConfigError: There is no such column, its type is wrong, or the options contradict it.
     """
     names = schema.fieldNames()
     for field in schema.fields:
@@ -95,5 +95,5 @@ def _field(where: str, names: list[str], name: str) -> StructField:
 
 
 def _is_same(own: DataType, given: DataType) -> bool:
-    # Whether nulls are allowed inside is no difference: nobody can say it in a text.
+    # Ignore nullability: a schema given as a text cannot express it.
     return own.simpleString() == given.simpleString()

@@ -1,4 +1,4 @@
-"""Where the logs of what is read begin and end, as the brokers say."""
+"""The start and end offsets of the logs of a read."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -23,30 +23,30 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass
 class State:
-    """What there was at one moment."""
+    """A snapshot of topics and their ends."""
 
     ends: Offsets = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
-    """The ids of the topics: another one under the same name is another topic."""
+    """The ids of the topics: a recreated topic has another id."""
     missing: set[str] = field(default_factory=set)
-    """Topics that are named and not there."""
+    """Topics that were named and do not exist."""
 
 
 class Logs:
-    """Asks for the partitions that are read. Brokers that are away are waited for."""
+    """Requests offsets of the partitions to read. Waits for unreachable brokers."""
 
     def __init__(self, connection: Connection, subscription: Subscription) -> None:
-        """No broker is asked yet."""
+        """Does not contact a broker yet."""
         self._connection = connection
         self._subscription = subscription
 
     @property
     def client(self) -> streamlog.Client:
-        """The client that asks."""
+        """The client for the requests."""
         return client_of(self._connection)
 
     def state(self) -> State:
-        """The topics that are there, and where they end."""
+        """Returns the existing topics and their ends."""
         state = State()
         for topic in self._topics():
             try:
@@ -61,10 +61,10 @@ class Logs:
         return state
 
     def ends(self) -> State:
-        """As ``state``, where all that is named has to be there.
+        """Returns the same as ``state``, and requires all named topics to exist.
 
         Raises:
-            TopicNotFound: A topic or a partition that is named is not there.
+            TopicNotFound: A named topic or partition does not exist.
         """
         state = self.state()
         if state.missing and self._subscription.named() is not None:
@@ -82,21 +82,21 @@ class Logs:
         return f"there is no topic '{topic}'{hint}"
 
     def are_others_matched(self, state: State) -> bool:
-        """Whether the topics that match are others than those of the state; one request at most."""
+        """Returns true if other topics match than those of the state; makes one request at most."""
         return self._subscription.named() is None and set(self._topics()) != state.ids.keys()
 
     def begins(self, topics: Iterable[str]) -> Offsets:
-        """The first offsets of the topics' partitions; topics that are not there are left out."""
+        """Returns the first offsets of the topics' partitions, without missing topics."""
         return self._each(topics, lambda topic: self.client.admin.begin_offsets(topic))
 
     def all_ends(self, topics: Iterable[str]) -> Offsets:
-        """The ends of the topics' partitions; topics that are not there are left out."""
+        """Returns the ends of the topics' partitions, without missing topics."""
         return self._each(topics, self._ends_of)
 
     def at(self, topic: str, time_ms: int) -> dict[Place, int | None]:
-        """The first offsets of that time or later; None where there is none."""
+        """Returns the first offsets at or after a time; None for partitions without one."""
         if time_ms < 0:
-            # Brokers cannot be asked for a time before 1970, and records may bear one.
+            # In ListOffsets negative timestamps are special values, but records may have them.
             return {**self.begins([topic])}
         time = time_of(time_ms)
         found = self._patiently(lambda: self.client.admin.offsets_at(topic, time))
@@ -107,14 +107,14 @@ class Logs:
         }
 
     def committed(self, group: str) -> Offsets:
-        """The offsets that a group has stored."""
+        """Returns the committed offsets of a group."""
         return self._patiently(lambda: self.client.admin.group(group).committed())
 
     def commit(self, group: str, offsets: Offsets) -> None:
-        """Stores offsets for a group.
+        """Commits offsets for a group.
 
         Raises:
-            StreamlogError: They were not stored; brokers that are away are not waited for.
+            StreamlogError: The commit failed; does not wait for unreachable brokers.
         """
         self.client.admin.group(group).commit(offsets)
 
@@ -149,5 +149,5 @@ class Logs:
 
 
 def time_of(time_ms: int) -> datetime:
-    """The time of so many milliseconds since 1970."""
+    """Returns the time of milliseconds since 1970."""
     return _EPOCH + timedelta(milliseconds=time_ms)

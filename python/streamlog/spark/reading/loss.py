@@ -1,7 +1,7 @@
-"""What is done when records are wanted that the log does not have any more.
+"""Handling of requested records that the log no longer has.
 
-With ``failOnDataLoss`` the query ends, by an error that names topic, partition, what is wanted and
-what is there. Without it the query goes on, and each loss is a warning that counts them.
+With ``failOnDataLoss`` the query ends with an error that names topic, partition, requested and
+earliest offset. Without it the query continues, and each loss is logged as a warning with a count.
 """
 
 import logging
@@ -16,7 +16,7 @@ _log = logging.getLogger("streamlog.spark")
 
 
 class LossHandler(Protocol):
-    """The decision about records that cannot be read any more: to raise, or to note the loss.
+    """The decision about records that no longer exist: to raise, or to note the loss.
 
     A place is a topic and the number of a partition.
     """
@@ -35,15 +35,15 @@ class LossHandler(Protocol):
 
 
 class Losses:
-    """The losses of one reader, each told once."""
+    """The losses of a reader, each reported once."""
 
     count: int
-    """How many there were."""
+    """The number of losses."""
     offsets: int
-    """How many offsets were passed over, as far as that can be known."""
+    """The number of lost offsets, as far as known."""
 
     def __init__(self, is_fatal: bool) -> None:
-        """With `is_fatal` the first is an error."""
+        """With `is_fatal`, the first loss is an error."""
         self._is_fatal = is_fatal
         self.count = 0
         self.offsets = 0
@@ -51,7 +51,7 @@ class Losses:
     def outside(
         self, place: tuple[str, int], wanted: int, bounds: tuple[int, int], what: str = ""
     ) -> None:
-        """An offset is wanted that lies outside the log, which has `bounds`.
+        """Handles a requested offset outside the log, which has `bounds`.
 
         Raises:
             OffsetOutOfRange: Losses are fatal.
@@ -68,7 +68,7 @@ class Losses:
         self._tell(words, max(earliest - wanted, 0))
 
     def gone(self, place: tuple[str, int], wanted: int) -> None:
-        """The topic or the partition is not there any more, or is another one.
+        """Handles a topic or a partition that was deleted, or recreated.
 
         Raises:
             TopicNotFound: Losses are fatal.
@@ -101,7 +101,7 @@ _REMEDY = "failOnDataLoss=false goes on with what there is, and warns"
 
 
 def _audible() -> logging.Logger:
-    """The logger; in a worker of Spark, where nobody sets up logging, it writes to its log."""
+    """Returns the logger; in a Spark worker, where logging is not configured, it logs to stderr."""
     in_worker = any(name.startswith("PYTHON_WORKER_FACTORY") for name in os.environ)
     if in_worker and not _log.handlers and not logging.getLogger().handlers:
         _log.addHandler(logging.StreamHandler())

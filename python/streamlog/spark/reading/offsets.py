@@ -1,4 +1,4 @@
-"""Offsets of several partitions, and the JSON that Spark and its users write them in.
+"""Offsets of several partitions, and their JSON form for Spark and its users.
 
 The form is that of Kafka's own source, ``{"topic":{"0":123}}``, in options and in checkpoints.
 """
@@ -15,21 +15,21 @@ __all__ = ["EARLIEST", "LATEST", "Nested", "Offsets", "Place", "flat", "nested",
 _T = TypeVar("_T")
 
 Place: TypeAlias = tuple[str, int]
-"""A topic, and the number of a partition of it."""
+"""A topic, and a partition number."""
 Offsets: TypeAlias = dict[Place, int]
 Nested: TypeAlias = dict[str, dict[str, int]]
-"""Offsets as JSON has them."""
+"""Offsets in JSON's form."""
 
 EARLIEST = -2
-"""In options, the first offset there is."""
+"""The first offset, in options."""
 LATEST = -1
-"""In options, the offset after the last record."""
+"""The offset after the last record, in options."""
 
 _EXPECTED = 'expected JSON as {"topic":{"0":123}}'
 
 
 def nested(offsets: Mapping[Place, int]) -> Nested:
-    """Offsets as JSON has them, in the order of topics and partitions.
+    """Returns offsets in JSON's form, sorted by topic and partition.
 
     Example:
         >>> from streamlog.spark.reading.offsets import nested
@@ -43,7 +43,7 @@ def nested(offsets: Mapping[Place, int]) -> Nested:
 
 
 def flat(offsets: Mapping[str, Mapping[str, int]]) -> Offsets:
-    """The opposite of ``nested``.
+    """Returns the inverse of ``nested``.
 
     Example:
         >>> from streamlog.spark.reading.offsets import flat
@@ -60,10 +60,10 @@ def flat(offsets: Mapping[str, Mapping[str, int]]) -> Offsets:
 def parsed(
     option: str, text: str, value: Callable[[Any], _T], what: str = "an offset"
 ) -> dict[Place, _T]:
-    """What an option says of partitions, each value read by `value`.
+    """Parses an option with a value for each partition, each parsed by `value`.
 
     Raises:
-        ConfigError: It is not such JSON; the message says where it goes wrong.
+        ConfigError: It is not such JSON; the message names the position.
 
     Example:
         >>> from streamlog.spark.reading.offsets import parsed
@@ -87,7 +87,7 @@ def parsed(
 
 
 def listed(option: str, text: str) -> list[Place]:
-    """The partitions that ``{"topic":[0,1]}`` names.
+    """Parses a list of partitions, ``{"topic":[0,1]}``.
 
     Raises:
         ConfigError: It is not such JSON.
@@ -122,10 +122,10 @@ def _objects(option: str, text: str) -> list[tuple[str, Any]]:
 
 
 def whole(given: object) -> int:
-    """An offset as an option gives it: a number, or -1 or -2.
+    """Parses an offset in an option: a number, or -1 or -2.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not an offset.
     """
     if isinstance(given, bool) or not isinstance(given, int) or given < EARLIEST:
         raise ValueError(given)

@@ -1,6 +1,6 @@
-"""Where a read begins and ends: at an end of the log, at offsets, at times, where a group is.
+"""The start and the end of a read: an end of the log, offsets, times, or a group's offsets.
 
-The options are Kafka's, and so is their precedence: one time for all partitions, then times of
+The options are Kafka's, and so is their precedence: a time for all partitions, then times of
 partitions, then offsets.
 """
 
@@ -37,14 +37,14 @@ _GROUP = "group:"
 
 @dataclass(frozen=True)
 class AtEnd:
-    """At an end of every log."""
+    """An end of every log."""
 
     which: Literal["earliest", "latest"]
 
 
 @dataclass(frozen=True)
 class AtOffsets:
-    """At an offset of each partition; -2 and -1 are the ends."""
+    """An offset of each partition; -2 and -1 are the ends."""
 
     option: str
     offsets: tuple[tuple[Place, int], ...]
@@ -52,18 +52,18 @@ class AtOffsets:
 
 @dataclass(frozen=True)
 class AtTimes:
-    """At the first record of a time or later: one for all, or one of each partition."""
+    """The first record at or after a time: one for all partitions, or one of each."""
 
     option: str
     time_ms: int | None
     times: tuple[tuple[Place, int], ...] = ()
     otherwise: Literal["error", "latest"] = "latest"
-    """What to do where there is no such record."""
+    """The treatment of partitions without such a record."""
 
 
 @dataclass(frozen=True)
 class AtGroup:
-    """Where a group is; at the earliest offset where it has stored none."""
+    """The committed offsets of a group; the earliest offset where there is none."""
 
     group: str
 
@@ -72,7 +72,7 @@ Point: TypeAlias = AtEnd | AtOffsets | AtTimes | AtGroup
 
 
 def starting(options: Options, is_stream: bool) -> Point:
-    """Where a read begins.
+    """Parses the start of a read.
 
     Raises:
         ConfigError: An option is invalid.
@@ -93,7 +93,7 @@ def starting(options: Options, is_stream: bool) -> Point:
 
 
 def ending(options: Options) -> Point:
-    """Where a batch read ends.
+    """Parses the end of a batch read.
 
     Raises:
         ConfigError: An option is invalid.
@@ -144,10 +144,10 @@ def _at_offsets(option: str, text: str) -> Point:
 
 
 def place_of(point: Point, logs: Logs, ends: Offsets) -> Offsets:
-    """The offsets that a point means, of the partitions that have these ends.
+    """Resolves a point to offsets of the partitions that have these ends.
 
     Raises:
-        ConfigError: It names other partitions, or a time has no record and that does not do.
+        ConfigError: It names other partitions, or no record has the time and that is an error.
     """
     match point:
         case AtEnd("latest"):
@@ -167,7 +167,7 @@ def place_of(point: Point, logs: Logs, ends: Offsets) -> Offsets:
 
 
 def check_partitions(point: Point, ends: Offsets) -> None:
-    """Looks whether a point names the partitions that have these ends, and no others.
+    """Checks that a point names exactly the partitions that have these ends.
 
     Raises:
         ConfigError: It names others, or leaves some out.
@@ -203,7 +203,7 @@ def _check_same(option: str, given: Iterable[Place], ends: Offsets) -> None:
 
 
 def _at_time(point: AtTimes, times: dict[Place, int], logs: Logs, ends: Offsets) -> Offsets:
-    # One answer is of all partitions of a topic.
+    # A request returns the offsets of all partitions of a topic: make one for each time.
     asked = {(topic, times[topic, partition]) for topic, partition in ends}
     answers = {of: logs.at(*of) for of in sorted(asked)}
     found: Offsets = {}

@@ -1,7 +1,7 @@
-"""Ranges of offsets, one for each task, and how they are parted.
+"""Ranges of offsets, one for each task, and their division.
 
-Where batches begin inside a log, the protocol does not tell. A range that begins within a batch
-costs its reader that batch once more, and no record is read twice or left out.
+The protocol does not tell where batches begin. The reader of a range that begins within a batch
+reads that batch as a whole, and returns each record of its range once.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,31 +17,31 @@ __all__ = ["OffsetRange", "cut"]
 
 @dataclass
 class OffsetRange(InputPartition):
-    """Offsets of one partition, from `start` to before `stop`."""
+    """Offsets of a partition, from `start` to `stop`, excluded."""
 
     topic: str
     partition: int
     start: int
     stop: int
     topic_id: str | None = None
-    """The id of the topic that is meant, if it is known."""
+    """The id of the requested topic, if it is known."""
 
     @property
     def size(self) -> int:
-        """How many offsets it has."""
+        """The number of offsets."""
         return self.stop - self.start
 
 
 def cut(
     ranges: Sequence[OffsetRange], split: Split, record_bytes: Callable[[OffsetRange], float]
 ) -> list[OffsetRange]:
-    """Ranges of the same offsets, none larger than the split allows, and enough of them.
+    """Divides ranges by the limits of `split`.
 
     Args:
-        ranges: Those to part; empty ones are left out.
+        ranges: The ranges to divide; empty ones are dropped.
         split: The limits.
-        record_bytes: Tells how large the records of a range are on average; asked only when there
-            is a limit in bytes.
+        record_bytes: Returns the mean size of the records of a range; called only if there is a
+            limit in bytes.
 
     Example:
         >>> from streamlog.spark.reading.ranges import OffsetRange, cut

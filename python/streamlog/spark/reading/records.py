@@ -1,4 +1,4 @@
-"""Reading a range of offsets as Arrow batches, in a task of a query or of a load."""
+"""Reading of an offset range as Arrow batches, in a task of a query or of a load."""
 
 import gc
 from collections.abc import Iterator, Mapping
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 __all__ = ["RangeReader"]
 
 _LOOK_SECONDS = 5.0
-"""After so long without a record it is looked whether any can come; one may be large, though."""
+"""The time without a record after which the end of the log is checked again."""
 
 
 class RangeReader:
-    """Reads a range to its end, past brokers that go away for a while.
+    """Reads a range to its end, also if brokers cannot be reached for a while.
 
-    Every record of the range is given out once, or the handler of losses is told what is missing:
-    it raises, or notes it, and the reader goes on with the rest.
+    Returns every record of the range once, or reports missing records to the handler of losses,
+    which raises, or notes them so that the reader continues.
     """
 
     def __init__(
@@ -47,13 +47,13 @@ class RangeReader:
         columns: Mapping[str, str],
         losses: LossHandler,
     ) -> None:
-        """Asks no broker yet.
+        """Does not contact a broker yet.
 
         Args:
-            connection: How brokers are reached.
+            connection: The connection to the brokers.
             part: The range.
             columns: The client's names of the columns to read, each with its name in the batches.
-            losses: Told of each loss.
+            losses: The handler of losses.
         """
         self._connection = connection
         self._part = part
@@ -65,7 +65,7 @@ class RangeReader:
 
     @classmethod
     def of(cls, reading: Reading, part: OffsetRange) -> Self:
-        """The reader of a task of a query."""
+        """Returns the reader for a task of a query."""
         _spare_garbage_collection()
         columns = {ARROW_NAMES[name]: name for name in reading.columns}
         return cls(reading.connection, part, columns, Losses(reading.fails_on_loss))
@@ -80,7 +80,7 @@ class RangeReader:
         is_replaced = False
         while True:
             try:
-                # Asked after the last record too, which may be of a topic recreated meanwhile.
+                # Check after the last record too: its topic may have been recreated meanwhile.
                 is_replaced = self._is_replaced()
                 if is_replaced:
                     break
@@ -112,9 +112,9 @@ class RangeReader:
             self._patience.renew()
             self._position = batches.positions()[self._place] or self._position
             yield batch.rename_columns(list(self._columns.values()))
-            # Whoever takes rows may take longer for them than brokers may be away.
+            # The consumer of the rows may take longer than the time allowed for brokers.
             self._patience.renew()
-        # Past what compaction has left out there may be no batch that tells.
+        # After compaction there may be no batch at the end of the range: use the reader's position.
         self._position = batches.positions()[self._place] or self._position
         if self._position < part.stop:
             words = f"reading ended by itself at offset {self._position}"
@@ -125,7 +125,7 @@ class RangeReader:
         return client_of(self._connection).admin
 
     def _is_replaced(self) -> bool:
-        """Whether another topic has taken the name of the one that is meant."""
+        """Returns true if the topic was recreated under the same name."""
         part = self._part
         return part.topic_id is not None and self._admin.topic(part.topic).id != part.topic_id
 
@@ -133,11 +133,11 @@ class RangeReader:
         return self._position >= self._part.stop
 
     def _check_end(self) -> None:
-        """Makes sure that the log reaches as far as the range.
+        """Checks that the log reaches the end of the range.
 
         Raises:
-            OffsetOutOfRange: It ends before.
-            TopicNotFound: It is not there.
+            OffsetOutOfRange: The log ends before.
+            TopicNotFound: The topic does not exist.
         """
         topic, partition = self._place
         end = self._admin.end_offsets(topic).get(partition)
@@ -148,7 +148,7 @@ class RangeReader:
             raise OffsetOutOfRange("the log was cut back", max(self._position, end), begin, end)
 
     def _pass_over(self, error: OffsetOutOfRange) -> None:
-        """Goes on behind what was deleted, or ends where the log does."""
+        """Continues after deleted records, or ends at the end of the log."""
         wanted, earliest, latest = error.requested, error.earliest, error.latest
         self._losses.outside(self._place, wanted, (earliest, latest))
         if wanted >= latest:
@@ -165,9 +165,9 @@ class RangeReader:
 
 @cache
 def _spare_garbage_collection() -> None:
-    """Leaves what a worker has loaded by its first task out of all collections of garbage.
+    """Excludes the objects of imported modules from garbage collection.
 
-    PySpark collects after each task, which walks through 77,000 objects of its modules, pandas and
-    pyarrow: 20 to 40 ms of processor time, where a small task reads for 4.
+    PySpark runs a collection after each task, over 77,000 objects of its own modules, pandas and
+    pyarrow: 20 to 40 ms of processor time, while a small task reads for 4 ms.
     """
     gc.freeze()

@@ -1,4 +1,4 @@
-"""All that the options of a read say, checked before a broker is asked."""
+"""The options of a read, validated without a broker."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ _MAX_TRIGGER_DELAY = "15m"
 
 @dataclass(frozen=True)
 class Split:
-    """How ranges of offsets are parted among tasks; None is no limit."""
+    """Limits for the division of ranges into tasks; None is no limit."""
 
     min_partitions: int | None = None
     max_records: int | None = None
@@ -45,38 +45,38 @@ class Split:
 
 @dataclass(frozen=True)
 class Admission:
-    """How much a trigger takes; None is no limit."""
+    """Limits of a trigger; None is no limit."""
 
     max_offsets: int | None = None
     min_offsets: int | None = None
     max_delay: float = 900.0
-    """Seconds after which less than the least is taken too."""
+    """Seconds after which a trigger does not wait for the minimum any longer."""
     max_bytes: int | None = None
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A read: what of, from where to where, and how. It can be pickled."""
+    """The definition of a read: its topics, range, columns and limits. It can be pickled."""
 
     connection: Connection
     subscription: Subscription
     columns: tuple[str, ...]
     start: Point
     end: Point | None
-    """None is a stream, which has no end."""
+    """None for a stream, which has no end."""
     split: Split
     admission: Admission
     group: str | None
-    """Under which name a stream's progress is stored."""
+    """The group to which a stream's progress is committed."""
     fails_on_loss: bool
     isolation: str
 
     @classmethod
     def of_batch(cls, given: Mapping[str, str], schema: StructType) -> "Reading":
-        """A read with an end.
+        """Returns the definition of a batch read.
 
         Raises:
-            ConfigError: An option or the schema does not fit.
+            ConfigError: An option or the schema is invalid.
         """
         why = "it is of streams: a batch read takes all there is"
         options = Options(given, (*_BOTH, *ENDING), dict.fromkeys(_ADMISSION, why))
@@ -86,10 +86,10 @@ class Reading:
 
     @classmethod
     def of_stream(cls, given: Mapping[str, str], schema: StructType) -> "Reading":
-        """A read that goes on.
+        """Returns the definition of a streaming read.
 
         Raises:
-            ConfigError: An option or the schema does not fit.
+            ConfigError: An option or the schema is invalid.
         """
         why = "a stream has no end; Trigger.AvailableNow ends with what there is now"
         elsewhere = dict.fromkeys(ENDING, why)
@@ -121,10 +121,10 @@ class Reading:
 
 
 def default_schema(given: Mapping[str, str]) -> StructType:
-    """The columns of a read whose schema is not given.
+    """Returns the columns of a read without a given schema.
 
     Raises:
-        ConfigError: An option is unknown, or does not fit.
+        ConfigError: An option is unknown or invalid.
     """
     options = Options(given, (*_BOTH, *ENDING, *_ADMISSION))
     options.connection()

@@ -1,7 +1,7 @@
-"""How many bytes a record has, of a range that is about to be read.
+"""Estimates of record sizes in a range before it is read.
 
-The protocol does not tell how many bytes lie between two offsets. A few records are read at some
-points of the range, so that the answer is an estimate: good where neighbours are alike.
+The protocol does not tell the number of bytes between two offsets. A few records are sampled at
+some positions of the range: a good estimate if neighbouring records are similar.
 """
 
 from dataclasses import replace
@@ -21,12 +21,12 @@ _LOOK_SECONDS = 10.0
 
 
 def bytes_per_offset(connection: Connection, part: OffsetRange, points: int = 1) -> float:
-    """Bytes of key, value and headers for each offset of a range, by looking at so many points.
+    """Returns the bytes of key, value and headers for each offset, sampled at `points` positions.
 
-    At least 1, and 1 where the log has nothing of the range: whoever reads it tells of the loss.
+    At least 1, and 1 if the log has no record of the range: the reader will report the loss.
 
     Raises:
-        StreamlogError: Brokers were away for too long, or refused.
+        StreamlogError: Brokers could not be reached for too long, or refused.
     """
     try:
         stop = min(part.stop, _end_of(connection, part))
@@ -39,13 +39,13 @@ def bytes_per_offset(connection: Connection, part: OffsetRange, points: int = 1)
 
 
 def _end_of(connection: Connection, part: OffsetRange) -> int:
-    """Where the log ends; a trigger that is done again may have been planned of a longer one."""
+    """Returns the end of the log; the end of a repeated trigger may be beyond it."""
     log = client_of(connection).topic(part.topic).partition(part.partition)
     return patiently(connection, log.end_offset)
 
 
 def _looked_at(connection: Connection, part: OffsetRange, at: int, end: int) -> float:
-    # One answer has to hold a sample, not a megabyte.
+    # Limit a fetch response to the sample, instead of a megabyte.
     small = replace(
         connection,
         settings=(*connection.settings, ("max.partition.fetch.bytes", str(_SAMPLE_BYTES))),

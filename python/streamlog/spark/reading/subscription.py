@@ -1,4 +1,4 @@
-"""Which topics are read: named, matched, or with the numbers of their partitions."""
+"""The topics of a read: names, a pattern, or lists of partitions."""
 
 import re
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from streamlog.spark.reading.offsets import Place, listed
 __all__ = ["NAMES", "Subscription"]
 
 NAMES = ("subscribe", "subscribePattern", "assign")
-"""The options of which a read has exactly one."""
+"""The options of which exactly one is required."""
 
 
 _OF_THE_SINK = "__streamlog_"
-"""How the names of topics begin that a query keeps for itself when it writes exactly once."""
+"""The prefix of topics that a query uses internally when it writes exactly once."""
 
 
 @dataclass(frozen=True)
 class Subscription:
-    """What is read; exactly one of the three says it."""
+    """The selected topics; exactly one of the three attributes is set."""
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None
@@ -27,10 +27,10 @@ class Subscription:
 
     @classmethod
     def of(cls, options: Options) -> "Subscription":
-        """What the options say.
+        """Parses the options.
 
         Raises:
-            ConfigError: None of them is given, or several, or it does not fit.
+            ConfigError: Not exactly one of them is given, or it is invalid.
 
         Example:
             >>> from streamlog.spark.reading.subscription import Subscription
@@ -55,19 +55,19 @@ class Subscription:
         return cls(topics=tuple(dict.fromkeys(topics)))
 
     def named(self) -> tuple[str, ...] | None:
-        """The topics, if they are named: None when they have to be matched."""
+        """Returns the topics if they are named; None if they have to be matched."""
         if self.pattern is not None:
             return None
         return self.topics or tuple(dict.fromkeys(topic for topic, _ in self.places))
 
     def matches(self, topic: str) -> bool:
-        """Whether the pattern matches all of a topic's name; those of the sink are never meant."""
+        """Returns true if the pattern matches the whole name, and the topic is not of the sink."""
         if self.pattern is None or topic.startswith(_OF_THE_SINK):
             return False
         return re.fullmatch(self.pattern, topic) is not None
 
     def has(self, place: Place) -> bool:
-        """Whether a partition of a topic that is read is read."""
+        """Returns true if this partition of a selected topic is read."""
         return not self.places or place in self.places
 
 

@@ -1,4 +1,4 @@
-"""Times as options give them: milliseconds since 1970, ISO 8601, or a stretch before now."""
+"""Times in options: milliseconds since 1970, ISO 8601, or a duration before now."""
 
 import re
 import time
@@ -11,14 +11,14 @@ __all__ = ["time_ms"]
 
 _EXPECTED = "milliseconds since 1970, an ISO time with its zone, or a stretch before now as -1h"
 _LAST_MS = 253_402_300_799_999
-"""The end of the year 9999: what is later was meant in another unit."""
+"""The end of the year 9999; a later time indicates another unit."""
 
 
 def time_ms(option: str, given: object) -> int:
-    """The milliseconds since 1970 that an option's value means.
+    """Returns the milliseconds since 1970 of an option's value.
 
     Raises:
-        ConfigError: It means no time, or has no time zone.
+        ConfigError: It is not a time, or has no time zone.
 
     Example:
         >>> from streamlog.spark.reading.times import time_ms

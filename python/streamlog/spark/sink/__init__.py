@@ -1,10 +1,10 @@
 """The writing side of ``format("streamlog")``: rows become records of topics.
 
 ```text
-settings, schema      what was asked for, looked at once, at planning
-rows, columns         a task's rows, as Arrow brings them, to a producer
-delivery              at least once: to the topics themselves
-exactly               exactly once: staged, committed in one record, then published
+settings, schema      the options and columns of a write, validated once at planning
+rows, columns         from a task's Arrow batches to a producer
+delivery              at least once: directly to the topics
+exactly               exactly once: staged, committed by one record, then published
 ```
 """
 

@@ -1,4 +1,4 @@
-"""``python -m streamlog.spark.sink list``: the topics that queries with exactlyOnce have left."""
+"""Administration of queries with exactlyOnce: ``python -m streamlog.spark.sink list``."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ from streamlog.spark.sink.exactly.leftovers import Leftovers, find, remove
 
 
 def main(words: list[str] | None = None) -> int:
-    """Lists or removes; 1, with the reason in a line, if something could not be done."""
+    """Lists or removes topics; returns 1 after an error, printed with its reason."""
     given = _arguments().parse_args(words)
     try:
         with streamlog.connect(given.bootstrap or default_bootstrap()) as client:

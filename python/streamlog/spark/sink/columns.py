@@ -1,4 +1,4 @@
-"""Spark's Arrow batches as the memory views that records are made of."""
+"""Conversion of Spark's Arrow batches into memory views for the producer."""
 
 from array import array
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "send"]
 
 Columns = dict[str, pa.Array]
-"""Arrow arrays of one length, by the names of what they are of records."""
+"""Arrow arrays of equal length, by the part of the record that they contain."""
 
 _TYPES = {
     "key": pa.binary(),
@@ -25,10 +25,10 @@ _NO_NUMBERS = {"B": array("B"), "i": array("i", [0]), "q": array("q")}
 
 
 def send(producer: "Producer", topic: str | None, columns: Columns) -> None:
-    """Hands over a record for each row: to the topic, or else to the one that the row names.
+    """Queues a record for each row, to the topic or, without it, to the topic in the row.
 
     Raises:
-        MessageTooLarge: A record is larger than the producer takes.
+        MessageTooLarge: A record exceeds the limit of the producer.
         TopicNotFound: There is no such topic or partition.
     """
     rows = len(columns["value"])
@@ -37,14 +37,14 @@ def send(producer: "Producer", topic: str | None, columns: Columns) -> None:
 
 
 def _plain(column: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """The column with the type of its name, and beginning where its buffers do."""
+    """Returns the column with its expected type, starting at the beginning of its buffers."""
     if column.type != wanted:
         column = column.cast(wanted)
     return pa.concat_arrays([column]) if column.offset else column
 
 
 def _parts(column: pa.Array) -> tuple[Any, ...]:
-    """The bits of validity, and what else there is of the column."""
+    """Returns the validity bitmap, and the other buffers of the column."""
     kind = column.type
     buffers = column.buffers()
     bits = None if buffers[0] is None else _numbers(buffers[0], "B")
@@ -59,7 +59,7 @@ def _parts(column: pa.Array) -> tuple[Any, ...]:
 
 
 def _numbers(buffer: pa.Buffer | None, kind: Literal["B", "i", "q"]) -> memoryview:
-    """The elements of a buffer; one without bytes may be missing."""
+    """Returns the elements of a buffer; an empty buffer may be None."""
     if buffer is None or buffer.size == 0:
         return memoryview(_NO_NUMBERS[kind])
     return memoryview(buffer).cast("B").cast(kind)

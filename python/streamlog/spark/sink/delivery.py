@@ -1,4 +1,4 @@
-"""Rows to records, at least once: straight into their topics."""
+"""At-least-once delivery: rows are published directly to their topics."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -16,16 +16,16 @@ __all__ = ["Delivery"]
 
 
 class Delivery:
-    """What a write does with the rows of its tasks. It is pickled and goes to every task."""
+    """The work of a write's tasks and of its driver. It is pickled and sent to every task."""
 
     def __init__(self, settings: Settings) -> None:
-        """Writes as the settings say."""
+        """Writes with these settings."""
         self.settings = settings
 
     def write(self, rows: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
-        """Publishes the rows of a task; all have been delivered when it returns.
+        """Publishes the rows of a task, and returns when all are delivered.
 
-        A task that is tried again publishes its rows again, those included that had been delivered.
+        A repeated task publishes all of its rows again, also those delivered before.
 
         Raises:
             DeliveryError: Records were not delivered.
@@ -36,4 +36,4 @@ class Delivery:
         return WriterCommitMessage()
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batch: int) -> None:
-        """Nothing is left to do."""
+        """Does nothing: the rows are published already."""

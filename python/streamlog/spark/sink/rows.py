@@ -1,4 +1,4 @@
-"""Rows of a task on their way to topics."""
+"""Producers and columns for a task's rows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,16 +15,16 @@ from streamlog.spark.sink.settings import Settings
 __all__ = ["columns_in", "producing"]
 
 _REQUEST_MAX = "100 MiB"
-"""The topic's max.message.bytes decides, unless kafka.max.request.size was given."""
+"""The topic's max.message.bytes is the effective limit, unless kafka.max.request.size is set."""
 
 _BATCH_BYTES = 256 << 10
-"""A task has many rows and nobody who waits for one of them: up to a third more of them a second
-than with the client's own default. Where a topic takes less, batches are split."""
+"""Larger than the client's default, because a task has many rows and no latency requirement: up to
+a third more rows a second. Batches that exceed the topic's limit are split."""
 
 
 @contextmanager
 def producing(settings: Settings) -> Iterator[Producer]:
-    """A producer of the task's own, from which everything has been delivered at the end.
+    """Yields a producer for the task, and waits at the end until everything is delivered.
 
     Raises:
         DeliveryError: Records were not delivered.
@@ -39,7 +39,7 @@ def producing(settings: Settings) -> Iterator[Producer]:
         "delivery.timeout.ms": patience,
         "max.block.ms": patience,
     }
-    # What kafka.* said is a default of the client's already.
+    # The client has kafka.* settings as defaults for its producers already.
     for name, _ in settings.connection.settings:
         config.pop(name, None)
     producer = client_of(settings.connection).producer(config=config)
@@ -53,7 +53,7 @@ def producing(settings: Settings) -> Iterator[Producer]:
                 f"which is {settings.connection.patience:g} s; kafka.delivery.timeout.ms and "
                 "kafka.max.block.ms, if they are given, come first"
             )
-        # The task fails, and all of its rows are written again: nobody waits for these.
+        # The task fails, and is repeated as a whole: do not wait for these records.
         with suppress(StreamlogError):
             producer.close(timeout=0)
         raise
@@ -65,10 +65,10 @@ def _is_late(error: BaseException) -> bool:
 
 
 def columns_in(batch: pa.RecordBatch, settings: Settings) -> Columns:
-    """The columns of a batch that records are made of.
+    """Returns the columns of a batch that make up its records.
 
     Raises:
-        ConfigError: A row names no topic, or a header has no key.
+        ConfigError: A row has no topic, or a header has no key.
     """
     columns = {name: batch.column(place) for name, place in settings.columns.items()}
     if "topic" in columns and columns["topic"].null_count:

@@ -1,4 +1,4 @@
-"""Which columns a table must have to be written, and of which types."""
+"""The required and accepted columns of a table to be written, with their types."""
 
 from difflib import get_close_matches
 
@@ -18,7 +18,7 @@ __all__ = ["columns_of"]
 
 COLUMNS = ("key", "value", "headers", "topic", "partition", "timestamp")
 _PASSED_OVER = ("offset", "timestamptype")
-"""What only reading gives: a table that was read can be written as it is."""
+"""Columns that are ignored, so that a table that was read can be written unchanged."""
 
 _EXPECTED = {
     "key": "binary or string",
@@ -31,10 +31,10 @@ _EXPECTED = {
 
 
 def columns_of(schema: StructType) -> dict[str, int]:
-    """The place of each column that records are made of.
+    """Returns the position of each column that makes up records.
 
     Raises:
-        ConfigError: A column is missing, unknown, given twice or of a type that does not fit.
+        ConfigError: A column is missing, unknown, given twice or of the wrong type.
 
     Example:
         >>> columns_of(StructType().add("offset", "long").add("value", "string"))

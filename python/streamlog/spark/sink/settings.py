@@ -1,4 +1,4 @@
-"""What a write was asked to do: its options, once they have been looked at."""
+"""The options of a write, validated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ class Settings:
 
     connection: Connection
     topic: str | None
-    """Where all rows go; each where its column says, if this is None."""
+    """The topic of all rows; None to use the topic column."""
     columns: dict[str, int]
-    """The place of each column in the table."""
+    """The position of each column in the table."""
     acks: str
     compression: str
     partitioner: str
@@ -55,10 +55,10 @@ class Settings:
         *,
         is_stream: bool = True,
     ) -> "Settings":
-        """Checks the options and the columns that Spark hands over.
+        """Validates the options and the columns passed by Spark.
 
         Raises:
-            ConfigError: An option or a column does not fit.
+            ConfigError: An option or a column is invalid.
         """
         options = Options(given, _OPTIONS, _ELSEWHERE)
         if not is_stream and options.truth("exactlyOnce", False):

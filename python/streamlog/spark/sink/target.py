@@ -1,4 +1,4 @@
-"""The topic of a write, checked on the driver before a task has written its first row."""
+"""The check of a write's topic, on the driver before the first row is written."""
 
 from streamlog.errors import TopicNotFound
 from streamlog.spark.clients import client_of
@@ -9,7 +9,7 @@ __all__ = ["check_target"]
 
 
 def check_target(settings: Settings) -> None:
-    """Checks that the topic exists, where the write could not end well if a producer made it.
+    """Checks that the topic exists, if a topic created by a producer would not do.
 
     A producer makes a topic with the broker's default number of partitions. Rows that name other
     partitions would fail after the rest had been written.
@@ -25,7 +25,7 @@ def check_target(settings: Settings) -> None:
     else:
         return
     if topic is None:
-        # Each row names its own.
+        # Each row has its own topic.
         return
     client = client_of(connection)
     try:

@@ -1,4 +1,4 @@
-"""Writers as Spark knows them."""
+"""Writers for Spark."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -25,10 +25,10 @@ class Writer(DataSourceArrowWriter):
     """Writes a table, at least once."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
-        """Checks the options, the columns and the target, on the driver.
+        """Validates the options, the columns and the target, on the driver.
 
         Raises:
-            ConfigError: An option or a column does not fit.
+            ConfigError: An option or a column is invalid.
             TopicNotFound: The target has to be there, and is not.
         """
         settings = Settings.of(options, schema, overwrite, is_stream=False)
@@ -36,7 +36,7 @@ class Writer(DataSourceArrowWriter):
         self._delivery = Delivery(settings)
 
     def write(self, iterator: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
-        """Publishes the rows of a task; all have been delivered when it returns."""
+        """Publishes the rows of a task, and returns when all are delivered."""
         return self._delivery.write(iterator)
 
 
@@ -44,10 +44,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
     """Writes a stream, at least once or exactly once."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
-        """Checks the options, the columns and the target, on the driver.
+        """Validates the options, the columns and the target, on the driver.
 
         Raises:
-            ConfigError: An option or a column does not fit.
+            ConfigError: An option or a column is invalid.
             TopicNotFound: The target has to be there, and is not.
         """
         settings = Settings.of(options, schema, overwrite)
@@ -55,9 +55,9 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._delivery = ExactlyOnce(settings) if settings.is_exactly_once else Delivery(settings)
 
     def write(self, iterator: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
-        """Publishes, or stages, the rows of a task; all have been delivered when it returns."""
+        """Publishes or stages the rows of a task, and returns when all are delivered."""
         return self._delivery.write(iterator)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Publishes what the tasks of the batch have staged."""
+        """Publishes the rows that the tasks of the batch have staged."""
         self._delivery.commit(messages, batchId)

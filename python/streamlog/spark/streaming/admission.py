@@ -1,4 +1,4 @@
-"""How far a trigger goes: no further than it may, and not before it is worth it."""
+"""The extent of a trigger: its end within the limits, and its delay for a minimum of records."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -18,29 +18,29 @@ class Gate:
     """Admits records to triggers."""
 
     def __init__(self, admission: Admission, record_bytes: _Measure) -> None:
-        """By these limits; `record_bytes` tells how large records between two offsets are."""
+        """Takes the limits; `record_bytes` returns the mean size of records between two offsets."""
         self._admission = admission
         self._record_bytes = record_bytes
         self._last = time.monotonic()
         self._last_served: Place | None = None
-        """The last of those that were served when not all could be."""
+        """The last partition that was served when not all could be."""
 
     def is_worth_it(self, begun: Offsets, ends: Offsets) -> bool:
-        """Whether enough is there, or has waited for long enough."""
+        """Returns true if enough records are waiting, or have waited for long enough."""
         least = self._admission.min_offsets
         waited = time.monotonic() - self._last
         backlog = sum(_backlogs(begun, ends).values())
         return least is None or backlog >= least or waited >= self._admission.max_delay
 
     def admit(self, begun: Offsets, ends: Offsets, limit: ReadLimit | None) -> Offsets:
-        """Where the next trigger ends: at the ends, or before them, in proportion to what waits.
+        """Returns the end of the next trigger: the ends, or in proportion to the backlogs.
 
-        No partition starves: each gets on by a record at the least, in turns where the limits are
+        No partition starves: each advances by at least one record, or takes turns if the limits are
         too low for all.
         """
         self._last = time.monotonic()
         if isinstance(limit, ReadAllAvailable) and self._is_limited():
-            # A trigger that takes all there is, whatever the limits, such as Trigger.Once.
+            # A trigger without limits, such as Trigger.Once.
             return ends
         waiting = self._in_turn(_backlogs(begun, ends))
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._admission.max_offsets
@@ -55,7 +55,7 @@ class Gate:
         return any(limit is not None for limit in limits)
 
     def _in_turn(self, backlogs: Offsets) -> Offsets:
-        """The backlogs, first those that come after the one that was served last."""
+        """Returns the backlogs in round-robin order, beginning after the partition served last."""
         last = self._last_served
         places = sorted(backlogs, key=lambda place: (last is not None and place <= last, place))
         return {place: backlogs[place] for place in places}
@@ -86,9 +86,9 @@ def _backlogs(begun: Offsets, ends: Offsets) -> Offsets:
 
 
 def _fitting(each: Mapping[Place, float], most: int) -> list[Place]:
-    """The first partitions of which one record each fits; one of them at the least.
+    """Returns the first partitions of which one record each fits the limit; at least one.
 
-    A trigger has to get on, if only by one record that is larger than the limit.
+    A trigger has to make progress, if only by a single record that exceeds the limit.
     """
     found: list[Place] = []
     total = 0.0
@@ -101,10 +101,10 @@ def _fitting(each: Mapping[Place, float], most: int) -> list[Place]:
 
 
 def shared_out(backlogs: Mapping[Place, int], most: int) -> Offsets:
-    """At most so many offsets in all, of each partition in proportion to its backlog.
+    """Divides `most` offsets among the partitions in proportion to their backlogs.
 
-    Every partition that has any gets one at the least, so that none starves beside a busy one;
-    where there are more partitions than offsets, the first ones do.
+    Every partition with a backlog gets at least one offset, so that none starves beside a busy
+    one; if there are more partitions than offsets, the first ones get one.
 
     Example:
         >>> from streamlog.spark.streaming.admission import shared_out
@@ -121,7 +121,7 @@ def shared_out(backlogs: Mapping[Place, int], most: int) -> Offsets:
         return shares
     for place, count in rest.items():
         shares[place] += count * left // total
-    # What rounding left over goes to those that lost most by it.
+    # Give the remainder of the division to the partitions that lost most by rounding.
     over = most - sum(shares.values())
     by_loss = sorted(rest, key=lambda place: -(rest[place] * left % total))
     for place in by_loss[:over]:

@@ -1,7 +1,7 @@
-"""What a trigger did in each partition, from the progress that Spark reports of every query.
+"""The progress of a trigger by partition, computed from Spark's report of a query.
 
-Spark takes no metrics from Python sources, and names them by their class. The offsets in its
-progress tell the rest.
+Spark supports no metrics of Python sources, and names them by their class. The offsets in its
+report have the other information.
 """
 
 import json
@@ -36,40 +36,40 @@ class PartitionProgress:
     start: int
     """The offset at which the trigger began."""
     end: int
-    """The offset after the last one that it read."""
+    """The offset after the last record read."""
     latest: int
-    """The end of the log, as the source last saw it."""
+    """The end of the log, as last known to the source."""
 
     @property
     def records(self) -> int:
-        """Offsets that were read: as many as records, unless compaction left some out."""
+        """The number of offsets read; equal to the records, except after compaction."""
         return self.end - self.start
 
     @property
     def lag(self) -> int:
-        """Offsets that are still to be read."""
+        """The number of offsets still to be read."""
         return max(0, self.latest - self.end)
 
     def __str__(self) -> str:
-        """A few words for people."""
+        """A summary for logs."""
         place = f"{self.topic}-{self.partition}"
         return f"{place}: {self.records:,} records up to offset {self.end:,}, lag {self.lag:,}"
 
 
 class ProgressListener(StreamingQueryListener):
-    """Tells the progress of every trigger that read topics, partition by partition.
+    """Reports the progress of every trigger that read topics, partition by partition.
 
-    Add it with ``spark.streams.addListener(ProgressListener())``. Spark calls it on a thread of its
-    own, also for other sources, which are left out.
+    Add it with ``spark.streams.addListener(ProgressListener())``. Spark calls it on a separate
+    thread, also for other sources, which it ignores.
     """
 
     def __init__(
         self, tell: Callable[[StreamingQueryProgress, list[PartitionProgress]], None] | None = None
     ) -> None:
-        """Tells a function, or the log of ``streamlog.spark`` at level INFO.
+        """Reports to a function, or to the logger ``streamlog.spark`` at level INFO.
 
         Args:
-            tell: Called with Spark's progress and that of the partitions.
+            tell: Called with Spark's progress and the progress of the partitions.
         """
         self._tell = _write if tell is None else tell
 
@@ -77,7 +77,7 @@ class ProgressListener(StreamingQueryListener):
         """Does nothing."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Tells what a trigger did, if it read topics."""
+        """Reports the progress of a trigger, if it read topics."""
         parts = partition_progress(event.progress)
         if parts:
             self._tell(event.progress, parts)
@@ -90,7 +90,7 @@ class ProgressListener(StreamingQueryListener):
 
 
 def partition_progress(progress: StreamingQueryProgress) -> list[PartitionProgress]:
-    """The progress of a trigger in each partition of the topics that it read.
+    """Returns the progress of a trigger in each partition of the topics that it read.
 
     Args:
         progress: From ``query.lastProgress``, ``query.recentProgress`` or a listener's event.
@@ -102,7 +102,7 @@ def _parts(source: SourceProgress) -> Iterator[PartitionProgress]:
     end, latest = _mark(source.endOffset), _mark(source.latestOffset)
     if end is None or latest is None:
         return
-    # Of a query's first trigger Spark has no start; the mark at its end says where it began.
+    # Spark reports no start of a query's first trigger; the mark at its end has it.
     start = _mark(source.startOffset) or Mark(end.began or end.offsets)
     for (topic, partition), offset in sorted(end.offsets.items()):
         place = (topic, partition)
@@ -111,7 +111,7 @@ def _parts(source: SourceProgress) -> Iterator[PartitionProgress]:
 
 
 def _mark(text: str | None) -> Mark | None:
-    """The mark of a stream of topics; none for other sources, which have other forms."""
+    """Returns the mark of a stream of topics; None for other sources, which use other forms."""
     try:
         found: Any = json.loads(text or "")
         return Mark.of(found)

@@ -1,12 +1,12 @@
-"""How far a stream is, as Spark's checkpoint keeps it.
+"""The position of a stream, as stored in Spark's checkpoint.
 
-The JSON is that of Kafka's own source, ``{"topic":{"0":123}}``, and beside the topics the ids that
-they had: offsets of one topic mean nothing in another that was made under the same name.
-Checkpoints without ids are read too.
+The JSON is that of Kafka's own source, ``{"topic":{"0":123}}``, with the ids of the topics beside
+it: offsets are meaningless in a topic that was recreated under the same name. Checkpoints without
+ids can be read too.
 
-The mark at the end of a query's first trigger tells where that began as well. Spark writes down the
-ends of triggers only, so that a first trigger that is done again has no beginning but what the
-source says anew: by then the end of the log, a time an hour ago or a group are somewhere else.
+The mark at the end of a query's first trigger also has the start of that trigger. Spark stores only
+the ends of triggers, so a repeated first trigger would otherwise compute its start again: by then
+the end of the log, the time an hour ago or the offsets of a group have changed.
 """
 
 from collections.abc import Mapping
@@ -18,26 +18,26 @@ from streamlog.spark.reading.offsets import Nested, Offsets, flat, nested
 __all__ = ["BEGAN", "IDS", "Kept", "Mark"]
 
 Kept: TypeAlias = dict[str, dict[str, int] | dict[str, str] | Nested]
-"""A mark as JSON has it."""
+"""A mark in JSON's form."""
 
 IDS = "topic ids"
-"""Under which the ids are kept. No topic has this name: it has a space."""
+"""The key of the ids. It is not a valid topic name, because it has a space."""
 BEGAN = "began at"
-"""Under which it is kept where the first trigger began."""
+"""The key of the first trigger's start."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """The offset that is read next in each partition, and of which topics."""
+    """The next offset to read in each partition, and the ids of the topics."""
 
     offsets: Offsets
     ids: dict[str, str] = field(default_factory=dict)
     began: Offsets | None = field(default=None, compare=False)
-    """Where the trigger began that ends here, if it is the first; no part of where it ends."""
+    """The start of the trigger that ends here, if it is the first; ignored in comparisons."""
 
     @classmethod
     def of(cls, kept: Mapping[str, Mapping[str, Any]]) -> "Mark":
-        """What a checkpoint has.
+        """Parses the mark of a checkpoint.
 
         Example:
             >>> from streamlog.spark.streaming.mark import Mark
@@ -53,7 +53,7 @@ class Mark:
         return cls(flat(topics), ids, flat(kept[BEGAN]) if BEGAN in kept else None)
 
     def json(self) -> Kept:
-        """What is kept in a checkpoint; equal marks are equal to the letter."""
+        """Returns the form for a checkpoint; equal marks have equal texts."""
         kept: Kept = {**nested(self.offsets)}
         if self.ids:
             kept[IDS] = dict(sorted(self.ids.items()))
@@ -62,5 +62,5 @@ class Mark:
         return kept
 
     def renewed(self, ids: Mapping[str, str]) -> set[str]:
-        """The topics that have another id now."""
+        """Returns the topics whose id has changed."""
         return {topic for topic, id in ids.items() if self.ids.get(topic, id) != id}

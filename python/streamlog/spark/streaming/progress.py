@@ -1,6 +1,6 @@
-"""How far a query is, stored under the name of a group so that tools that watch lag see it.
+"""The progress of a query, committed to a group for tools that monitor lag.
 
-The query itself goes by its checkpoint only: what a group has stored is never read back.
+The query itself relies on its checkpoint only and never reads the committed offsets.
 """
 
 import logging
@@ -17,17 +17,17 @@ _WARN_SECONDS = 60.0
 
 
 class Progress:
-    """Stores offsets for a group, when they have changed."""
+    """Commits offsets for a group when they have changed."""
 
     def __init__(self, logs: Logs, group: str | None) -> None:
-        """Without a group it does nothing."""
+        """Does nothing without a group."""
         self._logs = logs
         self._group = group
         self._stored: Offsets | None = None
         self._warned = -_WARN_SECONDS
 
     def store(self, offsets: Offsets) -> None:
-        """Everything before these offsets is done. Failing to tell so is a warning."""
+        """Commits the offsets of finished triggers. A failure is only logged as a warning."""
         if self._group is None or offsets == self._stored or not offsets:
             return
         try:

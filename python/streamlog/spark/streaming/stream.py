@@ -1,4 +1,4 @@
-"""The reader of a stream: how far it can go, and what lies between two triggers."""
+"""The reader of a streaming query: plans triggers, and their ranges."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -34,21 +34,20 @@ if TYPE_CHECKING:
 __all__ = ["StreamReader"]
 
 _WAIT_SECONDS = 0.5
-"""For so long it is waited for something new before Spark is told that there is nothing."""
+"""The time to wait for new records before Spark is told that there are none."""
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads on. What was read is known by Spark's checkpoint alone.
+    """Reads a stream. Its position is stored in Spark's checkpoint alone.
 
-    Marks in a checkpoint only ever move over what a trigger reads, or jump: to the beginning of a
-    partition that is new, of one whose log does not have the old offset any more, or of one of
-    another topic under the old name. A jump has no records, so that a trigger that is done again
-    reads the same; the first one does, for which Spark has no mark to begin at, because its end
-    tells where it began.
+    A mark moves over the records that a trigger reads, or jumps: to the beginning of a new
+    partition, of a log that no longer has the old offset, or of a recreated topic. A jump has no
+    records, so that a repeated trigger reads the same records. This includes the first trigger, for
+    which Spark stores no start: the mark at its end has it.
     """
 
     def __init__(self, reading: Reading) -> None:
-        """No broker is asked yet."""
+        """Does not contact a broker yet."""
         self.reading = reading
         self._logs = Logs(reading.connection, reading.subscription)
         self._watch = Watch(reading.connection, self._logs)
@@ -60,13 +59,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._misfit: ConfigError | None = None
 
     def initialOffset(self) -> Kept:
-        """Where a query begins that has no checkpoint: the same each time that it is asked.
+        """Returns the start of a query without a checkpoint; the same at each call.
 
-        Spark asks too when it does a first trigger again, whose end tells where it began. So an
-        option that does not fit the topics is told when a trigger is in want of it.
+        Spark also calls it to repeat a first trigger, whose mark has the start already. So an
+        option that does not match the topics is reported only when a trigger needs it.
 
         Raises:
-            StreamlogError: A topic is not there.
+            StreamlogError: A topic does not exist.
         """
         if self._beginning is None:
             state = self._logs.ends()
@@ -76,12 +75,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 self._misfit, place = misfit, state.ends
             self._beginning = _mark(place, state).json()
             if self._target is not None:
-                # Spark has it taken before, and what there is now does not end before it begins.
+                # Spark has called prepareForTriggerAvailableNow before: the end must not lie before
+                # the start.
                 self._target = self._logs.ends()
         return self._beginning
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """How much a trigger takes."""
+        """Returns the limit of a trigger."""
         admission = self.reading.admission
         if admission.max_offsets is not None:
             return ReadMaxRows(admission.max_offsets)
@@ -92,18 +92,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """What there is now is all that will be read."""
+        """Fixes the current ends as the end of the query."""
         self._target = self._logs.ends()
 
     def latestOffset(self, start: Kept, limit: ReadLimit) -> Kept:
-        """Where the next trigger ends; where it begins, if there is nothing new for a while.
+        """Returns the end of the next trigger, or its start if there are no records for a while.
 
         Raises:
-            StreamlogError: An option does not fit the topics, or records are gone.
+            StreamlogError: An option does not match the topics, or records are lost.
         """
         self._check(start)
         begun = Mark.of(start)
-        # Spark asks for what follows `start` once everything before it is done.
+        # Spark asks for the offsets after `start` only when all before it are done.
         self._progress.store(begun.offsets)
         state = self._state_after(begun.offsets)
         jump = self._jump(begun, state)
@@ -115,12 +115,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._end(start, end, begun.offsets)
 
     def reportLatestOffset(self) -> Nested | None:
-        """The ends that were last seen, of which ids are no part."""
+        """Returns the last known ends, without ids."""
         state = self._watch.known or self._target
         return None if state is None else nested(state.ends)
 
     def partitions(self, start: Kept, end: Kept) -> Sequence[InputPartition]:
-        """The ranges of offsets of a trigger, one for each task."""
+        """Returns the ranges of offsets of a trigger, one for each task."""
         begun, done = Mark.of(start), Mark.of(end)
         if done.began is not None and start != end:
             begun = Mark(done.began, done.ids)
@@ -135,16 +135,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return cut(ranges, self.reading.split, self._mean_bytes)
 
     def read(self, partition: InputPartition) -> Iterator["_RecordBatch"]:
-        """The records of a range."""
+        """Reads the records of a range."""
         if not isinstance(partition, OffsetRange):
             return iter(())
         return RangeReader.of(self.reading, partition).batches()
 
     def commit(self, end: Kept) -> None:
-        """Nothing to do: Spark's checkpoint knows it."""
+        """Does nothing: Spark's checkpoint has the position."""
 
     def stop(self) -> None:
-        """Waits for nothing any more."""
+        """Stops waiting for records."""
         self._watch.close()
 
     def _check(self, start: Kept) -> None:
@@ -156,7 +156,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return self._target
         state = self._watch.newer(State(ends=begun), _WAIT_SECONDS)
         if state.ends != begun and not self._gate.is_worth_it(begun, state.ends):
-            # There is something, and it has to wait for more.
+            # There are records, but fewer than the minimum: wait for more.
             state = self._watch.newer(state, _WAIT_SECONDS)
         return state
 
@@ -164,7 +164,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._target is not None or self._gate.is_worth_it(begun, state.ends)
 
     def _jump(self, begun: Mark, state: State) -> Mark | None:
-        """Where it goes on, if a partition is new or not what it was."""
+        """Returns the mark after a jump, if a partition is new or was replaced."""
         old, ends = begun.offsets, state.ends
         renewed = begun.renewed(state.ids)
         for place in sorted(set(old) - set(ends)):
@@ -187,7 +187,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return None if jump == begun else jump
 
     def _end(self, start: Kept, end: Mark, began: Offsets) -> Kept:
-        """The end of a trigger; of the first one, with where it began."""
+        """Returns the end of a trigger; for the first one, with its start."""
         if start != self._beginning:
             return start if end == Mark.of(start) else end.json()
         return replace(end, began=began).json()
@@ -200,5 +200,5 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _mark(offsets: Offsets, state: State) -> Mark:
-    """The mark at these offsets, of the topics that there are."""
+    """Returns the mark at these offsets, with the ids of the topics."""
     return Mark(offsets, {topic: state.ids[topic] for topic, _ in offsets})

@@ -1,8 +1,8 @@
-"""Where the logs end, known as soon as that changes, and cheaply while it does not.
+"""The ends of the logs, noticed as soon as they change, at little cost while they do not.
 
-A consumer at the ends waits at the brokers for the next record, a byte of it at the most: it is a
-bell, not a reader. While it is silent nothing else is asked, but every few seconds which topics
-there are, and more rarely, the more there are, everything.
+A consumer at the ends waits in long polls at the brokers for the next record, fetching a byte of it
+at most: it only signals new records. While it signals none, requests are rare: every few seconds
+for the matching topics, and for all ends the more rarely the more topics there are.
 """
 
 import time
@@ -17,80 +17,80 @@ from streamlog.spark.reading.logs import Logs, State
 __all__ = ["Watch"]
 
 _LOOK_SECONDS = 5.0
-"""After so long it is asked which topics match, bell or not; after so long for each, all is."""
-_BELL_WAIT_SECONDS = 1.0
-"""For so long a broker holds back an answer that has nothing."""
+"""The interval of requests for matching topics; this long for each topic, for all ends."""
+_WAKEUP_WAIT_SECONDS = 1.0
+"""The maximal wait of a fetch request at the broker."""
 
 
 class Watch:
-    """Watches the ends of what is read. It can be pickled as long as it has not been asked."""
+    """Watches the ends of the logs. It can be pickled before its first use."""
 
     def __init__(self, connection: Connection, logs: Logs) -> None:
-        """No broker is asked yet."""
+        """Does not contact a broker yet."""
         self._connection = connection
         self._logs = logs
-        self._bell: streamlog.Consumer[bytes | None] | None = None
-        self._bell_topics: list[str] = []
+        self._wakeup: streamlog.Consumer[bytes | None] | None = None
+        self._wakeup_topics: list[str] = []
         self._state: State | None = None
         self._asked = 0.0
         self._asked_for_topics = 0.0
 
     @property
     def known(self) -> State | None:
-        """What was last seen."""
+        """The last known state."""
         return self._state
 
     def look(self) -> State:
-        """Asks now."""
+        """Requests the current state."""
         self._state = self._logs.state()
         self._asked = self._asked_for_topics = time.monotonic()
         self._arm(self._state)
         return self._state
 
     def newer(self, than: State, seconds: float) -> State:
-        """What there is once it differs from `than`, or after so many seconds what there was."""
+        """Returns a state that differs from `than`, or the last one after this many seconds."""
         deadline = time.monotonic() + seconds
         state = self._state
         if (
             state is None
             or self._is_old(state)
             or self._find_other_topics(state)
-            or self._rings(0.0)
+            or self._wakes(0.0)
         ):
             state = self.look()
         if state.ends != than.ends:
             return state
-        if self._rings(deadline - time.monotonic()):
+        if self._wakes(deadline - time.monotonic()):
             state = self.look()
         return state
 
     def close(self) -> None:
-        """Waits no more."""
-        bell, self._bell = self._bell, None
-        if bell is not None:
-            bell.close()
+        """Stops waiting."""
+        wakeup, self._wakeup = self._wakeup, None
+        if wakeup is not None:
+            wakeup.close()
 
     def _is_old(self, state: State) -> bool:
         return time.monotonic() - self._asked > _LOOK_SECONDS * max(1, len(state.ids))
 
     def _find_other_topics(self, state: State) -> bool:
-        """Asks now and then which topics match: whether they are not those of the state."""
+        """Requests the matching topics now and then; returns true if they have changed."""
         now = time.monotonic()
         if now - self._asked_for_topics <= _LOOK_SECONDS:
             return False
         self._asked_for_topics = now
         return self._logs.are_others_matched(state)
 
-    def _rings(self, seconds: float) -> bool:
-        bell, seconds = self._bell, max(0.0, seconds)
-        if bell is None:
+    def _wakes(self, seconds: float) -> bool:
+        wakeup, seconds = self._wakeup, max(0.0, seconds)
+        if wakeup is None:
             time.sleep(seconds)
             return False
         began = time.monotonic()
         try:
-            return any(True for _ in bell.take(1, timeout=seconds))
+            return any(True for _ in wakeup.take(1, timeout=seconds))
         except StreamlogError:
-            # Something is wrong with a topic: the look that follows tells what.
+            # A topic has a problem: the following request for all ends raises its error.
             self.close()
             time.sleep(max(0.0, seconds - (time.monotonic() - began)))
             return True
@@ -98,17 +98,17 @@ class Watch:
     def _arm(self, state: State) -> None:
         topics = sorted(state.ids)
         try:
-            if self._bell is not None and self._bell_topics != topics:
+            if self._wakeup is not None and self._wakeup_topics != topics:
                 self.close()
-            if self._bell is None and topics:
-                self._bell = self._new_bell(topics)
-                self._bell_topics = topics
-            if self._bell is not None:
-                self._move(self._bell, state)
+            if self._wakeup is None and topics:
+                self._wakeup = self._new_wakeup(topics)
+                self._wakeup_topics = topics
+            if self._wakeup is not None:
+                self._move(self._wakeup, state)
         except StreamlogError:
             self.close()
 
-    def _new_bell(self, topics: list[str]) -> "streamlog.Consumer[bytes | None]":
+    def _new_wakeup(self, topics: list[str]) -> "streamlog.Consumer[bytes | None]":
         tiny = (("fetch.max.bytes", "1"), ("max.partition.fetch.bytes", "1"))
         connection = replace(self._connection, settings=(*self._connection.settings, *tiny))
         return client_of(connection).consumer(
@@ -116,19 +116,19 @@ class Watch:
             start="latest",
             on_out_of_range="latest",
             buffer=1,
-            fetch_wait=_BELL_WAIT_SECONDS,
+            fetch_wait=_WAKEUP_WAIT_SECONDS,
             config={"allow.auto.create.topics": False},
         )
 
-    def _move(self, bell: "streamlog.Consumer[bytes | None]", state: State) -> None:
-        at = bell.positions()
+    def _move(self, wakeup: "streamlog.Consumer[bytes | None]", state: State) -> None:
+        at = wakeup.positions()
         moved = {
             place: state.ends.get(place, 0)
             for place in at
             if place in state.ends and at[place] != state.ends[place]
         }
         if moved:
-            bell.seek(moved)
+            wakeup.seek(moved)
         unread = [place for place in at if place not in state.ends]
         if unread:
-            bell.pause(unread)
+            wakeup.pause(unread)

@@ -2,11 +2,11 @@
 
 ```text
 task     rows -> staging topic of the query and the target, by a producer of its own
-driver   one record to the query's commit log: which staged batches belong to the batch   <- decides
-driver   staged batches -> target, under numbers that the record fixes
-driver   the records before in the commit log are deleted: all of the batch is published
-driver   staged batches are deleted, once they are many
+driver   one record to the query's commit log: the staged batches of the batch   <- decides
+driver   staged batches -> target, with sequence numbers fixed by the record
+driver   deletes the preceding records of the commit log: the batch is published completely
+driver   deletes staged batches, once there are many
 ```
 
-Why each reader sees each record once, whatever is killed and whenever: docs/decisions/0011.
+docs/decisions/0011 explains why each reader sees each record once, whatever is killed and when.
 """

@@ -1,4 +1,4 @@
-"""Committing a batch on the driver."""
+"""The commit of a batch on the driver."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ from streamlog.spark.sink.exactly.stage import StagedRows
 __all__ = ["Commit"]
 
 _LEFTOVER_BYTES = 64 << 20
-"""Of staged records that are published, so many bytes may stay."""
+"""The limit of published staged records in bytes; beyond it they are deleted."""
 _SEQUENCES = 2**31
-"""Sequence numbers have so many values; 0 follows the last."""
+"""The number of sequence numbers; they wrap around to 0."""
 
 
 class Commit:
-    """What the driver of a query does when the tasks of a batch are done."""
+    """The driver's work at the end of a batch."""
 
     def __init__(
         self,
@@ -30,13 +30,13 @@ class Commit:
         on_step: OnStep = lambda step: None,
         patience: float = PATIENCE,
     ) -> None:
-        """Commits for this query.
+        """Prepares commits for this query.
 
         Args:
-            client: What commits.
+            client: The client for commits.
             query: The query's id.
-            on_step: Told after each step.
-            patience: For how many seconds brokers may be away while records are copied.
+            on_step: Called after each step.
+            patience: Seconds to wait for unreachable brokers while records are copied.
         """
         self._client = client
         self._log = CommitLog(client, query)
@@ -44,9 +44,9 @@ class Commit:
         self._patience = patience
 
     def batch(self, number: int, rows: Sequence[StagedRows]) -> None:
-        """Makes the batch happen, unless it has: its rows are published when this returns.
+        """Commits the batch, unless it is committed, and returns when its rows are published.
 
-        What a crash left of the last batch is finished first.
+        First finishes the previous batch, if a crash has interrupted it.
 
         Raises:
             FencedError: Another driver runs the same query.
@@ -68,8 +68,9 @@ class Commit:
         publication.publish()
         self._log.finish(offset)
         self._on_step(Step.FINISHED)
-        # Deleting takes each partition several flushes, so it waits until it is worth them. The
-        # first record of a log cannot be noted as finished: what is deleted tells instead.
+        # Deleting costs several flushes for each partition, so wait until it is worth it. The
+        # first record of the log cannot be marked as finished, so its staged records are deleted
+        # at once: their absence is the mark.
         leftover = publication.leftover() * _mean_bytes(rows)
         if offset == 0 or leftover >= _LEFTOVER_BYTES:
             publication.forget()
@@ -109,7 +110,7 @@ class Commit:
         rows: Sequence[StagedRows],
         before: Mapping[tuple[str, int], PartitionPlan],
     ) -> list[PartitionPlan]:
-        """What the batch brings each partition of a target."""
+        """Returns the plan of each partition of a target."""
         ends = self._client.admin.end_offsets(target)
         return [
             PartitionPlan(
@@ -126,7 +127,7 @@ class Commit:
 
 
 def _mean_bytes(rows: Sequence[StagedRows]) -> float:
-    """Bytes of a record, about, of those that were just staged."""
+    """Returns the approximate mean size in bytes of the records just staged."""
     records = sum(part.records for row in rows for part in row.parts.values())
     return sum(row.size for row in rows) / max(1, records)
 
@@ -136,5 +137,5 @@ def _parts(rows: Sequence[StagedRows], place: tuple[str, int]) -> tuple[Part, ..
 
 
 def _after(plan: PartitionPlan | None) -> int:
-    """The number that follows those of a plan."""
+    """Returns the sequence number after those of a plan."""
     return 0 if plan is None else (plan.sequence + plan.records) % _SEQUENCES

@@ -1,8 +1,8 @@
-"""The commit log of a query: a topic of one partition, in which the first record of a batch counts.
+"""The commit log of a query: a topic with one partition, in which a batch's first record counts.
 
-Every record names the one that it follows. Of two that follow the same one, the first in the log
-counts and the other is passed over by everybody, its writer included; so the log decides between
-drivers that do not know of each other. What lies before the last record that counts is deleted.
+Every record names its predecessor. Of two records with the same predecessor the first in the log
+counts, and everybody ignores the other, including its writer. So the log decides between drivers
+that do not know of each other. Records before the last one that counts are deleted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,11 +25,11 @@ _SETTINGS = {
     "message.timestamp.type": "CreateTime",
 }
 _CACHING = "write.caching"
-"""Only streamlog's brokers have it: what decides is never lost to a power cut."""
+"""A setting of streamlog's brokers only; false, so that a power cut cannot undo a decision."""
 
 
 def commit_topic(query: str) -> str:
-    """The name of the topic that decides what a query has published.
+    """Returns the name of the commit log's topic.
 
     Example:
         >>> commit_topic("4c1f")
@@ -39,7 +39,7 @@ def commit_topic(query: str) -> str:
 
 
 def queries_of_commits(topics: Iterable[str]) -> list[str]:
-    """The queries whose commit logs are among the topics.
+    """Returns the queries whose commit logs are among the topics.
 
     Example:
         >>> queries_of_commits(["orders", "__streamlog_commits.4c1f"])
@@ -52,12 +52,12 @@ class CommitLog:
     """The commit log of one query."""
 
     def __init__(self, client: streamlog.Client, query: str) -> None:
-        """Opens it; a query that has none yet gets one with its first record."""
+        """Opens the log; the first record of a query creates it."""
         self._client = client
         self.topic = commit_topic(query)
 
     def last(self) -> tuple[int, BatchRecord] | None:
-        """The last record that counts, and its offset."""
+        """Returns the last record that counts, and its offset."""
         try:
             counting = list(self._counting())
         except TopicNotFound:
@@ -68,10 +68,10 @@ class CommitLog:
         """Appends a record, and returns its offset if it counts.
 
         Raises:
-            FencedError: Another driver was quicker: the record does not count.
+            FencedError: Another driver has appended first: the record does not count.
         """
         if record.previous is None:
-            # A log with a record that counts has been prepared for it.
+            # A log with a record that counts has been prepared before.
             self._prepare()
         largest = _RECORD_BYTES
         with self._client.producer(max_request_size=largest, compression="zstd") as producer:
@@ -93,16 +93,16 @@ class CommitLog:
             admin.set_settings({_CACHING: "false"}, topic=self.topic)
 
     def finish(self, offset: int) -> None:
-        """Notes that the batch of the record at this offset is published: deletes those before."""
+        """Marks the batch of this record as published, by deleting the records before it."""
         if self._begin() < offset:
             self._client.admin.delete_records(self.topic, 0, before=offset)
 
     def is_finished(self, offset: int) -> bool:
-        """Whether ``finish`` was done for this record; of the very first that cannot be told."""
+        """Returns true if ``finish`` was called for this record; unknown for the first record."""
         return 0 < offset == self._begin()
 
     def time_of(self, offset: int) -> datetime | None:
-        """The time at which a record was written."""
+        """Returns the time at which a record was written."""
         for message in self._client.topic(self.topic).partition(0).read(start=offset):
             return message.timestamp
         return None
@@ -114,7 +114,7 @@ class CommitLog:
         last: int | None = None
         for message in self._client.topic(self.topic).partition(0).read():
             record = BatchRecord.decoded(message.value or b"")
-            # Only what comes before one that counts is ever deleted.
+            # Only records before one that counts are ever deleted.
             if last is None or record.previous == last:
                 last = message.offset
                 yield message.offset, record

@@ -1,4 +1,4 @@
-"""Rows to records, exactly once: staged by the tasks, committed and published by the driver."""
+"""Exactly-once delivery: rows are staged by the tasks, committed and published by the driver."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -23,10 +23,10 @@ _QUERY = "sql.streaming.queryId"
 
 
 class ExactlyOnce(Delivery):
-    """What a write does with the rows of its tasks, and with each batch on the driver."""
+    """The work of a write's tasks, and of its driver at the end of each batch."""
 
     def write(self, rows: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
-        """Stages the rows of a task; nobody sees them before the batch is committed.
+        """Stages the rows of a task; they are invisible until the batch is committed.
 
         Raises:
             DeliveryError: Records were not delivered.
@@ -39,7 +39,7 @@ class ExactlyOnce(Delivery):
         return stage(self.settings, query, rows)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batch: int) -> None:
-        """Commits the batch and publishes what its tasks have staged; a replay adds nothing.
+        """Commits the batch and publishes its staged rows; repeating it changes nothing.
 
         Raises:
             FencedError: Another driver runs the same query.
@@ -50,10 +50,10 @@ class ExactlyOnce(Delivery):
             client, patience = client_of(connection), Patience(connection)
 
             def on_step(step: Step) -> None:
-                # A large batch may take longer than brokers may be away.
+                # A large batch may take longer than the time allowed for unreachable brokers.
                 if step is not Step.STAGED:
                     patience.renew()
 
             commit = Commit(client, staged[0].query, on_step, connection.patience)
-            # What was done before brokers went away is found when it is done again.
+            # A retry detects the steps that were done before the brokers became unreachable.
             patience.through(lambda: commit.batch(batch, staged))

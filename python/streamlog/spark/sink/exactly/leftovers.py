@@ -1,6 +1,6 @@
-"""Topics that queries with ``exactlyOnce`` keep for themselves, found and removed by query.
+"""Internal topics of queries with ``exactlyOnce``, found and removed by query.
 
-Nothing tells whether a query will run again, so people say which ones are given up.
+Whether a query will run again is unknown, so the user says which queries are abandoned.
 """
 
 from collections.abc import Iterator
@@ -16,25 +16,25 @@ from streamlog.spark.sink.exactly.staging import staged_by
 __all__ = ["Leftovers", "find", "remove"]
 
 _RECENT = timedelta(minutes=10)
-"""A query that has committed so lately may be running."""
+"""The time after a commit in which the query may still be running."""
 
 
 @dataclass(frozen=True)
 class Leftovers:
-    """The topics of a query."""
+    """The internal topics of a query."""
 
     query: str
-    """The query's id, which is in the file ``metadata`` of its checkpoint."""
+    """Spark's id of the query, in the file ``metadata`` of its checkpoint."""
     staged: tuple[str, ...]
     """Its staging topics."""
     staged_records: int
-    """Records in them."""
+    """The number of records in them."""
     last: BatchRecord | None
-    """The last batch that was committed, if one was."""
+    """The last committed batch, if there is one."""
     is_published: bool
-    """Whether the commit log says that all of that batch is published."""
+    """True if the commit log says that the whole batch is published."""
     committed: datetime | None
-    """When it was committed."""
+    """The time of that commit."""
 
     @property
     def targets(self) -> list[str]:
@@ -44,7 +44,7 @@ class Leftovers:
 
 
 def find(client: streamlog.Client) -> list[Leftovers]:
-    """All queries that have topics of their own, in the order of their ids."""
+    """Returns all queries with internal topics, sorted by id."""
     topics = client.admin.topics()
     staged: dict[str, list[str]] = {}
     for topic in topics:
@@ -56,14 +56,14 @@ def find(client: streamlog.Client) -> list[Leftovers]:
 
 
 def remove(client: streamlog.Client, query: str, *, is_forced: bool = False) -> Leftovers:
-    """Deletes the topics of a query that is given up.
+    """Deletes the topics of an abandoned query.
 
-    The commit log goes last: as long as it is there, all can be removed again.
+    The commit log is deleted last, so that an interrupted removal can be repeated.
 
     Args:
         client: A client of the brokers.
         query: The query's id.
-        is_forced: Also if its last batch is published in part, or was committed a moment ago.
+        is_forced: True to remove them also if the last batch is unfinished, or was just committed.
 
     Raises:
         TopicNotFound: The query has no topics.

@@ -1,4 +1,4 @@
-"""Publishing a batch that is committed, and finishing one that was left half published."""
+"""The publication of a committed batch, also after an interruption."""
 
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
@@ -17,22 +17,22 @@ __all__ = ["OnStep", "Publication", "Step"]
 
 _OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
 _BATCHES_AT_ONCE = 1 << 62
-"""Batches of each partition between two steps: all there are. Tests take fewer."""
+"""The number of batches of each partition between two steps: all. Tests use fewer."""
 
 
 class Step(Enum):
-    """What has just been done of a commit."""
+    """A finished step of a commit."""
 
     STAGED = auto()
-    """The rows are staged, and nothing says that they count."""
+    """The rows are staged, and not committed."""
     COMMITTED = auto()
     """The record of the batch is in the commit log."""
     COPIED = auto()
-    """A stretch of the batch is in the target, and perhaps not all."""
+    """A part of the batch, perhaps not all, is in the target."""
     PUBLISHED = auto()
-    """All of it is, and nothing says so yet; the staged records are still there."""
+    """The whole batch is in the target, but not marked as published; staged records remain."""
     FINISHED = auto()
-    """The commit log says so."""
+    """The commit log marks the batch as published."""
     FORGOTTEN = auto()
     """The staged records of a topic are deleted."""
 
@@ -41,18 +41,18 @@ OnStep = Callable[[Step], None]
 
 
 class Publication:
-    """The records of one committed batch, on their way from staging topics to their targets."""
+    """The copy of one committed batch from staging topics to its targets."""
 
     def __init__(
         self, client: streamlog.Client, record: BatchRecord, on_step: OnStep, patience: float
     ) -> None:
-        """Prepares the publication; `on_step` is told after each step.
+        """Prepares the publication; calls `on_step` after each step.
 
         Args:
             client: The client that publishes.
             record: The batch.
-            on_step: Told after each step.
-            patience: For how many seconds brokers may be away while records are copied.
+            on_step: Called after each step.
+            patience: Seconds to wait for unreachable brokers while records are copied.
         """
         self._client = client
         self._patience = patience
@@ -61,14 +61,14 @@ class Publication:
         self._plans = [plan for plan in record.partitions if plan.parts]
 
     def publish(self) -> None:
-        """Publishes a batch of which nothing is published yet."""
+        """Publishes a batch of which no record is published yet."""
         self._copy(dict.fromkeys(self._plans, 0))
 
     def finish(self) -> None:
-        """Publishes what is left of a batch that was committed before.
+        """Publishes the rest of a batch that was committed before.
 
         Raises:
-            StreamlogError: It cannot be told how far it got, or what was staged is gone.
+            StreamlogError: The progress cannot be determined, or staged records are missing.
         """
         if self._is_forgotten():
             return
@@ -78,14 +78,14 @@ class Publication:
         self.forget()
 
     def _is_forgotten(self) -> bool:
-        """Whether the staged records are deleted, which happens once all of them are published."""
+        """Returns true if the staged records are deleted, which happens after their publication."""
         return all(
             self._is_staged(staged) and not self._leftovers(staged)
             for staged in self._record.staged
         )
 
     def _was_finished_elsewhere(self) -> bool:
-        """Whether another driver has published all of the batch meanwhile, and forgets it."""
+        """Returns true if another driver has published the whole batch meanwhile."""
         plans = [plan for plan in self._plans if self._is_staged(plan.staged)]
         kept = [
             plan for staged in {plan.staged for plan in plans} for plan in self._leftovers(staged)
@@ -102,14 +102,14 @@ class Publication:
                 )
 
     def _is_staged(self, staged: str) -> bool:
-        """Whether the topic is the one that the batch was staged in."""
+        """Returns true if the topic is the one in which the batch was staged."""
         try:
             return self._client.admin.topic(staged).id == self._record.staged[staged]
         except TopicNotFound:
             return False
 
     def _leftovers(self, staged: str) -> list[PartitionPlan]:
-        """The partitions of a staging topic that still have records of this batch or before."""
+        """Returns the partitions of a staging topic with records of this batch or earlier ones."""
         begins = self._client.admin.begin_offsets(staged)
         plans = [plan for plan in self._record.partitions if plan.staged == staged]
         return [plan for plan in plans if (begins[plan.partition] or 0) < plan.staged_end]
@@ -118,7 +118,7 @@ class Publication:
         return self._record.producer, self._record.epoch, plan.sequence
 
     def _progress(self, plan: PartitionPlan) -> int:
-        """How many records of a partition are published."""
+        """Returns the number of published records of a partition."""
         done, is_cut, is_reset = republished(
             self._client, plan.place, plan.offset, self._stamp(plan), self._patience
         )
@@ -167,7 +167,7 @@ class Publication:
         self._on_step(Step.PUBLISHED)
 
     def leftover(self) -> int:
-        """Counts the staged records of this batch and those before that are not deleted."""
+        """Counts the staged records of this batch and earlier ones that are not deleted."""
         count = 0
         for staged in filter(self._is_staged, self._record.staged):
             begins = self._client.admin.begin_offsets(staged)
@@ -177,7 +177,7 @@ class Publication:
         return count
 
     def forget(self) -> None:
-        """Deletes what is staged up to the end that the record knows: also what never counted."""
+        """Deletes staged records up to the end in the record, including uncommitted ones."""
         for staged in filter(self._is_staged, self._record.staged):
             for plan in self._leftovers(staged):
                 self._client.admin.delete_records(staged, plan.partition, plan.staged_end)

@@ -1,7 +1,7 @@
-"""What the record of a batch says: which staged records belong to it, and where they come to lie.
+"""The commit record of a batch: its staged records, and their positions in the targets.
 
-As JSON, so that people can read it with any consumer. A partition is a list, since there may be
-many; `version` rises when the form changes.
+It is JSON, readable with any consumer. A partition is a list, because there may be many;
+`version` is increased when the form changes.
 """
 
 import json
@@ -17,10 +17,10 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Part:
-    """What a task has staged in a partition."""
+    """The records that a task has staged in a partition."""
 
     producer: int
-    """The id that its batches bear."""
+    """The producer id of its batches."""
     first: int
     """Base offset of the first batch."""
     last: int
@@ -30,49 +30,49 @@ class Part:
 
 @dataclass(frozen=True)
 class PartitionPlan:
-    """A partition of a target, and what the batch brings it."""
+    """A partition of a target, and the records of the batch for it."""
 
     target: str
     staged: str
     partition: int
     sequence: int
-    """The number of the batch's first record there, among all that the query has published."""
+    """The sequence number of the batch's first record, among all that the query has published."""
     offset: int
-    """Where the target's log ended before anything of the batch was published."""
+    """The end of the target's log before any record of the batch was published."""
     staged_end: int
-    """Where the staging log ended: nothing of later batches lies before."""
+    """The end of the staging log, before which no record of a later batch lies."""
     parts: tuple[Part, ...] = ()
 
     @property
     def records(self) -> int:
-        """Records that the batch brings."""
+        """The number of records of the batch."""
         return sum(part.records for part in self.parts)
 
     @property
     def place(self) -> tuple[str, int]:
-        """The target and the partition's number."""
+        """The target and the partition number."""
         return self.target, self.partition
 
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """The one record that makes a batch of a query happen."""
+    """The record that commits a batch of a query."""
 
     batch: int
     previous: int | None
-    """The offset of the record before it in the commit log: it counts only behind that one."""
+    """The offset of its predecessor in the commit log: it counts only as the first successor."""
     writer: str
-    """Who wrote it; every attempt has another name."""
+    """The writer; every attempt has another name."""
     producer: int
-    """The id that everything published by the query bears."""
+    """The producer id of all records published by the query."""
     epoch: int
     staged: dict[str, str]
-    """The staging topics of the batch, and the id of each: one made anew is another."""
+    """The staging topics of the batch, and the id of each, which detects a recreated topic."""
     partitions: tuple[PartitionPlan, ...]
-    """Also those that the batch brings nothing: their numbers go on with the next one."""
+    """Includes partitions without records of the batch, to carry on their sequence numbers."""
 
     def encoded(self) -> bytes:
-        """The record's value."""
+        """Returns the record's value."""
         rows = [list(astuple(plan)) for plan in self.partitions]
         fields: dict[str, Any] = {
             "version": _VERSION,
@@ -88,10 +88,10 @@ class BatchRecord:
 
     @classmethod
     def decoded(cls, value: bytes) -> "BatchRecord":
-        """The record of this value.
+        """Parses a record's value.
 
         Raises:
-            StreamlogError: It is of a version that is not known here.
+            StreamlogError: Its version is not supported.
         """
         fields = json.loads(value)
         version = fields.pop("version")

@@ -1,4 +1,4 @@
-"""The rows of a task on their way to staging topics."""
+"""Staging of a task's rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,21 +26,21 @@ __all__ = ["StagedRows", "stage"]
 
 @dataclass(frozen=True)
 class StagedRows(WriterCommitMessage):
-    """What a task has staged: the driver decides whether it counts."""
+    """The records staged by a task; the driver decides whether they count."""
 
     query: str
     topics: dict[str, str]
     """The staging topic of each target."""
     parts: dict[tuple[str, int], Part]
-    """What lies in each partition of the staging topics."""
+    """The records in each partition of the staging topics."""
     size: int = 0
-    """The bytes of the rows, about."""
+    """The approximate size of the rows in bytes."""
 
 
 def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> StagedRows:
-    """Stages the rows of a task under the id of a producer that nobody else has.
+    """Stages the rows of a task under a producer id of its own.
 
-    A task without rows asks no broker: a query may have many of them.
+    A task without rows contacts no broker, because a query may have many such tasks.
 
     Raises:
         DeliveryError: Records were not delivered.
@@ -66,7 +66,7 @@ def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> Sta
 
 
 class _Targets:
-    """The topics that the rows of a task go to, as they are met."""
+    """The target topics of a task's rows, looked up when they occur."""
 
     def __init__(self, settings: Settings, query: str) -> None:
         self._connection = settings.connection
@@ -74,7 +74,7 @@ class _Targets:
         self._met: dict[str, Target] = {}
 
     def of(self, topic: str) -> Target:
-        """The target of this name; its staging topic is there."""
+        """Returns the target of this name, after creating its staging topic."""
         if topic not in self._met:
             connection = self._connection
             client = client_of(connection)
@@ -82,11 +82,11 @@ class _Targets:
         return self._met[topic]
 
     def topics(self) -> dict[str, str]:
-        """The staging topic of each."""
+        """The staging topic of each target."""
         return {topic: target.staged for topic, target in self._met.items()}
 
     def send(self, producer: "Producer", topic: str | None, columns: Columns) -> None:
-        """Hands over a record for each row, each to the staging topic of its target."""
+        """Queues a record for each row, to the staging topic of its target."""
         keys = columns.get("key")
         if topic is not None:
             if self.of(topic).needs_keys and (keys is None or keys.null_count):
@@ -103,7 +103,7 @@ class _Targets:
 
 
 def _has_keyless(keys: pa.Array | None, topics: pa.Array, topic: int) -> bool:
-    """Whether a row of the topic has no key."""
+    """Returns true if a row of the topic has no key."""
     of_topic = [number == topic for number in topics.to_pylist()]
     return keys is None or bool(keys.filter(pa.array(of_topic, pa.bool_())).null_count)
 

@@ -1,4 +1,4 @@
-"""Staging topics: where the rows of a query wait to be published, one for each target."""
+"""Staging topics: one for each query and target, for rows that wait to be published."""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,29 +18,29 @@ _OWN = {
     "cleanup.policy": "delete",
     "compression.type": "producer",
     "message.timestamp.type": "CreateTime",
-    # What is staged is deleted when it has been published, and by nothing else: records may bear
-    # any time.
+    # Staged records are deleted explicitly after their publication. Retention must not delete
+    # them, because they may have any timestamp.
     "retention.ms": "-1",
     "retention.bytes": "-1",
     "segment.bytes": str(_SEGMENT_BYTES),
 }
 _WHERE_KNOWN = {"write.caching": "false"}
-"""Settings that only streamlog's brokers have: what is staged is never lost to a power cut."""
+"""Settings of streamlog's brokers only, so that a power cut cannot lose staged records."""
 _NOT_TAKEN = ("offset.unit", "flush.messages", "flush.ms", "flush.on.demand")
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a task has to know of a topic that its rows go to."""
+    """The properties of a target topic that a task needs."""
 
     staged: str
-    """The topic where they are staged."""
+    """Its staging topic."""
     needs_keys: bool
-    """Whether the topic refuses records without a key."""
+    """True if the topic refuses records without a key."""
 
 
 def staging_topic(query: str, target: str) -> str:
-    """The name of the topic where a query stages what goes to the target.
+    """Returns the name of the staging topic of a query for a target.
 
     Example:
         >>> staging_topic("4c1f", "orders")
@@ -53,7 +53,7 @@ def staging_topic(query: str, target: str) -> str:
 
 
 def staged_by(topic: str) -> str | None:
-    """The query that a staging topic is of; none if the topic is no staging topic.
+    """Returns the query of a staging topic; None for other topics.
 
     Example:
         >>> staged_by("__streamlog_staged.4c1f.orders")
@@ -61,15 +61,15 @@ def staged_by(topic: str) -> str | None:
     """
     if not topic.startswith(_PREFIX):
         return None
-    # Spark's ids have no dot.
+    # Spark's ids contain no dot.
     return topic.removeprefix(_PREFIX).partition(".")[0]
 
 
 def prepared(client: streamlog.Client, query: str, target: str) -> Target:
-    """Makes sure that there is a staging topic like the target, with as many partitions.
+    """Ensures that there is a staging topic for the target, with as many partitions.
 
     Raises:
-        TopicNotFound: There is no target. It is not made here: who reads it has to know of it.
+        TopicNotFound: The target does not exist. It is not created: its readers rely on it.
     """
     try:
         partitions = client.admin.topic(target).partitions
@@ -87,7 +87,7 @@ def prepared(client: streamlog.Client, query: str, target: str) -> Target:
             config=_like(settings),
             exist_ok=True,
         )
-        # Another task may have made it, for fewer.
+        # Another task may have created it, with fewer partitions.
         found = client.admin.topic(staged)
     if len(found.partitions) < len(partitions):
         _grow(client, staged, len(partitions))
@@ -99,7 +99,7 @@ def prepared(client: streamlog.Client, query: str, target: str) -> Target:
 
 
 def _like(settings: Mapping[str, Setting]) -> dict[str, str]:
-    """What the target's topic was told, but for how records are kept."""
+    """Returns the target's own settings, except those of retention and flushing."""
     told = {
         name: one.value
         for name, one in settings.items()
@@ -111,17 +111,17 @@ def _like(settings: Mapping[str, Setting]) -> dict[str, str]:
 
 
 def _grow(client: streamlog.Client, staged: str, partitions: int) -> None:
-    """The staging topic gets the partitions that its target has got."""
+    """Adds partitions that were added to the target."""
     try:
         client.admin.set_partitions(staged, partitions)
     except BrokerError:
-        # Another task was quicker.
+        # Another task may have added them first.
         if len(client.admin.topic(staged).partitions) < partitions:
             raise
 
 
 def _keep_up(client: streamlog.Client, staged: str, largest: str) -> None:
-    """The staging topic takes batches as large as its target does."""
+    """Raises the batch size limit to that of the target."""
     if _text(client.admin.settings(topic=staged), "max.message.bytes") != largest:
         client.admin.set_settings({"max.message.bytes": largest}, topic=staged)
 
