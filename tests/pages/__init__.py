@@ -1,1 +1,1 @@
-"""What the README, the pages and the docstrings show is done, and what they say comes of it."""
+"""Tests that run the examples of the README, the pages and the docstrings, and compare outputs."""

@@ -1,9 +1,9 @@
-"""The fenced blocks of a page, and what is said about them in comments that readers do not see.
+"""The fenced blocks of a page, with directives in comments that readers do not see.
 
-    <!-- setup: ... -->        Python that runs at this point and is not shown
+    <!-- setup: ... -->        hidden Python code that runs at this point
     <!-- not run: REASON -->   the next block is not run
 
-An `output` block belongs to the Python block before it: that is what it prints.
+An `output` block is the expected output of the Python block before it.
 """
 
 from collections.abc import Iterator
@@ -21,38 +21,38 @@ _EXCUSE = "<!-- not run:"
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block, or a hidden one."""
+    """A fenced block, or hidden code."""
 
     page: str
-    """The path of its page from the root of the repository."""
+    """The path of its page, relative to the repository."""
     line: int
-    """Where its text begins, from 1."""
+    """The line of the page on which its text begins."""
     language: str
     text: str
     output: str | None = None
-    """What it is said to print."""
+    """The expected output."""
     excuse: str | None = None
-    """Why it is not run."""
+    """The reason why it is not run."""
 
     @property
     def place(self) -> str:
-        """Where to find it."""
+        """The position for messages."""
         return f"{self.page}:{self.line}"
 
 
 def pages() -> list[str]:
-    """All pages that show something, the README first."""
+    """Returns all pages with blocks, the README first."""
     found = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
     return ["README.md", *found]
 
 
 def blocks(page: str) -> list[Block]:
-    """The blocks of a page in their order, outputs with what prints them."""
+    """Returns the blocks of a page in order, outputs merged into the blocks that print them."""
     return blocks_of(page, (ROOT / page).read_text())
 
 
 def blocks_of(page: str, text: str) -> list[Block]:
-    """The blocks of a page with this text."""
+    """Returns the blocks of a page with this text."""
     found: list[Block] = []
     for block in _blocks(page, MarkdownIt("commonmark").parse(text)):
         if block.language != "output":

@@ -1,4 +1,4 @@
-"""The docstrings of the package: of its Python, and of the stubs of the native classes."""
+"""The docstrings of the package, of its Python modules and of the stubs of native classes."""
 
 import ast
 from collections.abc import Iterator
@@ -10,30 +10,30 @@ from pages.blocks import ROOT
 
 PACKAGE = ROOT / "python" / "streamlog"
 INTERNAL = PACKAGE / "_core" / "aio.pyi"
-"""What `streamlog.aio` stands on; nobody else calls it."""
+"""Internal modules of `streamlog.aio`."""
 
 _Documented = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
 class Docstring:
-    """What a class, a method or a function says of itself."""
+    """The docstring of a class, a method or a function."""
 
     path: str
     line: int
     name: str
-    """With the class it belongs to, as `Producer.send`."""
+    """The qualified name, as `Producer.send`."""
     text: str
     is_property: bool
-    """Whether it is an attribute: what it is, is all there is to say."""
+    """True for an attribute, which needs no example."""
 
     def examples(self, names: dict[str, Any]) -> DocTest:
-        """Its examples, to be run with these names."""
+        """Returns its examples, to be run with these names."""
         return DocTestParser().get_doctest(self.text, names, self.name, self.path, self.line)
 
 
 def docstrings(*, constructors: bool = False) -> list[Docstring]:
-    """Those of everything public in the package; of overloads the last, which is the longest."""
+    """Returns all public docstrings; for overloads the last, which is the longest."""
     found: dict[tuple[str, str], Docstring] = {}
     for path in sorted({*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")} - {INTERNAL}):
         name = path.relative_to(ROOT).as_posix()

@@ -1,7 +1,7 @@
-"""Ends loops that never end by themselves, as a reader does once nothing comes any more.
+"""Ends endless consumer loops of examples once there is nothing more to read.
 
-The examples show what programs are like, and a consumer waits for ever. Whoever runs them looks at
-the consumers that the running code holds, and ends one that has read all there is.
+Examples show real programs, whose consumers wait forever. This module inspects the consumers in the
+frames of the running code, and ends one that has read everything.
 """
 
 import sys
@@ -14,12 +14,12 @@ import streamlog
 
 _LOOK_SECONDS = 0.05
 _QUIET_LOOKS = 6
-"""So often nothing may have happened before a consumer is ended."""
+"""The number of checks without progress before a consumer is ended."""
 
 
 @contextmanager
 def ended() -> Iterator[None]:
-    """Ends the consumers of this thread's code that have nothing more to read."""
+    """Ends the consumers in this thread's frames that have nothing more to read."""
     done = threading.Event()
     arguments = (threading.get_ident(), done)
     onlooker = threading.Thread(target=_look_on, args=arguments, daemon=True)

@@ -1,7 +1,7 @@
-"""Does what a page shows, block after block, as a reader would: one folder, one broker, one Python.
+"""Runs the blocks of a page in order, like a reader: with one folder, broker and Python process.
 
-A page says `localhost:9092` and means the reader's broker; here it is one on any free port, so the
-address is put in before a block runs, and taken out of what it prints.
+A page's `localhost:9092` stands for the reader's broker. The test's broker uses a free port, so the
+address is replaced in each block before it runs, and replaced back in its output.
 """
 
 import ast
@@ -30,13 +30,13 @@ _TEST = re.compile(r"^def test_", re.MULTILINE)
 
 
 class Session:
-    """A reader who follows a page."""
+    """A run of a page's blocks."""
 
     def __init__(self, folder: Path, page: list[Block], programs: Path | None = None) -> None:
-        """Works in this folder; a page that starts no broker itself finds one running.
+        """Works in `folder`; starts a broker for pages that do not start one themselves.
 
-        Python is this process, so that a name lives on from block to block; or, block by block, the
-        one among the `programs` of another environment.
+        Python blocks run in this process, so that names persist from block to block; or, block by
+        block, with the interpreter among the `programs` of another environment.
         """
         self._folder = folder
         self._page = page
@@ -47,7 +47,7 @@ class Session:
         self._broker: BrokerProcess | None = None
 
     def follow(self) -> None:
-        """Does what every block says, from the first to the last."""
+        """Runs all blocks in order."""
         with self:
             if not any(map(_starts_broker, self._page)):
                 self._broker = BrokerProcess(self._folder / "streamlog-data").start()
@@ -60,7 +60,7 @@ class Session:
                     raise
 
     def _follow(self, block: Block) -> None:
-        """Runs a block, and holds what it prints against what it is said to print."""
+        """Runs a block, and compares its output with the expected one."""
         name = _FILE_NAME.match(block.text)
         if name is not None:
             text = self._real(block.text) if block.language != "console" else block.text
@@ -122,7 +122,7 @@ class Session:
         return printed.getvalue()
 
     def _real(self, text: str) -> str:
-        """The text with the address of the broker that runs."""
+        """Returns the text with the address of the running broker."""
         return _ADDRESSES.sub(self._address or _SHOWN, text)
 
     def _use(self, address: str) -> None:
@@ -146,7 +146,7 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Ends what the page has started."""
+        """Stops the processes that the page has started."""
         for value in self._names.values():
             if isinstance(value, _CLOSABLE):
                 value.close()

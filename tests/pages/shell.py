@@ -1,7 +1,7 @@
-"""Console blocks: commands after `$ `, and what they print until the next one.
+"""Console blocks: commands after `$ `, each followed by its expected output.
 
-A broker started by a command goes on, as in a terminal of its own, until the page ends. A command
-whose shown output ends with `^C` gets that once it has printed the rest.
+A broker started by a command runs until the end of the page, as if in another terminal. A command
+whose output ends with `^C` is interrupted once it has printed the rest.
 """
 
 import os
@@ -21,24 +21,24 @@ _INTERRUPT = "^C"
 
 @dataclass(frozen=True)
 class Command:
-    """A command, and what it is said to print."""
+    """A command, and its expected output."""
 
     line: str
     output: str
 
     @property
     def starts_broker(self) -> bool:
-        """Whether it is a broker, which does not end."""
+        """True if it starts a broker, which runs until the end of the page."""
         return self.line.startswith(_BROKERS) and "--help" not in self.line
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether Ctrl-C ends it."""
+        """True if Ctrl-C ends it."""
         return self.output.rstrip().endswith(_INTERRUPT)
 
 
 def commands(text: str) -> Iterator[Command]:
-    """The commands of a block; a line that ends with a backslash goes on in the next."""
+    """Returns the commands of a block; a backslash at the end of a line continues it."""
     line, output = "", ""
     for row in text.splitlines():
         if line.endswith("\\"):
@@ -55,10 +55,10 @@ def commands(text: str) -> Iterator[Command]:
 
 
 class Shell:
-    """Runs commands in one folder, each in a bash of its own."""
+    """Runs commands in a folder, each in its own bash process."""
 
     def __init__(self, folder: Path, programs: Path | None = None) -> None:
-        """`programs` is where `python` and `streamlog` are, if not beside this interpreter."""
+        """Uses `python` and `streamlog` in `programs`, or those beside this interpreter."""
         self._folder = folder
         self._brokers: list[subprocess.Popen[str]] = []
         path = f"{programs or Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -67,7 +67,7 @@ class Shell:
         self.environment.pop("PYTHONPATH", None)
 
     def run(self, command: str) -> str:
-        """What a command prints; that it fails is an error."""
+        """Runs a command that has to succeed, and returns its output."""
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self._folder,
@@ -83,7 +83,7 @@ class Shell:
         return done.stdout
 
     def run_and_interrupt(self, command: str, lines: int) -> str:
-        """What a command prints, interrupted after so many lines."""
+        """Runs a command, interrupts it after `lines` lines, and returns its output."""
         process = self._start(command, stderr=subprocess.STDOUT)
         assert process.stdout is not None
         printed = ""
@@ -97,7 +97,7 @@ class Shell:
         return printed + rest
 
     def start_broker(self, command: str) -> str:
-        """Starts a broker on any free port, and returns what it prints once it is ready."""
+        """Starts a broker on a free port, and returns its ready line."""
         log = self._folder / "broker.log"
         with log.open("ab") as complaints:
             broker = self._start(command, stderr=complaints.fileno())
@@ -107,7 +107,7 @@ class Shell:
         return line
 
     def stop_brokers(self) -> None:
-        """Ends the brokers, which are to end well."""
+        """Stops the brokers, and checks that they exit with 0."""
         for broker in self._brokers:
             os.killpg(broker.pid, signal.SIGINT)
         codes = []

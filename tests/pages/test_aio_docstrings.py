@@ -1,4 +1,4 @@
-"""The examples in the docstrings of `streamlog.aio` run, each on an event loop of its own."""
+"""The examples in the docstrings of `streamlog.aio` run, each on its own event loop."""
 
 import asyncio
 import io
@@ -25,7 +25,7 @@ AT_LEAST = {"Admin", "Client", "Partition", "Producer.send", "Ticket", "Topic", 
 
 
 async def printed(example: Example, names: dict[str, Any]) -> str:
-    """What an example prints, and the value that it has."""
+    """Runs an example, and returns its output with the repr of its value."""
     code = compile(example.source, "<example>", "single", PyCF_ALLOW_TOP_LEVEL_AWAIT)
     with redirect_stdout(io.StringIO()) as out:
         running = FunctionType(code, names)()
@@ -35,7 +35,7 @@ async def printed(example: Example, names: dict[str, Any]) -> str:
 
 
 async def follow(docstring: Docstring, broker: streamlog.Broker) -> None:
-    """Does what the examples show, with a client on this loop."""
+    """Runs the examples, with a client on this loop."""
     async with streamlog.aio.connect(broker.address) as client:
         names = {"broker": broker, "client": client, "streamlog": streamlog}
         for example in docstring.examples({}).examples:

@@ -1,4 +1,4 @@
-"""The examples in docstrings run, and there is one for everything that can be called."""
+"""Every public callable has examples in its docstring, and they run."""
 
 import ast
 import inspect
@@ -21,13 +21,13 @@ from pages.docstrings import Docstring, docstrings
 
 RULES = ELLIPSIS | NORMALIZE_WHITESPACE
 ELSEWHERE = ("python/streamlog/aio/", "python/streamlog/spark/")
-"""Those on an event loop have their own test; those of Spark run with the tests on Spark."""
+"""Modules tested elsewhere: asyncio by test_aio_docstrings, Spark by tests/spark."""
 ALL = [found for found in docstrings() if not found.path.startswith(ELSEWHERE)]
 WITH_EXAMPLES = [docstring for docstring in ALL if docstring.examples({}).examples]
 NATIVE = [
     found for found in ALL if found.path.endswith(".pyi") and found.name.lower() != found.name
 ]
-"""The classes that are written in Rust, and what is in them."""
+"""The native classes, and their members."""
 
 CALLED = [found for found in NATIVE if "." in found.name and not found.is_property]
 MADE = {
@@ -35,7 +35,7 @@ MADE = {
     for found in docstrings(constructors=True)
     if found.name.endswith(".__new__")
 }
-"""What classes take, which `help` shows with the class."""
+"""Constructors, whose arguments `help` shows with the class."""
 
 NOT_PROVOKED = {
     "AuthenticationError",
@@ -44,13 +44,13 @@ NOT_PROVOKED = {
     "ForkError",
     "MissingExtra",
 }
-"""Errors that a few lines cannot bring about: of rights there are not yet, of processes, and of
-packages that are here."""
+"""Errors that an example cannot provoke: of permissions, which do not exist yet, of processes, and
+of packages, which are installed."""
 
 
 @pytest.fixture
 def names() -> Iterator[dict[str, Any]]:
-    """What the examples begin with; docs/api/index.rst tells it to those who read them."""
+    """Returns the names that the examples use; docs/api/index.rst describes them for readers."""
     with streamlog.Broker() as broker, broker.connect() as client:
         with client.producer() as producer:
             for number, key in enumerate([b"ada", b"grace", b"ada"]):
@@ -72,7 +72,7 @@ def names() -> Iterator[dict[str, Any]]:
 def test_the_example_does_what_it_shows(docstring: Docstring, names: dict[str, Any]) -> None:
     said: list[str] = []
     with loops.ended():
-        # Unless told otherwise it takes the `-v` of pytest for its own, and says what went well.
+        # By default the runner takes the `-v` of pytest as its own, and reports successes.
         runner = DocTestRunner(verbose=False, optionflags=RULES)
         runner.run(docstring.examples(names), out=said.append)
     assert said == [], "".join(said)
@@ -115,7 +115,7 @@ def test_help_shows_the_signature_with_its_defaults(docstring: Docstring) -> Non
 
 
 def native(docstring: Docstring) -> Callable[..., object]:
-    """The class, method or function at run time."""
+    """Returns the class, method or function at run time."""
     stub = Path(docstring.path).relative_to("python").with_suffix("")
     found: Any = import_module(".".join(part for part in stub.parts if part != "__init__"))
     for name in docstring.name.split("."):
@@ -126,7 +126,7 @@ def native(docstring: Docstring) -> Callable[..., object]:
 
 
 def stubbed(docstring: Docstring) -> list[tuple[str, object, object]]:
-    """The parameters in the stub: names, kinds and defaults."""
+    """Returns the parameters in the stub: names, kinds and defaults."""
     owner, name = docstring.name.split(".")
     module = ast.parse((ROOT / docstring.path).read_text())
     [found] = [
@@ -135,7 +135,7 @@ def stubbed(docstring: Docstring) -> list[tuple[str, object, object]]:
     methods = [
         node.args for node in found.body if isinstance(node, ast.FunctionDef) and node.name == name
     ]
-    # An overload may demand what another leaves out.
+    # A parameter may be required in one overload and optional in another.
     defaults: dict[str, object] = {}
     for method in methods:
         plain = method.args[len(method.args) - len(method.defaults) :]

@@ -1,4 +1,4 @@
-"""Nothing tells people to install `streamlog` by name: on PyPI that is a stranger's package."""
+"""No page says to install `streamlog` by name: on PyPI that is another project's package."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tidy.source.tree import Tree
 
-# `pip install`, then on the same line the bare name or the name with extras; a path to a wheel or
-# a variable that holds such a path is the right way. Written so that it does not find itself.
+# Matches `pip install` followed by the bare name, or the name with extras, on the same line; a path
+# to a wheel, or a variable with such a path, is correct. The pattern does not match itself.
 _BY_NAME = re.compile(
     r"pip3? [i]nstall\b[^\n`]*?[\s'\"]streamlog(?:\[\w+(?:,\w+)*\])?(?=$|[\s'\"`.,;&)])"
 )
@@ -15,7 +15,7 @@ _SAID_TO_PEOPLE = ("*.md", "*.rst", "*.py", "*.pyi", "*.rs", "*.toml", "packagin
 
 
 def installs_by_name(tree: Tree) -> Iterator[str]:
-    """Every line that would install the package of that name from the registry."""
+    """Returns every line that would install the package of that name from the registry."""
     for path in tree.matching(*_SAID_TO_PEOPLE):
         for number, line in enumerate(tree.read(path).splitlines(), start=1):
             if found := _BY_NAME.search(line):

@@ -1,4 +1,4 @@
-"""Every page is followed from its first block to its last."""
+"""Every page runs from its first block to its last."""
 
 import shutil
 from pathlib import Path
@@ -9,19 +9,19 @@ from pages.blocks import ROOT, Block, blocks, blocks_of, pages
 from pages.session import Session
 
 RUN = ("console", "properties", "python", "toml")
-"""What is run, or held against the programs that read it."""
+"""Languages whose blocks are run, or compared with the programs that read them."""
 SHOWN = ("ini", "text")
-"""Drawings and forms: nothing that a reader could run."""
+"""Languages whose blocks are only shown."""
 EXCUSES_AT_MOST = 3
 
 
 QUICK_START = "docs/quick-start.md"
 ON_SPARK = "docs/spark/"
-"""Pages that are followed with the tests on Spark."""
+"""Pages that are run with the tests on Spark."""
 
 
 def to_run(page: str) -> list[Block]:
-    """The blocks of a page that can be run."""
+    """Returns the blocks of a page that can be run."""
     return [block for block in blocks(page) if block.language in RUN and block.excuse is None]
 
 
@@ -62,7 +62,7 @@ def test_few_blocks_are_excused_and_each_says_why() -> None:
 
 
 def follow_text(text: str, folder: Path) -> None:
-    """Follows a page with this text."""
+    """Runs a page with this text."""
     Session(folder, blocks_of("page.md", text)).follow()
 
 

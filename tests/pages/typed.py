@@ -1,4 +1,4 @@
-"""Writes the Python of each page as a module, line by line where it stands, for type checkers.
+"""Writes the Python code of each page as a module with the same line numbers, for type checkers.
 
 python -m pages.typed FOLDER
 """
@@ -11,7 +11,7 @@ from pages.blocks import blocks, pages
 
 
 def module(page: str) -> str:
-    """The Python of a page; what stands between its blocks is empty lines."""
+    """Returns the Python code of a page; all other lines are empty."""
     lines: list[str] = []
     for block in blocks(page):
         if block.language == "python" and block.excuse is None:
@@ -21,7 +21,7 @@ def module(page: str) -> str:
 
 
 def main(folder: Path) -> None:
-    """Writes them all, and nothing else is left in the folder."""
+    """Writes all modules, and removes other files from the folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for page in pages():

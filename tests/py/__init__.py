@@ -1,1 +1,1 @@
-"""Tests of the package, and of the broker through clients of others."""
+"""Tests of the package, and of the broker through third-party clients."""

@@ -14,7 +14,7 @@ _numbers = count()
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker of the test's own."""
+    """A separate broker for the test."""
     with BrokerProcess(tmp_path / "data") as broker:
         yield broker
 

@@ -1,4 +1,4 @@
-"""Tools administer the broker: topics, partitions, settings, records, what there is on disk."""
+"""Administration by third-party tools: topics, partitions, settings, records, disk usage."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -33,25 +33,25 @@ Futures = dict[Any, Any]
 
 @pytest.fixture
 def admin(shared_broker: BrokerProcess) -> AdminClient:
-    """Librdkafka's administrator."""
+    """The admin client of librdkafka."""
     return AdminClient({"bootstrap.servers": shared_broker.address})
 
 
 @pytest.fixture
 def kafka_admin(shared_broker: BrokerProcess) -> Iterator[KafkaAdminClient]:
-    """kafka-python's administrator."""
+    """The admin client of kafka-python."""
     client = KafkaAdminClient(bootstrap_servers=shared_broker.address)
     yield client
     client.close()
 
 
 def done(futures: Futures) -> list[Any]:
-    """Waits for all of them."""
+    """Waits for all futures."""
     return [future.result(SECONDS) for future in futures.values()]
 
 
 def refused(futures: Futures) -> str:
-    """The name of the error of the only one."""
+    """Returns the name of the error of the only future."""
     (future,) = futures.values()
     with pytest.raises(KafkaException) as caught:
         future.result(SECONDS)
@@ -60,36 +60,36 @@ def refused(futures: Futures) -> str:
 
 
 def create(admin: AdminClient, topic: str, partitions: int = 1, **configs: str) -> None:
-    """Makes a topic."""
+    """Creates a topic."""
     config = {key.replace("_", "."): value for key, value in configs.items()}
     done(admin.create_topics([NewTopic(topic, partitions, config=config)]))
 
 
 def partitions_of(admin: AdminClient, topic: str) -> int:
-    """How many partitions the broker says a topic has; 0 if there is none."""
+    """Returns the number of partitions of a topic; 0 if it does not exist."""
     return len(admin.list_topics(timeout=SECONDS).topics[topic].partitions)
 
 
 def settings(admin: AdminClient, kind: ResourceType, name: str) -> dict[str, ConfigEntry]:
-    """All settings of a topic or broker."""
+    """Returns all settings of a topic or broker."""
     (entries,) = done(admin.describe_configs([ConfigResource(kind, name)]))
     assert isinstance(entries, dict)
     return entries
 
 
 def change(admin: AdminClient, kind: ResourceType, name: str, *steps: ConfigEntry) -> Futures:
-    """Changes single settings."""
+    """Changes settings incrementally."""
     resource = ConfigResource(kind, name, incremental_configs=list(steps))
     return admin.incremental_alter_configs([resource])
 
 
 def step(name: str, value: str | None, what: AlterConfigOpType) -> ConfigEntry:
-    """One change of one setting."""
+    """Returns one change of one setting."""
     return ConfigEntry(name, value, incremental_operation=what)
 
 
 def produce(broker: BrokerProcess, topic: str, count: int, partition: int = 0) -> None:
-    """Appends so many records, each in a batch of its own."""
+    """Appends `count` records, each in its own batch."""
     producer = Producer({"bootstrap.servers": broker.address, "batch.num.messages": 1})
     for number in range(count):
         producer.produce(topic, f"record {number}", partition=partition)
@@ -97,7 +97,7 @@ def produce(broker: BrokerProcess, topic: str, count: int, partition: int = 0) -
 
 
 def reader(broker: BrokerProcess) -> Consumer:
-    """A consumer without a group, which begins at the beginning if it is lost."""
+    """A consumer without a group, with auto.offset.reset=earliest."""
     return Consumer(
         {
             "bootstrap.servers": broker.address,
@@ -109,7 +109,7 @@ def reader(broker: BrokerProcess) -> Consumer:
 
 
 def first_offset(broker: BrokerProcess, topic: str) -> int:
-    """Where the first partition of a topic begins."""
+    """Returns the first offset of partition 0."""
     consumer = reader(broker)
     first, _ = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=SECONDS)
     consumer.close()
@@ -318,7 +318,7 @@ Reads = Callable[[BrokerProcess, str, int], AbstractContextManager[Found]]
 
 @contextmanager
 def librdkafka_reads(broker: BrokerProcess, topic: str, partitions: int) -> Iterator[Found]:
-    """Reads without a fetch session: it has none."""
+    """Reads without a fetch session: librdkafka does not support them."""
     consumer = reader(broker)
     consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
 
@@ -355,7 +355,7 @@ def test_a_consumer_of_many_partitions_misses_nothing(
     create(admin, topic, count)
     producer = Producer({"bootstrap.servers": shared_broker.address})
     with reads(shared_broker, topic, count) as found:
-        # Rounds, so that most partitions have nothing new in most fetches of a session.
+        # Several rounds, so that most partitions have no new records in most fetches of a session.
         for round_number in range(6):
             value = b"round %d" % round_number
             expected: Rows = {(number, value) for number in range(round_number, count, 7)}

@@ -1,4 +1,4 @@
-"""A producer with ``audit`` tells how many records it has delivered, by topic and window."""
+"""A producer with ``audit`` publishes counts of its delivered records by topic and window."""
 
 import asyncio
 import json
@@ -17,13 +17,13 @@ AUDIT = "streamlog.audit"
 
 @pytest.fixture
 def fresh() -> Iterator[streamlog.Client]:
-    """A client of a broker on which nobody has told anything."""
+    """A client of a broker without any counts."""
     with streamlog.Broker() as broker, broker.connect() as client:
         yield client
 
 
 def told(client: streamlog.Client) -> list[dict[str, Any]]:
-    """What was told, in the order of its numbers."""
+    """Returns the published counts, in the order of their numbers."""
     if AUDIT not in client.admin.topics():
         return []
     rows = [json.loads(message.value or b"") for message in client.topic(AUDIT).read()]
@@ -31,7 +31,7 @@ def told(client: streamlog.Client) -> list[dict[str, Any]]:
 
 
 def sums(rows: list[dict[str, Any]]) -> Counter[tuple[str, str, int]]:
-    """How many records, by tier, topic and start of the window."""
+    """Returns the number of records by tier, topic and start of the window."""
     counts: Counter[tuple[str, str, int]] = Counter()
     for row in rows:
         counts[row["tier"], row["topic"], row["from_ms"]] += row["count"]

@@ -1,4 +1,4 @@
-"""The client in Rust as Python sees it: what is produced is consumed, wherever it starts."""
+"""The Rust client through Python: published records are consumed, from every start position."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ T0 = datetime(2024, 2, 29, 12, tzinfo=UTC)
 
 
 def read(client: Client, topic: str, count: int, **options: object) -> list[Message]:
-    """The first `count` messages of a new consumer, within 20 s."""
+    """Returns the first `count` messages of a new consumer, within 20 s."""
     with client.consumer(topic, **options) as consumer:  # type: ignore[call-overload]
         return list(consumer.take(count, timeout=20.0))
 
@@ -23,7 +23,7 @@ def values(messages: list[Message]) -> list[bytes | None]:
 
 
 def produce_streamlog(address: str, topic: str, rows: Rows, codec: str) -> None:
-    """Produces with our own client."""
+    """Produces with streamlog's client."""
     with (
         streamlog.connect(address) as client,
         client.producer(compression=codec) as producer,  # type: ignore[call-overload]
@@ -34,7 +34,7 @@ def produce_streamlog(address: str, topic: str, rows: Rows, codec: str) -> None:
 
 
 def consume_streamlog(address: str, topic: str, count: int) -> Rows:
-    """Consumes with our own client."""
+    """Consumes with streamlog's client."""
     with streamlog.connect(address) as client:
         return [(message.key, message.value) for message in read(client, topic, count)]
 

@@ -1,4 +1,4 @@
-"""What is wrong is said at once, by a class to catch and a message that helps."""
+"""Errors are raised at once, by a specific class and with a helpful message."""
 
 import pickle
 import socket
@@ -12,7 +12,7 @@ from streamlog import Client, errors
 
 
 def test_an_address_without_a_broker_is_named() -> None:
-    # Held, so that nobody else begins to listen there; it does not listen itself.
+    # Bound without listening, so that no other process can listen on the port.
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{held.getsockname()[1]}"

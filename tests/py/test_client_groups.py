@@ -1,4 +1,4 @@
-"""Members of a group share the partitions, and the group goes on where it stopped."""
+"""Members of a group share the partitions, and the group resumes where it stopped."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from streamlog import Client, Message
 
 @pytest.fixture
 def numbers(client: Client, topic: str) -> str:
-    """A topic of four partitions with the numbers from 0 to 39, ten in each."""
+    """A topic with four partitions and the numbers from 0 to 39, ten in each."""
     client.admin.create_topic(topic, partitions=4)
     with client.producer() as producer:
         for number in range(40):
@@ -25,7 +25,7 @@ def number(message: Message) -> int:
 
 
 def rest(client: Client, topic: str) -> list[int]:
-    """What a later member of the group gets."""
+    """Returns the messages that a later member of the group gets."""
     with client.consumer(topic, group=topic) as consumer:
         return sorted(number(message) for message in consumer.until_end())
 
@@ -33,7 +33,7 @@ def rest(client: Client, topic: str) -> list[int]:
 def test_a_group_goes_on_where_it_stopped(client: Client, numbers: str) -> None:
     with client.consumer(numbers, group=numbers) as consumer:
         first = [number(message) for message in consumer.take(15, timeout=20)]
-        # The last one counts as done when the next is asked for.
+        # The last message counts as done only when the next is requested.
         unfinished = number(next(consumer))
     assert rest(client, numbers) == sorted(set(range(40)) - set(first))
     assert unfinished not in first

@@ -1,4 +1,4 @@
-"""Clients of others produce and consume unchanged, and read each other's records."""
+"""Third-party clients produce and consume unchanged, and read each other's records."""
 
 from collections.abc import Callable
 

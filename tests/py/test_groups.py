@@ -1,4 +1,4 @@
-"""Consumer groups of other clients: shared work, stored offsets, members that come and go."""
+"""Consumer groups of third-party clients: assignment, commits, rebalances."""
 
 import subprocess
 import sys
@@ -61,7 +61,7 @@ def produce(address: str, topic: str, values: range) -> None:
 
 
 def consumer_of(address: str, group: str, **options: object) -> Consumer:
-    """A librdkafka consumer that commits only when it is told to."""
+    """A librdkafka consumer without auto commit."""
     settings: dict[str, object] = {
         "bootstrap.servers": address,
         "group.id": group,
@@ -69,20 +69,20 @@ def consumer_of(address: str, group: str, **options: object) -> Consumer:
         "heartbeat.interval.ms": 200,
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
-        # It says on standard error what the tests provoke.
+        # Silence librdkafka, which logs the provoked errors to standard error.
         "log_level": 0,
     }
     return Consumer({**settings, **options})
 
 
 def admin_of(address: str) -> AdminClient:
-    """A librdkafka administrator."""
+    """An admin client of librdkafka."""
     return AdminClient({"bootstrap.servers": address})
 
 
 @contextmanager
 def kafka_admin_of(address: str) -> Iterator[KafkaAdminClient]:
-    """A kafka-python administrator."""
+    """An admin client of kafka-python."""
     admin = KafkaAdminClient(bootstrap_servers=address)
     try:
         yield admin
@@ -91,10 +91,10 @@ def kafka_admin_of(address: str) -> Iterator[KafkaAdminClient]:
 
 
 class Member:
-    """A member as a process; what it has read is in a file."""
+    """A member as a separate process, which writes its records to a file."""
 
     def __init__(self, client: str, address: str, group: str, topic: str, output: Path) -> None:
-        """Starts it."""
+        """Starts the process."""
         self.output = output
         arguments = [client, address, group, topic]
         with output.open("wb") as out, output.with_suffix(".err").open("wb") as err:
@@ -103,19 +103,19 @@ class Member:
             )
 
     def records(self) -> list[tuple[int, int]]:
-        """The (partition, value) it has read."""
+        """The (partition, value) pairs that it has read."""
         lines = self.output.read_text().splitlines(keepends=True)
         rows = [line.split() for line in lines if line.endswith("\n")]
         return [(int(partition), int(value)) for partition, _, value in rows]
 
     def kill(self) -> None:
-        """Ends it with SIGKILL: it cannot leave its group."""
+        """Kills it with SIGKILL, so that it cannot leave its group."""
         self.process.kill()
         self.process.wait()
 
 
 def assignments(admin: AdminClient, group: str) -> dict[str, list[int]]:
-    """The partitions of each member of a stable group; nothing while it is not stable."""
+    """Returns the partitions of each member of a stable group; empty while it is not stable."""
     description = admin.describe_consumer_groups([group])[group].result(10)
     if description.state.name != "STABLE":
         return {}
@@ -126,7 +126,7 @@ def assignments(admin: AdminClient, group: str) -> dict[str, list[int]]:
 
 
 def is_shared_by(admin: AdminClient, group: str, members: int) -> bool:
-    """Whether so many members have all partitions among them, each of them some."""
+    """Returns true if `count` members have all partitions among them, each at least one."""
     shares = list(assignments(admin, group).values())
     return len(shares) == members and all(shares) and sum(map(len, shares)) == PARTITIONS
 
@@ -161,7 +161,7 @@ def test_a_group_of_three_goes_on_when_a_member_is_killed(
 
 
 def committed(address: str, group: str, topic: str) -> dict[int, int]:
-    """Stored offsets, as a consumer of the group sees them."""
+    """Returns the committed offsets, as seen by a consumer of the group."""
     consumer = consumer_of(address, group)
     try:
         partitions = [TopicPartition(topic, number) for number in range(PARTITIONS)]
@@ -184,7 +184,7 @@ def test_commits_outlive_a_kill_of_the_broker(tmp_path: Path, topic: str, group:
         consumer.commit(asynchronous=False)
         broker.kill()
         broker.start()
-        # The same member goes on as if nothing had happened...
+        # The same member resumes as if nothing had happened...
         while sum(read.values()) < 600:
             for message in consumer.consume(50, timeout=10):
                 if message.error() is None:
@@ -224,7 +224,7 @@ def test_offsets_are_read_back_by_administrators(
     assert shown == [(0, 1, "as far as this"), (1, -1001, "")]
     with kafka_admin_of(address) as other:
         found = other.list_group_offsets({group: None})[group]
-        # confluent-kafka commits the end mark of a text in C with it.
+        # confluent-kafka commits metadata with the trailing NUL of a C string.
         shown = sorted((p.partition, o.offset, o.metadata.rstrip("\0")) for p, o in found.items())
         assert shown == [(0, 1, "as far as this"), (3, 0, "")]
         one, two = KafkaTopicPartition(topic, 0), KafkaTopicPartition(topic, 3)
@@ -322,7 +322,7 @@ def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(
     one, two = member("one"), member("two")
     poll_until([one, two], lambda: len(one.assignment()) == len(two.assignment()) == 3, 10)
     of_one, of_two = one.assignment(), two.assignment()
-    # A static member that closes does not leave.
+    # Closing a static member does not leave the group.
     two.close()
     rebalances.clear()
     again = member("two")
@@ -350,8 +350,8 @@ def test_two_clients_share_one_group(groups_broker: BrokerProcess, topic: str, g
 
     def polled() -> bool:
         one.poll(0.05)
-        # Longer than the heartbeats by which the other one learns of a join, which is to end here:
-        # kafka-python begins anew where a join has ended between two polls.
+        # Poll longer than the heartbeat interval by which the other member learns of a join: it
+        # has to end in this call, because kafka-python starts over if it ended between two polls.
         two.poll(timeout_ms=500)
         return is_shared_by(admin, group, 2)
 
@@ -370,7 +370,7 @@ def test_a_transactional_producer_is_told_that_there_are_no_transactions(
     settings = {"bootstrap.servers": groups_broker.address, "transactional.id": "t"}
     producer = Producer({**settings, "log_level": 0})
     with pytest.raises(KafkaException) as caught:
-        # It tries again until this time is up.
+        # The call retries until this timeout.
         producer.init_transactions(2)
     error = caught.value.args[0]
     assert error.name() == "UNSUPPORTED_VERSION", error

@@ -1,4 +1,4 @@
-"""The installed package: its two entries are the engine's command line."""
+"""The installed package: its two entry points run the engine's command line."""
 
 import signal
 import subprocess
@@ -65,7 +65,7 @@ def test_the_import_starts_no_thread() -> None:
 
 
 def end_with_ctrl_c(process: "subprocess.Popen[str]") -> tuple[int, str]:
-    """The exit code, and what was printed to standard error."""
+    """Returns the exit code and the standard error after Ctrl-C."""
     process.send_signal(signal.SIGINT)
     _, complaints = process.communicate(timeout=20)
     return process.returncode, complaints

@@ -1,4 +1,4 @@
-"""Progress is drawn for people who watch, and for nobody else."""
+"""Progress bars are drawn on terminals only."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def filled(shared_broker: BrokerProcess) -> str:
 
 
 def commands(broker: BrokerProcess, topic: str, folder: Path) -> list[list[str]]:
-    """Everything that takes a while and knows how much there is."""
+    """The commands with a known amount of work."""
     files = [folder / f"{number}.txt" for number in range(20)]
     for file in files:
         file.write_text("x" * 100_000)
@@ -40,7 +40,7 @@ def commands(broker: BrokerProcess, topic: str, folder: Path) -> list[list[str]]
 
 
 def on_a_terminal(command: list[str], **environment: str) -> tuple[bytes, bytes]:
-    """What a command writes to its standard output and draws on the terminal of its other one."""
+    """Returns a command's standard output, and what it draws on a terminal at standard error."""
     with (
         terminal() as (ours, theirs),
         subprocess.Popen(

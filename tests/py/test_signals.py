@@ -1,6 +1,7 @@
-"""Signals end every call that waits, whenever they come, and reach others who want them.
+"""Signals end every call that waits, at any moment, and still reach other handlers.
 
-A signal just before a thread falls asleep interrupts nothing, so it must be seen in another way.
+A signal just before a thread falls asleep does not interrupt the sleep, so it has to be noticed in
+another way.
 """
 
 import signal
@@ -18,7 +19,7 @@ from streamlog import Client
 REPETITIONS = 200
 
 CTRL_C_SECONDS = 0.01
-"""What it usually takes at most; now and then the machine is busy."""
+"""The usual maximum; a busy machine may take longer now and then."""
 LATE_SECONDS = 5.0
 
 CALLS = {
@@ -32,7 +33,7 @@ CALLS = {
     "admin": "client.admin.topics()",
     "connect": "streamlog.connect(address, timeout=20)",
 }
-"""Every kind of call that waits. The broker does not answer meanwhile."""
+"""Every kind of waiting call. The broker does not answer meanwhile."""
 
 PROGRAM = """
 import os, random, signal, statistics, sys, threading, time

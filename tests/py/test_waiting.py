@@ -1,4 +1,4 @@
-"""Waits let others run, end when they should, and lose nothing."""
+"""Waits let other threads run, end in time, and lose no message."""
 
 import multiprocessing
 import os
@@ -17,7 +17,7 @@ from py.support.timing import quickest
 from streamlog import Client, Consumer
 
 AT_ONCE = 0.5
-"""Seconds; the waits would take a minute, or for ever."""
+"""A limit in seconds, for waits that would otherwise last a minute or longer."""
 
 INTERRUPTED = """
 import sys, streamlog
@@ -37,11 +37,11 @@ WAITS = {
 
 
 DELIVERY_SECONDS = 2.0
-"""Long enough for a broker that is there, and its time is over soon when it is gone."""
+"""Long enough for a running broker, and short enough to wait for when it is gone."""
 
 
 def interrupt(address: str, topic: str, wait: str) -> float:
-    """Seconds from SIGINT to the end of a process that waits."""
+    """Returns the seconds from SIGINT to the end of a waiting process."""
     code = INTERRUPTED.format(wait=wait)
     command = [sys.executable, "-c", code, address, topic]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -61,7 +61,7 @@ def test_ctrl_c_ends_a_bounded_wait_at_once(shared_broker: BrokerProcess, topic:
 
 
 def interrupt_delivery(broker: BrokerProcess, topic: str) -> float:
-    """As `interrupt`, of a wait for a broker that does not answer meanwhile."""
+    """Returns the same as `interrupt`, for a wait for a broker that does not answer."""
     code = INTERRUPTED.format(wait=WAITS["result"])
     command = [sys.executable, "-c", code, broker.address, topic]
     pipe = subprocess.PIPE
@@ -258,7 +258,7 @@ def test_a_restarted_broker_is_found_again(broker: BrokerProcess, topic: str) ->
 def _use_in_child(
     client: Client, producer: streamlog.Producer, consumer: Consumer, topic: str
 ) -> None:
-    """Runs in a forked child: its exit code is 0 if all is as it should be."""
+    """Runs in a forked child, which exits with 0 on success."""
     with pytest.raises(streamlog.ForkError, match="forked"):
         next(consumer)
     producer.flush()

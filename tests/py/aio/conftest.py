@@ -1,4 +1,4 @@
-"""What the tests on event loops share."""
+"""Helpers of the tests on event loops."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -28,7 +28,7 @@ def run(shared_broker: BrokerProcess) -> Run:
 
 
 async def fill(client: aio.Client, topic: str, count: int, partitions: int = 1) -> list[bytes]:
-    """Publishes so many values, each its number, over so many partitions."""
+    """Publishes `count` values, each its number, evenly to the partitions."""
     await client.admin.create_topic(topic, partitions=partitions, exist_ok=True)
     values = [b"%d" % number for number in range(count)]
     async with client.producer() as producer:
@@ -38,7 +38,7 @@ async def fill(client: aio.Client, topic: str, count: int, partitions: int = 1) 
 
 
 async def eventually(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    """Waits until the condition holds; fails after so many seconds."""
+    """Waits until the condition is true; fails after a timeout."""
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.005)

@@ -1,4 +1,4 @@
-"""Administration on an event loop: each method gives what the blocking one gives."""
+"""Administration on an event loop: each method returns the result of the blocking one."""
 
 import inspect
 from datetime import timedelta
@@ -47,7 +47,7 @@ def test_offsets_and_the_cluster_are_told(run: Run, topic: str) -> None:
     run(main)
 
 
-# Columns are for programs that compute, not for those that wait.
+# Arrow batches are for programs that compute rather than wait.
 BLOCKING_ONLY = {"arrow"}
 NAMES = {
     streamlog.Admin: aio.Admin,

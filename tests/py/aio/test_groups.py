@@ -16,7 +16,7 @@ def test_a_group_goes_on_where_it_stopped(run: Run, topic: str) -> None:
             assert [m.offset async for m in consumer.take(10, timeout=20)] == list(range(10))
             assert await anext(consumer)
         async with client.consumer(topic, group=topic) as consumer:
-            # The message in hand was not done with.
+            # The current message did not count as done.
             assert [m.offset async for m in consumer.take(10, timeout=20)] == list(range(10, 20))
         assert (await client.admin.group(topic).committed())[topic, 0] >= 19
 
@@ -80,12 +80,12 @@ def test_a_member_that_is_cancelled_again_and_again_loses_nothing(run: Run, topi
             while set(done) != set(values):
                 enough = len(done) + 60
                 task = asyncio.create_task(work())
-                # However long it takes to join, each life makes some progress.
+                # Each life makes some progress, however long joining takes.
                 while len(done) < enough and set(done) != set(values):
                     await asyncio.sleep(0.005)
                 task.cancel()
                 await asyncio.wait([task])
-        # Only what was in hand when it was cancelled may have come twice.
+        # Only messages in progress at a cancellation may be delivered twice.
         assert set(done) == set(values)
 
     run(main)

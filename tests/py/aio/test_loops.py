@@ -1,4 +1,4 @@
-"""Event loops keep their pace, end when they should, and need no threads."""
+"""Other tasks keep running on an event loop, waits end in time, and no threads are used."""
 
 import asyncio
 import gc
@@ -21,7 +21,7 @@ from streamlog import aio
 COUNT = 100_000
 
 AT_ONCE = 1.0
-"""Seconds, in which a member also leaves its group."""
+"""A limit in seconds, in which a member also leaves its group."""
 
 
 def test_the_loop_keeps_ticking_while_messages_are_consumed(run: Run, topic: str) -> None:
@@ -49,8 +49,8 @@ def test_the_loop_keeps_ticking_while_messages_are_consumed(run: Run, topic: str
                     break
             await asyncio.sleep(0.01)
             ticking.cancel()
-            # A loop that lets nobody in between would go through all of them. It is messages that
-            # are counted, for others may keep the machine from this program for any time.
+            # A loop that never yields would go through all messages. Count messages and not time,
+            # because the machine may suspend this program for any time.
             assert longest < COUNT / 4
 
     run(main)
@@ -228,7 +228,7 @@ def test_connecting_can_be_given_up(broker: BrokerProcess) -> None:
 
 
 def _refused_in_child(client: aio.Client, producer: aio.Producer, consumer: aio.Consumer) -> None:
-    """Runs in a forked child: its exit code is 0 if all is as it should be."""
+    """Runs in a forked child, which exits with 0 on success."""
 
     async def main() -> None:
         with pytest.raises(streamlog.ForkError, match="forked"):
@@ -261,7 +261,7 @@ def test_a_forked_child_is_refused_and_its_parent_goes_on(
 
     with asyncio.Runner() as runner:
         producer, consumer = runner.run(begin())
-        # Forked between two turns of the loop: the child has none that runs.
+        # Forked while the loop is not running a callback, so that the child has no running loop.
         fork = multiprocessing.get_context("fork")
         child = fork.Process(target=_refused_in_child, args=(client, producer, consumer))
         child.start()

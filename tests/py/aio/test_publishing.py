@@ -233,7 +233,7 @@ def test_a_flush_cancelled_as_it_ends_leaves_the_failures_to_the_next(run: Run, 
         await client.admin.create_topic(topic, config={"max.message.bytes": 1000})
         producer = client.producer()
         producer.send(topic, bytes(5000))
-        # Its task is cancelled in the round in which this is done, and never sees it.
+        # The task is cancelled in the same iteration of the loop, and never sees the result.
         await eventually(producer._outbox.flush().done)
         with pytest.raises(streamlog.DeliveryError, match="1 records"):
             await producer.flush()

@@ -1,4 +1,4 @@
-"""Consumers on an event loop, and topics that are read without one."""
+"""Consumers on an event loop, and reading topics without a consumer."""
 
 import asyncio
 import json
@@ -251,7 +251,7 @@ def test_values_are_decoded_and_dead_letters_kept(run: Run, topic: str) -> None:
 
 
 async def fill_mixed(client: aio.Client, topic: str) -> str:
-    """Of three values, the second is no number; the topic for dead letters has no room for it."""
+    """Publishes three values, the second not a number; the dead letter topic is too small."""
     dead = f"{topic}.dead"
     await client.admin.create_topic(topic, partitions=1)
     await client.admin.create_topic(dead, config={"max.message.bytes": 100})

@@ -1,1 +1,1 @@
-"""The classes of the package, each with a broker in the process of the tests."""
+"""The classes of the package, each with a broker in the tests' process."""

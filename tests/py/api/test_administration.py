@@ -11,7 +11,7 @@ Client = streamlog.Client
 
 @pytest.fixture
 def topic(streamlog_client: Client, streamlog_topic: str) -> str:
-    """Two partitions with ten records each."""
+    """A topic with two partitions of ten records each."""
     streamlog_client.admin.create_topic(streamlog_topic, partitions=2)
     with streamlog_client.producer() as producer:
         for number in range(20):

@@ -1,4 +1,4 @@
-"""Bad input is answered at once and in words, and costs no record: each test counts them."""
+"""Bad input is refused at once with a message, and loses no record: each test counts them."""
 
 import asyncio
 import multiprocessing
@@ -19,13 +19,13 @@ from streamlog import Client, Consumer, Message
 
 RECORDS = 10
 
-# Checkers of types would find the mistake before the program runs.
+# Typed as Any: type checkers would report the mistakes before the program runs.
 MISSPELT: Callable[..., object] = streamlog.connect
 
 
 @contextmanager
 def nothing_lost(client: Client, topic: str) -> Iterator[None]:
-    """Records from before and after the block are all there, once and in order."""
+    """Checks that records sent before and after the block are all stored, once and in order."""
     expected = [b"%d" % number for number in range(2 * RECORDS)]
     with client.producer() as producer:
         for value in expected[:RECORDS]:
@@ -38,7 +38,7 @@ def nothing_lost(client: Client, topic: str) -> Iterator[None]:
 
 
 def values(client: Client, topic: str) -> list[bytes | None]:
-    """What the topic holds."""
+    """Returns the values in the topic."""
     with client.consumer(topic) as consumer:
         return [message.value for message in consumer.until_end()]
 
@@ -217,7 +217,7 @@ def test_a_value_that_does_not_fit_is_named_with_what_is_expected(
 
 
 BEYOND = 10**30
-"""More than any number that is counted with."""
+"""A number that exceeds every integer type in use."""
 
 NUMBERS: list[tuple[str, int, Callable[[Client, str, int], object]]] = [
     ("count", -1, lambda client, topic, number: client.consumer(topic).take(number)),
@@ -320,7 +320,7 @@ def test_settings_come_as_any_mapping(streamlog_client: Client, topic: str) -> N
 
 @contextmanager
 def address(*, listening: bool) -> Iterator[str]:
-    """An address where nobody listens, or one that takes connections and never answers."""
+    """An address where nothing listens, or whose server accepts connections and never answers."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         if listening:
@@ -481,7 +481,7 @@ def test_a_closed_consumer_goes_nowhere_and_says_so(
 
 
 def _reads_nothing(consumer: Consumer) -> None:
-    """Runs in a forked child: its exit code is 0 if all is as it should be."""
+    """Runs in a forked child, which exits with 0 on success."""
     with pytest.raises(streamlog.ForkError, match="forked"):
         next(iter(consumer))
 

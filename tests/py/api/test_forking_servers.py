@@ -1,7 +1,7 @@
-"""Servers that load a program once and fork their workers: each with the real one.
+"""Servers that load a program once and fork their workers: each tested with the real server.
 
-The program connects, and publishes, before the workers are forked from it; the workers use the same
-client and producer, each over connections of its own.
+The program connects and publishes before the workers are forked; the workers use the same client
+and producer, each over its own connections.
 """
 
 import os
@@ -58,7 +58,7 @@ def publish(number):
 
 @contextmanager
 def running(command: list[str], folder: Path, environment: dict[str, str]) -> Iterator[Path]:
-    """A server as a process of its own, and the file it logs to."""
+    """Runs a server as a process, and yields its log file."""
     log = folder / "log"
     with (
         log.open("wb") as out,
@@ -79,7 +79,7 @@ def running(command: list[str], folder: Path, environment: dict[str, str]) -> It
 
 
 def address_of(log: Path) -> str:
-    """Where gunicorn says that it listens: it was free to choose a port."""
+    """Returns the address in gunicorn's log: it chooses a free port."""
     listening = re.compile(r"Listening at: (http://\S+)")
     until(lambda: listening.search(log.read_text()), SECONDS)
     found = listening.search(log.read_text())

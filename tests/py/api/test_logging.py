@@ -1,4 +1,4 @@
-"""The engine logs by way of Python's `logging`, and by no other."""
+"""The engine logs through Python's `logging` only."""
 
 import logging
 import subprocess

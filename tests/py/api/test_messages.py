@@ -1,4 +1,4 @@
-"""Messages and metadata are values: they compare, hash, match, pickle, and cannot be changed."""
+"""Messages and metadata are values: they compare, hash, match and pickle, and are immutable."""
 
 import pickle
 

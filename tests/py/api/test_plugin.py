@@ -1,4 +1,4 @@
-"""The fixtures that the package brings for everybody's tests."""
+"""The pytest fixtures that the package provides to other projects."""
 
 import pytest
 

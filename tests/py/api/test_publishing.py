@@ -1,4 +1,4 @@
-"""The forms of publishing: serializers, partitioners, acknowledgements, and what goes wrong."""
+"""Publishing: serializers, partitioners, acknowledgements, and errors."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ Partitioner: TypeAlias = Literal["keyed", "sticky", "random", "roundrobin"]
 
 @pytest.fixture
 def topic(streamlog_client: Client, streamlog_topic: str) -> str:
-    """Four partitions."""
+    """A topic with four partitions."""
     streamlog_client.admin.create_topic(streamlog_topic, partitions=4)
     return streamlog_topic
 

@@ -1,4 +1,4 @@
-"""The forms of reading: batches, streams, pauses, seeks, decoders, and what ends a loop."""
+"""Reading: batches, streams, pauses, seeks, decoders, and the end of a loop."""
 
 import json
 import multiprocessing
@@ -22,7 +22,7 @@ Pair = tuple[str, int]
 
 
 class Event(streamlog.stopping.Event, Protocol):
-    """What a program sets."""
+    """A kind of event that a program can set."""
 
     def set(self) -> None:
         """Sets it."""
@@ -30,7 +30,7 @@ class Event(streamlog.stopping.Event, Protocol):
 
 @pytest.fixture
 def topic(streamlog_client: streamlog.Client, streamlog_topic: str) -> str:
-    """Four partitions with 25 records each, whose values are their numbers."""
+    """A topic with four partitions of 25 records each, whose values are their numbers."""
     streamlog_client.admin.create_topic(streamlog_topic, partitions=4)
     with streamlog_client.producer() as producer:
         for number in range(100):
@@ -105,7 +105,7 @@ def test_each_partition_is_in_one_stream_and_in_order(
 ) -> None:
     with streamlog_client.consumer(topic) as consumer:
         streams = consumer.streams(3)
-        # Dealt out in turn: two partitions for the first stream, one for each other.
+        # Assigned in turn: two partitions to the first stream, one to each other.
         counts = [50, 25, 25]
 
         def work(number: int) -> list[streamlog.Message]:
@@ -142,7 +142,7 @@ def test_streams_of_a_group_go_on_where_it_stopped(
         read = [list(islice(stream, 20)) for stream in streams]
     assert len({(m.partition, m.offset) for part in read for m in part}) == 40
     with streamlog_client.consumer(topic, group="streams") as consumer:
-        # The last message of each stream was in hand.
+        # The current message of each stream was not done.
         assert len(list(consumer.until_end())) == 62
 
 
@@ -266,7 +266,7 @@ def test_dead_letters_are_kept_with_their_origin(
 
 @pytest.fixture
 def mixed(streamlog_client: streamlog.Client, streamlog_topic: str) -> str:
-    """Of three values, the second is no number."""
+    """A topic with three values, the second of which is not a number."""
     streamlog_client.admin.create_topic(streamlog_topic, partitions=1)
     with streamlog_client.producer() as producer:
         for value in (b"1", b"no number " * 20, b"3"):
@@ -302,7 +302,7 @@ def test_a_batch_before_an_error_of_a_partition_is_given_out_first(
 
 @pytest.fixture
 def narrow(streamlog_client: streamlog.Client, mixed: str) -> str:
-    """A topic for dead letters that has no room for the one there will be."""
+    """A dead letter topic that is too small for the letter."""
     streamlog_client.admin.create_topic(f"{mixed}.dead", config={"max.message.bytes": 100})
     return f"{mixed}.dead"
 

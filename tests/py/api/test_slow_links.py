@@ -1,4 +1,4 @@
-"""An answer that takes longer than one may be waited for is read while its bytes arrive."""
+"""A response that takes longer than a request timeout is read as long as its bytes arrive."""
 
 import random
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from py.support.proxy import SlowProxy
 
 BYTES_PER_SECOND = 200_000
 VALUES = [random.Random(number).randbytes(100_000) for number in range(8)]
-"""One answer, of four seconds."""
+"""The values of one response, which takes four seconds."""
 
 
 @pytest.fixture

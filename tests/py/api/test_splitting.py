@@ -1,4 +1,4 @@
-"""A batch larger than its topic allows is split; only a record that is too large alone fails."""
+"""A batch larger than its topic allows is split; only a record too large by itself fails."""
 
 import json
 import random
@@ -11,34 +11,34 @@ import streamlog
 COUNT = 3000
 LARGE = COUNT // 2
 LIMIT = 16 << 10
-"""Of the topic, in bytes: a quarter of what a batch has unless told otherwise."""
+"""The topic's limit in bytes: a quarter of the default batch size."""
 
 PRODUCERS: dict[str, dict[str, Any]] = {
     "idempotent": {},
     "gzip": {"compression": "gzip"},
     "zstd": {"compression": "zstd"},
-    # Without idempotence only one request at a time keeps the order when a batch is sent again.
+    # Without idempotence, retries keep the order only with a single request in flight.
     "leader": {"acks": 1, "config": {"max.in.flight.requests.per.connection": 1}},
 }
 
 
 @pytest.fixture
 def topic(streamlog_client: streamlog.Client, streamlog_topic: str) -> str:
-    """One partition with small batches."""
+    """A topic with one partition and small batches."""
     config = {"max.message.bytes": LIMIT}
     streamlog_client.admin.create_topic(streamlog_topic, partitions=1, config=config)
     return streamlog_topic
 
 
 def values(large: int | None) -> list[bytes]:
-    """Bytes that no codec makes fewer; number ``large`` is larger than the topic allows."""
+    """Incompressible bytes; number ``large`` is larger than the topic allows."""
     numbers = random.Random(7)
     sizes = (LIMIT + 1000 if number == large else 100 for number in range(COUNT))
     return [numbers.randbytes(size) for size in sizes]
 
 
 def stored(client: streamlog.Client, topic: str) -> list[tuple[int, bytes | None]]:
-    """Offsets and values of a topic."""
+    """Returns the offsets and values of a topic."""
     return [(message.offset, message.value) for message in client.topic(topic)]
 
 

@@ -1,4 +1,4 @@
-"""Reading topics without a consumer: slices, the last ones, backwards, again."""
+"""Reading topics without a consumer: slices, the last messages, backwards, replays."""
 
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
 
 @pytest.fixture
 def topic(streamlog_client: streamlog.Client, streamlog_topic: str) -> streamlog.Topic:
-    """Three partitions; record n of 300 is of the nth minute, in partition n % 3."""
+    """A topic with three partitions; record n of 300 is of the nth minute, in partition n % 3."""
     streamlog_client.admin.create_topic(streamlog_topic, partitions=3)
     with streamlog_client.producer() as producer:
         for number in range(300):

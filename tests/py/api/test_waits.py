@@ -1,4 +1,4 @@
-"""How long calls wait: what is no number is named, and what is beyond all time is for ever."""
+"""Timeouts: invalid values are named in the error, and very large values mean infinity."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ BEYOND = 10**400
 
 
 def sent(producer: streamlog.Producer, topic: str) -> streamlog.Ticket:
-    """A record on its way."""
+    """A pending record."""
     return producer.send(topic, b"x")
 
 
@@ -60,7 +60,7 @@ def test_what_is_no_number_of_seconds_is_named_with_what_is_expected(
 ) -> None:
     name, call = CALLS[form]
     streamlog_client.admin.create_topic(streamlog_topic)
-    # That the time of a loop is over already is no mistake.
+    # For a loop, a timeout in the past is valid.
     never = [-1, -BEYOND] if form != "take" else []
     for wait in ("soon", b"1", float("nan"), *never):
         with pytest.raises(streamlog.ConfigError) as caught:

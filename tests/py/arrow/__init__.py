@@ -1,1 +1,1 @@
-"""Arrow record batches of what is read."""
+"""Reading Arrow record batches."""

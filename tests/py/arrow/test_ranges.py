@@ -1,4 +1,4 @@
-"""Ranges of offsets: a wait for them ends, and nothing beyond them is fetched."""
+"""Ranges of offsets: waits for them time out, and no offset beyond them is fetched."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ COLUMNS = ["offset", "value"]
 
 
 def patiently(batches: Iterator[pyarrow.RecordBatch]) -> pyarrow.RecordBatch:
-    """The next batch, asked for again while it does not come."""
+    """Returns the next batch, retrying after timeouts."""
     for _ in range(50):
         try:
             return next(batches)

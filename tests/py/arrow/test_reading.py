@@ -1,4 +1,4 @@
-"""Reading by record batches: where it begins and ends, what ends it, and how long a batch lives."""
+"""Reading by record batches: start, end, interruption, and the lifetime of a batch."""
 
 import gc
 import os
@@ -20,12 +20,12 @@ from py.support.broker import until
 
 
 class Interrupted(Exception):
-    """A signal came."""
+    """The error raised by the signal handler."""
 
 
 @pytest.fixture
 def topic(streamlog_client: streamlog.Client, streamlog_topic: str) -> str:
-    """Two partitions with 50 records each, whose values are their numbers."""
+    """A topic with two partitions of 50 records each, whose values are their numbers."""
     streamlog_client.admin.create_topic(streamlog_topic, partitions=2)
     with streamlog_client.producer() as producer:
         for number in range(100):
@@ -34,7 +34,7 @@ def topic(streamlog_client: streamlog.Client, streamlog_topic: str) -> str:
 
 
 def offsets(batch: pyarrow.RecordBatch, partition: int | None = None) -> list[int]:
-    """The offsets in a batch, all or those of a partition."""
+    """Returns the offsets in a batch, all or those of a partition."""
     pairs = zip(batch["partition"].to_pylist(), batch["offset"].to_pylist(), strict=True)
     return [offset for number, offset in pairs if partition in (None, number)]
 
@@ -146,7 +146,7 @@ def test_a_batch_outlives_all_that_it_was_read_by(
     client.close()
     del consumer, client, batch
     gc.collect()
-    # What was freed would be written over.
+    # Freed memory would be overwritten by these.
     _ = [bytes([255]) * size for size in range(100, 20_000, 7)]
     assert value.to_pylist() == before
     del value
@@ -202,7 +202,7 @@ def test_closing_in_another_thread_ends_the_loop(
     consumer = streamlog_client.consumer(topic, start=start)
     with ThreadPoolExecutor(1) as pool:
         rows = pool.submit(lambda: sum(batch.num_rows for batch in consumer.arrow(max_wait=25)))
-        # It is where it begins to wait: behind all there is, given out already or passed over.
+        # The position reaches the end, where the reader waits: all is delivered or skipped.
         until(lambda: sum(at or 0 for at in consumer.positions().values()) == 100)
         time.sleep(0.1)
         assert not rows.done()
@@ -231,7 +231,7 @@ def interrupt_soon() -> threading.Timer:
 
 @pytest.fixture
 def _raising() -> Iterator[None]:
-    """SIGUSR1 raises in the main thread."""
+    """Makes SIGUSR1 raise in the main thread."""
 
     def raises(*_: object) -> None:
         raise Interrupted

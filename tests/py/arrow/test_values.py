@@ -1,4 +1,4 @@
-"""What stands in the columns of record batches: what messages say, whatever the log looks like."""
+"""The columns of record batches have the values of the messages, whatever the log looks like."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ NAMES = [
 
 
 def row(message: streamlog.Message) -> dict[str, Any]:
-    """The message as a row of a batch."""
+    """Returns the message as a row of a batch."""
     return {
         "topic": message.topic,
         "partition": message.partition,
@@ -44,7 +44,7 @@ def row(message: streamlog.Message) -> dict[str, Any]:
 
 
 def rows(batches: Iterable[pyarrow.RecordBatch]) -> list[dict[str, Any]]:
-    """The rows of all batches, which are whole."""
+    """Returns the rows of all batches, after validating these."""
     found: list[dict[str, Any]] = []
     for batch in batches:
         batch.validate(full=True)
@@ -53,7 +53,7 @@ def rows(batches: Iterable[pyarrow.RecordBatch]) -> list[dict[str, Any]]:
 
 
 def fill(client: streamlog.Client, topic: str, codec: Codec, count: int = 500) -> None:
-    """Publishes records of every kind, in batches of some."""
+    """Publishes records of every kind, in several batches."""
     with client.producer(compression=codec, batch_size="4 KiB") as producer:
         for number in range(count):
             value = None if number % 7 == 3 else b"" if number % 7 == 4 else b"%d" % number * 9
@@ -187,7 +187,7 @@ def test_offsets_that_count_bytes_are_read_to_the_end(
     assert rows(batches) == messages
     end = partition.end_offset()
     assert batches.positions() == {(streamlog_topic, 0): end}
-    # Behind the last record lies no other.
+    # There is no record after the last.
     last = partition.arrow(messages[-1]["offset"] + 1, end)
     assert list(last) == []
     assert last.positions() == {(streamlog_topic, 0): end}
@@ -220,5 +220,5 @@ def test_gaps_of_compaction_are_passed_over_and_told(
             assert batches.positions() == {(streamlog_topic, 0): stop}
             return offsets == messages
 
-        # Compaction may go on in between.
+        # Compaction may run meanwhile.
         until(is_read_as_messages_are, 20)

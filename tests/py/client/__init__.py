@@ -1,1 +1,1 @@
-"""Clients, producers and consumers as a program of theirs meets them: names, events, mistakes."""
+"""Clients, producers and consumers in a user's program: names, events, mistakes."""

@@ -1,4 +1,4 @@
-"""What the tests of a program's view share."""
+"""Fixtures of the tests of user programs."""
 
 from py.aio.conftest import run
 

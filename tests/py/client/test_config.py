@@ -1,4 +1,4 @@
-"""``config=`` takes what people paste: it is used, or refused with the place or the reason."""
+"""``config=`` accepts settings of other clients, or refuses each with a place or a reason."""
 
 from typing import Any
 

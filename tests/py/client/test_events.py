@@ -1,4 +1,4 @@
-"""An outage is seen: in the log, by callbacks, and in the figures of a client."""
+"""An outage is visible in the log, as an event, and in the client's statistics."""
 
 import asyncio
 import gc
@@ -145,7 +145,7 @@ def test_a_callback_that_blocks_or_fails_holds_up_nobody(
 def test_a_closed_client_lets_go_of_its_callbacks(broker: BrokerProcess) -> None:
     class Watcher:
         def seen(self, event: events.Event) -> None:
-            """Sees nothing here."""
+            """Ignores the event."""
 
     watcher = Watcher()
     client = streamlog.connect(broker.address)

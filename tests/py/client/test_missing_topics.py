@@ -1,4 +1,4 @@
-"""A consumer creates no topic unless it is told to; a producer does, and says so."""
+"""A consumer creates a topic only on request; a producer creates it, and logs that."""
 
 import logging
 import time
@@ -64,7 +64,7 @@ def test_a_group_does_not_bring_back_a_topic_that_was_deleted(client: Client, to
     with client.consumer(topic, group=topic, config=config) as consumer:
         list(consumer.until_end())
         client.admin.delete_topic(topic)
-        # A second member has the leader count the partitions of all topics again.
+        # When a second member joins, the leader looks up the partitions of all topics again.
         with pytest.raises(streamlog.TopicNotFound):
             client.consumer(topic, group=topic)
         list(consumer.take(1, timeout=0.5))
@@ -91,7 +91,7 @@ def test_a_producer_that_finds_its_topic_says_nothing(
     client.admin.create_topic(topic)
     with client.producer() as producer:
         producer.send(topic, b"x").result(10)
-        # What was said before has arrived once this has.
+        # Once this record is delivered, earlier log lines have arrived.
         producer.send(f"{topic}-new", b"x").result(10)
     until(lambda: any(f"'{topic}-new'" in record.getMessage() for record in caplog.records))
     assert not any(f"topic '{topic}' " in record.getMessage() for record in caplog.records)

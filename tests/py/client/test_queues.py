@@ -1,4 +1,4 @@
-"""Work queues: tried again later, set aside in the end, and nothing lost on the way."""
+"""Work queues: messages are retried later, finally rejected, and never lost."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def test_a_retried_message_comes_again_later_and_is_counted(client: Client, topi
                 assert message.key == b"k0"
                 assert message.message.header("streamlog-error") == b"busy"
                 break
-    # It waits for nobody, and nobody for it.
+    # The retried message delays no other, and no other delays it.
     assert seen == [(b"0", 1), (b"1", 1), (b"2", 1), (b"0", 2)]
 
 
@@ -63,7 +63,7 @@ def test_back_off_grows_and_the_last_delivery_makes_a_dead_letter(
     assert letter.header("streamlog-deliveries") == b"4"
     assert letter.header("streamlog-topic") == topic.encode()
     assert letter.header("streamlog-offset") == b"0"
-    # All of it is done.
+    # All messages are done.
     assert set(client.admin.group(topic).lag().values()) == {0}
 
 

@@ -1,4 +1,4 @@
-"""Names, headers, lengths, decoded reads, texts: what makes a program short."""
+"""Conveniences for short programs: names, headers, lengths, decoded reads, texts."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from streamlog import Client, aio
 
 @pytest.fixture
 def filled(client: Client, topic: str) -> str:
-    """Three records of JSON, and a tombstone behind them, in one partition."""
+    """Three JSON records and a tombstone after them, in one partition."""
     with client.producer(value=json.dumps) as producer:
         for number in range(3):
             producer.send(topic, {"id": number}, key=b"%d" % number)

@@ -1,6 +1,6 @@
-"""What type checkers know: what a consumer gives out, what a producer takes, which words fit.
+"""The types of consumers' messages, producers' arguments and options, as type checkers see them.
 
-Each program below is checked by mypy and by basedpyright as the users' programs are: lines marked
+Each program below is checked by mypy and by basedpyright like users' programs: lines marked
 ``# refused`` must be errors, and no others.
 """
 
@@ -114,9 +114,9 @@ async def main(client: aio.Client) -> None:
 
 
 def mypy(program: Path) -> set[int]:
-    """The lines in which mypy finds errors."""
+    """Returns the lines in which mypy finds errors."""
     command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file="]
-    # pyarrow comes without types.
+    # pyarrow has no type hints.
     command += ["--ignore-missing-imports"]
     run = subprocess.run([*command, str(program)], capture_output=True, text=True, check=False)
     lines = re.findall(rf"{re.escape(program.name)}:(\d+): error: ", run.stdout)
@@ -125,7 +125,7 @@ def mypy(program: Path) -> set[int]:
 
 
 def basedpyright(program: Path) -> set[int]:
-    """The lines in which basedpyright finds errors."""
+    """Returns the lines in which basedpyright finds errors."""
     settings = program.with_name("pyrightconfig.json")
     settings.write_text(json.dumps({"typeCheckingMode": "standard", "include": [program.name]}))
     command = [sys.executable, "-m", "basedpyright", "--outputjson", "--project", str(settings)]

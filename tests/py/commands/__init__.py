@@ -1,1 +1,1 @@
-"""The command line, as people and shells meet it through the package."""
+"""The command line, run by users and by shells through the package."""

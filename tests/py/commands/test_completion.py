@@ -1,4 +1,4 @@
-"""What bash completes, asked as bash asks when a person presses the tabulator."""
+"""Completion in bash, called in the same way as by the Tab key."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import streamlog
 from py.support.broker import BrokerProcess
 from py.test_package import SCRIPT
 
-# The shell finds the function under the command's name and gives it the words so far.
+# Bash calls the function registered for the command, with the words so far.
 PRESS_TAB = r"""
 source <(streamlog completion bash)
 function=$(complete -p streamlog | sed -E 's/.* -F ([^ ]+) .*/\1/')
@@ -19,7 +19,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 
 def completed(*words: str, **environment: str) -> list[str]:
-    """What the last of these words is completed to."""
+    """Returns the completions of the last word."""
     path = f"{SCRIPT.parent}:{os.environ['PATH']}"
     run = subprocess.run(
         ["bash", "-c", PRESS_TAB, "bash", "streamlog", *words],
@@ -81,7 +81,7 @@ def test_options_say_whose_names_are_completed(broker: BrokerProcess, tmp_path: 
     at = {"STREAMLOG_CONFIG": str(contexts), "STREAMLOG_BOOTSTRAP": "127.0.0.1:1"}
     assert completed("topic", "describe", "o", **at) == []
     assert completed("topic", "describe", "--context", "here", "o", **at) == ["orders"]
-    # Bash parts words at these signs, and puts in the last part only.
+    # Bash splits words at these characters, and replaces only the last part.
     host, port = broker.address.split(":")
     assert completed("topic", "alter", "-b", host, ":", port, "o", **at) == ["orders"]
     assert completed("tail", "--context", "=", "here", "o", **at) == ["orders"]

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command in order: what was begun is finished, and others are not kept waiting."""
+"""Ctrl-C ends a command cleanly: started records are finished, and its group is left."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ from py.test_package import SCRIPT
 
 @contextmanager
 def running(*command: str) -> Iterator["subprocess.Popen[str]"]:
-    """A command with open pipes, which is not left behind."""
+    """A command with open pipes, killed at the end of the test."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [str(SCRIPT), *command], stdin=pipe, stdout=pipe, stderr=pipe, text=True
@@ -24,7 +24,7 @@ def running(*command: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def press_ctrl_c(process: "subprocess.Popen[str]") -> tuple[int, str]:
-    """The exit code, and what was said on standard error."""
+    """Returns the exit code and the standard error after Ctrl-C."""
     process.send_signal(signal.SIGINT)
     code = process.wait(10)
     assert process.stderr is not None

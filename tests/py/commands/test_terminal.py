@@ -1,4 +1,4 @@
-"""What people see: every page of help fits into a narrow terminal."""
+"""Every page of help fits into a narrow terminal."""
 
 import os
 import re
@@ -13,7 +13,7 @@ NO_HELP = "help"
 
 
 def help_page(*words: str) -> str:
-    """What `--help` writes to a terminal of 80 columns."""
+    """Returns the output of `--help` on a terminal of 80 columns."""
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(WIDTH)}
     with terminal() as (ours, theirs):
         run = subprocess.run(
@@ -25,7 +25,7 @@ def help_page(*words: str) -> str:
 
 
 def pages(*words: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The page of these words, and those of all verbs that it lists."""
+    """Returns the page of these words, and the pages of all its subcommands."""
     page = help_page(*words)
     yield words, page
     listed = re.search(r"^Commands:\n(.*?)\n\n", page, re.DOTALL | re.MULTILINE)

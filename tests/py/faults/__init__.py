@@ -1,1 +1,1 @@
-"""The Python tests: brokers that are killed, stopped, watched."""
+"""Tests of brokers that are killed, stopped, or traced."""

@@ -1,7 +1,7 @@
-"""Bits flip on the medium, before a start and under a broker: no client gets a wrong record.
+"""Bits flip on the medium, before a start and under a running broker: no client reads wrong data.
 
 Every partition gets one flip. `STREAMLOG_FLIPS=all` flips every bit of headers, and 2,000 others
-on each occasion; `STREAMLOG_SEED=n` those of a run that failed.
+in each situation; `STREAMLOG_SEED=n` repeats a failed run.
 """
 
 import json
@@ -20,18 +20,18 @@ from py.support.rotten import CLIENTS, HEADER_BITS, TOPIC, Read, batches, fill, 
 
 IS_LONG = os.environ.get("STREAMLOG_FLIPS") == "all"
 PARTITIONS = 800 if IS_LONG else 120
-"""Flips side by side."""
+"""The number of flips side by side, one for each partition."""
 OTHERS = 2_000 if IS_LONG else PARTITIONS // 4
-"""Flips of bits outside of headers."""
+"""The number of flips outside of headers."""
 
 OCCASIONS = ["before a start", "before a start after a kill", "under a running broker"]
 
 Place = tuple[str, int]
-"""File name and bit."""
+"""A file name and a bit."""
 
 
 def places(data_dir: Path, choice: random.Random) -> list[Place]:
-    """The bits to flip: those of headers, and others by seed."""
+    """Returns the bits to flip: those of headers, and others chosen by the seed."""
     headers, bodies = [], []
     for path, position, size in batches(data_dir, 0):
         bits = range(position * 8, (position + size) * 8)
@@ -43,19 +43,19 @@ def places(data_dir: Path, choice: random.Random) -> list[Place]:
 
 
 def rounds(found: list[Place]) -> Iterator[list[Place]]:
-    """As many at a time as there are partitions."""
+    """Yields as many bits at a time as there are partitions."""
     for begin in range(0, len(found), PARTITIONS):
         yield found[begin : begin + PARTITIONS]
 
 
 def flip_all(data_dir: Path, flips: list[Place]) -> bool:
-    """Flips one bit in each partition; whether all of them have left the page cache."""
+    """Flips a bit in each partition; returns true if all of them have left the page cache."""
     paths = [data_dir / f"{TOPIC}-{partition}" / name for partition, (name, _) in enumerate(flips)]
     return all([flip(path, bit) for path, (_, bit) in zip(paths, flips, strict=True)])
 
 
 def damaged(broker: BrokerProcess) -> set[int]:
-    """The partitions that the broker knows to be damaged."""
+    """Returns the partitions that the broker knows to be damaged."""
     command = [sys.executable, "-m", "streamlog", "partition", "damage", TOPIC, "-o", "json"]
     environment = {**os.environ, "STREAMLOG_BOOTSTRAP": broker.address}
     rows = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
@@ -63,7 +63,7 @@ def damaged(broker: BrokerProcess) -> set[int]:
 
 
 def check(read: Read, client: str, flips: list[Place]) -> int:
-    """Fails if a client gave out a wrong record; tells how many partitions it read in part."""
+    """Fails if a client read a wrong record; returns the number of partitions read in part."""
     wrong = read.wrong()
     about = [(row, flips[row[0]]) for row in wrong[:5] if row[0] < len(flips)]
     assert not wrong, f"{client} gave out {len(wrong)} wrong records: {about}"
@@ -71,7 +71,7 @@ def check(read: Read, client: str, flips: list[Place]) -> int:
 
 
 def live_through(broker: BrokerProcess, occasion: str, flips: list[Place]) -> None:
-    """Lets the bits flip on one occasion, and every client read what is left."""
+    """Flips the bits in one situation, and reads the rest with every client."""
     if occasion == "before a start":
         assert broker.stop() == 0
     elif occasion == "before a start after a kill":

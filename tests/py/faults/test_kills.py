@@ -1,7 +1,7 @@
-"""A broker that is killed again and again under load keeps every promise.
+"""A broker that is killed repeatedly under load keeps every guarantee.
 
-`STREAMLOG_KILLS=n` asks for another number of kills, `STREAMLOG_SEED=n` for the kill moments of a
-run that failed.
+`STREAMLOG_KILLS=n` sets the number of kills, `STREAMLOG_SEED=n` repeats the moments of a failed
+run.
 """
 
 import os
@@ -28,17 +28,17 @@ TOPICS: dict[str, dict[str, str]] = {
 SLOTS: list[Slot] = [(topic, partition) for topic in TOPICS for partition in range(PARTITIONS)]
 
 LIFE_SECONDS = 0.5
-"""The longest life of a broker that got ready."""
+"""The maximal time between a broker's ready line and its kill."""
 
 START_PATIENCE = 120.0
-"""Seconds; a machine that is busy with other things is no fault of the broker."""
+"""A timeout in seconds; a slow start on a busy machine is not an error."""
 
 WHILE_STARTING = 0.3
-"""How many of the kills come before the broker is ready."""
+"""The number of kills before the broker is ready."""
 
 
 def start(broker: BrokerProcess) -> float:
-    """Starts the broker and tells how long that took."""
+    """Starts the broker, and returns the duration."""
     begin = time.monotonic()
     broker.start(START_PATIENCE)
     return time.monotonic() - begin
@@ -47,7 +47,7 @@ def start(broker: BrokerProcess) -> float:
 def kill_often(broker: BrokerProcess, load: Load, choice: random.Random) -> int:
     """Kills a running broker `KILLS` times; at the end it runs.
 
-    Returns in how many of its lives it acknowledged something.
+    Returns the number of lives in which it acknowledged a record.
     """
     start_seconds = 0.2
     useful = before = 0
@@ -70,7 +70,7 @@ def kill_often(broker: BrokerProcess, load: Load, choice: random.Random) -> int:
 @pytest.mark.timeout(60 + 2 * KILLS)
 def test_kills_lose_no_acknowledged_record_and_withdraw_no_consumed_one(tmp_path: Path) -> None:
     seed = int(os.environ.get("STREAMLOG_SEED", random.randrange(1 << 32)))
-    # Small segments, so that kills meet rolls.
+    # Small segments, so that kills coincide with rolls.
     options = ("--set", "log.segment.bytes=65536")
     with BrokerProcess(tmp_path / "data", *options) as broker:
         try:
@@ -81,7 +81,7 @@ def test_kills_lose_no_acknowledged_record_and_withdraw_no_consumed_one(tmp_path
 
 
 def live_through(broker: BrokerProcess, choice: random.Random) -> None:
-    """Kills the broker under load, and holds its log against what the world was told."""
+    """Kills the broker under load, and compares its log with the acknowledgements."""
     with streamlog.connect(broker.address) as client:
         for topic, config in TOPICS.items():
             client.admin.create_topic(topic, partitions=PARTITIONS, config=config)

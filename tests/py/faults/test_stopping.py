@@ -1,4 +1,4 @@
-"""A broker that is told to stop does so at once, whoever is connected, and saves what it knows."""
+"""A broker stops promptly with clients connected, and saves its state."""
 
 import time
 
@@ -8,7 +8,7 @@ from py.support.ledger import Slot, faults
 from py.support.load import ALL, IDEMPOTENT, ONE, Load, Reader, Sender
 
 AT_ONCE = 10.0
-"""Seconds; on a machine with nothing else to do it is a fraction of one."""
+"""A limit in seconds; on an idle machine it takes a fraction of a second."""
 
 SLOTS: list[Slot] = [("stopped", partition) for partition in range(4)]
 
@@ -19,7 +19,7 @@ def test_a_stop_under_load_is_quick_and_clean(broker: BrokerProcess) -> None:
     with streamlog.connect(broker.address) as client:
         client.admin.create_topic("stopped", partitions=len(SLOTS))
     kinds = [IDEMPOTENT, ALL, ONE]
-    # Each of them has a connection for what it asks and one for what it sends or reads.
+    # Each client has a connection for requests and one for its records.
     senders = [
         Sender(f"sender-{number}", broker.address, SLOTS, kinds[number % 3]) for number in range(15)
     ]

@@ -1,6 +1,6 @@
-"""What a broker asks of the kernel, as strace sees it: needs strace and the right to trace.
+"""A broker's system calls, traced with strace; needs strace and the permission to trace.
 
-`make test` leaves it out, as not every machine has strace; `make check-trace` runs it.
+`make test` leaves it out, because not every machine has strace; `make check-trace` runs it.
 """
 
 import re
@@ -24,15 +24,15 @@ RECORDS = 30_000
 
 IDLE_SECONDS = 5.0
 SETTLED_SECONDS = 3.0
-"""After so long everything that follows from the last request is done."""
+"""The time after which all effects of the last request are finished."""
 
 CALL = re.compile(r"(?:<\.\.\. )?(\w+)(?:\(| resumed).* = (\d+)")
-"""A call that has returned a number: its name, and the number."""
+"""A system call that returned a number: its name, and the number."""
 
 
 @contextmanager
 def traced(broker: BrokerProcess, path: Path, *options: str) -> Iterator[None]:
-    """Traces all threads of the broker into a file, the time first in each line."""
+    """Traces all threads of the broker into a file, each line beginning with the time."""
     strace = shutil.which("strace")
     assert strace, "strace is missing: `make check-trace` installs it"
     assert broker.process is not None
@@ -49,7 +49,7 @@ def traced(broker: BrokerProcess, path: Path, *options: str) -> Iterator[None]:
 
 
 def rows(path: Path) -> Iterator[tuple[float, str]]:
-    """Time and text of every row of a trace."""
+    """Returns time and text of every line of a trace."""
     for row in path.read_text(errors="replace").splitlines():
         _, moment, text = row.split(maxsplit=2)
         yield float(moment), text
@@ -64,7 +64,7 @@ def produce(broker: BrokerProcess) -> None:
 
 
 def consume(broker: BrokerProcess) -> None:
-    """Reads all records, a MB at a time."""
+    """Reads all records, 1 MB at a time."""
     options = {"fetch.max.bytes": 1 << 20, "max.partition.fetch.bytes": 1 << 20}
     consumer = Consumer({"bootstrap.servers": broker.address, "group.id": "unused", **options})
     consumer.assign([TopicPartition(TOPIC, 0, 0)])
@@ -106,7 +106,7 @@ def test_an_idle_broker_sleeps(tmp_path: Path) -> None:
         time.sleep(SETTLED_SECONDS)
         trace = tmp_path / "trace"
         with traced(broker, trace):
-            # The trace itself wakes every thread once.
+            # Attaching strace wakes every thread once.
             time.sleep(1)
             begin = time.time()
             time.sleep(IDLE_SECONDS)

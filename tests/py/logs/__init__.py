@@ -1,1 +1,1 @@
-"""What topics may be set to do with their records, as clients see it."""
+"""Topic settings about the storage of records, as clients see them."""

@@ -1,4 +1,4 @@
-"""Reading backwards holds a bounded stretch in memory, whatever the gaps between offsets."""
+"""Reading backwards uses bounded memory, whatever the gaps between offsets."""
 
 import asyncio
 from bisect import bisect_left
@@ -15,7 +15,7 @@ from streamlog.backwards import MOST_BYTES, MOST_MESSAGES, newest_first
 
 
 class Record(NamedTuple):
-    """What a log holds here."""
+    """A record of the simulated log."""
 
     offset: int
     raw_key: bytes | None
@@ -27,17 +27,17 @@ Read: TypeAlias = Callable[["Log", int], list[int]]
 
 
 class Log:
-    """A partition, of which it is noted how much was read at once."""
+    """A simulated partition that records the size of each read."""
 
     def __init__(self, offsets: Sequence[int], value: bytes = b"") -> None:
-        """Holds records of one value."""
+        """Creates a log of records with the same value."""
         self.offsets = offsets
         self.value = value
         self.most = 0
         self.read = 0
 
     def range(self, part: Part) -> Iterator[Record]:
-        """The records between two offsets."""
+        """Returns the records between two offsets."""
         _, first, stop = part
         begin, end = bisect_left(self.offsets, first), bisect_left(self.offsets, stop)
         for count, at in enumerate(range(begin, end), 1):
@@ -48,7 +48,7 @@ class Log:
 
 @pytest.fixture(params=["blocking", "on a loop"])
 def read(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Read:
-    """The newest offsets of a log, as many as are asked for."""
+    """Returns the newest offsets of a log."""
 
     def blocking(log: Log, count: int) -> list[int]:
         def ranged(

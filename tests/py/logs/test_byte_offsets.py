@@ -1,4 +1,4 @@
-"""Topics whose offsets count bytes: others' clients stop and go on wherever they like."""
+"""Topics whose offsets count bytes: third-party clients stop and resume at any record."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ GROUP = "readers"
 
 
 def produce(address: str, topic: str, values: list[bytes], settings: dict[str, object]) -> None:
-    """Produces and waits for every delivery; offsets rise."""
+    """Produces, waits for every delivery, and checks that offsets increase."""
     offsets: list[int | None] = []
     producer = Producer({"bootstrap.servers": address, "linger.ms": 20, **settings})
     for value in values:
@@ -37,7 +37,7 @@ def produce(address: str, topic: str, values: list[bytes], settings: dict[str, o
 
 
 def read_confluent(address: str, topic: str, most: int) -> list[bytes]:
-    """Goes on where the group was, reads some, commits behind the last record and leaves."""
+    """Resumes the group, reads some records, commits after the last one and leaves."""
     consumer = Consumer(
         {
             "bootstrap.servers": address,
@@ -61,7 +61,7 @@ def read_confluent(address: str, topic: str, most: int) -> list[bytes]:
 
 
 def read_kafka_python(address: str, topic: str, most: int) -> list[bytes]:
-    """As `read_confluent`, with kafka-python."""
+    """Does the same as `read_confluent`, with kafka-python."""
     consumer = KafkaConsumer(
         bootstrap_servers=address,
         group_id=GROUP,
@@ -84,7 +84,7 @@ READERS: dict[str, ReadSome] = {"confluent": read_confluent, "kafka-python": rea
 
 
 def streamlog_log(*words: str) -> str:
-    """What `streamlog log` prints when it finds nothing wrong."""
+    """Returns the output of `streamlog log`, which has to find no damage."""
     command = [sys.executable, "-m", "streamlog", "log", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -121,7 +121,7 @@ def test_commits_within_batches_and_restarts_lose_and_repeat_nothing(
     ours = consume_streamlog(broker.address, topic, len(values))
     assert [value for _, value in ours] == values
 
-    # The group is behind the last record: only what comes now is new to it.
+    # The group's offset is after the last record: only later records are new to it.
     produce(broker.address, topic, [b"one more"], {})
     assert read(broker.address, topic, 1) == [b"one more"]
 

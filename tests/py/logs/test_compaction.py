@@ -1,4 +1,4 @@
-"""Compacted topics as clients see them: gaps in the offsets, and of every key the last value."""
+"""Compacted topics as clients see them: gaps in the offsets, and the last value of every key."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ SECONDS = 20
 KEYS = 20
 ROUNDS = 60
 
-# Keys and rounds in the order of writing. Every other key ends halfway: its last record lies apart.
+# Keys and rounds in the order of writing. Every other key ends halfway, far from the last records.
 WRITTEN = [
     (b"key %d" % key, turn)
     for turn in range(ROUNDS)
@@ -29,14 +29,14 @@ Found = list[tuple[int, bytes, bytes]]
 
 @pytest.fixture
 def compacting(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker that looks for something to compact all the time."""
+    """A broker that searches for logs to compact all the time."""
     settings = ["--set", "log.cleaner.backoff.ms=50"]
     with BrokerProcess(tmp_path / "data", *settings) as broker:
         yield broker
 
 
 def written(broker: BrokerProcess, topic: str, codec: str) -> None:
-    """Makes a compacted topic of small segments and writes every key many times."""
+    """Creates a compacted topic with small segments and writes every key many times."""
     admin = AdminClient({"bootstrap.servers": broker.address})
     config = {
         "cleanup.policy": "compact",
@@ -59,7 +59,7 @@ def written(broker: BrokerProcess, topic: str, codec: str) -> None:
 
 
 def read(broker: BrokerProcess, topic: str) -> Found:
-    """All that librdkafka reads from the start."""
+    """Returns all records that librdkafka reads from the start."""
     consumer = Consumer(
         {
             "bootstrap.servers": broker.address,

@@ -1,4 +1,4 @@
-"""Whatever codec records come in and are stored in, all clients read the same records."""
+"""All clients read the same records, whatever codecs they were sent and stored with."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ TYPES = ["uncompressed", "gzip", "snappy", "lz4", "zstd", "producer"]
 
 @pytest.fixture
 def make(shared_broker: BrokerProcess) -> Callable[[str, str], None]:
-    """Makes a topic with a `compression.type`."""
+    """Creates a topic with a `compression.type`."""
 
     def make(topic: str, compression: str) -> None:
         with streamlog.connect(shared_broker.address) as client:

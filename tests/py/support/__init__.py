@@ -1,1 +1,1 @@
-"""What the Python tests share: real brokers as processes, and the peers that talk to them."""
+"""Helpers of the Python tests: broker processes, and peers that talk to them."""

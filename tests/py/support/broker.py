@@ -1,4 +1,4 @@
-"""A broker as a process of its own: started, stopped, killed, started again on the same data."""
+"""A broker as a separate process: started, stopped, killed, and restarted on the same data."""
 
 import os
 import select
@@ -24,7 +24,7 @@ class BrokerProcess:
     """
 
     def __init__(self, data_dir: Path, *options: str, env: dict[str, str] | None = None) -> None:
-        """Keeps everything below `data_dir`; `options` go to the command line."""
+        """Keeps all data below `data_dir`; `options` are appended to the command line."""
         self.data_dir = data_dir
         self.options = options
         self.env = env or {}
@@ -78,14 +78,14 @@ class BrokerProcess:
             raise AssertionError(message) from None
 
     def kill(self) -> None:
-        """Ends it with SIGKILL: it can neither flush nor say good-bye."""
+        """Kills it with SIGKILL: it can neither flush nor close connections."""
         process = self._take()
         process.kill()
         process.wait()
 
     @contextmanager
     def silent(self) -> Iterator[None]:
-        """It does nothing within the block, and goes on behind it; connections stay as they are."""
+        """Suspends the process within the block; connections stay open."""
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
@@ -95,7 +95,7 @@ class BrokerProcess:
             self.process.send_signal(signal.SIGCONT)
 
     def wait(self, seconds: float) -> int:
-        """Waits for it to end by itself and returns its exit code."""
+        """Waits for it to exit by itself, and returns its exit code."""
         process = self._take()
         return process.wait(seconds)
 
@@ -107,11 +107,11 @@ class BrokerProcess:
         return process
 
     def log(self) -> str:
-        """What it has written to standard error, over all its starts."""
+        """The standard error of all its starts."""
         return self.log_path.read_text(errors="replace")
 
     def memory_kib(self) -> int:
-        """Its resident memory."""
+        """Its resident memory in KiB."""
         assert self.process is not None
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
@@ -127,7 +127,7 @@ class BrokerProcess:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Kills it if it still runs; a test that cares about a clean stop calls `stop`."""
+        """Kills it if it still runs; a test of a clean stop calls `stop`."""
         if self.process is not None:
             self.kill()
         if error is not None:
@@ -135,7 +135,7 @@ class BrokerProcess:
 
 
 def until(condition: object, seconds: float = 10.0) -> None:
-    """Waits until the callable `condition` is true; fails after `seconds`."""
+    """Waits until the callable `condition` returns true; fails after `seconds`."""
     assert callable(condition)
     deadline = time.monotonic() + seconds
     while not condition():

@@ -1,6 +1,6 @@
-"""A member of a consumer group as a process of its own, so that it can be killed.
+"""A member of a consumer group as a separate process, so that it can be killed.
 
-It prints `partition offset value` for each record, in lines, and commits after each handful.
+It prints `partition offset value` for each record, and commits after every few records.
 """
 
 import sys
@@ -42,7 +42,7 @@ def consume_confluent(address: str, group: str, topic: str) -> None:
             try:
                 consumer.commit(asynchronous=False)
             except KafkaException as error:
-                # The group has moved on: whoever has the partitions now reads the records again.
+                # The partitions were reassigned: their new member reads the records again.
                 print(f"not committed: {error}", file=sys.stderr, flush=True)
 
 

@@ -1,7 +1,7 @@
-"""What the world was told of the records of several producers, and whether a log agrees with it.
+"""The acknowledgements and reads of several clients, and their comparison with a log.
 
-A record's value begins with the name of its producer and a number that rises by one per producer
-and partition. So the log alone tells what is missing, twice there or out of order.
+A record's value consists of the name of its producer and a number that increases for each producer
+and partition. So the log alone shows records that are missing, duplicated or out of order.
 """
 
 from collections import defaultdict
@@ -9,44 +9,44 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 Slot = tuple[str, int]
-"""A topic and the number of one of its partitions."""
+"""A topic and a partition number."""
 
 Rows = list[bytes]
-"""The values of one partition, by offset."""
+"""The values of a partition, by offset."""
 
 
 def value_of(producer: str, number: int, padding: int) -> bytes:
-    """The value of a producer's record with this number."""
+    """Returns the value of a producer's record with this number."""
     return f"{producer} {number} ".encode().ljust(padding, b".")
 
 
 def origin_of(value: bytes) -> tuple[str, int]:
-    """The producer of a record, and its number there."""
+    """Returns the producer of a record, and its number."""
     producer, number, _ = value.split(b" ", 2)
     return producer.decode(), int(number)
 
 
 @dataclass
 class Sent:
-    """What one producer sent and heard of it. Only its own thread writes here."""
+    """The records sent by a producer, and their acknowledgements. Written by its thread only."""
 
     retries_are_known: bool
-    """Whether the broker tells its retries from new records: then nothing of it is there twice."""
+    """True if the broker recognises retries, so that no record may be stored twice."""
 
     counts: dict[Slot, int] = field(default_factory=lambda: defaultdict(int))
     acknowledged: dict[Slot, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
-    """The offset that each number was acknowledged with; negative where none was told."""
+    """The acknowledged offset of each number; negative without an acknowledgement."""
 
 
 @dataclass
 class Seen:
-    """What one consumer saw, by offset, as hashes. Only its own thread writes here."""
+    """The records read by a consumer, by offset, as hashes. Written by its thread only."""
 
     values: dict[Slot, list[int]] = field(default_factory=lambda: defaultdict(list))
 
 
 def faults(log: dict[Slot, Rows], sent: dict[str, Sent], seen: dict[str, Seen]) -> Iterator[str]:
-    """Everything in which the log breaks what was promised."""
+    """Yields all violations of the guarantees in the log."""
     for slot, rows in log.items():
         copies: dict[str, dict[int, list[int]]] = {name: defaultdict(list) for name in sent}
         for offset, value in enumerate(rows):
@@ -61,12 +61,12 @@ def faults(log: dict[Slot, Rows], sent: dict[str, Sent], seen: dict[str, Seen]) 
 
 
 def _broken(slot: Slot, copies: dict[int, list[int]], account: Sent) -> Iterator[str]:
-    """Records of one producer and partition that are lost, out of order, or there too often."""
+    """Yields records of a producer and partition that are lost, out of order, or duplicated."""
     for number, told in account.acknowledged[slot].items():
         if number not in copies:
             yield f"{number} is lost, acknowledged at {told}"
         elif told >= 0 and told != copies[number][-1]:
-            # Nobody sends again what was acknowledged: it is the last copy that was.
+            # A client does not retry an acknowledged record: its last copy is acknowledged.
             yield f"{number} was acknowledged at {told} and is at {copies[number]}"
     before = -1
     for number in range(account.counts[slot]):
@@ -80,7 +80,7 @@ def _broken(slot: Slot, copies: dict[int, list[int]], account: Sent) -> Iterator
 
 
 def _withdrawn(rows: Rows, values: list[int]) -> Iterator[str]:
-    """What was seen and is not there, at its offset and as it was."""
+    """Yields records that were read and are now missing or different."""
     if len(values) > len(rows):
         yield f"{len(values)} records were seen and {len(rows)} are there"
     for offset, (value, row) in enumerate(zip(values, rows, strict=False)):

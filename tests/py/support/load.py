@@ -1,4 +1,4 @@
-"""Producers and consumers of librdkafka that go on whatever happens to the broker."""
+"""Producers and consumers of librdkafka that keep running whatever happens to the broker."""
 
 import random
 import threading
@@ -13,48 +13,48 @@ from py.support.broker import until
 from py.support.ledger import Rows, Seen, Sent, Slot, value_of
 
 OUTSTANDING_MAX = 300
-"""Records that a producer has in flight before it waits."""
+"""The number of records that a producer has in flight before it waits."""
 
 FINISH_SECONDS = 60.0
 
 IMPATIENT = {
-    # A broker that comes back is found at once.
+    # Reconnect at once when the broker is back.
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 50,
     "retry.backoff.ms": 10,
     "retry.backoff.max.ms": 50,
-    # Otherwise it forgets all it knew when the only broker is away, and asks again after a second.
+    # Otherwise librdkafka drops all metadata while the only broker is away, and waits for a second.
     "metadata.recovery.strategy": "none",
     "log_level": 0,
 }
 IDEMPOTENT: dict[str, Any] = {"enable.idempotence": True}
-# Without idempotence order is kept only by one request at a time.
+# Without idempotence, only a single request in flight keeps the order.
 ALL: dict[str, Any] = {"acks": "all", "max.in.flight": 1}
 ONE: dict[str, Any] = {"acks": 1, "max.in.flight": 1}
 
 
 class Worker(ABC):
-    """A thread that works until it is told to stop. Its failure is raised by `check`."""
+    """A thread that works until it is told to stop. `check` raises its failure."""
 
     def __init__(self, name: str) -> None:
-        """Named for what is said of it."""
+        """Creates a thread with this name."""
         self.name = name
         self.stopping = threading.Event()
         self.failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begins."""
+        """Starts the thread."""
         self._thread.start()
 
     def check(self) -> None:
-        """Fails if the worker did."""
+        """Raises the failure of the thread, if there is one."""
         if self.failure is not None:
             message = f"{self.name} failed"
             raise AssertionError(message) from self.failure
 
     def finish(self) -> None:
-        """Tells it to stop, and waits until it has."""
+        """Tells the thread to stop, and waits for its end."""
         self.stopping.set()
         self._thread.join(2 * FINISH_SECONDS)
         assert not self._thread.is_alive(), f"{self.name} goes on"
@@ -72,15 +72,15 @@ class Worker(ABC):
 
 
 class Sender(Worker):
-    """Sends numbered records to several partitions, and notes what is acknowledged."""
+    """Sends numbered records to several partitions, and records their acknowledgements."""
 
     def __init__(self, name: str, address: str, slots: list[Slot], options: dict[str, Any]) -> None:
-        """Sends as `options` of librdkafka say."""
+        """Sends with these options of librdkafka."""
         super().__init__(name)
         self.slots = slots
         self.acknowledged = 0
         self.sent = Sent(retries_are_known=options.get("enable.idempotence", False))
-        # Longer than any run: a machine that is too busy for broker and clients proves nothing.
+        # Longer than any run: a timeout on a busy machine would not show an error of the broker.
         common = {"bootstrap.servers": address, "linger.ms": 2, "delivery.timeout.ms": 36_000_000}
         self._producer = Producer({**common, **IMPATIENT, **options})
 
@@ -116,10 +116,10 @@ class Sender(Worker):
 
 
 class Reader(Worker):
-    """Reads partitions from their start, offset by offset, and commits how far it came."""
+    """Reads partitions from their start, offset by offset, and commits its position."""
 
     def __init__(self, name: str, address: str, slots: list[Slot]) -> None:
-        """Reads `slots` and nothing else."""
+        """Reads only these `slots`."""
         super().__init__(name)
         self.slots = slots
         self.seen = Seen()
@@ -131,7 +131,7 @@ class Reader(Worker):
                 "bootstrap.servers": address,
                 "group.id": name,
                 "enable.auto.commit": False,
-                # Going back is never right here.
+                # A reset of the position would be an error in this test.
                 "auto.offset.reset": "error",
                 "fetch.wait.max.ms": 50,
                 "fetch.error.backoff.ms": 10,
@@ -141,7 +141,7 @@ class Reader(Worker):
         )
 
     def work(self) -> None:
-        """Reads until it has all below `ends`, which are told when it is told to stop."""
+        """Reads until it is told to stop, and then up to `ends`."""
         self._consumer.assign([TopicPartition(*slot, 0) for slot in self.slots])
         rounds = 0
         while not (self.stopping.is_set() and self._is_done()):
@@ -176,7 +176,7 @@ class Reader(Worker):
         positions = [
             TopicPartition(*slot, len(values)) for slot, values in self.seen.values.items()
         ]
-        # librdkafka sends commits again in any order: a later one would be overtaken.
+        # librdkafka retries commits in any order: an earlier one could overwrite a later one.
         if positions and not self._is_committing:
             self._is_committing = True
             self._consumer.commit(offsets=positions, asynchronous=True)
@@ -190,7 +190,7 @@ class Reader(Worker):
                 self._committed[partition.topic, partition.partition] = partition.offset
 
     def _check_committed(self) -> None:
-        """What was committed is there, whatever happened to the broker since."""
+        """Checks that committed offsets survived, whatever happened to the broker since."""
         least = dict(self._committed)
         asked = [TopicPartition(*slot) for slot in self.slots]
         try:
@@ -207,7 +207,7 @@ class Reader(Worker):
 
 
 class Load:
-    """Senders and readers at work on the same partitions."""
+    """Senders and readers that work on the same partitions."""
 
     def __init__(self, senders: list[Sender], readers: list[Reader]) -> None:
         """Starts all of them."""
@@ -219,12 +219,12 @@ class Load:
         return [*self.senders, *self.readers]
 
     def check(self) -> None:
-        """Fails if one of them did."""
+        """Raises the first failure among them."""
         for worker in self._workers():
             worker.check()
 
     def finish(self, address: str) -> dict[Slot, Rows]:
-        """Lets senders deliver and readers read all; returns what the log holds then."""
+        """Lets senders deliver and readers read all records; returns the contents of the log."""
         for sender in self.senders:
             sender.finish()
         log = read_all(address, self.readers[0].slots, self.check)
@@ -234,20 +234,20 @@ class Load:
         return log
 
     def progress(self) -> int:
-        """How many records have been acknowledged."""
+        """Returns the number of acknowledged records."""
         return sum(sender.acknowledged for sender in self.senders)
 
     def account(self) -> dict[str, Sent]:
-        """What each sender knows."""
+        """The records and acknowledgements of each sender."""
         return {sender.name: sender.sent for sender in self.senders}
 
     def witnesses(self) -> dict[str, Seen]:
-        """What each reader knows."""
+        """The records seen by each reader."""
         return {reader.name: reader.seen for reader in self.readers}
 
 
 def read_all(address: str, slots: list[Slot], check: Callable[[], None]) -> dict[Slot, Rows]:
-    """Every record of these partitions."""
+    """Returns every record of these partitions."""
     consumer = Consumer({"bootstrap.servers": address, "group.id": "unused", **IMPATIENT})
     log: dict[Slot, Rows] = {slot: [] for slot in slots}
     try:

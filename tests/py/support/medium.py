@@ -1,4 +1,4 @@
-"""Bits that flip on the medium: the file's pages leave the cache, and who reads it finds them."""
+"""Bit flips on the medium: pages leave the page cache, so that readers see the flipped bit."""
 
 import ctypes
 import mmap
@@ -14,9 +14,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def flip(path: Path, bit: int) -> bool:
-    """Flips one bit of a file on its medium, counted from its first byte; again puts it back.
+    """Flips a bit of a file on its medium, counted from the first byte; a second flip undoes it.
 
-    Returns whether its pages have left the cache, which those of a file system in memory never do.
+    Returns true if its pages have left the cache, which pages of a file system in memory never do.
     """
     file = os.open(path, os.O_RDWR)
     try:
@@ -24,7 +24,7 @@ def flip(path: Path, bit: int) -> bool:
         os.pwrite(file, bytes([byte ^ 1 << bit % 8]), bit // 8)
         os.fsync(file)
         for _ in range(_TRIES):
-            # A page that the kernel still has in hand stays for now, without an error.
+            # A page that the kernel is still using stays in the cache, without an error.
             os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
             if not _is_cached(file):
                 return True
@@ -35,7 +35,7 @@ def flip(path: Path, bit: int) -> bool:
 
 
 def _is_cached(file: int) -> bool:
-    """Whether any page of a file is in the page cache; unlike a read, this brings none there."""
+    """Returns true if a page of a file is in the page cache, without reading the file."""
     size = os.fstat(file).st_size
     with mmap.mmap(file, size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE) as mapped:
         pages = (ctypes.c_ubyte * -(-size // _PAGE))()

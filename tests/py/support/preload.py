@@ -1,4 +1,4 @@
-"""Faults of a disk for a broker process: `tests/preload/faults.c`, compiled and steered."""
+"""Disk faults for a broker process: `tests/preload/faults.c`, compiled and controlled."""
 
 import subprocess
 from functools import cache
@@ -9,7 +9,7 @@ SOURCE = Path(__file__).parents[2] / "preload" / "faults.c"
 
 @cache
 def library(directory: Path) -> Path:
-    """The compiled library; the compiler's words are in the exception if it does not take it."""
+    """Returns the compiled library; raises an exception with the compiler's messages."""
     path = directory / "faults.so"
     command = ["cc", "-shared", "-fPIC", "-O2", "-std=gnu11", "-Wall", "-Werror"]
     command += ["-o", str(path), str(SOURCE), "-ldl", "-lpthread"]
@@ -18,7 +18,7 @@ def library(directory: Path) -> Path:
 
 
 class Faults:
-    """The rules that hold for the processes started with `env`; `faults.c` says how they read.
+    """The fault rules of processes started with `env`; `faults.c` describes their syntax.
 
     A rule is a line such as `read */t-0/*.log EIO`, `sync *.log 2000ms` or
     `write */metadata/* ENOSPC skip=3 times=1`.
@@ -35,11 +35,11 @@ class Faults:
         self.set()
 
     def set(self, *rules: str) -> None:
-        """Makes these the only rules, counted from the start, for the next call on."""
+        """Replaces the rules; counts start at the next system call."""
         new = self._control.with_suffix(".new")
         new.write_text("".join(f"{rule}\n" for rule in rules))
         new.replace(self._control)
 
     def struck(self) -> list[str]:
-        """What was struck so far, in order: "OPERATION PATH EFFECT" each."""
+        """The faults injected so far, in order: "OPERATION PATH EFFECT" each."""
         return self._struck.read_text().splitlines() if self._struck.exists() else []

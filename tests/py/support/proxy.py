@@ -1,4 +1,4 @@
-"""A stand-in for a broker's address: what passes it can be looked at, or held up."""
+"""A proxy in front of a broker, which can inspect or delay traffic."""
 
 import socket
 import threading
@@ -12,19 +12,19 @@ __all__ = ["Proxy", "SlowProxy"]
 
 
 class Proxy:
-    """Passes everything on to a broker, and its answers back.
+    """Forwards requests to a broker, and its responses back.
 
-    The broker has to advertise this address, or clients find their way around it.
+    The broker has to advertise the proxy's address, or clients bypass it.
     """
 
     def __init__(self) -> None:
-        """Takes a free port; connections wait until `target` is known."""
+        """Binds a free port; connections wait until `target` is set."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self.target = ""
 
     def __enter__(self) -> Self:
-        """Starts to listen."""
+        """Starts listening."""
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
@@ -34,17 +34,17 @@ class Proxy:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Takes no more connections; those that there are end with their peers."""
-        # The thread that waits for a connection would keep the port open for one more.
+        """Stops accepting connections; existing ones end with their peers."""
+        # Without this, the accepting thread would keep the port open for another connection.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
     def ask(self, client: socket.socket, broker: socket.socket) -> None:
-        """Passes requests on until there are no more."""
+        """Forwards requests until the connection ends."""
         _copy(client, broker)
 
     def answer(self, broker: socket.socket, client: socket.socket) -> None:
-        """Passes answers back until there are no more."""
+        """Forwards responses until the connection ends."""
         _copy(broker, client)
 
     def _accept(self) -> None:
@@ -57,7 +57,7 @@ class Proxy:
             try:
                 broker = socket.create_connection((host, int(port)))
             except OSError:
-                # Its broker is gone: the client finds that out as it would without a proxy.
+                # The broker is gone: let the client notice as it would without a proxy.
                 client.close()
                 continue
             for way, pair in ((self.ask, (client, broker)), (self.answer, (broker, client))):
@@ -65,15 +65,15 @@ class Proxy:
 
 
 class SlowProxy(Proxy):
-    """Passes so many bytes of an answer on in a second, on each connection."""
+    """A proxy that limits the rate of responses in bytes per second, for each connection."""
 
     def __init__(self, bytes_per_second: int) -> None:
-        """Takes a free port."""
+        """Binds a free port."""
         super().__init__()
         self._bytes_per_second = bytes_per_second
 
     def answer(self, broker: socket.socket, client: socket.socket) -> None:
-        """Passes answers back, a part every tenth of a second."""
+        """Forwards responses, a part every tenth of a second."""
         while data := broker.recv(self._bytes_per_second // 10):
             time.sleep(len(data) / self._bytes_per_second)
             client.sendall(data)
@@ -88,7 +88,7 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 def _go(way: _Way, source: socket.socket, target: socket.socket) -> None:
-    """Goes that way to its end, or to that of a peer."""
+    """Forwards one direction until either peer closes it."""
     with suppress(OSError):
         way(source, target)
     with suppress(OSError):

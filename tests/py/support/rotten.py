@@ -1,4 +1,4 @@
-"""A topic of many equal partitions, each to get a flipped bit of its own, and its readers."""
+"""A topic with many equal partitions, each for one flipped bit, and its readers."""
 
 import re
 import time
@@ -24,16 +24,16 @@ RECORDS_PER_BATCH = 4
 RECORDS = BATCHES * RECORDS_PER_BATCH
 
 QUIET_SECONDS = 3.0
-"""A client that brings nothing for so long stands at what it cannot read."""
+"""The time without a record after which a client counts as stuck at damage."""
 
 
 def value_at(partition: int, offset: int) -> bytes:
-    """The value that belongs there; all have one length, so that all partitions look alike."""
+    """Returns the expected value; all have the same length, so that all partitions are alike."""
     return b"%05d:%05d:" % (partition, offset) + b"v" * 24
 
 
 def fill(address: str, partitions: int) -> None:
-    """Makes the topic: batches of a few records, in three segments, the last of which grows."""
+    """Fills the topic: batches of a few records, in three segments, the last of which is active."""
     with streamlog.connect(address) as client:
         config = {"segment.bytes": 1024}
         client.admin.create_topic(TOPIC, partitions=partitions, config=config)
@@ -47,14 +47,14 @@ def fill(address: str, partitions: int) -> None:
 
 
 def is_durable(data_dir: Path, partitions: int) -> bool:
-    """Whether the broker has noted that all of it is: what is not may be cut off as torn."""
+    """Returns true if the durable point covers the log: only beyond it may a tail be cut."""
     checkpoint = data_dir / "durable-point-checkpoint"
     rows = checkpoint.read_text().splitlines() if checkpoint.exists() else []
     return all(f"{TOPIC} {partition} {RECORDS}" in rows for partition in range(partitions))
 
 
 def batches(data_dir: Path, partition: int) -> Iterator[tuple[Path, int, int]]:
-    """File, position and size of each batch of a partition."""
+    """Returns file, position and size of each batch of a partition."""
     for path in sorted((data_dir / f"{TOPIC}-{partition}").glob("*.log")):
         log, position = path.read_bytes(), 0
         while position < len(log):
@@ -65,13 +65,13 @@ def batches(data_dir: Path, partition: int) -> Iterator[tuple[Path, int, int]]:
 
 @dataclass
 class Read:
-    """The records that a client gave out by partition, and the partitions that ended in errors."""
+    """The records that a client read by partition, and the partitions that ended in errors."""
 
     rows: dict[int, list[tuple[int, bytes]]] = field(default_factory=lambda: defaultdict(list))
     errors: dict[int, str] = field(default_factory=dict)
 
     def wrong(self) -> list[tuple[int, int, bytes]]:
-        """Records with a value that is not that of their place, or behind others left out."""
+        """Records with a wrong value for their offset, or after skipped offsets."""
         found = []
         for partition, rows in self.rows.items():
             for expected, (offset, value) in enumerate(rows):
@@ -80,12 +80,12 @@ class Read:
         return found
 
     def complete(self) -> int:
-        """How many partitions were read to their end."""
+        """The number of partitions that were read to their end."""
         return sum(len(rows) == RECORDS for rows in self.rows.values())
 
 
 def by_librdkafka(address: str, partitions: int) -> Read:
-    """All that librdkafka gives out with its defaults, which check no checksum."""
+    """Reads with librdkafka and its default options, which verify no checksums."""
     read, left = Read(), set(range(partitions))
     options = {"bootstrap.servers": address, "group.id": "rot", "enable.partition.eof": True}
     consumer = Consumer({**options, "enable.auto.commit": False, "log_level": 0})
@@ -113,7 +113,7 @@ def by_librdkafka(address: str, partitions: int) -> Read:
 
 
 def by_kafka_python(address: str, partitions: int) -> Read:
-    """All that kafka-python gives out; an error does not say whose it is."""
+    """Reads with kafka-python, whose errors do not name the partition."""
     read = Read()
     consumer = KafkaConsumer(bootstrap_servers=address, enable_auto_commit=False)
     try:
@@ -136,7 +136,7 @@ def by_kafka_python(address: str, partitions: int) -> Read:
 
 
 def by_streamlog(address: str, partitions: int) -> Read:
-    """All that our own client gives out; an error of a partition leaves the others alone."""
+    """Reads with streamlog's client; an error in a partition does not affect the others."""
     read = Read()
     with streamlog.connect(address) as client, client.consumer(TOPIC) as consumer:
         reading = consumer.until_end()

@@ -1,4 +1,4 @@
-"""Signals that come while a program waits."""
+"""Signals during a wait."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ __all__ = ["interrupted", "signalled_while_waiting"]
 
 
 def interrupted(process: subprocess.Popen[str]) -> float:
-    """Seconds from SIGINT until a process that is about to wait says that it was interrupted."""
+    """Returns the seconds from SIGINT until a waiting process reports its interruption."""
     assert process.stdout is not None
     time.sleep(0.5)
     begin = time.monotonic()
@@ -22,7 +22,7 @@ def interrupted(process: subprocess.Popen[str]) -> float:
 
 
 def signalled_while_waiting(client: Client, topic: str) -> None:
-    """Waits for a record of a topic while SIGUSR1 comes, until the one that follows the signal."""
+    """Waits for a record during a SIGUSR1, until the record that follows the signal."""
     producer = client.producer()
 
     def interrupt_and_publish() -> None:

@@ -1,4 +1,4 @@
-"""A terminal that nobody sits at: what a program draws on it can be looked at."""
+"""A pseudo-terminal whose contents can be inspected."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ __all__ = ["drawn", "terminal"]
 
 @contextmanager
 def terminal() -> Iterator[tuple[int, int]]:
-    """The end that is looked at, and the one to give to a program; the latter is the caller's."""
+    """Returns the end to inspect, and the end for a program, which the caller has to close."""
     ours, theirs = os.openpty()
     try:
         yield ours, theirs
@@ -18,11 +18,11 @@ def terminal() -> Iterator[tuple[int, int]]:
 
 
 def drawn(ours: int) -> bytes:
-    """What was drawn, once no program holds the other end any more."""
+    """Returns the contents, once all programs have closed the other end."""
     parts = []
     try:
         while part := os.read(ours, 65536):
             parts.append(part)
-    except OSError:  # How a terminal ends that nobody holds any more.
+    except OSError:  # Linux reports a closed pseudo-terminal by EIO.
         pass
     return b"".join(parts)

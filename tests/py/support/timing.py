@@ -1,13 +1,13 @@
-"""How long something takes, told apart from how busy the machine is."""
+"""Durations measured independently of other load on the machine."""
 
 from collections.abc import Callable
 
 
 def quickest(measure: Callable[[], float], limit: float, tries: int = 8) -> float:
-    """The least of several measurements, in seconds; none is made after one below `limit`.
+    """Returns the shortest of several measurements, in seconds; stops at one below `limit`.
 
-    What waits for others now and then is as quick as ever in between; what is slow by itself is
-    slow each time.
+    An operation that only waits for others now and then is fast in between; an operation slow by
+    itself is slow each time.
     """
     least = float("inf")
     for _ in range(tries):
