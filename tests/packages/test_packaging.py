@@ -4,6 +4,7 @@ There need be neither here: the steps of the image run in a plain directory, and
 unit are held against the system calls that a broker makes.
 """
 
+import fnmatch
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from packages.test_packages import ROOT, empty_environment, install, package
+from packages.test_packages import MACHINES, ROOT, empty_environment, install, package
 
 PACKAGING = ROOT / "packaging"
 DATA = "/var/lib/streamlog"
@@ -78,10 +79,16 @@ def here(command: list[str], environment: Path, data: Path) -> list[str]:
     return [str(environment / program), *words]
 
 
-def test_the_image_installs_the_wheel_that_is_made() -> None:
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_image_installs_the_wheel_of_its_machine(machine: str) -> None:
     (copied, _) = instructions()["COPY"][0].split()
-    assert [path.name for path in ROOT.glob(copied)] == [package("*manylinux*_x86_64.whl").name]
-    assert "pip install --no-cache-dir --no-index" in instructions()["RUN"][0]
+    command = instructions()["RUN"][0].replace("$(uname -m)", machine)
+    assert "pip install --no-cache-dir --no-index" in command
+    installed = shlex.split(command.split("&&")[0])[-1]
+    wheels = [path.name for path in ROOT.glob(copied)]
+    assert fnmatch.filter(wheels, Path(installed).name) == [
+        package(f"*manylinux*_{machine}.whl").name
+    ]
 
 
 def test_the_image_runs_a_healthy_broker_without_capabilities(
