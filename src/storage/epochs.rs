@@ -126,9 +126,9 @@ impl EpochCache {
         true
     }
 
-    /// The answer to `OffsetForLeaderEpoch`: the last epoch of this log that is not above `epoch`,
-    /// and its end offset. `None` if `epoch` is unknown or newer than all in the log. If `epoch` is
-    /// older than all, it is returned with the start offset of the first.
+    /// The answer to `OffsetForLeaderEpoch` (KIP-101, KIP-279): the last epoch of this log that is
+    /// not above `epoch`, and its end offset. `None` if `epoch` is unknown or newer than all in the
+    /// log. If `epoch` is older than all, it is returned with the start offset of the first.
     pub fn end_offset_for(
         &self,
         epoch: LeaderEpoch,

@@ -229,6 +229,8 @@ impl Entry for CachedFile {
             return Closing::InUse;
         }
         let Some(handle) = self.open.swap(None) else { return Closing::WasClosed };
+        // Pairs with the fence in `Pin::new`: either the pin is seen below, or its owner finds no
+        // open file and waits for the state's lock.
         fence(Ordering::SeqCst);
         if self.is_pinned() || self.is_dirty() {
             // A writer came in between. If it found no open file, it waits for the state's lock.
@@ -262,6 +264,7 @@ impl Entry for CachedFile {
 impl<'a> Pin<'a> {
     fn new(file: &'a CachedFile) -> Self {
         file.pins.fetch_add(1, Ordering::SeqCst);
+        // Pairs with the fence in `close_if_unused`.
         fence(Ordering::SeqCst);
         Self(file)
     }

@@ -113,7 +113,8 @@ impl Candidate {
         Ok(())
     }
 
-    /// Returns true if the first record of a segment is older than `max.compaction.lag.ms`.
+    /// Returns true if the first record of a segment is older than `max.compaction.lag.ms`
+    /// (KIP-354).
     fn is_overdue(&self, closed: &Closed, now: Timestamp) -> Result<bool, StorageError> {
         let long_ago = now.minus(self.config.max_compaction_lag);
         if long_ago.millis() < 0 {

@@ -1,8 +1,9 @@
 //! The decision which records of a batch survive, and the batch that they form.
 //!
 //! A record is removed if a later one has its key. A tombstone is removed, though it is its key's
-//! last record, once its batch's delete horizon has passed. The horizon is set by the first pass
-//! over the tombstone, which also removes the older records of its key. Records without a key stay.
+//! last record, once its batch's delete horizon has passed (KIP-534). The horizon is set by the
+//! first pass over the tombstone, which also removes the older records of its key. Records without
+//! a key stay.
 
 use std::collections::HashMap;
 use std::time::Duration;

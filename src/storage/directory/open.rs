@@ -121,6 +121,8 @@ impl DataDir {
         for slot in logs.values().filter(|slot| slot.is_known()) {
             checkpoints.set(slot.partition(), slot.checkpoint_offsets());
         }
+        // Write the checkpoints before the run: from the new run number on the manifest no longer
+        // counts, and a start after a crash uses the checkpoints.
         checkpoints.write(disk)?;
         self.run.write(disk, &self.path.join(names::RUN))?;
         let manifest = self.path.join(names::MANIFEST);

@@ -7,9 +7,9 @@
 //! | `offset_unit: …` | `record` or `byte`; it never changes |
 //! | `crc: …` | CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
-//! The first two lines are Kafka's own file. It is written before the log's directory gets its name
-//! and never changed; if it is lost, it is rebuilt from the metadata journal. Data is matched by
-//! the id in it, never by the directory's name alone.
+//! The first two lines are Kafka's own file (KIP-516). It is written before the log's directory
+//! gets its name and never changed; if it is lost, it is rebuilt from the metadata journal. Data is
+//! matched by the id in it, never by the directory's name alone.
 
 use std::path::{Path, PathBuf};
 

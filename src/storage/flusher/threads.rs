@@ -432,6 +432,8 @@ fn flush_together(shared: &Shared, jobs: &[Job<Arc<Log>>]) -> Vec<Result<Offset,
         let Some(ticket) = ticket? else { return Ok(log.flushed_offset()) };
         let result = match &synced {
             Ok(()) if was_armed => Ok(()),
+            // The descriptor was opened just now and cannot report earlier write-back errors, so
+            // sync each file by itself.
             Ok(()) => ticket.sync(),
             Err(error) => Err(StorageError::io("sync", &shared.dir, same_error(error))),
         };

@@ -114,6 +114,7 @@ impl Log {
             plan.new.iter().map(|(index, _)| IoSlice::new(batches[*index])).collect();
         let Err(error) = write_all_at(&**file, &mut buffers, *size) else { return Ok(()) };
         let error = segment.refused("write", error);
+        // Until a flush has synced the truncation, a crash may bring the bytes back.
         tail.truncation_dirty = true;
         if let Err(cause) = file.set_len(*size) {
             let cause = segment.refused("cut back", cause);

@@ -100,6 +100,7 @@ impl Log {
         let generation = tail.generation;
         let left = tail.unsealed.clone();
         let bytes = std::mem::take(&mut tail.bytes_to_rebuild);
+        // Appends must not wait for these writes, so the lock is released meanwhile.
         drop(tail);
         let written = left
             .iter()

@@ -88,6 +88,7 @@ impl Log {
             tail.pending = Pending::default();
             return Ok(None);
         }
+        // Without new records, a new name or a truncation may still have to be synced.
         let is_clean = !tail.names_dirty && !tail.truncation_dirty;
         if tail.next_offset == self.flushed_offset() && is_clean {
             return Ok(None);
@@ -147,6 +148,7 @@ impl Log {
         let tail = self.lock_tail();
         let before = self.flushed_offset();
         if tail.generation != ticket.generation {
+            // The log was truncated meanwhile: other records may be below the target now.
             return before;
         }
         assert!(

@@ -60,7 +60,7 @@ impl Log {
     }
 
     /// Removes the segments below the log start, whatever the topic's settings and the clock, for
-    /// `DeleteRecords`. `below` is as for `delete_expired`.
+    /// `DeleteRecords` (KIP-107). `below` is as for `delete_expired`.
     pub fn delete_before_start(&self, below: Offset) -> Result<Removed, StorageError> {
         let deleted = self.lock_deleted();
         self.delete_first(deleted, below, |segments| Ok(self.is_before_start(segments)))

@@ -6,7 +6,8 @@ use crate::storage::producers::batch::sequence_after;
 use crate::storage::producers::{AppendedBatch, ProducerBatch, SequenceError};
 use crate::types::{ProducerEpoch, ProducerId, Timestamp};
 
-/// The number of batches that a client may have in flight, and may therefore send again.
+/// The number of batches that a client may have in flight, and may therefore send again
+/// (KAFKA-5494).
 pub(super) const WINDOW: usize = 5;
 
 /// The state of a producer, for operators.

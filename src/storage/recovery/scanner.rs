@@ -288,6 +288,9 @@ impl<'a> Scanner<'a> {
             Torn { segment: number, position: damage.start, offset, reason: bad.to_string() };
         let was_durable = offset < self.durable;
         let is_last = damage.end >= self.segments[number].size()?;
+        // A power failure may lose any unsynced bytes and keep later ones, so all that follows is
+        // torn. If only the process ended, no written byte is lost: a bad batch before a good one
+        // is damage.
         if !was_durable && (!self.same_boot || is_last && !self.has_good(number + 1)?) {
             return Ok(Some(torn));
         }

@@ -101,7 +101,8 @@ impl Log {
         }
     }
 
-    /// The first record with the largest timestamp in the log; `None` if the log is empty.
+    /// The first record with the largest timestamp in the log (KIP-734); `None` if the log is
+    /// empty.
     pub fn max_timestamp(&self) -> Result<Option<RecordAt>, StorageError> {
         let segments = self.segments.load_full();
         let mut largest = None;

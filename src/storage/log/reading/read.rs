@@ -16,7 +16,7 @@ pub struct ReadLimit {
     /// The offset below which all batches must end, usually the high watermark.
     pub below: Offset,
     /// True if the first batch is returned whole even if it exceeds `max_bytes`, so that a reader
-    /// with a small buffer makes progress.
+    /// with a small buffer makes progress (KIP-74).
     pub at_least_one_batch: bool,
 }
 
