@@ -56,7 +56,7 @@ pub(super) struct FlushQueue<L> {
 struct Entry<L> {
     log: L,
     /// Distinguishes this entry from an earlier log of the same name.
-    entry_id: u64,
+    id: u64,
     /// The bytes appended since the last flush began, as far as reported here.
     bytes: u64,
     /// The time at which they are due; `None` if there are none.
@@ -147,7 +147,7 @@ impl<L: Clone> FlushQueue<L> {
     /// Records the outcome of a job that `next` returned.
     pub(super) fn finish(&mut self, job: &Job<L>, ending: Ending) {
         let Some(entry) = self.entries.get_mut(&job.partition) else { return };
-        if entry.entry_id != job.entry_id {
+        if entry.id != job.entry_id {
             return;
         }
         assert_eq!(entry.flushing, Some(job.bytes), "{} was not being flushed", job.partition);
@@ -209,7 +209,7 @@ impl<L: Clone> FlushQueue<L> {
     fn take_first(&mut self) -> Option<Job<L>> {
         let (_, partition) = self.waiting.pop_first()?;
         let entry = self.entries.get_mut(&partition)?;
-        let (bytes, entry_id) = (entry.bytes, entry.entry_id);
+        let (bytes, entry_id) = (entry.bytes, entry.id);
         assert_eq!(entry.flushing, None, "{partition} is being flushed already");
         *entry = Entry { flushing: Some(bytes), ..Entry::new(entry.log.clone(), entry_id) };
         Some(Job { log: entry.log.clone(), partition, bytes, entry_id })
@@ -217,7 +217,7 @@ impl<L: Clone> FlushQueue<L> {
 }
 
 impl<L> Entry<L> {
-    fn new(log: L, entry_id: u64) -> Self {
-        Self { log, entry_id, bytes: 0, due: None, flushing: None }
+    fn new(log: L, id: u64) -> Self {
+        Self { log, id, bytes: 0, due: None, flushing: None }
     }
 }
