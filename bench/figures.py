@@ -1,4 +1,4 @@
-"""What was measured, under which promise, and whether it is what was aimed at."""
+"""Measured figures, their circumstances, and thresholds for them."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Work:
-    """The circumstances without which a figure says nothing."""
+    """The circumstances of a measurement."""
 
     promise: str = ""
     client: str = ""
@@ -16,43 +16,43 @@ class Work:
     batch: int | None = None
 
     def cells(self) -> list[str]:
-        """As columns of the table."""
+        """The cells of the table."""
         values = (self.promise, self.client, self.in_flight, self.record_bytes, self.batch)
         return ["" if value is None else str(value) for value in values]
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What a figure must reach, and what it should."""
+    """The required value of a figure, and the target beyond it."""
 
     limit: float
     at_least: bool = False
     goal: float | None = None
 
     def is_met(self, value: float) -> bool:
-        """Whether the figure is good enough."""
+        """Returns true if the figure meets the requirement."""
         return value >= self.limit if self.at_least else value <= self.limit
 
     def __str__(self) -> str:
-        """As in the table."""
+        """The requirement as shown in the table."""
         sign = "≥" if self.at_least else "≤"
         goal = "" if self.goal is None else f", goal {self.goal:g}"
         return f"{sign} {self.limit:g}{goal}"
 
 
 def at_least(limit: float, goal: float | None = None) -> Gate:
-    """A gate for what should be high."""
+    """Returns a gate for a figure that should be high."""
     return Gate(limit, at_least=True, goal=goal)
 
 
 def at_most(limit: float, goal: float | None = None) -> Gate:
-    """A gate for what should be low."""
+    """Returns a gate for a figure that should be low."""
     return Gate(limit, goal=goal)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured value of a row."""
+    """A measured value of a row."""
 
     row: str
     name: str
@@ -64,13 +64,13 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """Whether the gate is met; nothing without one."""
+        """The result of the gate; None without a gate."""
         if self.gate is None:
             return ""
         return "met" if self.gate.is_met(self.value) else "NOT MET"
 
     def cells(self) -> list[str]:
-        """As a line of the table."""
+        """The cells of its line in the table."""
         value = plain(self.value)
         if self.low is not None and self.high is not None:
             value += f" ({plain(self.low)} to {plain(self.high)})"
@@ -78,7 +78,7 @@ class Figure:
         return [self.row, *self.work.cells(), self.name, value, gate, self.verdict]
 
     def as_json(self) -> dict[str, object]:
-        """For machines."""
+        """Its JSON form."""
         return {**dataclasses.asdict(self), "verdict": self.verdict}
 
 
@@ -89,12 +89,12 @@ HEADINGS = [
 
 
 def plain(value: float) -> str:
-    """Three digits, and no more than a person reads."""
+    """Formats a number with three significant digits."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def table(figures: Iterable[Figure]) -> Iterator[str]:
-    """Lines of a table in which a row's circumstances stand once."""
+    """Yields the lines of a table that shows the circumstances of a row once."""
     lines = [HEADINGS, *(figure.cells() for figure in figures)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
     said_once = HEADINGS.index("figure")

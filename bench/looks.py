@@ -1,4 +1,4 @@
-"""What a broker's looks at the page cache cost, by a library that is preloaded into it."""
+"""The cost of a broker's page cache look-ups, measured with a preloaded library."""
 
 import dataclasses
 import mmap
@@ -27,21 +27,21 @@ class Looks:
             self._shared = mmap.mmap(file.fileno(), _NUMBERS.size)
 
     def preloaded(self, server: Server) -> Server:
-        """The same server with the library in it."""
+        """Returns the same server with the library preloaded."""
         variables = (f"LD_PRELOAD={self._library}", f"STREAMLOG_LOOKS={self._path}")
         return dataclasses.replace(server, command=("env", *variables, *server.command))
 
     def set(self, is_looking: bool) -> None:
-        """Lets the server look at the page cache, or take every page for cached."""
+        """Enables look-ups in the page cache, or makes every page count as cached."""
         self._shared[0] = 0 if is_looking else 1
 
     def sent_bytes(self) -> int:
-        """What the server has sent by `sendfile`."""
+        """The bytes that the server has sent by `sendfile`."""
         sent: int = _NUMBERS.unpack(self._shared[:])[1]
         return sent
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Returns the object itself."""
         return self
 
     def __exit__(
@@ -50,5 +50,5 @@ class Looks:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Ends the sharing."""
+        """Unmaps the shared file."""
         self._shared.close()

@@ -1,10 +1,10 @@
-"""Compares servers with the ruler, in rounds of ruler, A, B, ..., ruler on the same machine.
+"""Compares servers with the baseline, in rounds of baseline, A, B, ..., baseline on one machine.
 
-Absolute figures drift with the hour and with whoever shares the machine; what is kept of a round is
-each server's ratio to the mean of the two rulers around it. The result of a row is the median of
-those ratios with the 90 % interval of that median. A warm-up is thrown away. Where others compute
-on the same cores, `--realtime` keeps their time slices out of the figures: a server that sleeps for
-each flush otherwise waits for the scheduler rather than for the disk.
+Absolute figures drift with time and with other load on the machine, so a round yields each server's
+ratio to the mean of the baselines before and after it. The result of a row is the median of these
+ratios with the 90 % confidence interval of the median. A warm-up is discarded. If other programs
+use the same cores, `--realtime` excludes their time slices: otherwise a server that sleeps for each
+flush waits for the scheduler rather than for the disk.
 
     python bench/rounds.py --rounds 15 inline queued
 """
@@ -21,7 +21,7 @@ from servers import BUILT, REALTIME, SERVERS, Place, Server, running, touch_memo
 
 @dataclass(frozen=True)
 class Row:
-    """One kind of work under one promise."""
+    """A kind of work with a durability guarantee."""
 
     name: str
     flushed: bool
@@ -39,20 +39,20 @@ class Ratio:
 
     @classmethod
     def of(cls, values: list[float]) -> "Ratio":
-        """The interval comes from drawing the rounds anew."""
+        """Computes the median, and its interval by resampling the rounds."""
         draw = random.Random(1)
         drawn = (statistics.median(draw.choices(values, k=len(values))) for _ in range(2000))
         medians = sorted(drawn)
         return cls(statistics.median(values), medians[100], medians[1900])
 
     def __str__(self) -> str:
-        """As in a table."""
+        """Its form in the table."""
         return f"{self.median:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One figure of one row: the ruler's median, and each server's ratio to it."""
+    """A figure of a row: the baseline's median, and each server's ratio to it."""
 
     row: Row
     figure: str
@@ -77,7 +77,7 @@ ROWS = [
 
 
 def measure(server: Server, row: Row, place: Place) -> dict[str, float]:
-    """The figures of one run."""
+    """Returns the figures of one run."""
     with running(server, place, flushed=row.flushed) as started:
         started.load(*row.prepare)
         before = started.log_bytes()
@@ -87,13 +87,13 @@ def measure(server: Server, row: Row, place: Place) -> dict[str, float]:
     if row.load[0] == "produce":
         figures["disk_bytes"] = written / records
     if row.load[0] == "latency":
-        # At a rate that is given, time per record is time idle as well.
+        # At a given rate, the time per record includes idle time.
         del figures["cpu_ns"]
     return figures
 
 
 def compare(row: Row, names: list[str], rounds: int, place: Place) -> Iterator[Comparison]:
-    """Every figure of the row."""
+    """Compares every figure of the row."""
     ratios: dict[str, dict[str, list[float]]] = {}
     rulers: dict[str, list[float]] = {}
     for _ in range(rounds):
@@ -111,7 +111,7 @@ def compare(row: Row, names: list[str], rounds: int, place: Place) -> Iterator[C
 
 
 def main() -> None:
-    """Prints the table of the rows asked for."""
+    """Prints the table of the requested rows."""
     parser = argparse.ArgumentParser(description="Compare servers with the ruler.")
     parser.add_argument("servers", nargs="+", choices=[name for name in SERVERS if name != "ruler"])
     parser.add_argument("--rounds", type=int, default=15)

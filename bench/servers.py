@@ -1,7 +1,7 @@
-"""The servers that are compared: how each is started, loaded and looked at while it runs.
+"""The compared servers: their start, their load, and measurements while they run.
 
-Every server starts anew for every measurement, in a fresh directory, on a core of its own; the load
-has the other core.
+Every server is restarted for every measurement, in a fresh directory, on a core of its own; the
+load has the other core.
 """
 
 import json
@@ -25,7 +25,7 @@ TOUCHED_BYTES = 4 << 30
 
 @dataclass(frozen=True)
 class Server:
-    """How to start a server; `{data}` is its directory. It prints `ready HOST:PORT`."""
+    """The command of a server; `{data}` is its directory. It prints `ready HOST:PORT`."""
 
     command: tuple[str, ...]
     flushed: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Place:
-    """Where and how servers run: a directory on the disk to be measured, and a command before."""
+    """The place of servers: a directory on the disk to measure, and a command prefix."""
 
     data: Path
     priority: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Running:
-    """A server that has said that it is ready."""
+    """A server that is ready."""
 
     address: str
     pid: int
@@ -52,7 +52,7 @@ class Running:
     load_options: tuple[str, ...]
 
     def load(self, *options: str) -> dict[str, float]:
-        """What the load measured; the server's own time is counted with it."""
+        """Runs the load, and returns its figures with the server's processor time."""
         command = [*LOAD_CORE, *self.place.priority, str(BUILT / "load"), self.address]
         command += [*options, *self.load_options, "--pid", str(self.pid)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -60,12 +60,12 @@ class Running:
         return figures
 
     def log_bytes(self) -> int:
-        """What the logs take on the disk."""
+        """Returns the disk usage of the logs."""
         return sum(path.stat().st_size for path in self.data.rglob("*log") if path.is_file())
 
 
 def broker(*settings: str, shards: int = 1, flushed: bool = False) -> Server:
-    """A broker as `make build` makes it."""
+    """Returns a broker built by `make build`."""
     options = [f"num.network.threads={shards}", *([] if flushed else ["write.caching=true"])]
     listed = [part for setting in (*options, *settings) for part in ("--set", setting)]
     command = (str(BROKER), "broker", "--listen", "127.0.0.1:0", "--data-dir", "{data}/broker")
@@ -77,7 +77,7 @@ SERVERS = {
     "inline": Server((str(BUILT / "spike"), "{data}/log", "inline"), flushed=("--flush",)),
     "queued": Server((str(BUILT / "spike"), "{data}/log", "queued"), flushed=("--flush",)),
     "yielding": Server((str(BUILT / "spike"), "{data}/log", "yielding"), flushed=("--flush",)),
-    # With one shard, as the ruler has one thread.
+    # One shard, because the baseline has one thread.
     "streamlog": Server(
         broker(flushed=True).command,
         cached=("--set", "write.caching=true"),
@@ -88,7 +88,7 @@ SERVERS = {
 
 @contextmanager
 def running(server: Server, place: Place, *, flushed: bool = False) -> Iterator[Running]:
-    """The server in a fresh directory, until the block is left."""
+    """Runs the server in a fresh directory during the block."""
     data = Path(tempfile.mkdtemp(dir=place.data))
     try:
         with serving(server, place, data, flushed=flushed) as started:
@@ -98,9 +98,9 @@ def running(server: Server, place: Place, *, flushed: bool = False) -> Iterator[
 
 
 def touch_memory() -> None:
-    """Brings back what a virtual machine has handed over to its host of the free memory.
+    """Reclaims memory that a virtual machine has returned to its host.
 
-    Otherwise the first touch of a page costs a multiple of what is done with it.
+    Otherwise the first access to a page would take much longer than the measured work.
     """
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
@@ -111,7 +111,7 @@ def touch_memory() -> None:
 def serving(
     server: Server, place: Place, data: Path, *, flushed: bool = False
 ) -> Iterator[Running]:
-    """The server in this directory, stopped in order when the block is left."""
+    """Runs the server in this directory, and stops it cleanly at the end of the block."""
     options = server.flushed if flushed else server.cached
     command = [part.replace("{data}", str(data)) for part in (*server.command, *options)]
     process = subprocess.Popen(

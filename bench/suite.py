@@ -1,7 +1,7 @@
-"""Every row of one broker and its clients, each with its gate: what `make bench` runs.
+"""Runs all measurements of a broker and its clients, each with its gate: `make bench`.
 
-Rates are ratios to the ruler in one run, for absolute figures drift with the hour. A gate that is
-not met stands in the table and ends the run with 1 only if that is asked for.
+Rates are ratios to the baseline in the same run, because absolute figures drift with time. A missed
+gate is shown in the table, and makes the exit code 1 only on request.
 
     python bench/suite.py --rounds 9 --realtime --json figures.json
 """
@@ -43,7 +43,7 @@ SECTIONS: dict[str, Section] = {
 
 
 def main() -> int:
-    """Measures, prints the table, and writes what machines read."""
+    """Measures, prints the table, and writes the JSON file."""
     options = arguments()
     place = Place(options.data, REALTIME if options.realtime else ())
     figures: list[Figure] = []
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def arguments() -> argparse.Namespace:
-    """What was asked for."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(
         prog="python bench/suite.py", description="Every row with its gate."
     )

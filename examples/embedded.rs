@@ -1,7 +1,7 @@
-//! A thermometer that forgets nothing: the engine in this process, without a socket.
+//! A thermometer with a durable log: the engine in this process, without a socket.
 //!
 //! `cargo run --example embedded [DIR]` appends a few readings, waits until they are on disk, and
-//! reads back all there are. Run it twice: the first run's readings are there.
+//! reads back all readings. Run it twice: the readings of the first run are still there.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::env;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     });
 
-    // Appending returns at once. Who waits for the last ticket has waited for all of them.
+    // Appending returns at once. Waiting for the last ticket waits for all of them.
     readings.append([("kitchen", "21.5"), ("cellar", "12.0")])?;
     let ticket = readings.append([("kitchen", "21.7")])?;
     ticket.wait_flushed()?;

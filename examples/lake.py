@@ -1,9 +1,9 @@
-"""Keeps topics as Parquet files: loads what is new, and again an hour after that.
+"""Keeps topics as Parquet files: loads new records, and repeats that every hour.
 
     python examples/lake.py FOLDER PATTERN [SECONDS]
 
-PATTERN matches the names of the topics; brokers are those of STREAMLOG_BOOTSTRAP. End it as you
-like, also by `kill -9`: each record is in the files once, and the next start goes on.
+PATTERN matches the names of the topics; brokers are those of STREAMLOG_BOOTSTRAP. End it in any
+way, also by `kill -9`: each record is in the files once, and the next start continues.
 """
 
 import os
@@ -18,8 +18,8 @@ from streamlog.spark import load, provide_java
 
 
 def main(folder: str, pattern: str, seconds: float = 3600.0) -> None:
-    """Loads on and on, with a pause of so many seconds after each load."""
-    # Else workers are whatever python3 is first on the path.
+    """Runs loads without end, with a pause in seconds after each."""
+    # By default, workers would run the first python3 on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     provide_java()
     spark = SparkSession.Builder().appName("lake").getOrCreate()

@@ -2,8 +2,8 @@
 
     python examples/move_topics.py FROM TO TOPIC...
 
-Partitions, keys, headers and times stay what they are; settings of topics are not copied. It copies
-what there is, and the next time what came since. After a kill records can be there twice.
+Partitions, keys, headers and timestamps are preserved; settings of topics are not copied. It copies
+the existing records, and in the next run new ones. After a kill, records can be duplicated.
 """
 
 import sys
@@ -12,7 +12,7 @@ import streamlog
 
 
 def main(source: str, target: str, topics: list[str]) -> None:
-    """Brings what is new in the topics of one cluster to the other."""
+    """Copies the new records of topics from one cluster to the other."""
     with streamlog.connect(source) as old, streamlog.connect(target) as new:
         for topic in topics:
             count = old.topic(topic).partitions()

@@ -1,7 +1,7 @@
-//! Drives a broker with our own Rust client, and says how fast that went.
+//! Measures the rates of streamlog's Rust client with a broker.
 //!
-//! `client HOST:PORT RECORDS` publishes so many records of 200 bytes to one partition, awaits their
-//! delivery, reads them all back, and prints both rates as a line of JSON.
+//! `client HOST:PORT RECORDS` publishes RECORDS records of 200 bytes to one partition, waits for
+//! their delivery, reads them all back, and prints both rates as a line of JSON.
 
 use std::error::Error;
 use std::io::Write;
@@ -15,7 +15,7 @@ use streamlog::types::PartitionIndex;
 const TOPIC: &str = "client";
 const RECORD_BYTES: usize = 200;
 
-/// How long any one step may take.
+/// The timeout of each step.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Records a second, delivery included.
+/// Publishes the records, and returns records a second, delivery included.
 fn produce(client: &Client, records: u32) -> Result<f64, Box<dyn Error>> {
     let config = ProducerConfig { batch_size: ByteSize(1 << 20), ..ProducerConfig::default() };
     let producer = client.producer(config)?;
@@ -55,7 +55,7 @@ fn produce(client: &Client, records: u32) -> Result<f64, Box<dyn Error>> {
     Ok(f64::from(records) / seconds_since(began))
 }
 
-/// Records a second, each value looked at.
+/// Reads the records, and returns records a second, each value examined.
 fn consume(client: &Client, records: u32) -> Result<f64, Box<dyn Error>> {
     let consumer = client.consumer(&[TOPIC], ConsumerConfig::default())?;
     let began = SystemClock.monotonic();

@@ -1,9 +1,9 @@
-//! How this disk takes what a broker does to it: many files flushed, and appends while it flushes.
+//! Measures a disk under a broker's workload: flushes of many files, and appends during flushes.
 //!
 //! Prints lines of JSON. *Flush*: some files are given fresh bytes, and the time is taken until
 //! all are durable: by one fdatasync after another, by threads that share the files, by one
-//! syncfs. *Append*: one thread appends at a fixed pace while another flushes now and then, as
-//! shard and flusher do; the percentiles are those of the appends.
+//! syncfs. *Append*: one thread appends at a fixed pace while another flushes now and then, like
+//! shard and flusher; the percentiles are those of the appends.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,7 +1,7 @@
-//! Drives the engine without a socket, and says how fast that went.
+//! Measures the rates of the engine without a socket.
 //!
-//! `embedded DIR RECORDS` appends so many records of 200 bytes in batches of 50, waits until they
-//! are flushed, and reads them back; then it appends one at a time and waits for each. It prints
+//! `embedded DIR RECORDS` appends RECORDS records of 200 bytes in batches of 50, waits until they
+//! are flushed, and reads them back; then it appends single records and waits for each. It prints
 //! both rates and the median and 99th percentile of the waits, in microseconds, as a line of JSON.
 
 use std::error::Error;
@@ -15,7 +15,7 @@ const TOPIC: &str = "embedded";
 const VALUE: [u8; 200] = [b'x'; 200];
 const BATCH: usize = 50;
 
-/// Appends that are waited for one by one.
+/// The number of appends waited for one by one.
 const WAITS: usize = 1000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Records a second, the last flush included.
+/// Appends all records, and returns records a second, the last flush included.
 fn append(log: &Partition, records: usize) -> Result<f64, Box<dyn Error>> {
     let began = SystemClock.monotonic();
     let mut last = None;
@@ -55,7 +55,7 @@ fn append(log: &Partition, records: usize) -> Result<f64, Box<dyn Error>> {
     Ok(rate(records, began))
 }
 
-/// Records a second.
+/// Reads all records, and returns records a second.
 fn read(log: &Partition) -> Result<f64, Box<dyn Error>> {
     let began = SystemClock.monotonic();
     let mut count = 0;
@@ -68,7 +68,7 @@ fn read(log: &Partition) -> Result<f64, Box<dyn Error>> {
     Ok(rate(count, began))
 }
 
-/// How long each append took until it was flushed, in order.
+/// The time of each append until it was flushed, in order.
 fn wait(log: &Partition) -> Result<Vec<Duration>, Box<dyn Error>> {
     let mut waits = Vec::with_capacity(WAITS);
     for _ in 0..WAITS {

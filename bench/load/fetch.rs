@@ -1,4 +1,4 @@
-//! Reads a partition from its start with one large fetch after another.
+//! Reads a partition from its start by successive large fetches.
 
 use std::io::{self, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::frames;
 
-/// Fetches until at least `records` have come; how many came, and the time it took.
+/// Fetches until at least `records` have arrived; returns their number, and the elapsed time.
 pub fn run(
     mut stream: TcpStream,
     topic: &str,

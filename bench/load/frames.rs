@@ -1,7 +1,7 @@
-//! The requests that the load sends, and what it reads from the answers.
+//! The load's requests, and the parts of the responses that it reads.
 //!
-//! Produce 9 and Fetch 11 for one partition of one topic, and Metadata 4, which makes the topic on
-//! a broker. Answers are read no further than the load needs, but every error code is looked at.
+//! Produce 9 and Fetch 11 for one partition of one topic, and Metadata 4, which creates the topic
+//! on a broker. Responses are decoded only as far as needed, but every error code is checked.
 
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ const BATCH_HEADER: usize = 61;
 const CRC_AT: usize = 17;
 const CRC_FROM: usize = 21;
 
-/// A record batch of `count` records, each `value.len()` bytes of value and no key.
+/// Returns a record batch of `count` records, each with `value.len()` bytes of value and no key.
 pub fn batch(count: usize, value: &[u8], timestamp: i64) -> Vec<u8> {
     let mut records = Vec::new();
     for delta in 0..count {
@@ -43,12 +43,12 @@ pub fn batch(count: usize, value: &[u8], timestamp: i64) -> Vec<u8> {
     batch
 }
 
-/// Produce 9 of one batch for partition 0.
+/// Returns a Produce 9 of one batch for partition 0.
 pub fn produce(topic: &str, acks: i16, correlation: i32, batch: &[u8]) -> Vec<u8> {
     produce_to((topic, 0), acks, correlation, batch)
 }
 
-/// Produce 9 of one batch for any partition.
+/// Returns a Produce 9 of one batch for any partition.
 pub fn produce_to(
     (topic, partition): (&str, u32),
     acks: i16,
@@ -74,12 +74,12 @@ pub fn produce_to(
     framed(out)
 }
 
-/// Fetch 11 of partition 0 from `offset`, waiting until there is a byte.
+/// Returns a Fetch 11 of partition 0 from `offset`, with a minimum of one byte.
 pub fn fetch(topic: &str, correlation: i32, offset: i64, max_bytes: i32) -> Vec<u8> {
     fetch_from((topic, 0), correlation, offset, max_bytes)
 }
 
-/// Fetch 11 of any partition from `offset`, waiting until there is a byte.
+/// Returns a Fetch 11 of any partition from `offset`, with a minimum of one byte.
 pub fn fetch_from(
     (topic, partition): (&str, u32),
     correlation: i32,
@@ -107,7 +107,7 @@ pub fn fetch_from(
     framed(out)
 }
 
-/// Metadata 4 that asks for `topic` and lets the broker make it.
+/// Returns a Metadata 4 for `topic` that lets the broker create it.
 pub fn metadata(topic: &str) -> Vec<u8> {
     let mut out = header(3, 4, 0);
     out.extend(1i32.to_be_bytes());
@@ -145,7 +145,7 @@ fn framed(mut out: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// The next answer, without its size, read into `buffer`.
+/// Reads the next response, without its size, into `buffer`.
 pub fn read_answer<'a>(mut from: &TcpStream, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
     let mut size = [0; 4];
     from.read_exact(&mut size)?;
@@ -157,9 +157,9 @@ pub fn read_answer<'a>(mut from: &TcpStream, buffer: &'a mut Vec<u8>) -> io::Res
     Ok(&buffer[..size])
 }
 
-/// Whether an answer to [`metadata`] says that the topic's partition 0 has a leader.
+/// Returns true if a response to [`metadata`] says that the topic's partition 0 has a leader.
 pub fn has_leader(topic: &str, answer: &[u8]) -> bool {
-    // The topic stands behind the list of brokers: its error, name, internal flag, partitions.
+    // The topic follows the list of brokers: its error, name, internal flag, partitions.
     let name = [&(topic.len() as i16).to_be_bytes(), topic.as_bytes()].concat();
     let Some(at) = answer.windows(name.len()).position(|window| window == name) else {
         return false;
@@ -169,7 +169,7 @@ pub fn has_leader(topic: &str, answer: &[u8]) -> bool {
     no_error(at - 2) && no_error(partitions + 4)
 }
 
-/// The base offset in a produce's answer; panics when it carries an error.
+/// Returns the base offset in a produce response; panics if it has an error.
 pub fn produced(topic: &str, answer: &[u8]) -> i64 {
     let error = 4 + 1 + 1 + 1 + topic.len() + 1 + 4;
     let code = i16::from_be_bytes([answer[error], answer[error + 1]]);
@@ -177,26 +177,26 @@ pub fn produced(topic: &str, answer: &[u8]) -> i64 {
     i64::from_be_bytes(answer[error + 2..error + 10].try_into().expect("8 bytes"))
 }
 
-/// The records of a fetch's answer; panics when it carries an error.
+/// Returns the records of a fetch response; panics if it has an error.
 pub fn fetched<'a>(topic: &str, answer: &'a [u8]) -> &'a [u8] {
     let number = |at: usize| i16::from_be_bytes([answer[at], answer[at + 1]]);
     let partition = 4 + 4 + 2 + 4 + 4 + 2 + topic.len() + 4;
     assert_eq!(number(8), 0, "error of the fetch");
     assert_eq!(number(partition + 4), 0, "error of the fetched partition");
     let aborted = partition + 4 + 2 + 8 + 8 + 8;
-    // No transaction: the list of aborted ones is null or empty.
+    // Without transactions the list of aborted ones is null or empty.
     let records = aborted + 4 + 4;
     &answer[records + 4..]
 }
 
-/// One whole batch within a fetch's records.
+/// A whole batch within the records of a fetch response.
 pub struct Batch<'a> {
     pub bytes: &'a [u8],
     pub records: u64,
     pub next_offset: i64,
 }
 
-/// The whole batches at the start of `records`; what is cut off at the end is left out.
+/// Returns the whole batches at the start of `records`, without a truncated one at the end.
 pub fn batches(mut records: &[u8]) -> impl Iterator<Item = Batch<'_>> {
     std::iter::from_fn(move || {
         let header = records.get(..BATCH_HEADER)?;

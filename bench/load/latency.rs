@@ -1,7 +1,7 @@
-//! Time from the moment a record should be sent to the moment its consumer holds it.
+//! Measures the time from the scheduled send of a record to its arrival at the consumer.
 //!
-//! The load is open: records leave by a timetable, whatever the server does, and a record that
-//! leaves late still counts from its place in the timetable, so that a stall is felt in full.
+//! The load is open: records are sent on a fixed schedule, whatever the server does, and the
+//! latency of a late record counts from its scheduled time, so that a stall shows in full.
 
 use std::io::{self, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ use crate::produce::Plan;
 
 const FETCH_BYTES: i32 = 1 << 20;
 
-/// Sends `plan.records` at `rate` a second; the latencies in the order of arrival.
+/// Sends `plan.records` at `rate` a second; returns the latencies in the order of arrival.
 pub fn run(
     connect: impl Fn() -> io::Result<TcpStream>,
     plan: &Plan<'_>,
@@ -26,7 +26,7 @@ pub fn run(
     let first = send_first(&producer, plan)?;
     thread::scope(|scope| {
         let consuming = scope.spawn(|| consume(consumer, plan, first + 1));
-        // Answers are not timed here, but they must not fill the socket.
+        // The responses are not timed, but they must not fill the socket.
         let draining = scope.spawn(|| drain(&producer, plan));
         send_by_timetable(&producer, plan, rate)?;
         draining.join().expect("the reader of answers ran")?;
@@ -34,7 +34,7 @@ pub fn run(
     })
 }
 
-/// One record ahead of the timetable, which tells the offset where it begins.
+/// Sends a record before the schedule starts, and returns its offset.
 fn send_first(mut producer: &TcpStream, plan: &Plan<'_>) -> io::Result<i64> {
     let batch = frames::batch(1, &vec![0; plan.record_bytes], 0);
     producer.write_all(&frames::produce(plan.topic, plan.acks, 0, &batch))?;

@@ -1,8 +1,8 @@
-//! The load: drives the ruler, or any broker of the protocol, and says what it measured.
+//! A load generator for the baseline, or for any broker of the protocol.
 //!
-//! One line of JSON on standard output: the rate, and the server's processor time per record when
-//! its process id is given, or the percentiles of the latency. Whatever an answer gets wrong ends
-//! the load with an error, so that no figure stands for work that was not done.
+//! Prints a line of JSON: the rate, and the server's processor time per record if its process id
+//! is given, or the percentiles of the latency. Any error in a response ends the load with an
+//! error, so that no figure stands for work that was not done.
 
 mod fetch;
 mod frames;
@@ -21,38 +21,38 @@ use produce::Plan;
 
 #[derive(Parser)]
 struct Options {
-    /// Where the server listens.
+    /// The server's address.
     address: String,
     #[command(subcommand)]
     work: Work,
-    /// Process whose time is counted.
+    /// The process whose processor time is counted.
     #[arg(long, global = true)]
     pid: Option<u32>,
     #[arg(long, global = true, default_value = "bench")]
     topic: String,
-    /// Make the topic first; the ruler has it already.
+    /// Create the topic first; the baseline has it already.
     #[arg(long, global = true)]
     create: bool,
     #[arg(long, global = true, default_value_t = 1_000_000)]
     records: u64,
     #[arg(long, global = true, default_value_t = 200)]
     record_bytes: usize,
-    /// 1, or -1 for all.
+    /// 1, or -1 for all in-sync replicas.
     #[arg(long, global = true, default_value_t = 1, allow_negative_numbers = true)]
     acks: i16,
 }
 
 #[derive(Subcommand)]
 enum Work {
-    /// Produce as fast as the server takes it.
+    /// Produce as fast as the server accepts records.
     Produce {
         /// Records in each batch.
         #[arg(long, default_value_t = 1)]
         batch: usize,
-        /// Requests sent before the first of them is answered.
+        /// Requests sent before the first response.
         #[arg(long, default_value_t = 1000)]
         in_flight: u64,
-        /// Partitions that the requests go to in turn.
+        /// Partitions for the requests, in turn.
         #[arg(long, default_value_t = 1)]
         partitions: u32,
         /// Connections that share the requests in flight.
@@ -137,7 +137,7 @@ fn connect(options: &Options) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Lets the broker make the topic, and comes back when its partition takes records.
+/// Has the broker create the topic, and returns when its partition has a leader.
 fn create(options: &Options) -> io::Result<()> {
     let mut stream = connect(options)?;
     let mut buffer = Vec::new();

@@ -1,4 +1,4 @@
-//! Produces as fast as the server takes it, with a fixed number of requests in flight.
+//! Produces at the server's maximal rate, with a fixed number of requests in flight.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -9,29 +9,29 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::frames;
 
-/// Room for answers, shared by the connections.
+/// The size of the receive buffer, shared by the connections.
 const RECEIVE_BYTES: usize = 1 << 20;
 
-/// What to produce.
+/// The amount of work, and its distribution.
 pub struct Plan<'a> {
     pub topic: &'a str,
     pub acks: i16,
     pub records: u64,
     pub record_bytes: usize,
     pub batch: usize,
-    /// In all; each connection has its share.
+    /// The total; each connection has its share.
     pub in_flight: u64,
-    /// Numbered from 0; requests go to them in turn.
+    /// The number of partitions; requests go to them in turn.
     pub partitions: u32,
 }
 
-/// Answers and requests of one connection, counted.
+/// The requests and responses of one connection.
 struct Window {
     stream: TcpStream,
-    /// The requests that this connection has to make.
+    /// The number of requests of this connection.
     requests: u64,
     in_flight: u64,
-    /// Ready frames, one after another; sent round and round.
+    /// Encoded requests, one after another; sent repeatedly.
     frames: Vec<u8>,
     frame_bytes: usize,
     frames_count: u64,
@@ -41,7 +41,7 @@ struct Window {
     filled: usize,
 }
 
-/// Produces all records and tells how long it took from the first byte to the last answer.
+/// Produces all records, and returns the time from the first byte to the last response.
 pub fn run(streams: Vec<TcpStream>, plan: &Plan<'_>) -> io::Result<Duration> {
     let connections = streams.len() as u64;
     let mut windows = (0..)
@@ -62,8 +62,8 @@ pub fn run(streams: Vec<TcpStream>, plan: &Plan<'_>) -> io::Result<Duration> {
     Ok(began.elapsed())
 }
 
-/// Waits until a connection has answers, or one whose socket was full takes more; which have
-/// something to read.
+/// Waits until a connection has responses, or one whose socket was full is writable again;
+/// returns the readable ones.
 fn wait(windows: &[Window], blocked: &[bool]) -> io::Result<Vec<bool>> {
     let mut watched = Vec::with_capacity(windows.len());
     for (window, blocked) in windows.iter().zip(blocked) {
@@ -80,7 +80,7 @@ impl Window {
         stream.set_nonblocking(true)?;
         let batch = frames::batch(plan.batch, &vec![b'x'; plan.record_bytes], 0);
         let in_flight = (plan.in_flight / connections).max(1);
-        // Every partition comes up, however few requests are in flight.
+        // Use every partition, however few requests are in flight.
         let frames_count = in_flight.next_multiple_of(u64::from(plan.partitions));
         let frame = |correlation: u32| {
             let partition = (correlation + number as u32) % plan.partitions;
@@ -101,7 +101,7 @@ impl Window {
         })
     }
 
-    /// Sends as many requests as may be in flight; whether the socket is full.
+    /// Sends as many requests as may be in flight; returns true if the socket is full.
     fn send(&mut self) -> io::Result<bool> {
         let allowed = self.requests.min(self.answered + self.in_flight) * self.frame_bytes as u64;
         while self.sent_bytes < allowed {
@@ -117,7 +117,7 @@ impl Window {
         Ok(false)
     }
 
-    /// Takes the answers that are there and looks at their order and error codes.
+    /// Reads the available responses, and checks their order and error codes.
     fn receive(&mut self, plan: &Plan<'_>) -> io::Result<()> {
         match self.stream.read(&mut self.received[self.filled..]) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),

@@ -1,10 +1,10 @@
-//! The server under load, as the kernel sees it.
+//! The kernel's statistics of the server under load.
 
 use std::fs;
 use std::io;
 use std::time::Duration;
 
-/// Processor time that all threads of a process have used since they began.
+/// Returns the processor time that all threads of a process have used since its start.
 pub fn cpu_time(pid: u32) -> io::Result<Duration> {
     let mut total = 0;
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {

@@ -1,7 +1,7 @@
-//! Times single requests that go to a different partition each time.
+//! Times single requests, each for a different partition.
 //!
-//! One request is in flight. No partition comes up again before all others have, so that nothing a
-//! server keeps for the partitions used last is of any use unless it has room for all of them.
+//! One request is in flight. A partition is used again only after all others, so that a server's
+//! cache of recently used partitions is useless unless it has space for all of them.
 
 use std::io::{self, Write};
 use std::net::TcpStream;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::frames;
 use crate::produce::Plan;
 
-/// From one partition to the next: a prime, so that it leads to every partition of any number of
-/// them that it does not divide.
+/// The step from one partition to the next: a prime, so that it reaches every partition unless
+/// it divides their number.
 const STRIDE: u64 = 7919;
 
 const FETCH_BYTES: i32 = 1 << 20;
@@ -22,8 +22,8 @@ pub struct Latencies {
     pub fetch: Vec<Duration>,
 }
 
-/// Produces `plan.records` one by one and, after each, fetches a partition from its start that was
-/// not used for long and has records.
+/// Produces `plan.records` one by one and, after each, fetches from the start of a partition with
+/// records that was not used recently.
 pub fn run(mut stream: TcpStream, plan: &Plan<'_>) -> io::Result<Latencies> {
     let batch = frames::batch(1, &vec![b'x'; plan.record_bytes], 0);
     let partitions = u64::from(plan.partitions);

@@ -1,1 +1,1 @@
-"""Reading topics with Spark: beside Spark's own ceiling, beside Kafka's connector, and at rest."""
+"""Reads and writes of topics with Spark, compared with an upper bound and Kafka's connector."""

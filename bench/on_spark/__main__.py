@@ -1,6 +1,6 @@
-"""``python -m on_spark``: all rows of reading and writing with Spark, each with its gate.
+"""Runs all measurements of reading and writing with Spark: ``python -m on_spark``.
 
-The streams' broker is reached through a proxy that counts; the tables' is not.
+The broker of the streams is behind a counting proxy; that of the tables is not.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from spark.reading.counting import CountingProxy
 
 
 def main() -> int:
-    """Prints the rows; 1 if a gate was missed."""
+    """Prints the rows; returns 1 if a gate was missed."""
     parser = argparse.ArgumentParser(prog="make bench-spark", description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=5)
@@ -41,7 +41,7 @@ def _measure(folder: Path, given: argparse.Namespace) -> list[Row]:
     with BrokerProcess(folder / "tables") as broker, streamlog.connect(broker.address) as client:
         batch = filled(client, "records", given.rows)
         keep(batch, folder / "batch.arrow")
-        # Before reads of all of it: a worker's peak is of its whole life.
+        # Before the reads of all records, because a worker's peak memory is that of its whole life.
         found += memory_rows(spark, broker.address, given.rows)
         topic = Topic(broker.address, folder / "batch.arrow", given.rows)
         found += read_rows(spark, topic, given.rounds, not given.no_connector)

@@ -1,4 +1,4 @@
-"""The fastest that a Python source can be: one that gives out a prepared batch over and over."""
+"""The upper bound for a Python source: a source that returns one prepared batch repeatedly."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -12,32 +12,32 @@ __all__ = ["Ceiling"]
 
 
 class Ceiling(DataSource):
-    """``format("ceiling")``: option `batch` is a file with a batch, `rows` how many rows in all."""
+    """``format("ceiling")``: `batch` is a file with a batch, `rows` the total number of rows."""
 
     @classmethod
     def name(cls) -> str:
-        """The word for ``format``."""
+        """Returns the name for ``format``."""
         return "ceiling"
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Gives out the columns of the schema."""
+        """Returns a reader for the columns of the schema."""
         return Again(dict(self.options), schema.fieldNames())
 
 
 class Again(DataSourceReader):
-    """Reads the batch once, and gives it out until the rows are reached."""
+    """Loads the batch once, and returns it until the number of rows is reached."""
 
     def __init__(self, options: dict[str, str], columns: list[str]) -> None:
-        """Keeps what the tasks need."""
+        """Keeps the parameters for the tasks."""
         self._path, self._columns = options["batch"], columns
         self._rows, self._tasks = int(options["rows"]), int(options["tasks"])
 
     def partitions(self) -> Sequence[InputPartition]:
-        """One for each task."""
+        """Returns a partition for each task."""
         return [InputPartition(number) for number in range(self._tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
-        """The batch, again and again."""
+        """Yields the batch repeatedly."""
         batch = _loaded(self._path).select(self._columns)
         left = self._rows // self._tasks
         while left > 0:

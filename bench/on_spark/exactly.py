@@ -1,4 +1,4 @@
-"""Streams from topic to topic: rows a second written exactly once, and at least once, in turn."""
+"""Streams between topics: rows a second written exactly once and at least once, in turn."""
 
 from pathlib import Path
 from statistics import median
@@ -17,7 +17,7 @@ TRIGGERS = 4
 def exactly_rows(
     spark: SparkSession, client: streamlog.Client, address: str, rows: int, folder: Path
 ) -> list[Row]:
-    """Copies keys and values of the topic ``records``, in a few triggers, three times each way."""
+    """Copies keys and values of ``records`` in a few triggers, three times in each mode."""
     ratios = []
     for turn in range(4):
         speeds = []
@@ -26,7 +26,7 @@ def exactly_rows(
             client.admin.create_topic(target, partitions=CORES)
             speeds.append(_rows_per_second(spark, address, (target, is_once), rows, folder))
             client.admin.delete_topic(target)
-        # The first round warms up.
+        # The first round is a warm-up.
         if turn:
             ratios.append(speeds[1] / speeds[0])
             print(f"    exactly once: {speeds[1] / 1e3:.0f} of {speeds[0] / 1e3:.0f} k rows/s")

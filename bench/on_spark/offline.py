@@ -1,10 +1,10 @@
-"""How fast a load is, beside writing the same records without a log or Spark.
+"""The rate of a load, compared with writing the same records without a log or Spark.
 
     python bench/on_spark/offline.py [--records 2000000] [--rounds 3]
 
-The topic has records of 200 bytes that pack to about half. The ruler is one process that writes
-batches it holds already to a Parquet file with the same settings: what is lost to it is reading,
-planning, flushing and Spark.
+The topic has records of 200 bytes that compress to about half. The baseline is a process that
+writes prepared batches to a Parquet file with the same settings: the difference is the cost of
+reading, planning, flushing and Spark.
 """
 
 import argparse
@@ -29,7 +29,7 @@ TOPIC = "bench"
 
 
 def publish(client: streamlog.Client, records: int) -> None:
-    """Fills the topic; values are half random, half alike."""
+    """Fills the topic; values are half random and half constant."""
     client.admin.create_topic(TOPIC, partitions=PARTITIONS)
     half = VALUE_BYTES // 2
     noise = [os.urandom(half) + bytes(VALUE_BYTES - half) for _ in range(4096)]
@@ -39,14 +39,14 @@ def publish(client: streamlog.Client, records: int) -> None:
 
 
 def held(client: streamlog.Client, records: int) -> "pyarrow.Table":
-    """As many records of the topic as the ruler writes again and again."""
+    """Returns the records of the topic that the baseline writes repeatedly."""
     log = client.topic(TOPIC).partition(0)
     batches = log.arrow(0, min(records // PARTITIONS, 100_000))
     return pyarrow.Table.from_batches(list(batches)).drop_columns(["topic"])
 
 
 def write(table: "pyarrow.Table", times: int, path: Path) -> None:
-    """The ruler: writes a table so often."""
+    """Runs the baseline: writes a table repeatedly."""
     with parquet.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=False) as out:
         for _ in range(times):
             out.write_table(table)
@@ -69,7 +69,7 @@ def main() -> None:
             publish(client, arguments.records)
             table = held(client, arguments.records)
             times = arguments.records // table.num_rows
-            # A first one, small, starts the workers.
+            # A small job first, to start the workers.
             spark.range(2).collect()
             for number in range(arguments.rounds):
                 lake = folder / f"lake-{number}"

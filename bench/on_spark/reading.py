@@ -1,4 +1,4 @@
-"""Batch reads: rows a second of the ceiling, of streamlog and of Kafka's connector, in turn."""
+"""Batch reads: rows a second of the upper bound, of streamlog and of Kafka's connector, in turn."""
 
 import time
 from collections.abc import Callable
@@ -22,12 +22,12 @@ SCHEMAS = {
 }
 
 Read: TypeAlias = Callable[[str], DataFrame]
-"""Makes a table of a schema."""
+"""Creates a table with a schema."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table."""
+    """A row of the results."""
 
     name: str
     figure: str
@@ -35,7 +35,7 @@ class Row:
     is_met: bool
 
     def __str__(self) -> str:
-        """As it is printed."""
+        """Its printed form."""
         return f"{self.name:44} {self.figure:28} {self.gate:12} {'ok' if self.is_met else 'MISSED'}"
 
 
@@ -45,12 +45,12 @@ class Topic:
 
     address: str
     batch: Path
-    """A file with some of it as an Arrow batch."""
+    """A file with some of its records as an Arrow batch."""
     rows: int
 
 
 def read_rows(spark: SparkSession, topic: Topic, rounds: int, with_connector: bool) -> list[Row]:
-    """Reads all of the topic in every way, so many times, and compares round by round."""
+    """Reads the topic in every way, in several rounds, and compares within each round."""
     spark.dataSource.register(Ceiling)
     sources = _sources(spark, topic, with_connector)
     found: list[Row] = []
@@ -60,7 +60,7 @@ def read_rows(spark: SparkSession, topic: Topic, rounds: int, with_connector: bo
             touch_memory()
             for name, read in sources.items():
                 taken = _seconds(read(schema))
-                # The first round warms up.
+                # The first round is a warm-up.
                 if turn:
                     seconds[name].append(taken)
         for name, times in seconds.items():

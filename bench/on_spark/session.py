@@ -1,4 +1,4 @@
-"""A session of Spark with Kafka's connector, as the tests of it have it, and a topic to read."""
+"""A Spark session with Kafka's connector, as in the tests, and a topic to read."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ VALUE_BYTES = 200
 
 
 def session(with_connector: bool) -> SparkSession:
-    """The session, with the settings that the pages recommend."""
+    """Creates the session, with the settings recommended in the documentation."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     provide_java()
     builder = SparkSession.Builder().master(f"local[{CORES}]").appName("bench")
@@ -40,7 +40,7 @@ def session(with_connector: bool) -> SparkSession:
 
 
 def filled(client: streamlog.Client, topic: str, rows: int) -> object:
-    """Publishes the records, and returns the first 10,000 of a partition as Spark's batch."""
+    """Publishes the records, and returns the first 10,000 of a partition as a batch for Spark."""
     client.admin.create_topic(topic, partitions=CORES)
     value = os.urandom(VALUE_BYTES)
     with client.producer(batch_size="256 KiB", buffer="256 MiB") as producer:

@@ -1,4 +1,4 @@
-"""Streams: how soon a record is in a result, and what rest costs; and the memory of reads."""
+"""Streams: latency of results, cost of idle queries, and memory of reads."""
 
 import json
 import time
@@ -17,16 +17,16 @@ __all__ = ["latency_rows", "memory_rows"]
 APPENDS = 30
 WARM_UPS = 3
 TRIGGER_SECONDS = 20.0
-"""A trigger that comes later than this after its record counts as one that never came."""
+"""The timeout of a trigger; later triggers count as missing."""
 IDLE_SECONDS = 20.0
 OWN = ("walCommit", "queryPlanning")
-"""What Spark does by itself before a trigger reads: with any source it is there."""
+"""The part of a trigger that Spark spends with any source before reading."""
 
 
 def latency_rows(
     spark: SparkSession, client: streamlog.Client, proxy: CountingProxy, folder: Path
 ) -> list[Row]:
-    """From the acknowledgement of a record to the end of the trigger that counted it."""
+    """Measures from the acknowledgement of a record to the end of the trigger that counted it."""
     client.admin.create_topic("news", partitions=4)
     seen: list[float] = []
 
@@ -35,7 +35,7 @@ def latency_rows(
             seen.append(time.perf_counter())
 
     reader = spark.readStream.format("streamlog").option("bootstrap", proxy.address)
-    # The first record may come before the query has looked where its end is.
+    # The first record may be sent before the query has determined its start.
     frame = reader.option("subscribe", "news").option("startingOffsets", "earliest").load()
     writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", str(folder))
     query = writer.start()
@@ -53,7 +53,7 @@ def latency_rows(
                 if len(seen) == count:
                     taken.append(inf)
                     break
-                # The first triggers warm up.
+                # The first triggers are warm-ups.
                 if number >= WARM_UPS:
                     taken.append(seen[-1] - began)
         for progress in query.recentProgress:
@@ -71,7 +71,7 @@ def latency_rows(
 
 
 def append_row(taken: list[float], own: list[int]) -> Row:
-    """The middle of the seconds; a trigger that never came is no latency, and fails the row."""
+    """Returns the median of the seconds; a missing trigger fails the row."""
     name, gate = "append to result, p50", "<= 300 ms"
     if inf in taken:
         figure = f"none within {TRIGGER_SECONDS:.0f} s, {len(taken) - 1} before it"
@@ -81,7 +81,7 @@ def append_row(taken: list[float], own: list[int]) -> Row:
 
 
 def memory_rows(spark: SparkSession, address: str, rows: int) -> list[Row]:
-    """The largest Python worker after reading a quarter of the records, and after all of them."""
+    """Measures the largest Python worker after reading a quarter of the records, and all."""
     peaks = []
     for part in (rows // 8, rows // 2):
         ending = json.dumps({"records": {"0": part, "1": part}})

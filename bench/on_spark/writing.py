@@ -31,20 +31,20 @@ _TABLES = {
 
 
 class Dropping(DataSource):
-    """``format("dropping")``: takes Arrow batches and does nothing with them."""
+    """``format("dropping")``: a sink that receives Arrow batches and drops them."""
 
     @classmethod
     def name(cls) -> str:
-        """The word for ``format``."""
+        """Returns the name for ``format``."""
         return "dropping"
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """Drops what it is given."""
+        """Returns a writer that drops the rows."""
         return Nowhere()
 
 
 class Nowhere(DataSourceArrowWriter):
-    """Asks for every batch."""
+    """Receives every batch."""
 
     def write(self, iterator: Iterator[pyarrow.RecordBatch]) -> WriterCommitMessage:
         """Drops the rows of a task."""
@@ -56,7 +56,7 @@ class Nowhere(DataSourceArrowWriter):
 def write_rows(
     spark: SparkSession, client: streamlog.Client, address: str, rows: int, rounds: int
 ) -> list[Row]:
-    """Writes a table in both ways, so many times, and compares round by round."""
+    """Writes a table in both ways, in several rounds, and compares within each round."""
     spark.dataSource.register(Dropping)
     found = []
     for what, columns in _TABLES.items():
@@ -68,7 +68,7 @@ def write_rows(
             dropped = _seconds(table, "dropping", address)
             written = _seconds(table, "streamlog", address)
             client.admin.delete_topic("written")
-            # The first round warms up.
+            # The first round is a warm-up.
             if turn:
                 ratios.append(dropped / written)
                 print(f"    {what}: {rows / written / 1e6:.2f} M rows/s", flush=True)

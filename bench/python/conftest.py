@@ -1,4 +1,4 @@
-"""Fixtures of the Python rows."""
+"""Fixtures of the Python benchmarks."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where one broker listens for all rows, so that they differ in their client only."""
+    """The address of a broker shared by all benchmarks, which differ in their client only."""
     folder = tmp_path_factory.mktemp("bench")
     command = [sys.executable, "-m", "streamlog.broker", "--listen", "127.0.0.1:0"]
     command += ["--data-dir", str(folder / "data")]

@@ -1,9 +1,9 @@
-"""Our clients beside librdkafka's, tuned, kafka-python and aiokafka: the same work, one broker.
+"""Benchmarks of Python clients: streamlog's, librdkafka's (tuned), kafka-python and aiokafka.
 
-A round publishes, or reads and touches, COUNT records of SIZE bytes in one partition; what counts
-is the ratio of two rows of one run. Delivery is awaited: acks=all. The topics that are published to
-have write.caching, and memory is touched before each round, so that the clients are measured and
-not the disk and the host that they share.
+A round publishes, or reads and touches, COUNT records of SIZE bytes in one partition; the result is
+the ratio of two benchmarks of one run. All records are acknowledged, with acks=all. The topics
+written to have write.caching, and memory is touched before each round, so that the clients are
+measured, and not the disk and the host that they share.
 
     make bench-python
 """
@@ -40,21 +40,21 @@ _numbers = count()
 
 
 def produce_streamlog(address: str, topic: str) -> None:
-    """Sends each record by a call, and takes its ticket."""
+    """Sends each record by a call, and keeps its ticket."""
     with streamlog.connect(address) as client, client.producer(batch_size="1 MiB") as producer:
         for _ in range(COUNT):
             producer.send(topic, VALUE, partition=0)
 
 
 def produce_streamlog_keyed(address: str, topic: str) -> None:
-    """Sends each record with a key; what is not delivered is raised by leaving the block."""
+    """Sends each record with a key; leaving the block raises delivery errors."""
     with streamlog.connect(address) as client, client.producer(batch_size="1 MiB") as producer:
         for number in range(COUNT):
             producer.send(topic, VALUE, key=KEYS[number % len(KEYS)])
 
 
 def produce_streamlog_keyed_asked(address: str, topic: str) -> None:
-    """Sends each record with a key, and asks each ticket once its outcome is known."""
+    """Sends each record with a key, and checks each ticket once its outcome is known."""
     open_tickets = deque[streamlog.Ticket]()
     asked = 0
     with streamlog.connect(address) as client, client.producer(batch_size="1 MiB") as producer:
@@ -70,7 +70,7 @@ def produce_streamlog_keyed_asked(address: str, topic: str) -> None:
 
 
 def produce_streamlog_keyed_kept(address: str, topic: str) -> None:
-    """Sends each record with a key, keeps every ticket, and asks all of them at the end."""
+    """Sends each record with a key, keeps every ticket, and checks all of them at the end."""
     with streamlog.connect(address) as client, client.producer(batch_size="1 MiB") as producer:
         tickets = [producer.send(topic, VALUE, key=KEYS[n % len(KEYS)]) for n in range(COUNT)]
         producer.flush()
@@ -78,19 +78,19 @@ def produce_streamlog_keyed_kept(address: str, topic: str) -> None:
 
 
 def produce_streamlog_send_all_keyed(address: str, topic: str) -> None:
-    """Hands over an iterable with keys; what is not delivered is raised by leaving the block."""
+    """Sends an iterable with keys; leaving the block raises delivery errors."""
     with streamlog.connect(address) as client, client.producer(batch_size="1 MiB") as producer:
         producer.send_all(topic, KEYED, key=itemgetter(0), value=itemgetter(1))
 
 
 def produce_streamlog_send_all(address: str, topic: str) -> None:
-    """Hands over an iterable."""
+    """Sends an iterable."""
     with streamlog.connect(address) as client, client.producer(batch_size="1 MiB") as producer:
         producer.send_all(topic, (VALUE for _ in range(COUNT)))
 
 
 def produce_confluent(address: str, topic: str) -> None:
-    """Tuned for throughput: full batches, a queue that takes all, no reports of success."""
+    """Tuned for throughput: full batches, an unlimited queue, no reports of success."""
     options = {
         "bootstrap.servers": address,
         "linger.ms": 5,
@@ -131,7 +131,7 @@ def produce_confluent_keyed(address: str, topic: str) -> None:
 
 
 def produce_kafka_python(address: str, topic: str) -> None:
-    """With full batches."""
+    """Uses full batches."""
     producer = KafkaProducer(bootstrap_servers=address, linger_ms=5, batch_size=1 << 20)
     for _ in range(COUNT):
         producer.send(topic, VALUE, partition=0)
@@ -140,7 +140,7 @@ def produce_kafka_python(address: str, topic: str) -> None:
 
 
 def consume_streamlog(address: str, topic: str) -> None:
-    """The blocking iterator, message by message."""
+    """Uses the blocking iterator, message by message."""
     size = 0
     with streamlog.connect(address) as client, client.consumer(topic) as consumer:
         for done, message in enumerate(consumer, start=1):
@@ -151,7 +151,7 @@ def consume_streamlog(address: str, topic: str) -> None:
 
 
 def consume_streamlog_arrow(address: str, topic: str) -> None:
-    """Record batches with all columns."""
+    """Uses record batches with all columns."""
     size = done = 0
     with streamlog.connect(address) as client, client.consumer(topic) as consumer:
         for batch in consumer.arrow():
@@ -163,7 +163,7 @@ def consume_streamlog_arrow(address: str, topic: str) -> None:
 
 
 def consume_confluent(address: str, topic: str) -> None:
-    """Its fastest way: lists of messages."""
+    """Uses lists of messages, its fastest way."""
     options = {
         "bootstrap.servers": address,
         "group.id": "unused",
@@ -184,7 +184,7 @@ def consume_confluent(address: str, topic: str) -> None:
 
 
 def consume_kafka_python(address: str, topic: str) -> None:
-    """Its iterator."""
+    """Uses its iterator."""
     consumer = KafkaConsumer(bootstrap_servers=address, max_partition_fetch_bytes=8 << 20)
     consumer.assign([KafkaTopicPartition(topic, 0)])
     consumer.seek_to_beginning()
@@ -198,7 +198,7 @@ def consume_kafka_python(address: str, topic: str) -> None:
 
 
 def consume_streamlog_aio(address: str, topic: str) -> None:
-    """The iterator of the event loop, message by message."""
+    """Uses the asynchronous iterator, message by message."""
 
     async def work() -> int:
         size = done = 0
@@ -214,7 +214,7 @@ def consume_streamlog_aio(address: str, topic: str) -> None:
 
 
 def consume_aiokafka(address: str, topic: str) -> None:
-    """Its fastest way: lists of messages."""
+    """Uses lists of messages, its fastest way."""
 
     async def work() -> int:
         consumer = AIOKafkaConsumer(

@@ -1,21 +1,21 @@
-//! The two requests the ruler knows, as real clients frame them: Produce 9 and Fetch 11, each with
+//! The two requests of the baseline, as real clients encode them: Produce 9 and Fetch 11, each with
 //! one topic, one partition and, for Produce, one record batch.
 
 use std::ops::Range;
 
 /// A request within a buffer, without copies.
 pub enum Request {
-    /// The place of the batch in the buffer.
+    /// The range of the batch in the buffer.
     Produce { correlation: i32, batch: Range<usize> },
-    /// Where to read from, and how many bytes at most.
+    /// The fetch offset, and the maximal number of bytes.
     Fetch { correlation: i32, offset: i64, max_bytes: u64 },
 }
 
 const PRODUCE_9: [u8; 4] = [0, 0, 0, 9];
 const FETCH_11: [u8; 4] = [0, 1, 0, 11];
 
-/// Finds the first complete frame at `from`: the request, and where the next frame begins.
-/// `None` asks for more bytes.
+/// Finds the first complete frame at `from`: the request, and the start of the next frame.
+/// `None` if more bytes are needed.
 pub fn parse(buffer: &[u8], from: usize) -> Option<(Request, usize)> {
     let size = i32::from_be_bytes(buffer.get(from..from + 4)?.try_into().ok()?);
     let end = from + 4 + usize::try_from(size).expect("a frame has a positive size");
@@ -54,7 +54,7 @@ fn fetch(cursor: &mut Cursor<'_>, correlation: i32) -> Request {
     Request::Fetch { correlation, offset, max_bytes: max_bytes.unsigned_abs().into() }
 }
 
-/// The answer to a produce whose batch got `base_offset`.
+/// Returns the response to a produce whose batch got `base_offset`.
 pub fn produce_answer(out: &mut Vec<u8>, topic: &str, correlation: i32, base_offset: i64) {
     let start = out.len();
     out.extend([0; 4]);
@@ -72,7 +72,7 @@ pub fn produce_answer(out: &mut Vec<u8>, topic: &str, correlation: i32, base_off
     out[start..start + 4].copy_from_slice(&size.to_be_bytes());
 }
 
-/// All of a fetch's answer but its records, of which `length` bytes follow.
+/// Returns a fetch response except its records, of which `length` bytes follow.
 pub fn fetch_answer_head(topic: &str, correlation: i32, watermark: i64, length: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(96);
     out.extend([0; 4]);
@@ -94,7 +94,7 @@ pub fn fetch_answer_head(topic: &str, correlation: i32, watermark: i64, length: 
     out
 }
 
-/// Reads a frame that is whole; a frame that lies about its insides ends the ruler.
+/// Decodes a whole frame; panics if it is malformed.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -8,10 +8,10 @@ use std::os::unix::fs::FileExt;
 /// Bytes between two entries of the index.
 const INDEX_INTERVAL: u64 = 4096;
 
-/// The file and what is known of it.
+/// The file and its in-memory index.
 pub struct Log {
     pub file: File,
-    /// The offset of the next record; what is below it is in the file.
+    /// The offset of the next record; records below it are in the file.
     pub end_offset: i64,
     end: u64,
     /// (base offset, position) of some batches.
@@ -30,7 +30,7 @@ impl Log {
         Ok(Self { file, end_offset: 0, end: 0, index, staged, next_offset: 0, flush })
     }
 
-    /// Checks a batch's CRC, gives it its base offset and stages it.
+    /// Checks a batch's CRC, assigns its base offset and stages it.
     pub fn stage(&mut self, batch: &[u8]) -> i64 {
         let number = |at: usize| u32::from_be_bytes(batch[at..at + 4].try_into().expect("4 bytes"));
         assert_eq!(batch[16], 2, "magic");
@@ -48,7 +48,7 @@ impl Log {
         base
     }
 
-    /// Writes, and flushes if the log does, everything that is staged.
+    /// Writes all staged batches, and flushes if the log does.
     pub fn append(&mut self) -> io::Result<()> {
         if !self.staged.is_empty() {
             self.file.write_all_at(&self.staged, self.end)?;
@@ -62,7 +62,7 @@ impl Log {
         Ok(())
     }
 
-    /// The bytes from the batch that holds `offset`, `max_bytes` at most.
+    /// The bytes from the batch that contains `offset`, `max_bytes` at most.
     pub fn range(&self, offset: i64, max_bytes: u64) -> io::Result<Range<u64>> {
         let position = if offset >= self.end_offset { self.end } else { self.position(offset)? };
         Ok(position..self.end.min(position + max_bytes))
@@ -71,7 +71,7 @@ impl Log {
     fn position(&self, offset: i64) -> io::Result<u64> {
         let after = self.index.partition_point(|(base, _)| *base <= offset);
         let (_, entry) = self.index[after - 1];
-        // All batches up to the next entry begin within one interval.
+        // All batches before the next entry begin within one interval.
         let mut window = [0; INDEX_INTERVAL as usize + 27];
         let filled = self.file.read_at(&mut window, entry)?;
         let mut at = 0;

@@ -1,10 +1,10 @@
-//! The ruler: the smallest honest server that does a broker's work under a broker's promise.
+//! The baseline: the smallest server that does a broker's work with a broker's guarantees.
 //!
-//! It parses real Produce and Fetch frames, checks each batch's CRC, gives it its offset, appends
-//! it to a file, with `--flush` makes it durable, and only then answers and shows it; fetches are
-//! sent from the file by `sendfile`. One thread sleeps in epoll: one read, one write to the file,
-//! at most one fdatasync and one send for all frames that came together. It knows one partition,
-//! has no recovery, and dies of any input that its load generator does not send.
+//! It parses real Produce and Fetch frames, checks each batch's CRC, assigns its offset, appends
+//! it to a file, with `--flush` makes it durable, and only then acknowledges and serves it; fetches
+//! are sent from the file by `sendfile`. One thread sleeps in epoll: one read, one write to the
+//! file, at most one fdatasync and one send for all frames that arrived together. It has one
+//! partition, no recovery, and panics on any input that its load generator does not send.
 
 mod frames;
 mod log;
@@ -25,7 +25,7 @@ use log::Log;
 
 const TOPIC: &str = "bench";
 const BUFFER_BYTES: usize = 1 << 20;
-/// Up to here records are copied into the answer: cheaper than a second system call.
+/// Up to this size records are copied into the response: cheaper than a second system call.
 const COPY_BYTES: u64 = 32 << 10;
 const LISTENER: u64 = u64::MAX;
 
@@ -33,7 +33,7 @@ struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
     filled: usize,
-    /// A fetch that waits for records: correlation, offset, bytes at most.
+    /// A fetch that waits for records: correlation id, offset, maximal bytes.
     parked: Option<(i32, i64, u64)>,
 }
 
@@ -77,7 +77,7 @@ fn accept(listener: &TcpListener, epoll: &Epoll, slot: usize) -> io::Result<Conn
     Ok(Connection { stream, buffer: vec![0; BUFFER_BYTES], filled: 0, parked: None })
 }
 
-/// Takes what has come and answers it; `false` when the peer is gone.
+/// Handles the requests received so far; returns `false` when the peer is gone.
 fn serve(connection: &mut Connection, log: &mut Log) -> io::Result<bool> {
     let Connection { stream, buffer, filled, parked } = connection;
     match recv(stream.as_raw_fd(), &mut buffer[*filled..], MsgFlags::MSG_DONTWAIT) {
@@ -106,7 +106,7 @@ fn serve(connection: &mut Connection, log: &mut Log) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Answers the fetch that waits, if there is something for it.
+/// Answers the waiting fetch, if there are records for it.
 fn answer_parked(connection: &mut Connection, log: &Log) -> io::Result<()> {
     let Some((correlation, offset, max_bytes)) = connection.parked else { return Ok(()) };
     if offset >= log.end_offset {

@@ -1,1 +1,1 @@
-"""The sections of the table that `make bench` prints: each yields rows with their gates."""
+"""Sections of the table printed by `make bench`: each yields rows with their gates."""

@@ -1,4 +1,4 @@
-"""Rows of who uses the engine: in its own process, through Rust, and through Python."""
+"""Throughput of the engine's users: embedded, through the Rust client, and through Python."""
 
 import json
 import os
@@ -23,7 +23,7 @@ EMBEDDED = {
 }
 
 
-# 10 M records/s where the client in Rust does 16 M.
+# 10 M records/s, while the Rust client reads 16 M.
 ARROW_MIN = 10 / 16
 
 ARROW = """
@@ -40,7 +40,7 @@ with streamlog.connect(address) as client:
 
 
 def rows(rounds: int, records: int, place: Place) -> Iterator[Figure]:
-    """All of them, one after another."""
+    """Yields all rows of the section."""
     yield from embedded(rounds, records, place)
     yield from rust(rounds, records, place)
     yield from arrow(rounds, records, place)
@@ -48,7 +48,7 @@ def rows(rounds: int, records: int, place: Place) -> Iterator[Figure]:
 
 
 def embedded(rounds: int, records: int, place: Place) -> Iterator[Figure]:
-    """The engine without a socket; the ruler has one, so there is no ratio."""
+    """Measures the engine without a socket; the baseline has a socket, so there is no ratio."""
     runs: list[dict[str, float]] = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory(dir=place.data) as folder:
@@ -62,7 +62,7 @@ def embedded(rounds: int, records: int, place: Place) -> Iterator[Figure]:
 
 
 def rust(rounds: int, records: int, place: Place) -> Iterator[Figure]:
-    """Records a second through the Rust client; the client is the limit, so there is no ratio."""
+    """Measures the Rust client; it is the bottleneck, so there is no ratio."""
     runs: list[dict[str, float]] = []
     for _ in range(rounds):
         touch_memory()
@@ -77,16 +77,16 @@ def rust(rounds: int, records: int, place: Place) -> Iterator[Figure]:
 
 
 def arrow(rounds: int, records: int, place: Place) -> Iterator[Figure]:
-    """Record batches with all columns, beside messages in Rust: one broker, one topic.
+    """Compares record batches with all columns with messages in Rust, on one broker and topic.
 
-    Both are connected before, and count from the making of the consumer.
+    Both connect before, and are timed from the creation of the consumer.
     """
     ratios: list[float] = []
     for _ in range(rounds):
         touch_memory()
         with running(broker(shards=2, flushed=True), place, flushed=True) as started:
             beside = measured([str(CLIENT), started.address, str(records)])["consumed_per_second"]
-            # The topic has the other's warm-up too.
+            # The topic includes the records of the other's warm-up.
             read = [sys.executable, "-c", ARROW, started.address, str(records + records // 10)]
             ratios.append(measured(read)["consumed_per_second"] / beside)
     work = Work("flushed", "Python", record_bytes=200)
@@ -96,14 +96,14 @@ def arrow(rounds: int, records: int, place: Place) -> Iterator[Figure]:
 
 
 def measured(command: list[str]) -> dict[str, float]:
-    """The line of JSON that a command prints."""
+    """Returns the line of JSON that a command prints."""
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 
 
 def python(rounds: int, records: int) -> Iterator[Figure]:
-    """What `make bench-python` measures, as ratios to the others' clients."""
+    """Runs `make bench-python`, and returns the ratios to third-party clients."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         command = [sys.executable, "-m", "pytest", "--quiet", str(BENCH / "python")]

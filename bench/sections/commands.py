@@ -1,4 +1,4 @@
-"""Rows of what people wait for before anything happens, and of what reading much costs."""
+"""Start times of commands, and the memory of a large read."""
 
 import os
 import statistics
@@ -31,7 +31,7 @@ print((time.perf_counter() - began) * 1000)
 broker.close()
 """
 
-# Not by getrusage, whose maximum begins with that of the process it was forked from.
+# Not by getrusage, whose maximum starts with that of the parent process.
 CONSUMER = """
 import re, sys, streamlog
 from pathlib import Path
@@ -44,7 +44,7 @@ print(int(highest[1]) / 1024)
 
 
 def rows(rounds: int, log_gib: float, place: Place) -> Iterator[Figure]:
-    """All of them, one after another."""
+    """Yields all rows of the section."""
     rounds = max(rounds, ROUNDS_MIN)
     with running(broker(flushed=True), place, flushed=True) as started:
         environment = {**os.environ, "STREAMLOG_BOOTSTRAP": started.address}
@@ -60,7 +60,7 @@ def rows(rounds: int, log_gib: float, place: Place) -> Iterator[Figure]:
 
 
 def consumer(started: Running, log_gib: float) -> Figure:
-    """Memory of a program that reads a topic much larger than it."""
+    """Measures the memory of a program that reads a topic much larger than its memory."""
     records = int(log_gib * (1 << 30)) // RECORD_BYTES
     environment = {**os.environ, "STREAMLOG_BOOTSTRAP": started.address}
     fill = [str(BROKER), "bench", "produce", "big", "-n", str(records), "-s", str(RECORD_BYTES)]
@@ -73,14 +73,14 @@ def consumer(started: Running, log_gib: float) -> Figure:
 
 
 def elapsed(command: list[str], environment: dict[str, str]) -> float:
-    """Milliseconds from the start of a process to its end."""
+    """Returns the milliseconds from the start of a process to its end."""
     began = time.perf_counter()
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
     return (time.perf_counter() - began) * 1000
 
 
 def measured(program: str, rounds: int) -> Iterator[float]:
-    """What a Python program says of itself, each time in a process of its own."""
+    """Returns the figures that a Python program prints, each time in a new process."""
     for _ in range(rounds):
         command = [sys.executable, "-c", program]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -90,7 +90,7 @@ def measured(program: str, rounds: int) -> Iterator[float]:
 def middle(
     row: str, name: str, times: Iterator[float], work: Work = NO_WORK, gate: Gate | None = None
 ) -> Figure:
-    """The median of several runs."""
+    """Returns the median of several runs."""
     values = sorted(times)
     median = statistics.median(values)
     return Figure(row, name, median, work, gate, values[0], values[-1])

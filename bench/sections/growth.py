@@ -1,8 +1,8 @@
-"""Rows of growth: what a record costs the broker when there is more of everything else.
+"""Growth: the cost of a record when there is more of everything else.
 
-What is asked at once stays the same for each connection and each partition, so that a figure tells
-of their number alone: many records for one partition share a write, one record for each of many
-cannot.
+The work in flight is the same for each connection and each partition, so that a figure shows the
+effect of their number alone: many records for one partition share a write, while single records for
+many partitions cannot.
 """
 
 import statistics
@@ -20,7 +20,7 @@ BATCH = 50
 
 @dataclass(frozen=True)
 class Size:
-    """How much there is, and what is asked of it."""
+    """The number of topics, partitions and connections, and the work for them."""
 
     partitions: int = 1
     connections: int = 1
@@ -29,7 +29,7 @@ class Size:
     in_flight: int = 1000
 
     def cpu_ns(self, place: Place) -> float:
-        """The broker's time per record at this size."""
+        """Measures the broker's processor time per record at this size."""
         with running(broker(f"num.partitions={self.partitions}"), place) as started:
             if self.log_bytes:
                 records = str(self.log_bytes // RECORD_BYTES)
@@ -43,18 +43,18 @@ class Size:
 
 
 def rows(rounds: int, log_gib: float, place: Place) -> Iterator[Figure]:
-    """All of them, each in rounds of small and large."""
+    """Yields all rows, each measured in rounds of small and large."""
     sizes = (Size(batch=BATCH), Size(partitions=1_000, batch=BATCH))
     yield row("1,000 partitions ÷ 1", sizes, 2, rounds, place)
     sizes = (Size(in_flight=10), Size(connections=1_000, in_flight=10))
     yield row("1,000 connections ÷ 1, each alike", sizes, 2, rounds, place)
     sizes = (Size(log_bytes=SMALL_LOG_BYTES), Size(log_bytes=int(log_gib * (1 << 30))))
-    # The gate is meant for 20 GiB, which is an option: the disk is not everybody's.
+    # The gate is meant for 20 GiB, which is optional, because not every disk has the space.
     yield row(f"log of {log_gib:g} GiB ÷ 100 MiB", sizes, 1.2, rounds, place)
 
 
 def row(name: str, sizes: tuple[Size, Size], limit: float, rounds: int, place: Place) -> Figure:
-    """The median of the ratios."""
+    """Returns the median of the ratios."""
     small, large = sizes
     ratios = []
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""Rows of a broker that starts, and of one that has nothing to do."""
+"""Start and idle costs of a broker."""
 
 import sys
 import tempfile
@@ -16,14 +16,14 @@ TOUCHED = 10
 
 
 def rows(rounds: int, place: Place) -> Iterator[Figure]:
-    """All of them, one after another."""
+    """Yields all rows of the section."""
     yield from idle(place)
     yield from first_start(rounds, place)
     yield from clean_start(place)
 
 
 def idle(place: Place) -> Iterator[Figure]:
-    """What a broker costs that nobody talks to: the binary, and through Python."""
+    """Measures an idle broker: the binary, and through Python."""
     binary = broker(flushed=True)
     entry = (sys.executable, "-m", "streamlog.broker")
     python = replace(binary, command=(*entry, *binary.command[2:]))
@@ -45,7 +45,7 @@ def idle(place: Place) -> Iterator[Figure]:
 
 
 def first_start(rounds: int, place: Place) -> Iterator[Figure]:
-    """From the start of the process to the first acknowledgement, its topic made on the way."""
+    """Measures from the process start to the first acknowledgement, with the topic's creation."""
     work = Work("flushed", "bench/load", 1, 200, 1)
     times = []
     for _ in range(max(rounds, 5)):
@@ -61,7 +61,7 @@ def first_start(rounds: int, place: Place) -> Iterator[Figure]:
 
 
 def clean_start(place: Place) -> Iterator[Figure]:
-    """From the start to `ready` with many partitions that were closed in order."""
+    """Measures from the start to `ready` with many partitions after a clean stop."""
     server = broker(f"num.partitions={PARTITIONS}")
     row = f"start after a clean stop, {PARTITIONS:,} partitions"
     with tempfile.TemporaryDirectory(dir=place.data) as folder:
@@ -81,31 +81,31 @@ def clean_start(place: Place) -> Iterator[Figure]:
 
 
 def touch(started: Running, partitions: int) -> None:
-    """Produces one record to each of so many partitions."""
+    """Produces a record to each partition."""
     count = str(partitions)
     started.load("produce", "--records", count, "--partitions", count, "--in-flight", count)
 
 
 def open_logs(started: Running) -> int:
-    """How many files of logs the process has open."""
+    """Returns the number of log files that the process has open."""
     links = Path(f"/proc/{started.pid}/fd").iterdir()
     names = (str(link.readlink()) for link in links)
     return sum(name.startswith(str(started.data)) and name.endswith(".log") for name in names)
 
 
 def resident_kib(pid: int) -> float:
-    """Memory that the process has in use."""
+    """Returns the resident memory of the process in KiB."""
     return status(Path(f"/proc/{pid}/status"), "VmRSS")
 
 
 def wake_ups(pid: int) -> float:
-    """How often a thread of the process has gone to sleep, and so was woken."""
+    """Returns the number of wake-ups of the process's threads: their voluntary context switches."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return sum(status(task / "status", "voluntary_ctxt_switches") for task in tasks)
 
 
 def status(path: Path, key: str) -> float:
-    """A number of a status file."""
+    """Returns a number in a status file."""
     for line in path.read_text().splitlines():
         if line.startswith(f"{key}:"):
             return float(line.split()[1])

@@ -1,8 +1,8 @@
-"""Rows of reads by where their bytes are: vouched for, in memory but unchecked, or on the medium.
+"""Reads by the state of their bytes: verified, cached but unverified, or on the medium only.
 
-Each row is a ratio within one round: the first read after a start to the second one of the same
-broker, a read of vouched bytes to the same without looks at the page cache, and the broker to the
-ruler, which sends what the kernel reads ahead and checks nothing.
+Each row is a ratio within a round: the first read after a start to the second one of the same
+broker, a read of verified bytes to the same read without page cache look-ups, and the broker to the
+baseline, which sends the kernel's read-ahead without verification.
 """
 
 import os
@@ -17,7 +17,7 @@ from servers import SERVERS, Place, Running, Server, serving, touch_memory
 
 RECORDS = 2_000_000
 LOOKS = 4
-"""Reads with looks at the page cache, and as many without, in each round."""
+"""The number of reads with look-ups in the page cache, and of reads without, in each round."""
 Reads = dict[str, dict[str, float]]
 """The figures of each read."""
 
@@ -25,7 +25,7 @@ WORK = Work("page cache", "bench/load", record_bytes=200, batch=50)
 
 
 def rows(rounds: int, place: Place) -> Iterator[Figure]:
-    """All of them, in rounds of ruler, broker, ruler."""
+    """Yields all rows, measured in rounds of baseline, broker, baseline."""
     names = ("first", "vouched", "looks", "sent", "cold", "cold CPU")
     ratios: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(rounds):
@@ -49,18 +49,18 @@ def rows(rounds: int, place: Place) -> Iterator[Figure]:
 
 
 def row(name: str, figure: str, ratios: list[float], gate: Gate | None = None) -> Figure:
-    """The median of the ratios."""
+    """Returns the median of the ratios."""
     ratios.sort()
     return Figure(name, figure, statistics.median(ratios), WORK, gate, ratios[0], ratios[-1])
 
 
 def against(before: Reads, broker: Reads, after: Reads, read: str, figure: str) -> float:
-    """The broker's figure as a ratio to the mean of the two rulers."""
+    """Returns the broker's figure as a ratio to the mean of the two baselines."""
     return broker[read][figure] / ((before[read][figure] + after[read][figure]) / 2)
 
 
 def reads(server: Server, place: Place, *, restart: bool = False) -> Reads:
-    """The figures of a cold read and a warm one, and of two more after a restart."""
+    """Measures a cold read and a warm one, and two more after a restart."""
     with tempfile.TemporaryDirectory(dir=place.data) as folder:
         data = Path(folder)
         with serving(server, place, data) as started:
@@ -74,10 +74,10 @@ def reads(server: Server, place: Place, *, restart: bool = False) -> Reads:
 
 
 def looked(server: Server, place: Place) -> tuple[float, float]:
-    """The processor time of warm reads as a ratio to the same without a look at the page cache.
+    """Returns the processor time of warm reads as a ratio to reads without page cache look-ups.
 
-    And the share of their bytes that goes by `sendfile`. The broker is one process all the while,
-    so that nothing but the looks differs.
+    And the share of their bytes sent by `sendfile`. The broker process is the same in both, so that
+    only the look-ups differ.
     """
     with tempfile.TemporaryDirectory(dir=place.data) as folder, Looks(Path(folder)) as looks:
         data = Path(folder)
@@ -88,7 +88,7 @@ def looked(server: Server, place: Place) -> tuple[float, float]:
             log_bytes, sent = started.log_bytes(), 0
             spent = {is_looking: 0.0 for is_looking in (True, False)}
             for number in range(2 * LOOKS):
-                # In turn first and last, as the machine drifts.
+                # Alternate the order, because the machine's speed drifts.
                 is_looking = number % 4 in (0, 3)
                 looks.set(is_looking)
                 before = looks.sent_bytes()
@@ -98,12 +98,12 @@ def looked(server: Server, place: Place) -> tuple[float, float]:
 
 
 def fetch(started: Running) -> dict[str, float]:
-    """The figures of a read from the beginning to the end."""
+    """Measures a read from the beginning to the end."""
     return started.load("fetch", "--records", str(RECORDS))
 
 
 def evict(data: Path) -> None:
-    """Drops the logs from the page cache, once they are on the disk."""
+    """Drops the logs from the page cache, once they are on disk."""
     for path in data.rglob("*log"):
         if path.is_file():
             with path.open("rb") as file:

@@ -1,7 +1,7 @@
-"""Rows of size: connections that rest, large groups and answers, compaction, many partitions.
+"""Sizes: idle connections, large groups and responses, compaction, many partitions.
 
-What is measured needs no speed of the measuring side, so it speaks to the broker from here: through
-our client, and for members of a group by frames of its own, which hold no thread and no memory.
+The measuring side need not be fast, so this module talks to the broker directly: through
+streamlog's client, and for members of a group by its own frames, which need no thread.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ UNWRITTEN = 50_000
 COMPACTED_BYTES = 1 << 30
 KEYS = 100_000
 FEW = 1_024
-# Or as many as this process may give a broker.
+# Or fewer, if this process may not have as many descriptors.
 MANY = min(65_536, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 SPREAD = "spread"
 
@@ -41,7 +41,7 @@ METADATA, JOIN_GROUP, SYNC_GROUP, API_VERSIONS = 3, 11, 14, 18
 
 
 def rows(place: Place) -> Iterator[Figure]:
-    """All of them, one after another."""
+    """Yields all rows of the section."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     for count in (1_000, 10_000):
@@ -54,19 +54,19 @@ def rows(place: Place) -> Iterator[Figure]:
 
 
 def frame(api: int, version: int, body: bytes) -> bytes:
-    """A request with a header of version 1, from a client named `b`."""
+    """Returns a request with a header of version 1, from the client id `b`."""
     header = struct.pack(">hhih", api, version, 1, 1) + b"b"
     return struct.pack(">i", len(header) + len(body)) + header + body
 
 
 def text(value: str) -> bytes:
-    """As the protocol has it: a length of two bytes, and the bytes."""
+    """Encodes a protocol string: a length of two bytes, and the bytes."""
     encoded = value.encode()
     return struct.pack(">h", len(encoded)) + encoded
 
 
 def ask(connection: socket.socket, request: bytes) -> bytes:
-    """The answer, without its length and correlation id."""
+    """Returns the response, without its length and correlation id."""
     connection.sendall(request)
     answer = connection.makefile("rb")
     (length,) = struct.unpack(">i", answer.read(4))
@@ -74,13 +74,13 @@ def ask(connection: socket.socket, request: bytes) -> bytes:
 
 
 def connect(started: Running) -> socket.socket:
-    """A connection to the broker."""
+    """Opens a connection to the broker."""
     host, port = started.address.rsplit(":", 1)
     return socket.create_connection((host, int(port)))
 
 
 def connections(count: int, place: Place) -> Figure:
-    """Memory that a connection holds which has asked once and then rests."""
+    """Measures the memory of an idle connection that has made one request."""
     limits = (f"max.connections={2 * count}", f"max.connections.per.ip={2 * count}")
     with running(broker(*limits), place) as started, ExitStack() as held:
         ask(held.enter_context(connect(started)), frame(API_VERSIONS, 0, b""))
@@ -93,19 +93,19 @@ def connections(count: int, place: Place) -> Figure:
 
 @dataclass(frozen=True)
 class Member:
-    """One of a group, on a connection of its own."""
+    """A member of a group, with its own connection."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
     async def ask(self, api: int, version: int, body: bytes) -> bytes:
-        """The answer, without its length and correlation id."""
+        """Returns the response, without its length and correlation id."""
         self.writer.write(frame(api, version, body))
         (length,) = struct.unpack(">i", await self.reader.readexactly(4))
         return (await self.reader.readexactly(length))[4:]
 
     async def join(self, member_id: str) -> tuple[int, str, str]:
-        """Generation, leader and own id, once the rebalance is over."""
+        """Returns generation, leader and member id, once the rebalance is complete."""
         timeouts = struct.pack(">ii", 60_000, 60_000)
         protocols = struct.pack(">i", 1) + text("range") + struct.pack(">i", 0)
         body = text("large") + timeouts + text(member_id) + text("consumer") + protocols
@@ -120,7 +120,7 @@ class Member:
         return generation, names[1], names[2]
 
     async def sync(self, generation: int, member_id: str, others: list[str]) -> None:
-        """Takes its share; the leader brings everybody's."""
+        """Receives the assignment; the leader sends all assignments."""
         shares = b"".join(text(other) + struct.pack(">i", 1) + b"x" for other in others)
         body = text("large") + struct.pack(">i", generation) + text(member_id)
         answer = await self.ask(SYNC_GROUP, 1, body + struct.pack(">i", len(others)) + shares)
@@ -129,7 +129,7 @@ class Member:
 
 
 async def group(place: Place) -> list[Figure]:
-    """A second rebalance of a large group, and what the broker does while the group rests."""
+    """Measures a second rebalance of a large group, and the broker's work while it is idle."""
     with running(broker("group.initial.rebalance.delay.ms=3000"), place) as started:
         with streamlog.connect(started.address) as client:
             client.admin.create_topic("t", partitions=1)
@@ -154,7 +154,7 @@ async def group(place: Place) -> list[Figure]:
 
 
 async def find_coordinator(member: Member) -> None:
-    """Until the broker has loaded the group's part of the internal topic."""
+    """Waits until the broker has loaded the group's partition of the internal topic."""
     for _ in range(100):
         answer = await member.ask(10, 0, text("large"))
         if struct.unpack_from(">h", answer) == (0,):
@@ -164,7 +164,7 @@ async def find_coordinator(member: Member) -> None:
 
 
 async def rebalance(members: list[Member], ids: list[str]) -> list[str]:
-    """All join and take their shares; their ids."""
+    """Joins and syncs all members, and returns their ids."""
     pairs = zip(members, ids, strict=True)
     joined = await asyncio.gather(*(member.join(member_id) for member, member_id in pairs))
     known = [own for _, _, own in joined]
@@ -177,7 +177,7 @@ async def rebalance(members: list[Member], ids: list[str]) -> list[str]:
 
 
 def metadata(place: Place) -> Figure:
-    """All topics of a broker with many partitions, asked for at once."""
+    """Measures a request for all topics of a broker with many partitions."""
     with running(broker(), place) as started, connect(started) as connection:
         with streamlog.connect(started.address) as client:
             for number in range(PARTITIONS // 100):
@@ -196,7 +196,7 @@ def metadata(place: Place) -> Figure:
 
 
 def unwritten(place: Place) -> Figure:
-    """Memory of partitions that exist and nothing else."""
+    """Measures the memory of partitions without records."""
     limits = (f"max.partitions={UNWRITTEN + 1}",)
     with running(broker(*limits), place) as started:
         with streamlog.connect(started.address) as client:
@@ -209,7 +209,7 @@ def unwritten(place: Place) -> Figure:
 
 
 def compaction(place: Place) -> Iterator[Figure]:
-    """How fast a log is compacted, and what a producer notices of it."""
+    """Measures the rate of compaction, and its effect on a producer."""
     settings = ("log.cleaner.backoff.ms=100", "log.segment.bytes=67108864")
     with running(broker(*settings), place) as started:
         fill(started)
@@ -236,10 +236,10 @@ def compaction(place: Place) -> Iterator[Figure]:
 
 
 def few_descriptors(rounds: int, partitions: int, place: Place) -> Iterator[Figure]:
-    """The p99 of produce and fetch when not all files can be open, and beside it when all can be.
+    """Compares the p99 of produce and fetch with few and with enough descriptors.
 
-    One data directory, served in turn with few descriptors and with many. Every request goes to a
-    partition that was not used for long, the worst case for a cache of open files.
+    One data directory is served in turn with few descriptors and with many. Every request is for a
+    partition that was not used recently, the worst case for a cache of open files.
     """
     data = Path(tempfile.mkdtemp(dir=place.data))
     measured: dict[int, list[dict[str, float]]] = {FEW: [], MANY: []}
@@ -247,7 +247,7 @@ def few_descriptors(rounds: int, partitions: int, place: Place) -> Iterator[Figu
         with serving(limited(MANY), place, data) as started:
             fill_all(started, partitions)
         for number in range(rounds):
-            # In turn first and last, as the machine drifts.
+            # Alternate the order, because the machine's speed drifts.
             for limit in (FEW, MANY) if number % 2 == 0 else (MANY, FEW):
                 with serving(limited(limit), place, data) as started:
                     spread(started, partitions, partitions)
@@ -270,14 +270,14 @@ def few_descriptors(rounds: int, partitions: int, place: Place) -> Iterator[Figu
 
 
 def limited(descriptors: int) -> Server:
-    """A broker that may have so many descriptors."""
+    """Starts a broker with a limit of descriptors."""
     server = broker()
     prefix = ("prlimit", f"--nofile={descriptors}:{descriptors}")
     return dataclasses.replace(server, command=(*prefix, *server.command))
 
 
 def fill_all(started: Running, partitions: int) -> None:
-    """A record in every partition."""
+    """Produces a record to every partition."""
     with streamlog.connect(started.address) as client:
         client.admin.create_topic(SPREAD, partitions=partitions)
     count = str(partitions)
@@ -285,13 +285,13 @@ def fill_all(started: Running, partitions: int) -> None:
 
 
 def spread(started: Running, partitions: int, records: int) -> dict[str, float]:
-    """The latencies of a produce and a fetch for each of so many records."""
+    """Returns the latencies of a produce and a fetch for each record."""
     options = ("--topic", SPREAD, "--partitions", str(partitions), "--records", str(records))
     return started.load("spread", *options)
 
 
 def log_bytes(folder: Path) -> int:
-    """What the segments take that have not been replaced."""
+    """Returns the bytes of the segments that are not replaced yet."""
     size = 0
     for path in folder.glob("*.log"):
         with contextlib.suppress(FileNotFoundError):
@@ -300,7 +300,7 @@ def log_bytes(folder: Path) -> int:
 
 
 def fill(started: Running) -> None:
-    """A topic in which every key has many values."""
+    """Fills a topic in which every key has many values."""
     value = os.urandom(180)
     keys = [b"%016d" % number for number in range(KEYS)]
     with streamlog.connect(started.address) as client:
@@ -311,7 +311,7 @@ def fill(started: Running) -> None:
 
 
 def copy_seconds(files: list[Path], to: Path) -> float:
-    """What copying the files takes, with their bytes on the disk."""
+    """Returns the seconds for copying the files, including the sync."""
     to.mkdir()
     began = time.perf_counter()
     for path in files:
@@ -323,17 +323,17 @@ def copy_seconds(files: list[Path], to: Path) -> float:
 
 
 def latency(started: Running) -> dict[str, float]:
-    """Of a record end to end, at a rate that loads nobody."""
+    """Returns the end-to-end latency of records at a low rate."""
     return started.load("latency", "--rate", "500", "--records", "1500")
 
 
 def memory_kib(pid: int) -> int:
-    """Memory that the process has in use."""
+    """Returns the resident memory of the process in KiB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
 
 def cpu_seconds(pid: int) -> float:
-    """Time that the process has had on a core."""
+    """Returns the processor time of the process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

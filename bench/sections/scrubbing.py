@@ -1,4 +1,4 @@
-"""Rows of the scrubber: what it costs producers and the page cache while it reads everything."""
+"""The scrubber: its cost for producers and for the page cache while it reads everything."""
 
 import statistics
 import subprocess
@@ -18,22 +18,22 @@ LATENCY = ("latency", "--rate", "500", "--records", "6000")
 
 @dataclass(frozen=True)
 class Measured:
-    """One run of the load."""
+    """The figures of a run of the load."""
 
     p99_us: float
     kept: float
-    """Share of the hot topic's pages that are still cached."""
+    """The cached share of the hot topic's pages."""
     scrubbed_mib: float
-    """What the broker read from the disk each second: nobody else reads there."""
+    """The broker's disk reads in MiB a second, all of them by the scrubber."""
 
 
 def rows(rounds: int, place: Place) -> Iterator[Figure]:
-    """All of them, in rounds of a broker that never scrubs and one that scrubs all the time."""
+    """Yields all rows, measured in rounds without and with permanent scrubbing."""
     pairs = []
     for _ in range(rounds):
         touch_memory()
         quiet = measure(place, "log.scrub.interval.ms=-1")
-        # Always due, and at its default rate.
+        # Due at any time, at the default rate.
         scrubbed = measure(place, "log.scrub.interval.ms=1")
         assert scrubbed.scrubbed_mib > 1, f"the scrubber has not run: {scrubbed}"
         pairs.append((scrubbed, quiet))
@@ -45,14 +45,14 @@ def rows(rounds: int, place: Place) -> Iterator[Figure]:
 
 
 def row(figure: str, values: list[float], gate: Gate | None = None) -> Figure:
-    """The median of the values."""
+    """Returns the median of the values."""
     work = Work("flushed", "bench/load", record_bytes=RECORD_BYTES, batch=1)
     median, low, high = statistics.median(values), min(values), max(values)
     return Figure("scrubber beside a load", figure, median, work, gate, low, high)
 
 
 def measure(place: Place, setting: str) -> Measured:
-    """The figures of a broker with this setting."""
+    """Measures a broker with this setting."""
     with running(broker(setting, flushed=True), place, flushed=True) as started:
         fill(started, "old", OLD_RECORDS)
         fill(started, "hot", HOT_RECORDS)
@@ -66,7 +66,7 @@ def measure(place: Place, setting: str) -> Measured:
 
 
 def fill(started: Running, topic: str, records: int) -> None:
-    """Produces so many records to a topic."""
+    """Produces records to a topic."""
     load = ("produce", "--batch", "100", "--record-bytes", str(RECORD_BYTES), "--topic", topic)
     started.load(*load, "--records", str(records))
 
@@ -77,13 +77,13 @@ def read(started: Running, topic: str) -> None:
 
 
 def read_bytes(pid: int) -> int:
-    """Bytes that a process has read from disks."""
+    """Returns the bytes that a process has read from disks."""
     lines = Path(f"/proc/{pid}/io").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes:"))
 
 
 def cached(data: Path, topic: str) -> int:
-    """Bytes of a topic's segments in the page cache."""
+    """Returns the bytes of a topic's segments in the page cache."""
     files = [str(path) for path in data.rglob(f"{topic}-0/*.log")]
     command = ["fincore", "--bytes", "--noheadings", "--output", "RES", *files]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -1,4 +1,4 @@
-"""Rows against the ruler: the same work under the same promise, as a ratio."""
+"""Throughput with the same work and the same durability as the baseline, as a ratio."""
 
 from collections.abc import Iterator
 
@@ -34,14 +34,14 @@ GATES: dict[tuple[str, str], Gate] = {
 
 
 def rows(rounds: int, place: Place) -> Iterator[Figure]:
-    """All of them, one after another."""
+    """Yields all rows of the section."""
     for row in ROWS:
         for found in compare(row, ["streamlog"], rounds, place):
             yield from figures(row, found)
 
 
 def figures(row: Row, found: Comparison) -> Iterator[Figure]:
-    """A ratio, and for the time per record and the bytes on disk what they are in themselves."""
+    """Yields the ratio; for the time per record and the bytes on disk also the absolute values."""
     ratio = found.ratios["streamlog"]
     gate = GATES.get((row.name, found.figure))
     name = NAMES[found.figure]
@@ -53,7 +53,7 @@ def figures(row: Row, found: Comparison) -> Iterator[Figure]:
 
 
 def work(row: Row) -> Work:
-    """What the row's load does."""
+    """Returns the circumstances of the row's load."""
     kind, *options = row.load
     given = dict(zip(options[::2], options[1::2], strict=True))
     promise = "flushed" if row.flushed else "page cache"

@@ -1,9 +1,9 @@
-//! The spike behind decision 0001: the ruler's work on a tokio current-thread runtime.
+//! The prototype behind decision 0001: the baseline's work on a tokio current-thread runtime.
 //!
-//! `inline` does everything in the connection's task, as the ruler does in its loop. `queued` has
-//! the shape of a broker: a task reads and appends, a bounded queue keeps the answers in order, a
-//! second task sends each when it may be seen, and with `--flush` a thread of its own flushes.
-//! `yielding` is `queued` whose reader lets the second task run before it reads again.
+//! `inline` does everything in the connection's task, like the baseline in its loop. `queued` has
+//! the structure of a broker: a task reads and appends, a bounded queue keeps responses in order, a
+//! second task sends each when it is due, and with `--flush` a separate thread flushes.
+//! `yielding` is `queued` with a reader that lets the second task run before it reads again.
 
 #[path = "../ruler/frames.rs"]
 mod frames;
@@ -35,19 +35,19 @@ const BUFFER_BYTES: usize = 1 << 20;
 const COPY_BYTES: u64 = 32 << 10;
 const QUEUE: usize = 64;
 
-/// What all connections share.
+/// The state shared by all connections.
 #[derive(Clone)]
 struct Shard {
     log: Rc<RefCell<Log>>,
-    /// The offset below which records may be seen.
+    /// The offset below which records may be served.
     visible: watch::Sender<i64>,
-    /// Tells the flushing thread of a new end; absent when nothing is flushed apart.
+    /// Tells the flushing thread the new end; absent without a flushing thread.
     flusher: Option<SyncSender<i64>>,
     queued: bool,
     yields: bool,
 }
 
-/// What is sent in its turn, once records below `offset` may be seen.
+/// A response to send in order, once records below `offset` may be served.
 enum Answer {
     Produced { bytes: Vec<u8>, offset: i64 },
     Fetch { correlation: i32, offset: i64, max_bytes: u64 },
@@ -78,7 +78,7 @@ fn start_flusher(log: &Log, visible: watch::Sender<i64>) -> io::Result<SyncSende
     let (tell, told) = sync_channel::<i64>(1024);
     thread::spawn(move || {
         while let Ok(end) = told.recv() {
-            // All who asked meanwhile share this flush.
+            // All requests that arrived meanwhile share this flush.
             let end = told.try_iter().last().unwrap_or(end);
             file.sync_data().expect("fdatasync");
             visible.send_replace(end);
@@ -116,7 +116,7 @@ async fn serve(shard: Shard, stream: TcpStream) -> io::Result<()> {
     read(&shard, reading, async |answer| send_answer(&shard, &mut writing, answer).await).await
 }
 
-/// Reads all there is, appends it and hands on one answer for all produces that came together.
+/// Reads all available requests, appends their batches, and queues one response for all produces.
 async fn read(
     shard: &Shard,
     reading: OwnedReadHalf,

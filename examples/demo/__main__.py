@@ -1,12 +1,12 @@
-"""The demonstration: real text through a broker that is killed on the way, and compared after.
+"""The demonstration: real text through a broker that is killed meanwhile, and compared afterwards.
 
     make demo                     the system's logs, else its documentation
     make demo INPUT=/some/folder  any text files
 
 1. A broker starts on a fresh data directory.
-2. This process publishes the input, line by line. Another one consumes, and writes what it gets.
-3. In the middle the broker is killed with SIGKILL and started again.
-4. A step of its own compares what was written with the input.
+2. This process publishes the input, line by line. Another one consumes it, and writes the records.
+3. In the middle the broker is killed with SIGKILL and restarted.
+4. A separate step compares the written records with the input.
 """
 
 import signal
@@ -30,7 +30,7 @@ CONSUMER_SECONDS = 30.0
 
 
 def main() -> int:
-    """Runs the demonstration; 0 only if everything came through."""
+    """Runs the demonstration; returns 0 only if everything came through."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     source = find([Path(argument) for argument in sys.argv[1:]], FOLDER)
     print(f"input     {source.describe()}")
@@ -70,20 +70,20 @@ def run(source: Input, broker: Broker) -> bool:
 
 
 def wait_until_reading(consumer: "subprocess.Popen[bytes]") -> None:
-    """Waits for the consumer's word that it has begun."""
+    """Waits until the consumer reports that it has started."""
     assert consumer.stdout is not None
     consumer.stdout.readline()
 
 
 def report(what: str, source: Input, begin: float) -> None:
-    """How much, and how fast since `begin`, the crash included."""
+    """Prints the amount, and the rate since `begin`, including the crash."""
     seconds = time.monotonic() - begin
     rate = f"{source.records / seconds:,.0f} records/s, {source.size / seconds / 2**20:,.1f} MiB/s"
     print(f"{what:9} {source.records:,} records, {mebibytes(source.size)}: {rate}")
 
 
 def segments() -> list[tuple[Path, int]]:
-    """The files that hold the records."""
+    """Returns the files that contain the records."""
     return [(path, path.stat().st_size) for path in sorted((FOLDER / "data").rglob("*.log"))]
 
 

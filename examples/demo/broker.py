@@ -9,10 +9,10 @@ from typing import Self
 
 
 class Broker:
-    """`python -m streamlog.broker` on a free port, which later starts keep."""
+    """Runs `python -m streamlog.broker` on a free port, which is kept after restarts."""
 
     def __init__(self, data_dir: Path) -> None:
-        """Keeps everything below `data_dir`."""
+        """Keeps all data below `data_dir`."""
         self.data_dir = data_dir
         self.address = "127.0.0.1:0"
         self.restart_seconds = 0.0
@@ -38,7 +38,7 @@ class Broker:
         return self.process.pid
 
     def crash_and_restart(self) -> None:
-        """Ends it with SIGKILL, so that it can save nothing, and starts it on what it left."""
+        """Kills it with SIGKILL, so that it can save nothing, and restarts it on its data."""
         self.process.kill()
         self.process.wait()
         begin = time.monotonic()
@@ -46,7 +46,7 @@ class Broker:
         self.restart_seconds = time.monotonic() - begin
 
     def __enter__(self) -> Self:
-        """It runs already."""
+        """Returns the broker, which is running already."""
         return self
 
     def __exit__(

@@ -1,4 +1,4 @@
-"""Comparing what the consumer wrote with the input, partition by partition."""
+"""Comparison of the consumer's output with the input, partition by partition."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,26 +13,26 @@ Row = tuple[str, int, bytes]
 
 @dataclass
 class Digest:
-    """How many records in which order, in a few bytes."""
+    """A compact digest of a sequence of records."""
 
     records: int = 0
     size: int = 0
     sha256: Any = field(default_factory=hashlib.sha256)
 
     def add(self, row: Row) -> None:
-        """One more record: its file, number and line all count."""
+        """Adds a record: its file, line number and line all count."""
         name, number, line = row
         self.records += 1
         self.size += len(line)
         self.sha256.update(f"{name}\t{number}\t".encode() + line + b"\n")
 
     def result(self) -> tuple[int, int, str]:
-        """What is compared."""
+        """The value for comparisons."""
         return self.records, self.size, self.sha256.hexdigest()
 
 
 def compare(source: Input, homes: dict[str, int], folder: Path, partitions: int) -> bool:
-    """Prints a row for each partition; true if all are equal."""
+    """Prints a row for each partition; returns true if all are equal."""
     print("partition    records        bytes  duplicates  SHA-256 of all lines in order")
     passed = True
     for partition in range(partitions):
@@ -56,7 +56,7 @@ def compare(source: Input, homes: dict[str, int], folder: Path, partitions: int)
 
 
 def published(source: Input, homes: dict[str, int], partition: int) -> Iterator[Row]:
-    """What a partition should hold, in order, read from the input."""
+    """Returns the expected contents of a partition, in order, from the input."""
     for name in source.files:
         if homes.get(name) == partition:
             for number, line in enumerate(source.lines(name), start=1):
@@ -64,7 +64,7 @@ def published(source: Input, homes: dict[str, int], partition: int) -> Iterator[
 
 
 def consumed(path: Path) -> Iterator[Row]:
-    """What the consumer wrote."""
+    """Returns the records written by the consumer."""
     with path.open("rb") as file:
         for row in file:
             _, name, number, line = row.removesuffix(b"\n").split(b"\t", 3)

@@ -1,6 +1,6 @@
-"""The consuming process: writes what it gets to one file for each partition.
+"""The consuming process: writes its records to one file for each partition.
 
-A row is `offset TAB file TAB line's number TAB line`.
+A row is `offset TAB file TAB line number TAB line`.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import streamlog
 
 
 def consume(address: str, topic: str, folder: Path) -> None:
-    """Reads until every partition has said that this was all."""
+    """Reads until every partition has its end marker."""
     folder.mkdir()
     with contextlib.ExitStack() as stack:
         client = stack.enter_context(streamlog.connect(address))

@@ -8,10 +8,10 @@ WIDTH = 40
 
 
 class Progress:
-    """How much of something is done."""
+    """The progress of a task with a known total."""
 
     def __init__(self, what: str, total: int) -> None:
-        """Nothing of `total` yet."""
+        """Starts with nothing of `total` done."""
         self.what = what
         self.total = total
         self.done = 0
@@ -19,7 +19,7 @@ class Progress:
         self.is_shown = sys.stderr.isatty()
 
     def advance(self) -> None:
-        """One more is done."""
+        """Advances by one."""
         self.done += 1
         if self.is_shown and self.done % self.step == 0:
             bar = "#" * (WIDTH * self.done // self.total)
@@ -28,12 +28,12 @@ class Progress:
                 self.clear()
 
     def clear(self) -> None:
-        """Makes room for other lines."""
+        """Removes the bar, before other output."""
         if self.is_shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def __enter__(self) -> Self:
-        """Begins."""
+        """Shows the bar."""
         return self
 
     def __exit__(
@@ -42,5 +42,5 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Ends, whatever the reason."""
+        """Removes the bar."""
         self.clear()

@@ -1,4 +1,4 @@
-"""Publishing the input: a record for each line, keyed by its file."""
+"""Publishes the input: a record for each line, keyed by its file."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,7 +7,7 @@ from source import Input
 
 from streamlog import Client, Ticket
 
-# Small, so that half of the input published means about half of it stored.
+# Small, so that when half of the input is published, about half of it is stored.
 BUFFER = "4 MiB"
 
 
@@ -18,9 +18,9 @@ def publish(
     progress: Progress,
     at_half: Callable[[], None],
 ) -> dict[str, int]:
-    """Publishes everything and returns, for each file, the partition that it went to.
+    """Publishes everything and returns the partition of each file.
 
-    `at_half` is called in the middle, while records are on their way.
+    `at_half` is called in the middle, while records are in flight.
     """
     tickets: dict[str, Ticket] = {}
     with client.producer(buffer=BUFFER, compression="lz4") as producer:
@@ -32,13 +32,13 @@ def publish(
             progress.advance()
         producer.flush()
         for partition in range(client.topic(topic).partitions()):
-            # A record without value says that this was all.
+            # A record without a value marks the end.
             producer.send(topic, None, partition=partition)
     return {name: ticket.result().partition for name, ticket in tickets.items()}
 
 
 def records(source: Input) -> Iterator[tuple[str, int, bytes]]:
-    """File, number of the line, line."""
+    """Yields file, line number and line."""
     for name in source.files:
         for number, line in enumerate(source.lines(name), start=1):
             yield name, number, line

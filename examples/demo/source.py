@@ -16,9 +16,9 @@ DOCUMENTS = [
     )
 ]
 
-# More is left out, and said.
+# The rest is left out, with a message.
 SIZE_MAX = 64 * 2**20
-# With fewer lines than this the logs of a machine are as good as empty.
+# With fewer lines, the logs of a machine are as good as empty.
 LOG_LINES_MIN = 100
 # A longer line becomes several records.
 LINE_MAX = 256 * 2**10
@@ -26,7 +26,7 @@ LINE_MAX = 256 * 2**10
 
 @dataclass(frozen=True)
 class Input:
-    """Files to publish, each with the name that becomes its records' key."""
+    """The files to publish, each with the name that becomes its records' key."""
 
     files: dict[str, Path]
     records: int
@@ -34,11 +34,11 @@ class Input:
     left_out: int
 
     def lines(self, name: str) -> Iterator[bytes]:
-        """The lines of a file without their ends."""
+        """Yields the lines of a file without their ends."""
         yield from read_lines(self.files[name])
 
     def describe(self) -> str:
-        """What it is."""
+        """Describes the input."""
         text = f"{len(self.files):,} files, {self.records:,} lines, {mebibytes(self.size)}"
         if self.left_out:
             text += f"; {self.left_out:,} more files left out, beyond {mebibytes(SIZE_MAX)}"
@@ -46,7 +46,7 @@ class Input:
 
 
 def find(named: list[Path], folder: Path) -> Input:
-    """The files that were named, else the logs, else the documentation; copied into `folder`."""
+    """Returns the named files, else the logs, else the documentation, copied into `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "input").mkdir(parents=True)
     if named:
@@ -80,7 +80,7 @@ def copy(places: list[Path], folder: Path) -> Input | None:
 
 
 def text_files(places: list[Path]) -> Iterator[Path]:
-    """Files that can be read, are not empty, and look like text."""
+    """Yields readable files that are not empty and look like text."""
     for place in places:
         for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
             try:
@@ -91,19 +91,19 @@ def text_files(places: list[Path]) -> Iterator[Path]:
 
 
 def is_text(path: Path) -> bool:
-    """Whether it begins without a zero byte, and begins at all."""
+    """Returns true if the file is not empty and its beginning has no zero byte."""
     with path.open("rb") as file:
         head = file.read(8192)
     return head != b"" and b"\0" not in head
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file; an overlong one in pieces."""
+    """Yields the lines of a file; long lines in pieces."""
     with path.open("rb") as file:
         while line := file.readline(LINE_MAX):
             yield line.removesuffix(b"\n")
 
 
 def mebibytes(size: int) -> str:
-    """A size for people."""
+    """Formats a size."""
     return f"{size / 2**20:,.1f} MiB" if size >= 2**20 else f"{size:,} bytes"

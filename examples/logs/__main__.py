@@ -1,4 +1,4 @@
-"""All programs of the example side by side, with a broker, and a check of what came of it.
+"""Runs all programs of the example with a broker, and checks their alerts.
 
 make example-logs                    or, in this folder's parent:
 python -m logs [--config FILE] [--folder FOLDER]
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def run(settings: config.Config, text: str, folder: Path) -> int:
-    """Runs it all with the settings of this text; 0 only if the alerts are those there must be."""
+    """Runs everything with these settings; returns 0 only if the alerts are the expected ones."""
     began = time.monotonic()
     with streamlog.Broker(data_dir=folder / "data") as broker, broker.connect() as client:
         text = text.replace(settings.bootstrap, broker.address)
@@ -75,7 +75,7 @@ def run(settings: config.Config, text: str, folder: Path) -> int:
 
 
 def alerts(client: streamlog.Client, topic: str, count: int) -> Counter[Alert]:
-    """The alerts that were published, once there are so many."""
+    """Returns the published alerts, once there are `count`."""
     deadline = time.monotonic() + PATIENCE
     found: Counter[Alert] = Counter()
     while found.total() < count and time.monotonic() < deadline:
@@ -94,10 +94,10 @@ def _alert(row: list[object]) -> Alert:
 
 
 class Program:
-    """One of the programs in a process of its own, with the settings in a folder."""
+    """A program of the example as a separate process, with the settings in a folder."""
 
     def __init__(self, name: str, folder: Path, *arguments: str, is_shown: bool = False) -> None:
-        """Starts it; what it says is shown, or kept from the reader."""
+        """Starts it, with its output shown or hidden."""
         settings = ["--config", str(folder / "config.toml")]
         command = [sys.executable, "-m", f"logs.{name}", *settings, *arguments]
         self.name = name
@@ -120,7 +120,7 @@ class Program:
             raise SystemExit(f"{self.name} failed: see {self.log}")
 
     def __enter__(self) -> Self:
-        """It runs already."""
+        """Returns the program, which is running already."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Topics:
-    """Where records go."""
+    """The names of the topics."""
 
     system: str
     pages: str
@@ -23,13 +23,13 @@ class Topics:
 
     @property
     def inputs(self) -> list[str]:
-        """Those that are counted."""
+        """The topics with records to count."""
         return [self.system, self.pages, self.metrics]
 
 
 @dataclass(frozen=True)
 class Generator:
-    """What is made up."""
+    """The settings of generated records."""
 
     seed: int
     seconds: int
@@ -39,7 +39,7 @@ class Generator:
 
 @dataclass(frozen=True)
 class Alerts:
-    """What is worth an alert."""
+    """The thresholds of alerts."""
 
     window_seconds: int
     delay_seconds: int
@@ -49,7 +49,7 @@ class Alerts:
 
 @dataclass(frozen=True)
 class Config:
-    """All of it."""
+    """All settings."""
 
     bootstrap: str
     topics: Topics
@@ -58,7 +58,7 @@ class Config:
 
 
 def read(path: Path = FILE) -> Config:
-    """What a file says; it has every setting and no other."""
+    """Parses a file, which must have every setting and no other."""
     tables = {"topics": Topics, "generator": Generator, "alerts": Alerts}
     try:
         settings = tomllib.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""Counts the errors of each host and window with Spark, and publishes alerts; until it is stopped.
+"""Counts the errors of each host and window with Spark, and publishes alerts, until stopped.
 
 python -m logs.count [--master 'local[2]']
 """
@@ -22,7 +22,7 @@ _STATUS = r'" (\d{3}) \d+'
 
 
 def events(records: DataFrame, topics: config.Topics) -> DataFrame:
-    """What each record says of its host: whether it is an error, and the load if it tells it."""
+    """Returns for each record whether it is an error of its host, and the load if it has one."""
     text = f.col("value").cast("string")
     topic = f.col("topic")
     return records.select(
@@ -35,23 +35,23 @@ def events(records: DataFrame, topics: config.Topics) -> DataFrame:
 
 
 def is_error_line(line: Column) -> Column:
-    """By the severity if the line has one (RFC 5424), else by its words."""
+    """True for an error by the severity of the line if it has one (RFC 5424), else by its words."""
     level = f.regexp_extract(line, _LEVEL, 1).try_cast("int")
     return f.when(level.isNotNull(), level % 8 <= 3).otherwise(line.rlike(_TROUBLE))
 
 
 def is_failed_page(line: Column) -> Column:
-    """By the status of a line in the combined log format."""
+    """True for a failure by the status of a line in the combined log format."""
     return f.regexp_extract(line, _STATUS, 1).try_cast("int") >= 500
 
 
 def load(metric: Column) -> Column:
-    """The load that a metric tells; null where it is no number."""
+    """The load in a metric; null if it is not a number."""
     return f.get_json_object(metric, "$.load").try_cast("double")
 
 
 def alerts(found: DataFrame, wanted: config.Alerts) -> DataFrame:
-    """A record for each host and window with too many errors, once the window is over."""
+    """Returns a record for each host and window with too many errors, once the window is closed."""
     window = f.window("timestamp", f"{wanted.window_seconds} seconds")
     counted = (
         found.withWatermark("timestamp", f"{wanted.delay_seconds} seconds")
@@ -79,7 +79,7 @@ def alerts(found: DataFrame, wanted: config.Alerts) -> DataFrame:
 
 
 def start(spark: SparkSession, settings: config.Config) -> StreamingQuery:
-    """Starts counting."""
+    """Starts the query."""
     records = (
         spark.readStream.format("streamlog")
         .option("bootstrap", settings.bootstrap)
@@ -99,12 +99,12 @@ def start(spark: SparkSession, settings: config.Config) -> StreamingQuery:
 
 
 def main() -> None:
-    """Counts until Ctrl-C, or SIGTERM."""
+    """Runs until Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(description="Counts errors, and publishes alerts.")
     parser.add_argument("--config", type=Path, default=config.FILE)
     parser.add_argument("--master", default="local[2]")
     arguments = parser.parse_args()
-    # Else Spark's workers are whatever `python3` is first on the path.
+    # By default, Spark's workers would run the first `python3` on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     provide_java()
     builder = SparkSession.Builder().master(arguments.master).appName("logs")

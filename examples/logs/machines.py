@@ -1,7 +1,7 @@
-"""Machines that exist only here: what they log, who visits them, how they are.
+"""Simulated machines: their logs, page views and metrics.
 
-All of it comes from a seed. Now and then a machine has a bad time: a full disk, an upstream that
-does not answer, a process that is killed. Then its errors rise, its pages fail, its load climbs.
+All of it is derived from a seed. Now and then a machine has a problem: a full disk, an unresponsive
+upstream, a killed process. Then its errors increase, its pages fail, its load rises.
 """
 
 import json
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from logs.config import Config
 
 LATE_MS = 800
-"""A record can be so much older than the one before it."""
+"""The maximal age of a record compared with the record before it."""
 
 _SYSTEM = [
     (6, "sshd", "Accepted publickey for deploy from 10.0.{a}.{b} port {port} ssh2"),
@@ -50,7 +50,7 @@ _AGENTS = [
 
 @dataclass(frozen=True)
 class Record:
-    """What a machine says."""
+    """A record of a machine."""
 
     topic: str
     host: str
@@ -61,7 +61,7 @@ class Record:
 
 @dataclass
 class Machine:
-    """A host with its mood."""
+    """A host with its current condition."""
 
     name: str
     load: float = 0.4
@@ -69,10 +69,10 @@ class Machine:
 
 
 class Machines:
-    """All hosts, and what has been counted of them: the truth that alerts are held against."""
+    """All hosts, with the true counts of their errors, to compare alerts with."""
 
     def __init__(self, config: Config) -> None:
-        """Nothing has been said yet."""
+        """Starts without records."""
         self._config = config
         self._random = random.Random(config.generator.seed)
         kinds = ["web", "web", "db", "cache"]
@@ -84,7 +84,7 @@ class Machines:
         """Errors by host and start of the window, in milliseconds."""
 
     def records(self, start_ms: int) -> Iterator[Record]:
-        """What they say from a time on, for as long as the settings say, about in that order."""
+        """Yields records from a start time on, for the configured duration, roughly in order."""
         rate = self._config.generator.records_per_second
         for number in range(self._config.generator.seconds * rate):
             now_ms = start_ms + number * 1000 // rate
@@ -99,7 +99,7 @@ class Machines:
             yield record
 
     def alerts(self) -> dict[tuple[str, int], int]:
-        """The errors of each host and window that are worth an alert."""
+        """Returns the errors of each host and window that should cause an alert."""
         least = self._config.alerts.errors
         return {place: count for place, count in self.errors.items() if count >= least}
 

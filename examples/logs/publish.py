@@ -1,6 +1,6 @@
-"""Publishes what machines say: made up, or the lines of a real log as they are written.
+"""Publishes records of machines: generated ones, or the lines of a real log as they are written.
 
-python -m logs.publish                           made up, for as long as config.toml says
+python -m logs.publish                           generated, as long as config.toml says
 python -m logs.publish --follow /var/log/syslog  a file as it grows, until Ctrl-C
 python -m logs.publish --journal                 the journal of this machine, until Ctrl-C
 """
@@ -21,13 +21,13 @@ from logs.machines import Machines
 
 
 def create_topics(client: streamlog.Client, topics: config.Topics) -> None:
-    """Makes the topics that are not there yet."""
+    """Creates missing topics."""
     for name in (*topics.inputs, topics.alerts):
         client.admin.create_topic(name, partitions=topics.partitions, exist_ok=True)
 
 
 def publish_made_up(client: streamlog.Client, settings: config.Config) -> Machines:
-    """Publishes at the pace of a clock, then one record that is later than all windows."""
+    """Publishes in real time, then a record that is later than all windows."""
     machines = Machines(settings)
     began = time.monotonic()
     start_ms = int(time.time() * 1000)
@@ -46,13 +46,13 @@ def publish_made_up(client: streamlog.Client, settings: config.Config) -> Machin
 
 
 def time_after_all(settings: config.Config) -> int:
-    """A time, in milliseconds, at which every window that there was is over."""
+    """Returns a time in milliseconds at which every window is closed."""
     alerts = settings.alerts
     return int(time.time() * 1000) + (2 * alerts.window_seconds + alerts.delay_seconds) * 1000
 
 
 def follow(path: Path) -> Generator[bytes, None, None]:
-    """The lines that are added to a file from now on, also to one that takes its place."""
+    """Yields lines added to a file from now on, also after it was rotated."""
     file = path.open("rb")
     file.seek(0, os.SEEK_END)
     return _lines(path, file)
@@ -66,7 +66,7 @@ def _lines(path: Path, file: BinaryIO) -> Generator[bytes, None, None]:
             if line.endswith(b"\n"):
                 yield line.rstrip(b"\n")
             elif is_replaced:
-                # What came before it was put aside has been read too; its last line stays as it is.
+                # All lines written before the rotation are read; the last line is complete.
                 if line:
                     yield line
                 file.close()
@@ -82,7 +82,7 @@ def _lines(path: Path, file: BinaryIO) -> Generator[bytes, None, None]:
 
 
 def _is_replaced(path: Path, file: BinaryIO) -> bool:
-    """Whether another file has the name now."""
+    """Returns true if another file has the name now."""
     try:
         return path.stat().st_ino != os.fstat(file.fileno()).st_ino
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def _is_replaced(path: Path, file: BinaryIO) -> bool:
 
 
 def journal() -> Iterator[bytes]:
-    """The lines of this machine's journal from now on."""
+    """Yields new lines of this machine's journal."""
     command = ["journalctl", "--follow", "--lines=0", "--output=short-iso-precise"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -99,7 +99,7 @@ def journal() -> Iterator[bytes]:
 
 
 def publish_lines(client: streamlog.Client, topic: str, lines: Iterator[bytes]) -> None:
-    """Publishes lines of this machine; an empty one says nothing."""
+    """Publishes lines of this machine, except empty ones."""
     host = socket.gethostname().encode()
     with client.producer() as producer:
         for line in filter(None, lines):
@@ -107,7 +107,7 @@ def publish_lines(client: streamlog.Client, topic: str, lines: Iterator[bytes]) 
 
 
 def main() -> None:
-    """Publishes what the arguments say."""
+    """Publishes records according to the arguments."""
     parser = argparse.ArgumentParser(description="Publishes what machines say.")
     parser.add_argument("--config", type=Path, default=config.FILE)
     parser.add_argument("--truth", type=Path, help="where to write what alerts there must be")

@@ -1,4 +1,4 @@
-"""Prints alerts as they come, until Ctrl-C.
+"""Prints alerts as they arrive, until Ctrl-C.
 
 python -m logs.watch
 """
@@ -15,7 +15,7 @@ from logs import config
 
 
 def line(value: bytes) -> str:
-    """An alert as a line."""
+    """Formats an alert as a line."""
     alert = json.loads(value)
     begin, end = (_clock(alert[name]) for name in ("from_ms", "until_ms"))
     load = "" if alert.get("load") is None else f", load up to {alert['load']:.1f}"

@@ -1,1 +1,1 @@
-"""Prices out of mails: commands around topics, each of which runs by itself."""
+"""Prices from mails: independent commands connected by topics."""

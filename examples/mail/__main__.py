@@ -1,8 +1,8 @@
-"""All of it, one command after the other, on a broker of its own.
+"""Runs all commands in order, with a separate broker.
 
-python -m mail                       a mailbox that is made up
-python -m mail /some/folder          mails of yours: a folder of .eml files, or an mbox; nothing in
-                                     it is changed
+python -m mail                       a generated mailbox
+python -m mail /some/folder          your mails: a folder of .eml files, or an mbox, which is
+                                     not changed
 """
 
 import os
@@ -22,19 +22,19 @@ READ_SECONDS = 1800.0
 
 
 def command(name: str, *arguments: str | Path) -> "subprocess.Popen[bytes]":
-    """Starts one of the commands."""
+    """Starts a command."""
     return subprocess.Popen([sys.executable, "-m", f"mail.{name}", *arguments])
 
 
 def done(name: str, *arguments: str | Path) -> None:
-    """Runs one of the commands to its end; if it fails, so does this."""
+    """Runs a command to its end, and exits if it fails."""
     code = command(name, *arguments).wait()
     if code != 0:
         raise SystemExit(f"mail.{name} ended with {code}")
 
 
 def stopped(process: "subprocess.Popen[bytes]") -> None:
-    """Ends a service, which finishes what it has in hand."""
+    """Stops a service, which finishes its current work."""
     process.terminate()
     try:
         process.wait(30)
@@ -45,7 +45,7 @@ def stopped(process: "subprocess.Popen[bytes]") -> None:
 def wait_until_read(
     client: streamlog.Client, settings: config.Config, parsers: "list[subprocess.Popen[bytes]]"
 ) -> None:
-    """Waits until the parsers have committed all that is stored."""
+    """Waits until the parsers have committed all stored mails."""
     names = [settings.topics.mails, settings.topics.attachments]
     ends = {
         (name, partition): end

@@ -1,7 +1,7 @@
 """The configuration: one TOML file, read into one frozen class for each of its tables.
 
-A table or a key that does not exist is refused with the nearest name; so is a value of
-another type.
+An unknown table or key is refused with the nearest name; so is a value of another
+type.
 """
 
 import tomllib
@@ -18,19 +18,19 @@ DEFAULT = Path(__file__).with_name("mail.toml")
 
 
 class ConfigError(ValueError):
-    """The file does not fit; the message says where, and what would."""
+    """The file is invalid; the message names the position and the expected value."""
 
 
 @dataclass(frozen=True)
 class Broker:
-    """Where the topics are."""
+    """The broker of the topics."""
 
     address: str = ""
 
 
 @dataclass(frozen=True)
 class Topics:
-    """What they are called."""
+    """The names of the topics."""
 
     mails: str = "mails"
     attachments: str = "mails.attachments"
@@ -42,7 +42,7 @@ class Topics:
 
 @dataclass(frozen=True)
 class Inlet:
-    """Where mails come from, and what becomes of them there."""
+    """The source of mails, and their treatment after storing."""
 
     source: str = "folder"
     path: str = "inbox"
@@ -54,7 +54,7 @@ class Inlet:
 
 @dataclass(frozen=True)
 class Imap:
-    """An account on a server."""
+    """An IMAP account."""
 
     host: str = "localhost"
     port: int = 993
@@ -67,7 +67,7 @@ class Imap:
 
 @dataclass(frozen=True)
 class Parser:
-    """The service that reads prices."""
+    """The parser service."""
 
     group: str = "parsers"
     instruments: str = "instruments.csv"
@@ -75,7 +75,7 @@ class Parser:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What Spark makes of them."""
+    """The Spark pipeline."""
 
     master: str = "local[*]"
     window: str = "5 minutes"
@@ -85,7 +85,7 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class Generator:
-    """The mailbox that is made up."""
+    """The generated mailbox."""
 
     mails: int = 3000
     seed: int = 1
@@ -96,7 +96,7 @@ class Generator:
 
 @dataclass(frozen=True)
 class Config:
-    """All of it."""
+    """All settings."""
 
     broker: Broker = field(default_factory=Broker)
     topics: Topics = field(default_factory=Topics)
@@ -108,7 +108,7 @@ class Config:
 
 
 def argument_parser(name: str, description: str) -> ArgumentParser:
-    """What every command takes: the file."""
+    """Returns a parser with the argument of every command: the file."""
     parser = ArgumentParser(prog=f"python -m mail.{name}", description=description)
     parser.add_argument("--config", type=Path, default=DEFAULT, help="the file (mail.toml)")
     return parser
@@ -118,7 +118,7 @@ def read(path: Path) -> Config:
     """Reads the file.
 
     Raises:
-        ConfigError: It is no TOML, or something in it does not fit.
+        ConfigError: It is not valid TOML, or a value is invalid.
     """
     try:
         document = tomllib.loads(path.read_text())

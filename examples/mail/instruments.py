@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Instrument:
-    """Something that has a price."""
+    """A traded instrument."""
 
     isin: str
     ticker: str
@@ -30,14 +30,14 @@ def write(path: Path, instruments: Iterable[Instrument]) -> None:
 
 
 def read(path: Path) -> Iterator[Instrument]:
-    """Reads it."""
+    """Reads the table."""
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             yield Instrument(**{**row, "tick": Decimal(row["tick"])})  # type: ignore[arg-type]
 
 
 def check_digit(body: str) -> str:
-    """The last digit of an ISIN whose first eleven characters these are.
+    """Returns the check digit of an ISIN with these first eleven characters.
 
     Letters count as 10 to 35; from the right, every second digit is doubled; a doubled digit counts
     as the sum of its own digits.

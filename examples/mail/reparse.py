@@ -1,9 +1,9 @@
-"""Reads mails again, as after a repair of the parser: what is found replaces what was found before.
+"""Reads mails again, for example after a parser fix: new readings replace the previous ones.
 
 python -m mail.reparse --from 2h --until 2026-03-02T16:00 --sender desk7@isar-kontor.example
 
-Times are those at which mails were stored: ISO 8601 (UTC if no zone is said), or back from now as
-90m, 2h, 1d. The service goes on meanwhile: its group's positions are not touched.
+Times are the times of storing: ISO 8601 (UTC without a zone), or durations before now as 90m, 2h,
+1d. The service continues meanwhile: its group's offsets do not change.
 """
 
 import re
@@ -26,7 +26,7 @@ _FLUSHED_MAILS = 1000
 
 
 def moment(text: str) -> datetime | timedelta:
-    """A time, or a stretch back from now."""
+    """Parses a time, or a duration before now."""
     back = _BACK.fullmatch(text)
     if back:
         return -timedelta(**{_UNITS[back[2]]: int(back[1])})
@@ -39,7 +39,7 @@ def moment(text: str) -> datetime | timedelta:
 
 
 def is_from(message: streamlog.Message, sender: str) -> bool:
-    """Whether the address that a mail is from contains this text, as a domain does."""
+    """Returns true if the sender's address of a mail contains this text, for example a domain."""
     headers = BytesHeaderParser().parsebytes(message.raw_value or b"")
     return sender.lower() in parseaddr(str(headers["From"] or ""))[1].lower()
 
@@ -50,7 +50,7 @@ def reparse(
     until: datetime | timedelta | None,
     sender: str,
 ) -> Counts:
-    """Reads what was stored in that time, and what of it a sender wrote."""
+    """Reads mails stored in the time range again, those of a sender only if one is given."""
     reader = Reader(Reference(instruments.read(Path(settings.parser.instruments))))
     with (
         topics.connect(settings) as client,

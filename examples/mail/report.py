@@ -1,8 +1,8 @@
-"""Says how well it went: mails and prices, precision and recall against the ledger, and the rate.
+"""Reports the results: mails and prices, precision and recall against the ledger, and the rate.
 
 python -m mail.report [--ledger FILE]
 
-Without a ledger, as with mails of your own, there is no truth to compare with. Ends with 1 if a
+Without a ledger, as for your own mails, there is no comparison. Ends with 1 if a
 mail of the ledger has no outcome, or if precision or recall is below 0.99.
 """
 
@@ -24,21 +24,21 @@ DEMANDED = 0.99
 
 @dataclass
 class Log:
-    """What the topics say."""
+    """The contents of the topics."""
 
     stored: Counter[bytes] = field(default_factory=Counter)
     """Records by key, of both topics of mails."""
     with_attachments: int = 0
     readings: dict[bytes, Reading] = field(default_factory=dict)
-    """By key the one that counts."""
+    """The valid reading of each key."""
     unread: dict[bytes, str] = field(default_factory=dict)
-    """By key why a mail could not be read, if no reading came later."""
+    """The reason by key why a mail could not be read, unless it was read later."""
     span: float = 0.0
     """Seconds from the first outcome to the last, of first readings only."""
 
 
 def look(client: streamlog.Client, names: config.Topics) -> Log:
-    """Reads what is in the topics now."""
+    """Reads the current contents of the topics."""
     log = Log()
     for name in (names.mails, names.attachments):
         small = len(log.stored)
@@ -62,7 +62,7 @@ def look(client: streamlog.Client, names: config.Topics) -> Log:
 
 @dataclass
 class Score:
-    """What was found of what there was."""
+    """The counts of expected, found and correct prices."""
 
     right: int = 0
     found: int = 0
@@ -70,17 +70,17 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """The part of what was found that is right."""
+        """The correct share of the found prices."""
         return self.right / self.found if self.found else 1.0
 
     @property
     def recall(self) -> float:
-        """The part of what there is that was found."""
+        """The found share of the expected prices."""
         return self.right / self.true if self.true else 1.0
 
 
 def compare(log: Log, ledger: Path) -> tuple[dict[str, Score], int]:
-    """The score of each kind of mail, and how many mails of the ledger have no outcome."""
+    """Returns the score of each kind of mail, and the number of mails without an outcome."""
     readings = {reading.message_id: reading for reading in log.readings.values()}
     unread = {key.decode().rpartition("/")[0] for key in log.unread}
     scores: dict[str, Score] = {}
@@ -100,12 +100,12 @@ def compare(log: Log, ledger: Path) -> tuple[dict[str, Score], int]:
 
 
 def comparable(quote: Quote) -> tuple[str, str, Decimal, str]:
-    """What is equal of equal prices, however many zeros they end in."""
+    """Returns a form in which equal prices are equal, whatever their trailing zeros."""
     return quote.instrument, quote.side, Decimal(quote.price), quote.currency
 
 
 def total(scores: dict[str, Score]) -> Score:
-    """All kinds together."""
+    """Returns the score of all kinds together."""
     return Score(
         sum(score.right for score in scores.values()),
         sum(score.found for score in scores.values()),
@@ -114,7 +114,7 @@ def total(scores: dict[str, Score]) -> Score:
 
 
 def tell(log: Log) -> None:
-    """What can be said without a ledger."""
+    """Prints the results that need no ledger."""
     prices = sum(len(reading.prices) for reading in log.readings.values())
     twice = log.stored.total() - len(log.stored)
     again = f", {twice:,} records more than mails" if twice else ""
@@ -139,7 +139,7 @@ def _short(reason: str) -> str:
 
 
 def tell_scores(scores: dict[str, Score], lost: int) -> None:
-    """What the ledger says."""
+    """Prints the comparison with the ledger."""
     print(f"          {'kind':12} {'prices':>8} {'precision':>10} {'recall':>8}")
     for kind, score in sorted(scores.items()):
         print(f"          {kind:12} {score.true:8,} {score.precision:10.4f} {score.recall:8.4f}")

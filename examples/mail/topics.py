@@ -1,4 +1,4 @@
-"""The topics: which there are, and how large a mail may be."""
+"""The topics, and the size limits of mails."""
 
 from datetime import timedelta
 
@@ -6,20 +6,19 @@ import streamlog
 from mail import config
 
 LARGEST_BYTES = 32 * 2**20
-"""Of a batch in all topics but that of ordinary mails; Kafka's name for it is max.message.bytes."""
+"""The limit of a batch, max.message.bytes, in all topics but that of ordinary mails."""
 MAIL_BYTES = LARGEST_BYTES - 16 * 2**10
-"""Of a mail, or of what it says: key, headers and framing come on top."""
+"""The limit of a mail, or of its reading, without key, headers and framing."""
 SMALL_BYTES = 2**20 - 16 * 2**10
-"""Of a mail in the topic of ordinary ones."""
+"""The limit of a mail in the topic of ordinary mails."""
 
 
 def connect(settings: config.Config) -> streamlog.Client:
-    """A client of the brokers; the topics are made if they are not there."""
+    """Returns a client of the brokers, after creating missing topics."""
     client = streamlog.connect(settings.broker.address or None)
     topics = settings.topics
     large: dict[str, str | int] = {"max.message.bytes": LARGEST_BYTES}
-    # A mail can have prices by the ten thousand. Of one that was read again only the last reading
-    # has to be kept.
+    # A mail can have tens of thousands of prices. Of several readings, only the last is kept.
     compacted = {**large, "cleanup.policy": "compact,delete"}
     ordinary: dict[str, str | int] = {}
     for name, more in (

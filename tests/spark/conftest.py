@@ -14,16 +14,16 @@ from spark.support.connect import ConnectServer
 from streamlog.spark import provide_java
 
 PATIENCE = 300
-"""Seconds that a test here may take if it does not say more. Most take less than ten where nobody
-else is at work, but they wait for processes to start, which takes a slow machine several times as
-long."""
+"""The timeout of a test here in seconds, unless it sets another. Most tests take less than ten on
+an idle machine, but they wait for processes to start, which takes several times as long on a busy
+one."""
 _HERE = Path(__file__).parent
 _numbers = count()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives the tests here their time, and tells which are on the session that they share."""
+    """Sets the timeout of the tests here, and marks those on the shared session."""
     for item in items:
         if not item.path.is_relative_to(_HERE):
             continue
@@ -35,12 +35,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def submitted() -> Iterator[None]:
-    """What each Spark is started with, also that of a program that a test starts."""
+    """Returns the settings for each Spark, also for one in a program started by a test."""
     settings = {
-        # It lives for minutes at most: too short to repay what is compiled with care.
+        # Each Spark lives for minutes at most: too short to repay optimised compilation.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        # A quarter of a minute is little for a Python that starts on a machine at work.
+        # The default of 15 seconds is too short for a Python process that starts on a busy machine.
         "spark.python.authenticate.socketTimeout": "120s",
     }
     words = [f"--conf {name}={value}" for name, value in settings.items()]
@@ -55,9 +55,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     here = Path.cwd()
     folder = tmp_path_factory.mktemp("session")
     with pytest.MonkeyPatch.context() as patch:
-        # Else its workers are whatever `python3` is first on the path.
+        # By default, its workers would run the first `python3` on the path.
         patch.setenv("PYSPARK_PYTHON", sys.executable)
-        # What it is told to write by a name alone is written below its folder.
+        # Tables written by name alone end up below this folder.
         patch.chdir(folder)
         provide_java()
         session = _session(folder)
@@ -86,21 +86,21 @@ def _session(folder: Path) -> SparkSession:
 
 @pytest.fixture(scope="session")
 def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
-    """A server of Spark Connect; its clients are processes that have no session of their own."""
+    """A Spark Connect server; its clients are separate processes without a classic session."""
     with ConnectServer(tmp_path_factory.mktemp("connect")) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    """The broker of tests that need nothing special."""
+    """The broker shared by tests without special requirements."""
     with BrokerProcess(tmp_path_factory.mktemp("spark") / "data") as broker:
         yield broker
 
 
 @pytest.fixture
 def shaky(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker of the test's own, to be killed."""
+    """A separate broker for the test, to be killed."""
     with BrokerProcess(tmp_path / "shaky") as broker:
         yield broker
 

@@ -1,4 +1,4 @@
-"""Without what the source runs on: others' sources are found, and streamlog's says why not."""
+"""Without the packages that the source needs, others' sources work, and streamlog's says why."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ del pyspark.sql.datasource.DataSourceStreamArrowWriter
 
 
 def looked_up(folder: str, blocked: str) -> list[str]:
-    """What Spark's look-up of sources finds in an interpreter that lacks something."""
+    """Returns the sources that Spark finds in an interpreter without some package."""
     code = f"import sys; sys.path.insert(0, {folder!r})\n" + LOOKED_UP.format(blocked=blocked)
     command = [sys.executable, "-W", "error", "-c", code]
     return subprocess.run(
@@ -45,7 +45,7 @@ def looked_up(folder: str, blocked: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where another package has a source."""
+    """A folder with a data source of another package."""
     found = tmp_path_factory.mktemp("packages")
     (found / "pyspark_other.py").write_text(
         "from pyspark.sql.datasource import DataSource\n"

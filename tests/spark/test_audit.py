@@ -1,4 +1,4 @@
-"""Counts of producers, topics and loads are compared; the page and the docstrings are followed."""
+"""Audits of producers, topics and loads; the page and the docstrings run."""
 
 from datetime import UTC, datetime, timezone
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestRunner

@@ -1,6 +1,6 @@
 """Drivers and executors of real processes are killed; the copy of a topic equals the topic.
 
-`STREAMLOG_SPARK_KILLS=100` kills as often as that, `STREAMLOG_SEED=n` at other points.
+`STREAMLOG_SPARK_KILLS=100` sets the number of kills, `STREAMLOG_SEED=n` other points.
 """
 
 import os
@@ -36,7 +36,7 @@ def test_a_copy_whose_driver_and_executors_are_killed_has_every_record_once(
             producer.send_all(source, numbers, key=str, value=lambda number: f"value {number}")
 
     def progress() -> int:
-        # Spark keeps the newest of them only.
+        # Spark keeps only the newest commits.
         commits = (tmp_path / "checkpoint" / "commits").glob("*")
         return max((int(path.name) for path in commits if path.name.isdigit()), default=-1)
 

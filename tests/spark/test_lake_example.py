@@ -1,4 +1,4 @@
-"""The example that loads again and again, killed and started again."""
+"""The example of repeated loads, killed and restarted."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ Start = Callable[[], "subprocess.Popen[bytes]"]
 
 @pytest.fixture
 def start(broker: BrokerProcess, topic: str, tmp_path: Path) -> Iterator[Start]:
-    """Starts it, to load every tenth of a second; all are killed in the end."""
+    """Starts the example with loads every tenth of a second; all are killed at the end."""
     started = []
 
     def start() -> "subprocess.Popen[bytes]":

@@ -71,7 +71,7 @@ def test_a_table_of_finished_loads_has_nothing_of_one_at_work(
     tmp_path: Path,
 ) -> None:
     client.admin.create_topic(topic)
-    # All of one day, whatever the hour: the load makes one file.
+    # All records are of one day, so the load creates one file.
     publish(client, topic, 10, hours=0)
     with pytest.raises(streamlog.ConfigError, match="no load has made"):
         loaded(spark, tmp_path / "lake")
@@ -84,7 +84,7 @@ def test_a_table_of_finished_loads_has_nothing_of_one_at_work(
     assert loaded(spark, tmp_path / "lake", topic).count() == 10
     with pytest.raises(streamlog.ConfigError, match="has nothing of 'strange'"):
         loaded(spark, tmp_path / "lake", "strange")
-    # A load that begins while the folder is looked through gives out a file.
+    # A load that starts while `loaded` lists the folder publishes another file.
     (file,) = (tmp_path / "lake").glob("topic=*/date=*/load-000001-*.parquet")
     file.with_name(file.name.replace("000001", "000002", 1)).hardlink_to(file)
     assert loaded(spark, tmp_path / "lake").count() == 10

@@ -1,4 +1,4 @@
-"""What ``python -m streamlog.spark.offline`` sees to before Spark starts, and how it ends."""
+"""The checks of ``python -m streamlog.spark.offline`` before Spark starts, and its exit codes."""
 
 import os
 import socket
@@ -22,7 +22,7 @@ Run = Callable[..., dict[str, str | None]]
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Runs the command, and returns what Spark would find in its environment."""
+    """Runs the command, and returns the environment for Spark."""
     for name in ("PYSPARK_PYTHON", "JAVA_HOME"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
@@ -133,7 +133,7 @@ def test_an_address_where_nobody_listens_is_named_after_as_long_as_it_was_told(
     tmp_path: Path,
 ) -> None:
     with socket.socket() as taken:
-        # Bound, so that no other program gets it, and not listened at.
+        # Bound without listening, so that no other program can use it.
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         command = [sys.executable, "-m", "streamlog.spark.offline", str(tmp_path / "lake")]

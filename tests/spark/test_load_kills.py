@@ -1,4 +1,4 @@
-"""A load that is killed anywhere, without Spark: every point is tried."""
+"""A load killed at any point, without Spark: every point is tried."""
 
 import random
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_a_load_killed_at_any_change_of_a_file_brings_each_record_once(
         was_killed = load_and_die(broker.address, path, topic, point)
         seen = rows_of_files(path)
         assert_each_once(seen, published)
-        # What finishes it is killed too, now and then.
+        # The load that finishes it is killed too, now and then.
         load_and_die(broker.address, path, topic, choice.randrange(1, 2 * point + 1))
         again = rows_of_files(path)
         assert_each_once(again, published)

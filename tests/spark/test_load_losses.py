@@ -1,4 +1,4 @@
-"""Records that are gone before they are loaded: an error, or named and passed over."""
+"""Records deleted before they were loaded: an error, or listed and skipped."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ from streamlog.spark.sink.exactly.staging import staging_topic
 
 
 def offsets(path: Path) -> list[int]:
-    """The offsets that were loaded, in order."""
+    """Returns the loaded offsets, in order."""
     return sorted(row[2] for row in rows_of_files(path).elements())
 
 
@@ -63,7 +63,7 @@ def test_what_is_deleted_during_its_load_is_an_error_or_named(
     loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", True, 4)
     with pytest.raises(streamlog.OffsetOutOfRange, match="wanted offset 0, the earliest is 6"):
         loading.run(Choice((topic,)), too_late, Bar(False))
-    # The plan stands: it is an error of every load until somebody decides.
+    # The plan stays: every load fails until a user decides.
     with pytest.raises(streamlog.OffsetOutOfRange, match="wanted offset 0, the earliest is 6"):
         load(spark, tmp_path, bootstrap=broker.address, subscribe=topic)
     done = load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False)

@@ -1,4 +1,4 @@
-"""A broker that goes away while topics are loaded, and comes back or does not."""
+"""A broker that is away while topics are loaded, and comes back or does not."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

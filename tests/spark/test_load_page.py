@@ -1,4 +1,4 @@
-"""The page about loads is followed, and the examples in their docstrings do what they show."""
+"""The page about loads, and the examples in their docstrings, run."""
 
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestRunner
 from pathlib import Path

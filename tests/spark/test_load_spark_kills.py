@@ -1,6 +1,6 @@
-"""Drivers and executors of a load are killed, on executors that are processes of their own.
+"""Drivers and executors of a load are killed, with executors as separate processes.
 
-`STREAMLOG_SPARK_KILLS=100` kills as often as that, `STREAMLOG_SEED=n` at other points.
+`STREAMLOG_SPARK_KILLS=100` sets the number of kills, `STREAMLOG_SEED=n` other points.
 """
 
 import os
@@ -38,7 +38,7 @@ def test_a_load_whose_driver_and_executors_are_killed_brings_each_record_once(
         nonlocal seen
         files = sum(1 for _ in lake.rglob("load-*.parquet"))
         if files >= seen + 10:
-            # Whatever is there is there once, at any moment that anybody looks.
+            # No row is ever duplicated, at any moment.
             seen = files
             assert_each_once(rows_of_files(lake), rows_of_log(client, topics))
         return files

@@ -1,4 +1,4 @@
-"""The example of logs, page views and metrics: all of it, and its parts."""
+"""The example of logs, page views and metrics: as a whole, and in parts."""
 
 import io
 import json
@@ -89,15 +89,15 @@ def test_a_file_is_followed_through_its_rotation(tmp_path: Path) -> None:
 
 
 class PutAside(io.BufferedReader):
-    """A log that is gone on with and then put aside as soon as all of it was read."""
+    """A log file that is appended to and rotated as soon as it has been read."""
 
     def __init__(self, path: Path) -> None:
-        """Opens it."""
+        """Opens the file."""
         super().__init__(io.FileIO(path))
         self._path = path
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """A line; at the end the other log is there already."""
+        """Returns a line; at the end of the file the new one exists already."""
         line = super().readline(size)
         aside = self._path.with_suffix(".1")
         if not line and not aside.exists():

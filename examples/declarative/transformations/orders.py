@@ -1,4 +1,4 @@
-"""Orders from a topic: kept as a table, summed up in a view, and the large ones sent to a topic."""
+"""Orders from a topic: stored in a table, summed up in a view, and large ones sent to a topic."""
 
 import os
 
@@ -27,7 +27,7 @@ def orders() -> DataFrame:
 
 @dp.materialized_view
 def totals() -> DataFrame:
-    """What each customer has ordered."""
+    """The sum of each customer's orders."""
     return spark.read.table("orders").groupBy("customer").agg(f.sum("amount").alias("amount"))
 
 
@@ -40,6 +40,6 @@ dp.create_sink(
 
 @dp.append_flow(target="large_orders")
 def large() -> DataFrame:
-    """Orders that somebody should look at."""
+    """Orders that need a check by a person."""
     rows = spark.readStream.table("orders").where(f.col("amount") >= LARGE)
     return rows.select(f.col("customer").alias("key"), f.to_json(f.struct("amount")).alias("value"))

@@ -1,1 +1,1 @@
-"""A realistic mailbox, made up from a seed, and the truth about it."""
+"""A realistic mailbox, generated from a seed, and a ledger of its true prices."""

@@ -14,7 +14,7 @@ from mail.generator.universe import ASSET_CLASSES, universe
 
 
 def generate(settings: config.Generator, folder: Path, table: Path) -> tuple[int, int]:
-    """Writes everything, and returns how many mails and prices there are."""
+    """Writes all files, and returns the number of mails and prices."""
     ledger = Path(settings.ledger)
     for path in (folder, ledger.parent, table.parent):
         path.mkdir(parents=True, exist_ok=True)
@@ -24,7 +24,7 @@ def generate(settings: config.Generator, folder: Path, table: Path) -> tuple[int
         for number, (raw, truth) in enumerate(Mailbox(settings)):
             prices += len(truth.prices)
             lines.write(json.dumps(truth.as_dict(), ensure_ascii=False) + "\n")
-            # It is complete once it has its name.
+            # A mail is complete once it has its final name.
             part = folder / f".{number:07d}.part"
             part.write_bytes(raw)
             part.rename(folder / f"{number:07d}.eml")

@@ -1,4 +1,4 @@
-"""Mails out of offers, each with the truth about it."""
+"""Composition of mails from offers, each with its true prices."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -17,9 +17,9 @@ from mail.instruments import Instrument
 
 OPENS, HOURS = time(7), 9.5
 LARGE_BYTES = 15_000_000
-"""Of an attachment; base64 makes 20 MB of it."""
+"""The size of a large attachment; base64 makes 20 MB of it."""
 MISTYPED = 0.005
-"""The part of all instruments that has a typing error."""
+"""The share of instruments with a typing error."""
 _TYPES = {
     "pdf": ("application", "pdf"),
     "docx": ("application", "vnd.openxmlformats-officedocument.wordprocessingml.document"),
@@ -30,7 +30,7 @@ _FILES = {"pdf": pdf.document, "docx": word.document, "xlsx": sheet.document}
 
 @dataclass(frozen=True)
 class Truth:
-    """What a reader should find in a mail; a broken one cannot be read."""
+    """The prices that a reader should find in a mail; a broken mail cannot be read."""
 
     message_id: str
     sender: str
@@ -41,15 +41,15 @@ class Truth:
     """ISIN, side, price, currency."""
 
     def as_dict(self) -> dict[str, object]:
-        """A line of the ledger."""
+        """Its line in the ledger."""
         return asdict(self)
 
 
 class Mailbox:
-    """The mails of a day: number, bytes and truth depend on nothing but the settings."""
+    """The mails of a day; number, bytes and prices depend on the settings only."""
 
     def __init__(self, settings: Generator) -> None:
-        """Makes up the senders; instruments are known by their class."""
+        """Generates the senders; groups instruments by their class."""
         self.settings = settings
         self._market = Market(settings.seed)
         self._senders = senders(settings.seed)
@@ -58,14 +58,14 @@ class Mailbox:
             self._of_class.setdefault(instrument.asset_class, []).append(instrument)
 
     def __iter__(self) -> Iterator[tuple[bytes, Truth]]:
-        """All mails in the order of their dates."""
+        """Yields all mails in the order of their dates."""
         for number in range(self.settings.mails):
             yield self.mail(number)
 
     def mail(self, number: int) -> tuple[bytes, Truth]:
-        """One of them."""
+        """Returns a mail."""
         random = Random(f"{self.settings.seed} mail {number}")
-        # A few desks write most of the mails.
+        # A few desks send most of the mails.
         sender = self._senders[int(len(self._senders) * random.random() ** 1.6)]
         span = timedelta(hours=HOURS) / max(self.settings.mails, 1)
         at = datetime.combine(self.settings.day, OPENS, UTC) + (number + random.random()) * span
@@ -80,11 +80,11 @@ class Mailbox:
         kind = self._of_class[random.choice(sender.classes)]
         chosen: dict[str, Instrument] = {}
         while len(chosen) < rows:
-            # A few instruments are on everybody's mind.
+            # A few instruments are quoted most often.
             instrument = kind[int(len(kind) * random.random() ** 4)]
             chosen[instrument.isin] = instrument
         deals = [self._deal(random, instrument, sides, at) for instrument in chosen.values()]
-        # A table shows which side is missing.
+        # Only a table shows which side is missing.
         if len(sides) > 1 and not is_short and random.random() < 0.2:
             random.choice(deals).prices.pop(random.choice(sides))
         return deals
@@ -142,7 +142,7 @@ class Mailbox:
 
 
 def _mistyped(random: Random, instrument: Instrument) -> Instrument:
-    """Now and then two letters change places, in whatever identifies the instrument."""
+    """Sometimes swaps two letters in the text that identifies the instrument."""
     if random.random() >= MISTYPED:
         return instrument
     key = random.choice(["isin", "ticker", "name"])

@@ -1,4 +1,4 @@
-"""Tables in HTML, as mail programs and spreadsheets paste them."""
+"""HTML tables, as pasted from mail programs and spreadsheets."""
 
 from html import escape
 
@@ -12,7 +12,7 @@ _STYLES = (
 
 
 def page(offer: Offer, before: str, after: str) -> str:
-    """A whole page: text, table, text; sometimes in a table that only lays it out."""
+    """Returns a page: text, table, text; sometimes inside a layout table."""
     inner = f"{_paragraphs(before)}{_table(offer)}{_paragraphs(after)}"
     if offer.random.random() < 0.3:
         inner = f'<table role="presentation" width="600"><tr><td>{inner}</td></tr></table>'
@@ -37,7 +37,7 @@ def _cell(text: str) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    """Quoted lines become what mail programs make of them."""
+    """Formats quoted lines like a mail program."""
     made = []
     for part in text.split("\n\n"):
         lines = part.split("\n")

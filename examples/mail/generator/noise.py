@@ -1,6 +1,6 @@
-"""What stands around the prices: greetings, signatures, disclaimers, and older mails below.
+"""The text around the prices: greetings, signatures, disclaimers, and quoted older mails.
 
-Telephone numbers, dates, index levels and sizes look like prices, and old prices are none.
+Telephone numbers, dates, index levels and sizes look like prices, and old prices do not count.
 """
 
 from datetime import timedelta
@@ -22,7 +22,7 @@ _DISCLAIMERS = (
 
 
 def greeting(offer: Offer) -> str:
-    """How it begins, often with a word on the market."""
+    """Returns a greeting, often with a comment on the market."""
     random, style = offer.random, offer.sender.numbers
     index = number(Decimal(random.randrange(1_500_000, 1_900_000)).scaleb(-2), style)
     market = random.choice(
@@ -36,7 +36,7 @@ def greeting(offer: Offer) -> str:
 
 
 def signature(offer: Offer) -> str:
-    """How it ends."""
+    """Returns a signature."""
     sender, random = offer.sender, offer.random
     phone = f"+44 20 7946 {random.randrange(1000):04d}"
     lines = [
@@ -49,12 +49,12 @@ def signature(offer: Offer) -> str:
 
 
 def disclaimer(offer: Offer) -> str:
-    """What lawyers add."""
+    """Returns a legal disclaimer."""
     return offer.random.choice(_DISCLAIMERS)
 
 
 def older(offer: Offer) -> str:
-    """An earlier mail below, quoted or forwarded, with prices of then."""
+    """Returns an earlier mail, quoted or forwarded, with its old prices."""
     sender, random = offer.sender, offer.random
     before = offer.at - timedelta(days=1)
     deal = random.choice(offer.deals)

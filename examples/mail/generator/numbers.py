@@ -1,4 +1,4 @@
-"""How people write numbers, dates and currencies."""
+"""Formats of numbers, dates and currencies in various styles."""
 
 from datetime import date
 from decimal import Decimal
@@ -10,19 +10,19 @@ SEPARATORS = {
     "swiss": ("'", "."),
     "plain": ("", "."),
 }
-"""What stands between thousands, and before decimals."""
+"""The separators of thousands and of decimals."""
 
 SYMBOLS = {"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥"}
 
 
 def number(value: Decimal, style: str) -> str:
-    """A number, in one of these ways."""
+    """Formats a number in one of the styles."""
     thousands, decimals = SEPARATORS[style]
     return f"{value:,f}".replace(",", "\0").replace(".", decimals).replace("\0", thousands)
 
 
 def day(value: date, style: str) -> str:
-    """A date, as those write it who write numbers so."""
+    """Formats a date in the matching style."""
     if style in ("german", "swiss"):
         return f"{value:%d.%m.%Y}"
     return f"{value:%d/%m/%Y}" if style == "french" else f"{value:%d %b %Y}"

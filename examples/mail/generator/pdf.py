@@ -11,7 +11,7 @@ from mail.generator.table import Offer, table
 
 
 def document(offer: Offer, after: str) -> bytes:
-    """One page or more with a table, ruled or not."""
+    """Returns one or more pages with a table, ruled or not."""
     made = table(offer)
     styles = getSampleStyleSheet()
     title = f"{offer.sender.house}: {offer.at:%d.%m.%Y %H:%M}"

@@ -1,4 +1,4 @@
-"""Who writes: each sender has a language, a way with numbers, and a layout that it keeps to."""
+"""Senders: each has a language, a number format and a layout of its own."""
 
 from dataclasses import dataclass
 from random import Random
@@ -59,26 +59,26 @@ class Sender:
     language: str
     numbers: str
     zone: int
-    """Hours before UTC that its clock shows."""
+    """The offset of its clock from UTC, in hours."""
     classes: tuple[str, ...]
     body: str
     file: str | None
-    """What it attaches, if it does."""
+    """The kind of its attachment, if it sends one."""
     identifiers: tuple[str, ...]
-    """The columns by which it names instruments."""
+    """The columns by which it identifies instruments."""
     sides: tuple[str, ...]
     currency: str
-    """Where the currency stands: a column of its own, the cell, the heading, or a sentence."""
+    """The place of the currency: its own column, the cell, the heading, or a sentence."""
     extras: tuple[str, ...]
-    """Columns that are no prices."""
+    """Columns other than prices."""
 
     def word(self, key: str) -> str:
-        """A word in its language."""
+        """Returns a word in its language."""
         return WORDS[self.language][key]
 
 
 def senders(seed: int, count: int = 60) -> list[Sender]:
-    """The desks of a mailbox; together they speak of all asset classes."""
+    """Returns the desks of a mailbox; together they quote all asset classes."""
     return [_sender(Random(f"{seed} sender {number}"), number) for number in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""A price list as an XLSX: with numbers as numbers, as people should, or as texts, as they do."""
+"""A price list as an XLSX: numbers as numbers, or as texts, as people often write them."""
 
 import io
 from datetime import timedelta
@@ -9,7 +9,7 @@ from mail.generator.table import Offer, table
 
 
 def document(offer: Offer, after: str) -> bytes:
-    """A sheet with the table below a title, and one more with something else."""
+    """Returns a workbook with the table below a title, and another sheet."""
     made = table(offer)
     book = Workbook()
     sheet = book.active
@@ -31,7 +31,7 @@ def document(offer: Offer, after: str) -> bytes:
                 cells[place] = None if price is None else float(price)
         sheet.append(cells)
         if as_numbers and offer.sender.currency == "cell":
-            # The unit is in the format of the cell then, where nobody can read it: say it beside.
+            # Here the currency is only in the cell's number format: write it into a cell as well.
             sheet.cell(sheet.max_row, len(cells) + 1, deal.instrument.currency)
     notes = book.create_sheet("Notes")
     notes.append(["Settlement", offer.at.replace(tzinfo=None) + timedelta(days=2)])

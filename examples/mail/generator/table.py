@@ -1,4 +1,4 @@
-"""What a mail says, before it is laid out: the deals of a sender, and a table of them as texts."""
+"""The contents of a mail before its layout: a sender's deals, and a table of their texts."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,15 +15,15 @@ class Deal:
     """An instrument with its prices by side."""
 
     instrument: Instrument
-    """As it is written, which may be with a typing error."""
+    """The instrument as written, possibly with a typing error."""
     prices: dict[str, Decimal]
     isin: str
-    """Of the instrument that is meant."""
+    """The true ISIN."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """All that a sender quotes in one mail, at its own local time."""
+    """All quotes of a sender in one mail, at its local time."""
 
     sender: Sender
     at: datetime
@@ -32,23 +32,23 @@ class Offer:
 
     @property
     def currency(self) -> str | None:
-        """The currency of all deals, if it is the same."""
+        """The currency of all deals, if they have the same."""
         found = {deal.instrument.currency for deal in self.deals}
         return found.pop() if len(found) == 1 else None
 
 
 @dataclass(frozen=True)
 class Table:
-    """Headings and rows as a person reads them."""
+    """The headings and rows of a table, for readers."""
 
     heads: list[str]
     rows: list[list[str]]
     sentence: str
-    """What has to be said beside it."""
+    """A sentence that has to accompany it."""
 
 
 def table(offer: Offer) -> Table:
-    """Lays an offer out in the columns that its sender uses."""
+    """Arranges an offer in the columns of its sender."""
     sender, shared = offer.sender, offer.currency
     place = sender.currency
     if place in ("heading", "sentence") and shared is None:
@@ -79,7 +79,7 @@ def _row(offer: Offer, deal: Deal, place: str) -> list[str]:
 
 
 def with_currency(price: Decimal, instrument: Instrument, sender: Sender) -> str:
-    """A price as ``EUR 101.25``, or ``101,25 €``."""
+    """Formats a price as ``EUR 101.25``, or ``101,25 €``."""
     text = number(price, sender.numbers)
     if sender.language != "en":
         return f"{text} {SYMBOLS.get(instrument.currency, instrument.currency)}"
@@ -87,7 +87,7 @@ def with_currency(price: Decimal, instrument: Instrument, sender: Sender) -> str
 
 
 def extra(offer: Offer, key: str) -> str:
-    """Something beside the prices that looks like one."""
+    """Returns a number that looks like a price."""
     random, style = offer.random, offer.sender.numbers
     if key == "size":
         return number(Decimal(random.choice([50_000, 250_000, 1_000_000, 5_000_000])), style)

@@ -1,4 +1,4 @@
-"""Layouts of plain text."""
+"""Plain text layouts."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from mail.generator.table import Deal, Offer, extra, table, with_currency
 
 
 def fixed(offer: Offer) -> str:
-    """Columns kept apart by blanks, numbers to the right."""
+    """Returns aligned columns, numbers to the right."""
     made = table(offer)
     named = len(offer.sender.identifiers)
     widths = [max(map(len, column)) for column in zip(made.heads, *made.rows, strict=True)]
@@ -23,13 +23,13 @@ def fixed(offer: Offer) -> str:
 
 
 def semicolons(offer: Offer) -> str:
-    """What a spreadsheet exports."""
+    """Returns the table like a CSV export of a spreadsheet."""
     made = table(offer)
     return "\n".join(filter(None, [made.sentence, *map(";".join, [made.heads, *made.rows])]))
 
 
 def pipes(offer: Offer) -> str:
-    """What a terminal draws."""
+    """Returns the table with borders of ASCII characters."""
     made = table(offer)
     lines = ["| " + " | ".join(row) + " |" for row in [made.heads, *made.rows]]
     lines.insert(1, "|" + "|".join("---" for _ in made.heads) + "|")
@@ -37,7 +37,7 @@ def pipes(offer: Offer) -> str:
 
 
 def sentences(offer: Offer) -> str:
-    """What a person types, with more numbers in it than prices."""
+    """Returns sentences, with other numbers beside the prices."""
     return "\n\n".join(_sentence(offer, deal) for deal in offer.deals)
 
 
@@ -56,7 +56,7 @@ def _sentence(offer: Offer, deal: Deal) -> str:
 
 
 def blocks(offer: Offer) -> str:
-    """A few lines for each instrument."""
+    """Returns a few lines for each instrument."""
     return "\n\n".join(_block(offer, deal) for deal in offer.deals)
 
 
@@ -72,7 +72,7 @@ def _block(offer: Offer, deal: Deal) -> str:
 
 
 def shorthand(offer: Offer) -> str:
-    """What traders type: ticker, then bid / ask, or one price."""
+    """Returns traders' shorthand: ticker, then bid / ask, or one price."""
     lines = []
     for deal in offer.deals:
         currency = deal.instrument.currency

@@ -1,7 +1,7 @@
-"""The 70,000 instruments of 25 asset classes, and what each costs at any time.
+"""The 70,000 instruments of 25 asset classes, and their prices over time.
 
-Everything is a function of the seed and the instrument's number, so that a price can be asked for
-without what came before it.
+Everything is a function of the seed and the instrument's number, so that a price can be computed
+without the prices before it.
 """
 
 import math
@@ -23,7 +23,7 @@ CURRENCY_OF = {
 
 @dataclass(frozen=True)
 class AssetClass:
-    """A kind of instruments: what they are called, and between what their prices are."""
+    """A class of instruments, with their names and range of prices."""
 
     name: str
     word: str
@@ -31,7 +31,7 @@ class AssetClass:
     high: float
     tick: str
     share: int
-    """Its part of all instruments, in thousands."""
+    """Its share of all instruments, in thousands."""
 
 
 _BONDS = [
@@ -73,7 +73,7 @@ _SYMBOLS = "0123456789" + _LETTERS
 
 @lru_cache(maxsize=1)
 def universe() -> Sequence[Instrument]:
-    """All instruments, by their number; they are the same for every seed."""
+    """Returns all instruments by number; they are the same for every seed."""
     classes = [kind for kind in ASSET_CLASSES for _ in range(kind.share)]
     return [_instrument(number, classes[number % len(classes)]) for number in range(COUNT)]
 
@@ -81,7 +81,7 @@ def universe() -> Sequence[Instrument]:
 def _instrument(number: int, kind: AssetClass) -> Instrument:
     random = Random(f"instrument {number}")
     is_bond = kind.name in BOND_CLASSES
-    # Bonds are quoted per hundred, whatever the currency; shares in yen have no decimals.
+    # Bonds are quoted per hundred in any currency; shares in yen have no decimals.
     country = random.choice([code for code in CURRENCY_OF if not is_bond or code != "JP"])
     currency = CURRENCY_OF[country]
     if kind.name == "Equities" and country == "GB":
@@ -96,7 +96,7 @@ def _instrument(number: int, kind: AssetClass) -> Instrument:
     return Instrument(
         isin=body + check_digit(body),
         ticker=f"{_numeral(number * 7919 % 26**4, 4, _LETTERS)}.{country}",
-        # Names have to be told apart, as those of series and tranches are.
+        # Names have to be unique, like those of series and tranches.
         name=f"{name} {_numeral(number, 4, _LETTERS)}",
         asset_class=kind.name,
         currency=currency,
@@ -117,22 +117,22 @@ _KINDS = {kind.name: kind for kind in ASSET_CLASSES}
 
 
 class Market:
-    """Prices of one seed."""
+    """The prices of a seed."""
 
     def __init__(self, seed: int) -> None:
-        """A market of its own."""
+        """Creates a market for a seed."""
         self._seed = seed
         self._waves = lru_cache(maxsize=100_000)(self._make_waves)
 
     def mid(self, instrument: Instrument, at: datetime) -> Decimal:
-        """The price at that time: a level, and three waves around it."""
+        """Returns the price at a time: a level, and three waves around it."""
         level, waves = self._waves(instrument)
         hours = at.timestamp() / 3600
         swing = sum(size * math.sin(speed * hours + phase) for size, speed, phase in waves)
         return self.rounded(instrument, level * (1 + swing))
 
     def rounded(self, instrument: Instrument, price: float) -> Decimal:
-        """The nearest price that is a whole number of ticks, and at least one."""
+        """Returns the nearest price that is a positive whole number of ticks."""
         return max(Decimal(price).quantize(instrument.tick), instrument.tick)
 
     def _make_waves(self, instrument: Instrument) -> tuple[float, list[tuple[float, float, float]]]:

@@ -8,7 +8,7 @@ from mail.generator.table import Offer, table
 
 
 def document(offer: Offer, after: str) -> bytes:
-    """A heading, a table, and a last paragraph."""
+    """Returns a document with a heading, a table, and a last paragraph."""
     made = table(offer)
     file = Document()
     file.add_heading(f"{offer.sender.house}, {offer.at:%d %B %Y}", level=1)

@@ -1,1 +1,1 @@
-"""Mails become records, and leave the place where they were only after that."""
+"""The inlet: stores mails as records, and only then removes them from their source."""

@@ -1,9 +1,9 @@
-"""Stores the mails of a folder, an mbox or an account: those that are there, then new ones.
+"""Stores the mails of a folder, an mbox or an account: the existing ones, then new ones.
 
 python -m mail.inlet [PATH] [--once]
 
-PATH is a folder of mails or an mbox of yours: it is read and left as it is, instead of the source
-that the configuration names. SIGTERM and Ctrl-C end it after the round in hand.
+PATH is a folder of mails or an mbox, which is read without changes, instead of the configured
+source. SIGTERM and Ctrl-C end it after the current round.
 """
 
 import imaplib
@@ -22,7 +22,7 @@ from mail.inlet.store import Store
 
 
 def source(settings: config.Config, path: Path | None) -> Source:
-    """The one that is configured, or `path`, which nothing may change."""
+    """Returns the configured source, or `path`, to be read without changes."""
     inlet = settings.inlet
     done, rejected = Path(inlet.done), Path(inlet.rejected)
     wanted = path or (Path(inlet.path) if inlet.source == "mbox" else None)
@@ -38,11 +38,11 @@ def source(settings: config.Config, path: Path | None) -> Source:
 
 
 def run(settings: config.Config, mails: Source, *, once: bool) -> None:
-    """Takes what waits until it is told to stop, or, if `once`, until nothing waits."""
+    """Stores waiting mails until stopped, or, if `once`, until none are waiting."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    # Sent to who holds a lease on a file when somebody opens it; the lease is given back anyway.
+    # The kernel signals the holder of a lease when the file is opened; leases are short anyway.
     signal.signal(signal.SIGIO, signal.SIG_IGN)
     with topics.connect(settings) as client, Store(client, settings.topics) as store:
         while not stop.is_set():

@@ -1,13 +1,12 @@
-"""A folder of mails: one to a file, in it or below it.
+"""A folder of mails: one mail for each file in it or below it.
 
-It is looked through again and again, as often as `poll` says. A file is a mail as soon as it is
-complete: it was renamed in, or nobody has it open for writing any more. Linux tells: it grants a
-read lease on a file only then. Where a file system knows no leases, a file counts as complete when
-it has not changed for two seconds. Names that begin with a dot, or end in .part or .tmp, are left
-alone.
+The folder is scanned at the interval `poll`. A file is read as soon as it is complete: when it was
+renamed into the folder, or no process has it open for writing. Linux grants a read lease on a file
+only then. Without support for leases in the file system, a file counts as complete when it has not
+changed for two seconds. Names that begin with a dot, or end in .part or .tmp, are ignored.
 
-A name may be used again while its mail is on its way: what is there then is another file, which is
-left where it is and read next.
+A name may be reused while its mail is being stored: the new file is then another mail, which is
+left in place and read next.
 """
 
 import errno
@@ -28,16 +27,16 @@ SETTLED_SECONDS = 2.0
 _UNFINISHED = (".part", ".tmp")
 
 Version: TypeAlias = tuple[int, int, int]
-"""What tells a file from others of its name, and from itself before it was changed."""
+"""Identifies a version of a file: other files of its name, and later versions, differ."""
 
 
 class Folder:
-    """The files below `path`; `after` is what becomes of them: move, remove, keep."""
+    """The files below `path`; `after` is their treatment after storing: move, remove, keep."""
 
     is_away = False
 
     def __init__(self, path: Path, after: str, done: Path, rejected: Path) -> None:
-        """Makes the folders that it needs."""
+        """Creates the folders that it needs."""
         self._path = path
         self._after = after
         self._done = done
@@ -46,7 +45,7 @@ class Folder:
         path.mkdir(parents=True, exist_ok=True)
 
     def waiting(self) -> Iterator[Waiting]:
-        """The complete ones, in the order of their names."""
+        """Yields the complete mails, sorted by name."""
         for name in sorted(self._names()):
             with suppress(FileNotFoundError):
                 mail = self._mail(name)
@@ -54,7 +53,7 @@ class Folder:
                     yield mail
 
     def stored(self, mails: list[Waiting]) -> None:
-        """Moves or removes them."""
+        """Moves or removes stored mails."""
         for mail in mails:
             if self._after == "keep" or not self._is_there(mail):
                 continue
@@ -64,7 +63,7 @@ class Folder:
                 self._move(mail.name, self._done)
 
     def rejected(self, mail: Waiting, reason: str) -> None:
-        """Moves it to a folder of its own, with the reason beside it."""
+        """Moves a rejected mail to a separate folder, with the reason beside it."""
         if self._after == "keep" or not self._is_there(mail):
             return
         target = self._move(mail.name, self._rejected)
@@ -83,7 +82,7 @@ class Folder:
         return Waiting(name, raw, size)
 
     def _is_there(self, mail: Waiting) -> bool:
-        """Whether the file of this name is still the one that was read."""
+        """Returns true if the file of this name is still the one that was read."""
         read = self._read.pop(mail.name)
         try:
             return _version((self._path / mail.name).stat()) == read
@@ -102,7 +101,7 @@ class Folder:
         source, target = self._path / name, folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
-            # Another mail had this name before: neither may overwrite the other.
+            # Another mail had this name before: do not overwrite either.
             digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
             target = target.with_name(f"{target.stem}.{digest}{target.suffix}")
         shutil.move(source, target)
@@ -114,7 +113,7 @@ def _version(file: os.stat_result) -> Version:
 
 
 def is_complete(file: BinaryIO) -> bool:
-    """Whether nobody writes to this file, opened for reading, any more."""
+    """Returns true if no process has this file, opened for reading, open for writing."""
     try:
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)

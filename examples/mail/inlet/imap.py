@@ -1,11 +1,11 @@
-"""An account on an IMAP server: what is in one of its mailboxes, asked for again and again.
+"""A mailbox on an IMAP server, polled for mails.
 
-No position is kept: a mail that was stored is removed or moved away there, and what is left is what
-waits. A connection that breaks is made again, with ever longer pauses up to a minute.
+No position is stored: a stored mail is removed or moved on the server, and all remaining mails are
+waiting. A broken connection is reopened, with increasing pauses of up to a minute.
 
-A mail is called by its number, and by what the server says that its numbers hold for (UIDVALIDITY).
-A server that has numbered its mails anew says another; then nothing that was read before is
-touched, since its number may be that of a mail which nobody has stored. It waits, and comes again.
+A mail is identified by its UID, and by the UIDVALIDITY of the mailbox. After a server renumbered
+its mails, UIDVALIDITY differs; then mails read before are not touched, because a UID may denote a
+mail that was never stored. They are waiting, and are read again.
 """
 
 import imaplib
@@ -27,10 +27,10 @@ _BROKEN = (imaplib.IMAP4.abort, OSError)
 
 
 class Imap:
-    """One mailbox of an account."""
+    """A mailbox of an account."""
 
     def __init__(self, settings: Settings) -> None:
-        """Connects when it is first asked."""
+        """Connects on first use."""
         self._settings = settings
         self._server: imaplib.IMAP4 | None = None
         self._validity = ""
@@ -40,7 +40,7 @@ class Imap:
         self.is_away = False
 
     def waiting(self) -> Iterator[Waiting]:
-        """Those that nobody has marked as deleted; none while the server cannot be reached."""
+        """Yields mails that are not marked as deleted; none while the server cannot be reached."""
         try:
             server = self._connected()
             validity = self._validity
@@ -57,9 +57,9 @@ class Imap:
             self._lost(error)
 
     def stored(self, mails: list[Waiting]) -> None:
-        """Moves them to another mailbox, or removes them.
+        """Moves stored mails to another mailbox, or removes them.
 
-        When the connection breaks here they wait still, and come again: with the same identity.
+        If the connection breaks, they are read again later, with the same identity.
         """
         try:
             server = self._connected()
@@ -77,7 +77,7 @@ class Imap:
             self._lost(error)
 
     def rejected(self, mail: Waiting, reason: str) -> None:
-        """Flags it, and leaves it where it is."""
+        """Flags a rejected mail, and leaves it in place."""
         self._rejected.add(mail.name)
         try:
             server = self._connected()
@@ -87,13 +87,13 @@ class Imap:
             self._lost(error)
 
     def _numbers(self, mails: list[Waiting]) -> list[str]:
-        """Those of the mails that are still called so."""
+        """Returns the UIDs of the mails, if UIDVALIDITY is unchanged."""
         names = (mail.name.partition("/") for mail in mails)
         return [number for validity, _, number in names if validity == self._validity]
 
     def _remove(self, server: imaplib.IMAP4, names: str) -> None:
         _answer(server.uid("STORE", names, "+FLAGS.SILENT", r"(\Deleted)"))
-        # A plain EXPUNGE would also remove what a person has marked; marked mails wait no more.
+        # A plain EXPUNGE would also remove mails marked by a user; marked mails are not waiting.
         if "UIDPLUS" in server.capabilities:
             _answer(server.uid("EXPUNGE", names))
 
@@ -108,10 +108,10 @@ class Imap:
             server.login(settings.user, password)
             _answer(server.select(_quoted(settings.mailbox)))
             self._connections += 1
-            # Numbers of a server that says nothing hold for this connection.
+            # Without UIDVALIDITY, UIDs are valid for this connection only.
             said = server.response("UIDVALIDITY")[1][0] or b"connection %d" % self._connections
             self._validity = said.decode()
-            # It says what it can do only to those it knows.
+            # Servers report all capabilities only after the login.
             found = _answer(server.capability())[0]
             server.capabilities = tuple((found or b"").decode().upper().split())
             self._server = server
@@ -130,17 +130,17 @@ class Imap:
 
 def _mail(server: imaplib.IMAP4, name: str) -> Waiting | None:
     number = name.partition("/")[2]
-    # News of other mails may stand among the answers.
+    # The responses may include notifications about other mails.
     sizes = _answer(server.uid("FETCH", number, "(RFC822.SIZE)"))
     known = _SIZE.search(b" ".join(filter(None, sizes)))
     if known and int(known[1]) > MAIL_BYTES:
         return Waiting(name, b"", int(known[1]))
-    # PEEK: reading it changes nothing there.
+    # PEEK does not mark the mail as read.
     parts = server.uid("FETCH", number, "(BODY.PEEK[])")[1]
     for part in parts:
         if isinstance(part, tuple):
             return Waiting(name, part[1], len(part[1]))
-    # Somebody else has removed it.
+    # The mail was removed meanwhile.
     return None
 
 

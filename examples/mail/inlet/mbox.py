@@ -1,4 +1,4 @@
-"""An mbox: one file with many mails, which is read and left as it is."""
+"""An mbox: one file with many mails, which is read without changes."""
 
 import mailbox
 from collections.abc import Iterator
@@ -10,17 +10,17 @@ from mail.topics import MAIL_BYTES
 
 
 class Mbox:
-    """The mails of the file, each once."""
+    """The mails of the file, each read once."""
 
     is_away = False
 
     def __init__(self, path: Path) -> None:
-        """Opens it when it is read."""
+        """Opens the file on first use."""
         self._path = path
         self._is_read = False
 
     def waiting(self) -> Iterator[Waiting]:
-        """All of them, the first time."""
+        """Yields all mails, on the first call."""
         if self._is_read:
             return
         with closing(mailbox.mbox(self._path, create=False)) as box:
@@ -30,7 +30,7 @@ class Mbox:
         self._is_read = True
 
     def stored(self, mails: list[Waiting]) -> None:
-        """The file is somebody's own: it stays."""
+        """Does nothing: the file belongs to the user."""
 
     def rejected(self, mail: Waiting, reason: str) -> None:
-        """The same."""
+        """Does nothing: the file belongs to the user."""

@@ -1,4 +1,4 @@
-"""What every source of mails is: mails that wait, and what is done about one that was stored."""
+"""The interface of a source of mails: waiting mails, and their treatment after storing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ class Waiting:
     """A mail at its source."""
 
     name: str
-    """What the source calls it."""
+    """Its name at the source."""
     raw: bytes
-    """All of it; empty if it is too large to be looked at."""
+    """Its bytes; empty if it is too large to be read."""
     size: int
 
     def __str__(self) -> str:
-        """Its name as it can be printed, even where the source has bytes that are no text."""
+        """Its name in printable form, even if it is not valid text."""
         return self.name.encode(errors="surrogateescape").decode(errors="replace")
 
 
@@ -24,14 +24,14 @@ class Source(Protocol):
     """A folder, a mailbox, an account."""
 
     is_away: bool
-    """Whether it could not be asked, so that nobody knows what waits there."""
+    """True if the source could not be reached, so that its waiting mails are unknown."""
 
     def waiting(self) -> Iterator[Waiting]:
-        """The mails that are there now and complete, read one after another."""
+        """Yields the complete waiting mails."""
         ...
 
     def stored(self, mails: list[Waiting]) -> None:
-        """Lets go of mails whose records are acknowledged."""
+        """Releases mails whose records are acknowledged."""
 
     def rejected(self, mail: Waiting, reason: str) -> None:
-        """Puts aside a mail that no topic takes, so that a person finds it."""
+        """Rejects a mail that no topic accepts, so that the user finds it."""

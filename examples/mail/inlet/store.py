@@ -1,4 +1,4 @@
-"""Stores mails as records: all of a round are acknowledged before any leaves its source."""
+"""Stores mails as records: a mail leaves its source only after its round is acknowledged."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -19,7 +19,7 @@ ROUND_BYTES = 64 * 2**20
 
 @dataclass
 class Counts:
-    """What was done so far."""
+    """Counts for the summary."""
 
     mails: int = 0
     attachments: int = 0
@@ -31,17 +31,17 @@ class Store:
     """The two topics of mails."""
 
     def __init__(self, client: Client, topics: Topics) -> None:
-        """Publishes with a client."""
+        """Publishes with this client."""
         self.counts = Counts()
         self._topics = topics
         self._stack = ExitStack()
         self._small = self._stack.enter_context(client.producer(compression="lz4"))
-        # Attachments are packed already.
+        # Attachments are compressed already.
         large = client.producer(max_request_size=LARGEST_BYTES, buffer=2 * ROUND_BYTES)
         self._large = self._stack.enter_context(large)
 
     def take(self, source: Source) -> int:
-        """Stores what waits now, round by round, and returns how many mails it was."""
+        """Stores waiting mails, round by round, and returns their number."""
         before = self.counts.mails
         for mails in _rounds(source.waiting()):
             self._round(source, mails)
@@ -75,7 +75,7 @@ class Store:
             self._small.send(self._topics.mails, mail.raw, key=key, headers=headers)
 
     def __enter__(self) -> Self:
-        """It publishes already."""
+        """Returns the store, which is ready already."""
         return self
 
     def __exit__(
@@ -84,12 +84,12 @@ class Store:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Delivers what is on its way."""
+        """Delivers pending records."""
         self._stack.__exit__(kind, error, trace)
 
 
 def has_attachment(raw: bytes) -> bool:
-    """Whether a part of it is a file, or says that it is attached."""
+    """Returns true if a part of the mail is a file, or marked as an attachment."""
     parts = message_from_bytes(raw).walk()
     return any(
         part.get_content_disposition() == "attachment" or part.get_filename() for part in parts

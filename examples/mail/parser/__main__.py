@@ -1,8 +1,8 @@
-"""Reads the prices out of all mails, as a member of a group: start as many as there are cores.
+"""Extracts the prices from all mails, as a member of a group: start one for each core.
 
 python -m mail.parser
 
-SIGTERM ends it after the mails in hand.
+SIGTERM ends it after the current mails.
 """
 
 import sys
@@ -20,7 +20,7 @@ REPORT_SECONDS = 5.0
 
 
 def run(settings: config.Config) -> None:
-    """Reads on until it is told to stop."""
+    """Reads mails until it is stopped."""
     reader = Reader(Reference(instruments.read(Path(settings.parser.instruments))))
     names = [settings.topics.mails, settings.topics.attachments]
     with (
@@ -39,8 +39,8 @@ def run(settings: config.Config) -> None:
             try:
                 batch.commit()
             except streamlog.BrokerError as error:
-                # Another member has the partition now, and reads these mails too: one key, one
-                # reading that counts.
+                # The partition was reassigned, and its new member reads these mails too: only
+                # the latest reading of a key counts.
                 print(f"parser    not committed: {error}", file=sys.stderr)
             if time.monotonic() - told > REPORT_SECONDS:
                 told = time.monotonic()

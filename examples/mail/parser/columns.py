@@ -1,4 +1,4 @@
-"""What a table's headings say: which column is an identifier, a price, a currency."""
+"""The headings of a table: columns of identifiers, prices, and currencies."""
 
 import re
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ PRICES = ("bid", "mid", "ask", "last")
 
 @dataclass(frozen=True)
 class Heading:
-    """A column: its role, and the currency that its heading names."""
+    """The role of a column, and the currency in its heading."""
 
     role: str
     currency: str | None = None
 
 
 def heading(text: str) -> Heading | None:
-    """What a cell says as a heading, if it is one."""
+    """Parses a cell as a heading; None if it is not one."""
     text = text.strip().rstrip(":").strip()
     unit = _UNIT.match(text)
     word = unit["word"] if unit else text
@@ -38,7 +38,7 @@ def heading(text: str) -> Heading | None:
 
 
 def headings(cells: list[str]) -> list[Heading | None] | None:
-    """The columns, if this row is one of headings: with a price, and something that is priced."""
+    """Returns the columns if the row has headings, among them a price and an identifier."""
     found = [heading(cell) for cell in cells]
     roles = [column.role for column in found if column]
     named = any(role in ("isin", "ticker", "name") for role in roles)

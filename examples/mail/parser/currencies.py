@@ -10,7 +10,7 @@ _ALL = [
 CODES = frozenset(_ALL)
 _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY"}
 PATTERN = r"(?:" + "|".join([r"\b(?:" + "|".join(sorted(CODES)) + r"|GBp)\b", "[€$£¥]"]) + ")"
-"""One of them within a line."""
+"""Matches a currency within a line."""
 _SENTENCE = re.compile(
     r"(?:prices?|quotes?|levels?|kurse|preise|cours|prix)\b"
     rf"[^.\n]{{0,20}}?\b(?:in|en)\s+({PATTERN})",
@@ -19,7 +19,7 @@ _SENTENCE = re.compile(
 
 
 def code(text: str) -> str | None:
-    """The code of a currency, if the text is one."""
+    """Returns the code of a currency, if the text is one."""
     text = text.strip()
     if text in ("GBp", "p"):
         return "GBX"
@@ -28,6 +28,6 @@ def code(text: str) -> str | None:
 
 
 def declared(text: str) -> str | None:
-    """The currency that a sentence gives all prices below it."""
+    """Returns the currency that a sentence declares for all following prices."""
     found = _SENTENCE.search(text)
     return code(found[1]) if found else None

@@ -1,4 +1,4 @@
-"""Rows become quotes: tables by their headings, lines by what stands beside the numbers."""
+"""Extraction of quotes from rows: tables by their headings, lines by the words near a number."""
 
 import re
 from collections.abc import Iterable
@@ -17,10 +17,10 @@ _UNIT_AFTER = re.compile(rf"^(.+?)\s*({currencies.PATTERN})$")
 
 
 class Extractor:
-    """Reads the rows of one part of a mail, a body or an attachment."""
+    """Reads the rows of a part of a mail, a body or an attachment."""
 
     def __init__(self, reference: Reference, rows: list[Row]) -> None:
-        """Looks at all numbers first, to know how they are written."""
+        """Scans all numbers first, to determine their format."""
         self._reference = reference
         self._rows = rows
         texts = (cell for row in rows for cell in row if isinstance(cell, str))
@@ -31,7 +31,7 @@ class Extractor:
         self._found: dict[tuple[str, str], Quote] = {}
 
     def quotes(self) -> list[Quote]:
-        """All prices; of an instrument's side the first."""
+        """Returns all prices; for each side of an instrument, the first one."""
         for row in self._rows:
             self._take(row)
         self._end_block()
@@ -55,7 +55,7 @@ class Extractor:
             self._take_line("  ".join(str(cell) for cell in filled))
 
     def _fits(self, row: Row) -> bool:
-        # A spreadsheet's rows may go on to the right of the table.
+        # A spreadsheet's rows may continue to the right of the table.
         return self._headings is not None and len(self._headings) <= len(row)
 
     def _take_line(self, line: str) -> None:
@@ -89,7 +89,7 @@ class Extractor:
         for column, cell in cells:
             if column.role == "currency":
                 unit = currencies.code(str(cell))
-        # Beside a table of bare numbers the currency may stand without a heading.
+        # A table of bare numbers may have the currency in a column without a heading.
         beside = next(filter(None, map(currencies.code, texts[len(cells) :])), None)
         for column, cell in cells:
             if column.role in columns.PRICES:

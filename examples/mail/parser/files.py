@@ -1,4 +1,4 @@
-"""Attachments: PDF, DOCX and XLSX become rows. What cannot be opened is Unreadable."""
+"""Attachments: PDF, DOCX and XLSX become rows. Files that cannot be opened are Unreadable."""
 
 import io
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from pypdf import PdfReader
 from mail.parser import rows
 
 _ROWS_AT_MOST = 100_000
-"""Of a sheet: its size may be a claim."""
+"""The limit of rows in a sheet, whose declared size may be wrong."""
 _UNPACKED_AT_MOST = 512 * 2**20
-"""Bytes of a DOCX or XLSX, which are archives: a small one can be made to fill any memory."""
+"""The limit of unpacked bytes of DOCX and XLSX: small archives can expand to fill the memory."""
 
 
 def pdf(content: bytes) -> list[rows.Row]:
-    """Text as it stands on the pages, so that columns stay apart."""
+    """Returns text in its page layout, so that columns stay separate."""
     found: list[rows.Row] = []
     for page in PdfReader(io.BytesIO(content)).pages:
         text = page.extract_text(extraction_mode="layout", layout_mode_space_vertically=False)
@@ -29,7 +29,7 @@ def pdf(content: bytes) -> list[rows.Row]:
 
 
 def docx(content: bytes) -> list[rows.Row]:
-    """Paragraphs and tables, in their order."""
+    """Returns paragraphs and tables in order."""
     found: list[rows.Row] = []
     for part in Document(io.BytesIO(content)).iter_inner_content():
         if isinstance(part, Table):
@@ -40,7 +40,7 @@ def docx(content: bytes) -> list[rows.Row]:
 
 
 def xlsx(content: bytes) -> list[rows.Row]:
-    """The rows of all sheets, with what their formulas came to."""
+    """Returns the rows of all sheets, with the results of formulas."""
     book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     found: list[rows.Row] = []
     for sheet in book.worksheets:
@@ -76,22 +76,22 @@ TYPES = {
 
 
 def kind(name: str, content_type: str) -> str | None:
-    """Which of them an attachment is, by its type, or by its name if the type says nothing."""
+    """Returns the kind of an attachment, by its type, or else by its name."""
     ending = name.rpartition(".")[2].lower()
     return TYPES.get(content_type) or (ending if ending in _READERS else None)
 
 
 def read(kind: str, name: str, content: bytes) -> list[rows.Row]:
-    """The rows of an attachment of this kind.
+    """Returns the rows of an attachment of this kind.
 
     Raises:
-        Unreadable: It cannot be opened: torn, locked, or not what it says.
+        Unreadable: It cannot be opened: truncated, encrypted, or of another format.
     """
     try:
         if kind != "pdf":
             _refuse_bombs(content)
         return _READERS[kind](content)
-    # What strangers send ends in any error that these packages and theirs know.
+    # Malformed files raise any kind of error in these packages and their dependencies.
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise rows.Unreadable(f"attachment {name}: {reason}") from error

@@ -1,4 +1,4 @@
-"""HTML: tables that hold data become rows, everything else becomes text."""
+"""HTML: data tables become rows, everything else becomes text."""
 
 from bs4 import BeautifulSoup, Tag
 
@@ -7,11 +7,11 @@ from mail.parser import rows
 _QUOTES = "blockquote, .gmail_quote, .moz-cite-prefix"
 _BLOCKS = ("p", "div", "li", "h1", "h2", "h3", "tr")
 _MARK = "\x01"
-"""Stands in the text where a table was."""
+"""A placeholder in the text for a table."""
 
 
 def read(html: str) -> list[rows.Row]:
-    """The rows of a page, in its order."""
+    """Returns the rows of a page in order."""
     soup = BeautifulSoup(html, "lxml")
     for part in soup.select(f"style, script, head, {_QUOTES}"):
         part.decompose()
@@ -26,7 +26,7 @@ def read(html: str) -> list[rows.Row]:
         block.append("\n\n")
     found: list[rows.Row] = []
     waiting = iter(tables)
-    # A table below the mark of an older mail is cut off with it.
+    # A table in a quoted older mail is removed with it.
     for row in rows.of_text(rows.own(soup.get_text())):
         found += [[], *next(waiting, []), []] if row == [_MARK] else [row]
     return found

@@ -1,4 +1,4 @@
-"""Prices in a line that somebody typed: what stands beside a number says what it is."""
+"""Prices in a typed line, recognized by the words near a number."""
 
 import re
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Line:
 
 
 def parts(line: str, without: list[str]) -> list[Line]:
-    """The prices of a line about one instrument, whose names are taken out first."""
+    """Returns the prices of a line about one instrument, after removing its names."""
     for name in filter(None, without):
         line = re.sub(re.escape(name), " ", line, flags=re.IGNORECASE)
     line = _NO_PRICES.sub(" ", _DATES.sub(" ", line))

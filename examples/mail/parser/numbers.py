@@ -1,7 +1,7 @@
-"""Numbers as people write them: 1,234.56 and 1.234,56, 1'234.56 and 1 234,56.
+"""Numbers in various formats: 1,234.56 and 1.234,56, 1'234.56 and 1 234,56.
 
-What "101.125" means depends on who writes: 101 and an eighth, or a hundred thousand. The step in
-which the instrument is quoted decides, and where it is not known, the other numbers of the mail.
+"101.125" is ambiguous: 101 and an eighth, or a hundred thousand. The tick of the instrument
+decides, or, if it is unknown, the other numbers of the mail.
 """
 
 import re
@@ -11,7 +11,7 @@ from decimal import Decimal
 _BLANKS = "\u00a0\u202f\u2009"
 _GROUPS = rf"\d{{1,3}}(?:[.,'\u2019{_BLANKS}]\d{{3}})+(?!\d)(?:[.,]\d+)?"
 NUMBER = rf"(?:{_GROUPS}|\d+(?:[.,]\d+)?)"
-"""A number within a line: there, a plain blank ends it."""
+"""A number within a line, where a plain blank ends it."""
 
 _ONLY = re.compile(rf"(?:\d{{1,3}}(?:[ .,'\u2019{_BLANKS}]\d{{3}})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)")
 _NUMBER = re.compile(rf"(?<![\w.,]){NUMBER}(?![\w%])")
@@ -19,7 +19,7 @@ _NOT_GROUPS = re.compile(rf"[ '\u2019{_BLANKS}]")
 
 
 def decimals_mark(texts: Iterable[str]) -> str | None:
-    """What stands before decimals in these texts, if any number says so."""
+    """Returns the decimal mark of these texts, if a number is unambiguous."""
     votes = {".": 0, ",": 0}
     for text in texts:
         for found in _NUMBER.findall(text):
@@ -46,12 +46,12 @@ def _certain_mark(number: str) -> str | None:
 
 
 def number(text: str, mark: str | None, tick: Decimal | None) -> Decimal | None:
-    """The number that the whole text is, or None.
+    """Parses the whole text as a number; None if it is not one.
 
     Args:
-        text: It, without a currency.
-        mark: What stands before decimals in this mail, if that is known.
-        tick: The step of the instrument's price, if that is known.
+        text: The text, without a currency.
+        mark: The decimal mark of this mail, if it is known.
+        tick: The tick of the instrument, if it is known.
     """
     text = text.strip()
     if not _ONLY.fullmatch(text):
@@ -63,7 +63,7 @@ def number(text: str, mark: str | None, tick: Decimal | None) -> Decimal | None:
 
 
 def _by_tick(text: str, tick: Decimal | None) -> str | None:
-    """What a mark before three digits is: before decimals, if prices have as many."""
+    """Returns the role of a mark before three digits: a decimal mark, if prices have as many."""
     if tick is None:
         return None
     found = "," if "," in text else "."

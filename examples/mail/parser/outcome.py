@@ -1,4 +1,4 @@
-"""What becomes of a mail: a record in the topic of prices, or one among the unread."""
+"""The outcome of a mail: a record in the topic of prices, or in the topic of unread mails."""
 
 import time
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from streamlog import Client, Message
 
 READ_SECONDS = 60.0
 REASON_LENGTH = 1000
-"""Readers of files may say much of a file; a header has not much room."""
+"""The limit of a reason in a header; readers may return long messages."""
 
 
 @dataclass
 class Counts:
-    """What was done so far."""
+    """Counts for the summary."""
 
     mails: int = 0
     prices: int = 0
@@ -28,17 +28,17 @@ class Counts:
 
 
 class Outcomes:
-    """Reads mails, and publishes what came of each under its key."""
+    """Reads mails, and publishes the outcome of each under its key."""
 
     def __init__(self, client: Client, topics: Topics, reader: Reader) -> None:
-        """Publishes with a client."""
+        """Publishes with this client."""
         self.counts = Counts()
         self._topics = topics
         self._reader = reader
         self._producer = client.producer(compression="lz4", max_request_size=LARGEST_BYTES)
 
     def add(self, message: Message) -> None:
-        """Reads one mail; what cannot be read is kept, with the reason."""
+        """Reads a mail; an unreadable mail is kept, with the reason."""
         raw = message.raw_value or b""
         self.counts.mails += 1
         try:
@@ -47,7 +47,7 @@ class Outcomes:
             value = _fitting(reading)
         except Unreadable as error:
             self._unread(message, str(error))
-        # The service has to outlive whatever strangers send, and bugs that this uncovers.
+        # The service has to survive any input, and bugs that it uncovers.
         except Exception as error:
             self._unread(message, f"{type(error).__name__}: {error}")
         else:
@@ -55,12 +55,12 @@ class Outcomes:
             self._producer.send(self._topics.prices, value, key=message.raw_key)
 
     def flush(self) -> None:
-        """Waits until all of it is stored."""
+        """Waits until all outcomes are stored."""
         self._producer.flush()
 
     def _unread(self, message: Message, reason: str) -> None:
         self.counts.unread += 1
-        # What a stranger calls a file is not always text.
+        # A file name in a mail is not always valid text.
         why = reason[:REASON_LENGTH].encode(errors="replace")
         place = f"{message.topic}-{message.partition}:{message.offset}"
         self._producer.send(
@@ -71,7 +71,7 @@ class Outcomes:
         )
 
     def __enter__(self) -> Self:
-        """It publishes already."""
+        """Returns the object, which is ready already."""
         return self
 
     def __exit__(
@@ -80,7 +80,7 @@ class Outcomes:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Delivers what is on its way."""
+        """Delivers pending records."""
         self._producer.__exit__(kind, error, trace)
 
 

@@ -1,4 +1,4 @@
-"""An end to what takes too long: a file can be made so that its reader never comes to an end."""
+"""A time limit: a malicious file can make its reader run forever."""
 
 import signal
 from collections.abc import Iterator
@@ -8,16 +8,16 @@ from types import FrameType
 from mail.parser.rows import Unreadable
 
 AGAIN_SECONDS = 1.0
-"""What is interrupted may pass over it."""
+"""The interval of repeated interruptions, because a reader may ignore one."""
 
 
 class TimeIsOver(BaseException):
-    """No Exception: what reads strangers' files catches those, and goes on."""
+    """Not an Exception: readers of files catch those, and continue."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises Unreadable in the block when the time is over; only the main thread may use it."""
+    """Raises Unreadable in the block after a timeout; usable in the main thread only."""
     is_over = False
 
     def over(_number: int, _frame: FrameType | None) -> None:
@@ -31,7 +31,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         try:
             yield
         finally:
-            # Should it ring just before this, there is a second left to put all back.
+            # If the timer fires just before this line, a second remains to restore the handler.
             signal.setitimer(signal.ITIMER_REAL, 0)
     except TimeIsOver:
         pass

@@ -1,4 +1,4 @@
-"""A mail from its bytes to its reading: the body that says most, then the attachments."""
+"""Reading of a mail: the best body, then the attachments."""
 
 from datetime import UTC, datetime
 from email.message import EmailMessage, MIMEPart
@@ -19,10 +19,10 @@ class Reader:
         self.reference = reference
 
     def read(self, raw: bytes, run: int) -> Reading:
-        """What this mail says; one without prices has an empty list.
+        """Returns the prices of this mail; an empty list if it has none.
 
         Raises:
-            Unreadable: It has no date, or a part of it cannot be opened. Nothing of it counts then.
+            Unreadable: It has no date, or a part of it cannot be opened. No part counts then.
         """
         mail = opened(raw)
         found: dict[tuple[str, str], Quote] = {}
@@ -41,7 +41,7 @@ class Reader:
 
 
 def sender(mail: EmailMessage) -> str:
-    """The address that it is from, in small letters."""
+    """Returns the sender's address in lower case."""
     return parseaddr(_header(mail, "From"))[1].lower()
 
 

@@ -1,4 +1,4 @@
-"""What every format becomes: rows of cells, texts, or numbers where the format has them."""
+"""The common form of all formats: rows of cells with texts, or numbers if the format has them."""
 
 import re
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ _GAP = re.compile(r"\t+| {2,}")
 
 
 class Unreadable(ValueError):
-    """A part of a mail that no reader can make sense of; the message says which, and why."""
+    """A part of a mail that cannot be read; the message says which, and why."""
 
 
 def of_text(text: str) -> Iterator[Row]:
-    """The rows of plain text: a line's cells are kept apart by pipes, semicolons, tabs or gaps.
+    """Returns the rows of plain text, with cells separated by pipes, semicolons, tabs or gaps.
 
-    An empty row says that a paragraph ends.
+    An empty row marks the end of a paragraph.
     """
     for line in text.splitlines():
         line = line.strip()
@@ -43,7 +43,7 @@ def _cells(line: str) -> list[str]:
 
 
 def own(text: str) -> str:
-    """The text without quotes, forwarded mails, the signature: what was written now."""
+    """Returns the new text: without quotes, forwarded mails, and the signature."""
     kept = []
     for line in text.splitlines():
         if line in ("-- ", "--") or _CUT.match(line.strip()):

@@ -1,1 +1,1 @@
-"""Prices become a table of five-minute windows, and a picture."""
+"""The pipeline: a table of five-minute windows, and a chart."""

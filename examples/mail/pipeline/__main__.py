@@ -1,8 +1,8 @@
-"""Aggregates the prices by instrument and window with Spark: a Parquet table, and a picture.
+"""Aggregates the prices by instrument and window with Spark: a Parquet table, and a chart.
 
 python -m mail.pipeline
 
-It reads the whole topic and writes the table anew, so a mail that was read again counts once.
+It reads the whole topic and rewrites the table, so a mail that was read again counts once.
 """
 
 import os
@@ -19,7 +19,7 @@ from streamlog.spark import provide_java
 
 
 def run(settings: config.Config, spark: SparkSession) -> int:
-    """Writes the table and the picture, and returns how many windows there are."""
+    """Writes the table and the chart, and returns the number of windows."""
     wanted = settings.pipeline
     address = settings.broker.address or os.environ.get("STREAMLOG_BOOTSTRAP", "127.0.0.1:9092")
     table = spark.read.schema(windows.INSTRUMENTS).option("header", True)
@@ -33,9 +33,9 @@ def run(settings: config.Config, spark: SparkSession) -> int:
 
 
 def session(master: str) -> SparkSession:
-    """A session for one run."""
+    """Creates a session for one run."""
     for name, text in {
-        # Else its workers are whatever `python3` is first on the path.
+        # By default, its workers would run the first `python3` on the path.
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_CONF_DIR": str(Path(__file__).with_name("conf")),
     }.items():
@@ -60,7 +60,7 @@ def main() -> int:
     except config.ConfigError as error:
         print(f"pipeline  {error}", file=sys.stderr)
         return 1
-    # It tells of a package that is not used here.
+    # The warning is about a package that is not used here.
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     spark = session(settings.pipeline.master)
     try:

@@ -1,4 +1,4 @@
-"""The price series of the instruments that were quoted most, one small chart for each."""
+"""The price series of the most quoted instruments, a small chart for each."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ def draw(windows: DataFrame, length: str, path: Path) -> None:
 def _most_quoted(windows: DataFrame) -> "list[list[Row]]":
     counted = windows.groupBy("instrument", "currency").agg(f.sum("quotes").alias("of_all"))
     top = counted.orderBy(f.desc("of_all"), "instrument").limit(CHARTS)
-    # As seconds: a collected timestamp would be in the time of this machine.
+    # In seconds, because a collected timestamp would be in the local time zone.
     middle = ((f.col("start").cast("double") + f.col("end").cast("double")) / 2).alias("middle")
     joined = windows.join(f.broadcast(top), ["instrument", "currency"])
     rows = joined.select("*", middle).orderBy("middle").collect()
@@ -47,7 +47,7 @@ def _most_quoted(windows: DataFrame) -> "list[list[Row]]":
 
 
 def _chart(chart: "Axes", rows: "list[Row]") -> None:
-    # Days since 1970 are what its charts count in.
+    # Matplotlib's dates are days since 1970.
     times = [row.middle / 86_400 for row in rows]
     low, high = [float(row.low) for row in rows], [float(row.high) for row in rows]
     chart.fill_between(times, low, high, color=BLUE, alpha=0.18, linewidth=0)

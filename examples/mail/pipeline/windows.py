@@ -1,4 +1,4 @@
-"""The steps, each a function from DataFrame to DataFrame."""
+"""The steps of the pipeline, each a function from DataFrame to DataFrame."""
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
@@ -12,7 +12,7 @@ INSTRUMENTS = (
 
 
 def readings(spark: SparkSession, topic: str, address: str) -> DataFrame:
-    """All records of the topic of prices, decoded: a row for each reading of a mail."""
+    """Returns all records of the topic of prices, decoded: a row for each reading of a mail."""
     source = spark.read.format("streamlog").option("subscribe", topic)
     table = source.option("bootstrap", address).load()
     parsed = f.from_json(f.col("value").cast("string"), quotes.SCHEMA)
@@ -20,20 +20,20 @@ def readings(spark: SparkSession, topic: str, address: str) -> DataFrame:
 
 
 def latest(table: DataFrame) -> DataFrame:
-    """Of each mail the reading that counts: the one of the last run."""
+    """Returns the reading of the last run for each mail."""
     newest = Window.partitionBy("mail").orderBy(f.desc("run"), f.desc("offset"))
     numbered = table.withColumn("age", f.row_number().over(newest))
     return numbered.where("age = 1").drop("age", "offset")
 
 
 def prices(table: DataFrame) -> DataFrame:
-    """A row for each price."""
+    """Returns a row for each price."""
     exploded = table.select("mail", "sender", "at", f.explode("prices").alias("quote"))
     return exploded.select("mail", "sender", "at", "quote.*")
 
 
 def by_window(table: DataFrame, length: str) -> DataFrame:
-    """What was quoted for an instrument, currency by currency, in each window of this length."""
+    """Returns the quotes of an instrument by currency and window of this length."""
     grouped = table.groupBy(f.window("at", length), "instrument", "currency").agg(
         f.avg("price").alias("mean"),
         f.min("price").alias("low"),
@@ -55,7 +55,7 @@ def _mean_of(side: str) -> Column:
 
 
 def named(table: DataFrame, instruments: DataFrame) -> DataFrame:
-    """With what the reference table knows of the instrument; unknown ones stay."""
+    """Adds the columns of the reference table; unknown instruments stay."""
     known = instruments.select(
         f.col("isin").alias("instrument"), "ticker", "name", "asset_class", "country"
     )
@@ -63,6 +63,6 @@ def named(table: DataFrame, instruments: DataFrame) -> DataFrame:
 
 
 def written(table: DataFrame, path: str) -> None:
-    """As Parquet, with a folder for each day."""
+    """Writes Parquet files, with a folder for each day."""
     dated = table.withColumn("date", f.to_date("start"))
     dated.repartition("date").write.mode("overwrite").partitionBy("date").parquet(path)

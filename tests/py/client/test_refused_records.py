@@ -1,4 +1,4 @@
-"""Of a batch that the broker refuses, only the records that it names fail; the others are sent."""
+"""If a broker refuses a batch, only the records that it names fail; the others are sent again."""
 
 import json
 from typing import Any
@@ -9,27 +9,27 @@ import streamlog
 
 COUNT = 3000
 BAD = {0, 1, 700, 702, 703, 1500, COUNT - 1}
-"""Records without a key, several of them in one batch: a compacted topic takes none of them."""
+"""Records without a key, several in one batch: a compacted topic refuses them."""
 
 PRODUCERS: dict[str, dict[str, Any]] = {
     "idempotent": {},
     "gzip": {"compression": "gzip"},
     "zstd": {"compression": "zstd"},
-    # Without idempotence only one request at a time keeps the order when a batch is sent again.
+    # Without idempotence, retries keep the order only with a single request in flight.
     "leader": {"acks": 1, "config": {"max.in.flight.requests.per.connection": 1}},
 }
 
 
 @pytest.fixture
 def compacted(streamlog_client: streamlog.Client, streamlog_topic: str) -> str:
-    """A topic of one partition that takes no record without a key."""
+    """A topic with one partition that refuses records without a key."""
     config = {"cleanup.policy": "compact"}
     streamlog_client.admin.create_topic(streamlog_topic, partitions=1, config=config)
     return streamlog_topic
 
 
 def send(producer: streamlog.Producer, topic: str, number: int) -> streamlog.Ticket:
-    """Sends a record; those that are bad have no key."""
+    """Sends a record; bad records have no key."""
     key = None if number in BAD else b"key %d" % number
     return producer.send(topic, b"value %d, " % number + bytes(90), key=key)
 

@@ -1,1 +1,1 @@
-"""Kafka's own connector for Spark, at a broker of streamlog."""
+"""Kafka's own connector for Spark with a streamlog broker."""

@@ -1,4 +1,4 @@
-"""The connector's jars, on the session that all tests share, and topics for it."""
+"""The connector's jars in the shared session, and topics for it."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from spark.connector.tables import Copy, Topic
 
 @pytest.fixture(scope="session")
 def kafka(spark: SparkSession) -> SparkSession:
-    """The session, which knows `format("kafka")` from now on."""
+    """The session, with `format("kafka")`."""
     for module, version in JARS.items():
         try:
             spark.sql(f"ADD JAR 'ivy://{module}:{version}?transitive=false'").collect()
@@ -30,6 +30,6 @@ def copy(
     topic: str,
     tmp_path: Path,
 ) -> Copy:
-    """Two topics that nobody has made yet."""
+    """Two topics that do not exist yet."""
     source, target = (Topic(kafka, broker, name) for name in (topic, f"{topic}-copy"))
     return Copy(client, source, target, tmp_path / "checkpoint")

@@ -1,4 +1,4 @@
-"""Topics through Kafka's connector, and what proves that nothing was lost or doubled."""
+"""Topics through Kafka's connector, and digests that reveal lost or duplicated records."""
 
 import hashlib
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from py.support.broker import BrokerProcess
 
 
 def digest(values: Iterable[bytes]) -> tuple[int, str]:
-    """How many there are, and a hash of them that their order does not change."""
+    """Returns the number of values, and a hash of them that is independent of their order."""
     ordered = sorted(values)
     hashed = hashlib.sha256()
     for value in ordered:
@@ -21,31 +21,31 @@ def digest(values: Iterable[bytes]) -> tuple[int, str]:
 
 
 def values_in(client: streamlog.Client, topic: str) -> list[bytes]:
-    """The values of a topic, read by streamlog's own client."""
+    """Returns the values of a topic, read by streamlog's own client."""
     return [message.value or b"" for message in client.topic(topic).read()]
 
 
 def values_of(table: DataFrame) -> list[bytes]:
-    """The values of a table."""
+    """Returns the values of a table."""
     return [bytes(row.value) for row in table.select("value").collect()]
 
 
 class Topic:
-    """A topic, as the connector reads and writes it."""
+    """A topic that the connector reads and writes."""
 
     def __init__(self, session: SparkSession, broker: BrokerProcess, name: str) -> None:
-        """Of this broker."""
+        """Names the topic at this broker."""
         self._session = session
         self._address = {"kafka.bootstrap.servers": broker.address}
         self.name = name
 
     def table(self, **options: str) -> DataFrame:
-        """Its records, once."""
+        """Returns its records as a table."""
         reader = self._session.read.format("kafka").options(**self._address)
         return reader.option("subscribe", self.name).options(**options).load()
 
     def stream(self, **options: str) -> DataFrame:
-        """Its records from the earliest on."""
+        """Returns its records from the earliest on as a stream."""
         reader = self._session.readStream.format("kafka").options(**self._address)
         wanted = {"subscribe": self.name, "startingOffsets": "earliest", **options}
         return reader.options(**wanted).load()
@@ -56,7 +56,7 @@ class Topic:
         writer.option("topic", self.name).options(**options).mode("append").save()
 
     def run(self, stream: DataFrame, checkpoint: Path) -> None:
-        """Writes to it what a stream has now, and stops."""
+        """Writes the existing rows of a stream to it, and stops."""
         writer = stream.writeStream.format("kafka").options(**self._address)
         writer = writer.option("topic", self.name).option("checkpointLocation", str(checkpoint))
         query = writer.trigger(availableNow=True).start()
@@ -65,7 +65,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Copy:
-    """A topic, and the one that a stream copies it to, with its checkpoint in `folder`."""
+    """A topic, and a stream that copies it to another, with its checkpoint in `folder`."""
 
     client: streamlog.Client
     source: Topic
@@ -73,20 +73,20 @@ class Copy:
     folder: Path
 
     def make(self, source: int, target: int) -> None:
-        """Makes both topics, with so many partitions."""
+        """Creates both topics."""
         self.client.admin.create_topic(self.source.name, partitions=source)
         self.client.admin.create_topic(self.target.name, partitions=target)
 
     def publish(self, values: list[bytes]) -> None:
-        """Publishes them all to the one."""
+        """Publishes values to the source."""
         with self.client.producer() as producer:
             producer.send_all(self.source.name, values)
 
     def run(self, **options: str) -> None:
-        """Copies what there is now."""
+        """Copies the existing records."""
         stream = self.source.stream(**options).select("key", "value")
         self.target.run(stream, self.folder)
 
     def values(self) -> list[bytes]:
-        """The values that were copied."""
+        """Returns the copied values."""
         return values_in(self.client, self.target.name)

@@ -1,4 +1,4 @@
-"""Kafka's connector, once: read, write, headers, times."""
+"""Batch queries with Kafka's connector: reading, writing, headers, timestamps."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The page about Kafka's connector is followed, with the jars that the other tests have."""
+"""The page about Kafka's connector runs, with the jars of the other tests."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Kafka's connector, on and on: checkpoints, restarts, and records that are gone."""
+"""Streams with Kafka's connector: checkpoints, restarts, and deleted records."""
 
 import json
 
@@ -26,7 +26,7 @@ def test_records_that_are_gone_end_a_stream_unless_it_may_lose_them(copy: Copy) 
     copy.run()
     copy.publish(values[100:])
     copy.client.admin.delete_records(copy.source.name, 0, before=200)
-    # Of an exception whose class came by ADD JAR, Spark's scheduler can tell no more than that.
+    # Spark's scheduler cannot deserialize an exception class that was loaded by ADD JAR.
     with pytest.raises(StreamingQueryException, match=r"UnknownReason|data may have been lost"):
         copy.run()
     assert digest(copy.values()) == digest(values[:100])

@@ -1,4 +1,4 @@
-"""Decoding: a record is a row or a dead letter, and nothing is let through in part."""
+"""Decoding: each record becomes a row or a dead letter, and none is accepted in part."""
 
 import io
 import json
@@ -23,14 +23,14 @@ from streamlog.spark import (
 
 
 def table_of(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
-    """A table as a topic is, with offsets that count."""
+    """Returns a table like a topic, with ascending offsets."""
     rows = [(b"k", value, "orders", 0, offset) for offset, value in enumerate(values)]
     schema = "key binary, value binary, topic string, partition int, offset long"
     return spark.createDataFrame(rows, schema)
 
 
 def errors_of(table: DataFrame) -> list[str | None]:
-    """What was wrong with each row, in their order."""
+    """Returns the error of each row, in order."""
     return [row.error for row in table.orderBy("offset").select("undecoded.error").collect()]
 
 
@@ -127,7 +127,7 @@ ORDER = {
 
 
 def avro_of(record: Mapping[str, object]) -> bytes:
-    """The record's bytes."""
+    """Returns the bytes of an Avro record."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(AVRO)), record)
     return out.getvalue()
@@ -149,14 +149,14 @@ def test_of_avro_only_one_whole_record_decodes(spark: SparkSession) -> None:
 
 
 def written(kind: object, value: object) -> bytes:
-    """A record with a field of this type."""
+    """Returns a record with a field of this type."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(record_of(kind)), {"id": value})
     return out.getvalue()
 
 
 def record_of(kind: object) -> dict[str, object]:
-    """The schema of it."""
+    """Returns the schema of such a record."""
     return {"type": "record", "name": "R", "fields": [{"name": "id", "type": kind}]}
 
 

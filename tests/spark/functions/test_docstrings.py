@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the functions run, and every function has one."""
+"""Every function has examples in its docstring, and they run."""
 
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestRunner
 

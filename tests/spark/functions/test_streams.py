@@ -1,4 +1,4 @@
-"""Windows, duplicates and joins on streams, batch after batch of files."""
+"""Windows, duplicates and joins on streams of files, batch by batch."""
 
 import json
 import os
@@ -19,31 +19,31 @@ class Feed:
     """A stream of rows with a time and an id, from files in a folder: one file is one batch."""
 
     def __init__(self, spark: SparkSession, folder: Path, name: str = "feed") -> None:
-        """Empty."""
+        """Starts without rows."""
         self._spark = spark
         self._folder = folder / name
         self._folder.mkdir()
         self._files = 0
 
     def add(self, *rows: tuple[str, int]) -> None:
-        """A batch of rows: minute and second of an hour, and an id."""
+        """Adds a batch of rows, each the minute and second of an hour and an id."""
         lines = [
             json.dumps({"timestamp": f"2026-11-01T08:{time}Z", "id": number})
             for time, number in rows
         ]
         path = self._folder / f"{self._files:03}.json"
         path.write_text("\n".join(lines))
-        # Batches are made in the order of these times.
+        # Spark orders files by modification time.
         os.utime(path, (1_700_000_000 + self._files,) * 2)
         self._files += 1
 
     def stream(self) -> DataFrame:
-        """The rows, a batch for each file."""
+        """Returns the rows as a stream, a batch for each file."""
         reader = self._spark.readStream.schema("timestamp TIMESTAMP, id INT")
         return reader.option("maxFilesPerTrigger", 1).json(str(self._folder))
 
     def table(self) -> DataFrame:
-        """All rows that are there now."""
+        """Returns all existing rows as a table."""
         return self._spark.read.schema("timestamp TIMESTAMP, id INT").json(str(self._folder))
 
 
@@ -52,7 +52,7 @@ Rows = Callable[[DataFrame, str], list[tuple[object, ...]]]
 
 @pytest.fixture
 def rows(spark: SparkSession, tmp_path: Path) -> Rows:
-    """Runs a stream over all files and returns what came out in append mode, as these columns."""
+    """Runs a stream over all files, and returns these columns of its output in append mode."""
 
     def run(stream: DataFrame, columns: str) -> list[tuple[object, ...]]:
         name = f"rows_{next(_names)}"

@@ -1,1 +1,1 @@
-"""Tests of the mail example, from the inlet to the picture."""
+"""Tests of the mail example, from the inlet to the report."""

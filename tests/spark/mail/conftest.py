@@ -27,15 +27,15 @@ class Commands:
     """The commands of the example, with one configuration."""
 
     path: Path
-    """Of the configuration."""
+    """Uses the configuration in `path`."""
 
     @property
     def settings(self) -> config.Config:
-        """What it says."""
+        """The settings in the configuration."""
         return config.read(self.path)
 
     def start(self, name: str, *arguments: str | Path) -> "subprocess.Popen[str]":
-        """Starts one."""
+        """Starts a command."""
         return subprocess.Popen(
             [sys.executable, "-m", f"mail.{name}", "--config", self.path, *arguments],
             cwd=self.path.parent,
@@ -46,7 +46,7 @@ class Commands:
         )
 
     def run(self, name: str, *arguments: str | Path) -> str:
-        """Runs one to its end, and returns what it said."""
+        """Runs a command to its end, and returns its output."""
         process = self.start(name, *arguments)
         said, _ = process.communicate(timeout=120)
         assert process.returncode == 0, said
@@ -55,13 +55,13 @@ class Commands:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where this test's inbox and all else is."""
+    """The folder for the test's inbox and all other files."""
     return tmp_path
 
 
 @pytest.fixture
 def configured(broker: BrokerProcess, folder: Path) -> Callable[..., Commands]:
-    """Makes a configuration with topics of its own; what it is given comes first."""
+    """Writes a configuration with separate topics; the given lines come first."""
 
     def make(more: str = "", inlet: str = "") -> Commands:
         number = next(_numbers)
@@ -101,11 +101,11 @@ ledger = "{folder}/ledger.jsonl"
 
 @pytest.fixture(scope="session")
 def mailbox() -> list[tuple[bytes, Truth]]:
-    """Three hundred mails, with the truth about each."""
+    """Three hundred mails, with the true prices of each."""
     return list(Mailbox(config.Generator(mails=300, seed=SEED, large=0)))
 
 
 @pytest.fixture(scope="session")
 def reader() -> Reader:
-    """A reader that knows all instruments."""
+    """A reader with all instruments."""
     return Reader(Reference(universe()))

@@ -1,4 +1,4 @@
-"""A real IMAP server, pymap, as a process of its own with one account."""
+"""A real IMAP server, pymap, as a separate process with one account."""
 
 import imaplib
 import socket
@@ -16,10 +16,10 @@ USER, PASSWORD = "prices", "secret"
 
 
 class ImapServer:
-    """The server; what it has is kept in a Maildir, so that it can be started again."""
+    """The server; its mails are in a Maildir, so that it can be restarted."""
 
     def __init__(self, folder: Path) -> None:
-        """Makes the account."""
+        """Creates the account."""
         folder.mkdir()
         self._folder = folder
         secret = BuiltinHash().hash(PASSWORD)
@@ -31,8 +31,8 @@ class ImapServer:
         self.start()
 
     def start(self) -> None:
-        """Starts it, and waits until it answers."""
-        # One that was killed leaves its locks, which the next would respect for ten minutes.
+        """Starts the server, and waits until it answers."""
+        # A killed server leaves lock files, which the next one would respect for ten minutes.
         for lock in self._folder.rglob("*.lock"):
             lock.unlink()
         program = str(Path(sys.executable).with_name("pymap"))
@@ -47,17 +47,17 @@ class ImapServer:
                 time.sleep(0.05)
 
     def stop(self) -> None:
-        """Ends it."""
+        """Stops the server."""
         self._process.kill()
         self._process.wait()
 
     def renumber(self) -> None:
-        """Gives other numbers to the mails, as after a repair; while it is stopped."""
+        """Renumbers the mails of the stopped server, as after a repair."""
         for numbers in self._folder.rglob("dovecot-uidlist"):
             numbers.unlink()
 
     def account(self) -> imaplib.IMAP4:
-        """A connection that has logged in, with the inbox open."""
+        """Opens a connection that has logged in and selected the inbox."""
         server = imaplib.IMAP4("127.0.0.1", self.port, timeout=READY_SECONDS)
         server.login(USER, PASSWORD)
         server.select("INBOX")
@@ -71,20 +71,20 @@ class ImapServer:
                 assert kind == "OK", said
 
     def mails(self) -> list[bytes]:
-        """What the inbox has, as the server tells it: it may fold a header anew."""
+        """Returns the mails of the inbox as the server sends them: it may refold headers."""
         with self.account() as server:
             parts = server.fetch("1:*", "(BODY.PEEK[])")[1]
         return [part[1] for part in parts if isinstance(part, tuple)]
 
     def count(self, mailbox: str) -> int:
-        """How many mails a mailbox has."""
+        """Returns the number of mails in a mailbox."""
         with self.account() as server:
             kind, said = server.select(f'"{mailbox}"', readonly=True)
             assert kind == "OK", said
             return int(said[0] or b"0")
 
     def __enter__(self) -> Self:
-        """It runs already."""
+        """Returns the server, which is running already."""
         return self
 
     def __exit__(
@@ -93,5 +93,5 @@ class ImapServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Ends it."""
+        """Stops the server."""
         self.stop()

@@ -1,4 +1,4 @@
-"""The configuration: what does not fit is refused by name, before anything starts."""
+"""Invalid settings are refused by name, before anything starts."""
 
 from collections.abc import Callable
 from pathlib import Path

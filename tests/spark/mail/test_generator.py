@@ -1,4 +1,4 @@
-"""The mailbox that is made up: like itself, like a day's mails, and as its ledger says."""
+"""The generated mailbox is reproducible, realistic, and consistent with its ledger."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def test_there_are_70_000_instruments_of_25_classes_that_can_be_told_apart() -> 
     for key in ("isin", "ticker", "name"):
         assert len({getattr(one, key) for one in everything}) == 70_000
     assert all(instruments.check_digit(one.isin[:11]) == one.isin[11] for one in everything)
-    # Of a security that exists.
+    # The ISIN of a real security.
     assert instruments.check_digit("US037833100") == "5"
 
 
@@ -37,7 +37,7 @@ def test_one_seed_is_one_truth_and_another_is_another(mailbox: list[tuple[bytes,
 
 
 def truths_of(seed: int, mails: int, first: int) -> list[Truth]:
-    """The truth about the first of so many mails."""
+    """Returns the true prices of the first mails."""
     box = Mailbox(Generator(mails=mails, seed=seed, large=0))
     return [box.mail(number)[1] for number in range(first)]
 

@@ -1,4 +1,4 @@
-"""What makes a mail the same mail."""
+"""The identity of a mail, which detects duplicates."""
 
 from mail.identity import identity
 

@@ -1,4 +1,4 @@
-"""The inlet on a real IMAP server."""
+"""The inlet with a real IMAP server."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -20,13 +20,13 @@ from spark.mail.test_inlet import end
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ImapServer]:
-    """A server of this test's own."""
+    """A separate server for the test."""
     with ImapServer(tmp_path / "imap") as server:
         yield server
 
 
 def account(server: ImapServer, done: str = "") -> str:
-    """The account as a table of the configuration."""
+    """The account, as a table of the configuration."""
     return f"""
 [imap]
 host = "127.0.0.1"
@@ -38,7 +38,7 @@ done = "{done}"
 
 
 def keys(client: streamlog.Client, commands: Commands) -> list[bytes]:
-    """The keys of all mails that are stored."""
+    """Returns the keys of all stored mails."""
     topics = commands.settings.topics
     return [
         message.key
@@ -83,7 +83,7 @@ def test_neither_a_killed_inlet_nor_a_server_that_goes_away_loses_a_mail(
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     inlet = commands.start("inlet")
-    # Not what is done: a mail whose move was cut short may have been moved twice.
+    # Do not count the moved mails: an interrupted move may be repeated.
     until(lambda: server.count("INBOX") == 0, 100)
     server.stop()
     server.start()
@@ -130,7 +130,7 @@ def test_of_mails_that_a_server_has_renumbered_meanwhile_none_is_let_go(
     reading = inbox.waiting()
     taken, too_large = next(reading), next(reading)
     server.stop()
-    # The connection breaks while mails are read; those that were read before are stored then.
+    # The connection breaks while mails are read; mails read before are stored then.
     assert list(reading) == []
     if is_renumbered:
         server.renumber()

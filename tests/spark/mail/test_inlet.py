@@ -1,4 +1,4 @@
-"""The inlet: every mail of a folder or an mbox is stored before it leaves, whatever happens."""
+"""The inlet stores every mail of a folder or an mbox before it removes it, even if it is killed."""
 
 import hashlib
 import mailbox as boxes
@@ -27,29 +27,29 @@ ATTEMPTS = 12
 
 
 def digest(raw: bytes) -> str:
-    """What tells one mail from another."""
+    """Returns a digest of the content of a mail."""
     return hashlib.sha256(raw).hexdigest()
 
 
 def stored(client: streamlog.Client, topic: str) -> list[str]:
-    """The digests of all mails in a topic."""
+    """Returns the digests of all mails in a topic."""
     return [digest(message.value or b"") for message in client.topic(topic).read()]
 
 
 def end(client: streamlog.Client, topic: str) -> int:
-    """How many records a topic has had."""
+    """Returns the number of records that a topic has had."""
     if topic not in client.admin.topics():
         return 0
     return sum(offset or 0 for offset in client.admin.end_offsets(topic).values())
 
 
 def has(client: streamlog.Client, topic: str, count: int) -> bool:
-    """Whether it has had so many."""
+    """Returns true if a topic has had at least this many records."""
     return end(client, topic) >= count
 
 
 def fill(folder: Path, count: int, first: int = 0) -> set[str]:
-    """Writes so many small mails from this number on, and returns their digests."""
+    """Writes small mails numbered from `first`, and returns their digests."""
     folder.mkdir(exist_ok=True)
     digests = set()
     for number in range(first, first + count):
@@ -79,7 +79,7 @@ def test_an_inlet_that_is_killed_loses_no_mail(
         assert len(left | done) == len(written)
         acknowledged = set(stored(client, mails))
         assert {digest((folder / "done" / name).read_bytes()) for name in done} <= acknowledged
-        # One that had done everything was not killed at its work.
+        # An inlet that had finished its work was not killed while working.
         kills += bool(left)
         if kills == KILLS:
             break
@@ -105,7 +105,7 @@ def test_a_file_is_a_mail_once_nobody_writes_to_it(
         renamed.write_bytes(b"Message-ID: <renamed@test>\n\n")
         renamed.rename(folder / "inbox" / "renamed.eml")
         until(lambda: end(client, mails) == 2, 100)
-        # It was looked at after the other one, and left alone.
+        # The later file was examined after the other one, and left alone.
         assert (folder / "inbox" / "slow.eml").exists()
         slow.write(b"USD 9.25\n")
     until(lambda: end(client, mails) == 3, 100)
@@ -143,10 +143,10 @@ def test_mails_that_strangers_made_stop_no_other(
 ) -> None:
     commands = configured()
     (inbox := folder / "inbox").mkdir()
-    # Just small enough for the topic of ordinary mails, but for what comes on top.
+    # Just small enough for the topic of ordinary mails, without the record's overhead.
     named = b"Message-ID: <" + b"x" * 20_000 + b"@test>\n\n"
     (inbox / "a.eml").write_bytes(named.ljust(SMALL_BYTES, b"x"))
-    # A name that is no text.
+    # A file name that is not valid UTF-8.
     (inbox / os.fsdecode(b"b\xfc.eml")).write_bytes(b"x" * (MAIL_BYTES + 1))
     written = fill(inbox, 1)
     said = commands.run("inlet", "--once")
@@ -181,7 +181,7 @@ def test_an_mbox_and_a_folder_of_ones_own_stay_as_they_are(
         for name in (topics.mails, topics.attachments)
         for message in client.topic(name).read()
     ]
-    # By either way it is the same mail.
+    # The mail is the same, whichever way it came.
     assert len(keys) == 40
     assert len(set(keys)) == 20
 

@@ -1,4 +1,4 @@
-"""What becomes of mails that say more than most: their prices are stored, or the mail is kept."""
+"""Mails with very many prices or errors: their prices are stored, or the mail is kept."""
 
 from collections.abc import Callable
 from random import Random
@@ -15,15 +15,15 @@ RAW = b"Message-ID: <long@test>\nDate: Mon, 02 Mar 2026 10:15:00 +0100\n\nPrices
 
 
 class Verbose(Reader):
-    """A parser that finds so many prices in every mail."""
+    """A parser that finds a given number of prices in every mail."""
 
     def __init__(self, prices: int, digits: int = 8) -> None:
-        """Of digits that nobody can compress."""
+        """Chooses incompressible prices."""
         super().__init__(Reference([]))
         self.prices, self.digits = prices, digits
 
     def read(self, raw: bytes, run: int) -> Reading:
-        """As said."""
+        """Returns the given prices."""
         reading = super().read(raw, run)
         random = Random(11)
         for _ in range(self.prices):
@@ -36,7 +36,7 @@ class Verbose(Reader):
 def outcome(
     commands: Commands, client: streamlog.Client, reader: Reader
 ) -> tuple[list[Reading], list[streamlog.Message]]:
-    """The readings, and the mails that were not read, after one mail."""
+    """Returns the readings, and the unread mails, after one mail."""
     names = commands.settings.topics
     with topics.connect(commands.settings), client.producer() as producer:
         producer.send(names.mails, RAW, key=b"long")

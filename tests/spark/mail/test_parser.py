@@ -1,4 +1,4 @@
-"""The parser: prices of every format, and nothing that only looks like one."""
+"""The parser finds prices in every format, and ignores similar numbers."""
 
 import io
 import signal
@@ -28,7 +28,7 @@ BOND, SHARE = (
 
 
 def read(reader: Reader, text: str, subtype: str = "plain") -> list[tuple[str, str, str]]:
-    """Side, price and currency of each quote in a mail with this body."""
+    """Returns side, price and currency of each quote in a mail with this body."""
     mail = EmailMessage()
     mail["Date"] = "Mon, 02 Mar 2026 10:15:00 +0100"
     mail["From"] = "Ada <Ada@Isar.Example>"
@@ -58,7 +58,7 @@ def test_precision_and_recall_are_at_least_99_percent_in_every_format(
     assert everything.true > 2000
     assert everything.precision >= 0.99
     assert everything.recall >= 0.99
-    # A typing error is a larger part of a few mails.
+    # In a small sample a typing error has more weight.
     assert {kind: score for kind, score in scores.items() if score.recall < 0.97} == {}
 
 
@@ -83,7 +83,7 @@ def test_three_digits_after_a_mark_are_decimals_if_the_instrument_has_as_many() 
     assert number("101.125", None, Decimal("0.001")) == Decimal("101.125")
     assert number("101.125", None, Decimal("0.01")) == 101_125
     assert number("3,450", None, Decimal(1)) == 3450
-    # Of an unknown instrument the other numbers of the mail decide.
+    # For an unknown instrument, the other numbers of the mail decide.
     mark = decimals_mark(["1.000.000", "99,25", "7.5%"])
     assert mark == ","
     assert number("101.125", mark, None) == 101_125
@@ -161,27 +161,27 @@ def test_an_archive_that_would_fill_the_memory_is_not_unpacked() -> None:
 
 
 def forever() -> None:
-    """What a file can be made to do."""
+    """Runs forever, as a malicious file may make a reader do."""
     while True:
         pass
 
 
 def stubborn() -> None:
-    """What readers of files do with whatever goes wrong in them."""
+    """Ignores every Exception, as readers of files do."""
     while True:
         with suppress(Exception):
             forever()
 
 
 def careless() -> None:
-    """Worse: it passes over even what is no Exception, once."""
+    """Ignores an error once, even if it is not an Exception."""
     with suppress(BaseException):
         forever()
     forever()
 
 
 def content() -> None:
-    """It passes over it, and is done."""
+    """Ignores the error, and returns."""
     with suppress(BaseException):
         forever()
 
@@ -196,6 +196,6 @@ def test_what_never_comes_to_an_end_is_given_up() -> None:
     timer = signal.getitimer(signal.ITIMER_REAL)
     with pytest.raises(Unreadable, match=r"longer than 0\.05 s"), time_limit(0.05):
         forever()
-    # The timer of whoever had one before goes on.
+    # A timer that was set before continues.
     assert signal.getitimer(signal.ITIMER_REAL)[0] <= timer[0]
     assert bool(signal.getitimer(signal.ITIMER_REAL)[0]) == bool(timer[0])

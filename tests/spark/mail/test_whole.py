@@ -1,4 +1,4 @@
-"""The whole path on Spark, small: mailbox, inlet, parser, pipeline, report, and reading again."""
+"""The whole example on Spark with few mails: mailbox, inlet, parser, pipeline, report, reparse."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def committed(client: streamlog.Client, commands: Commands) -> bool:
-    """Whether the parsers have read all that is stored."""
+    """Returns true if the parsers have read all stored mails."""
     settings = commands.settings
     done = client.admin.group(settings.parser.group).committed()
     ends = {
@@ -73,7 +73,7 @@ def test_mails_become_windows_a_picture_and_a_report(
 ) -> None:
     commands = configured(f"mails = {MAILS}")
     commands.run("generator")
-    # Twice the same mail, and one that nobody can read.
+    # A mail that arrives twice, and an unreadable one.
     twice = (folder / "inbox" / "0000005.eml").read_bytes()
     (folder / "inbox" / "again.eml").write_bytes(twice)
     undated = b"Message-ID: <undated@test>\nFrom: x@y.example\n\nUS0378331005 last USD 1.25\n"
@@ -116,7 +116,7 @@ def test_mails_become_windows_a_picture_and_a_report(
 
 
 def expected_windows(readings: object) -> dict[tuple[str, str, str], list[Decimal]]:
-    """The prices of each instrument, currency and five minutes, counted without Spark."""
+    """Returns the prices of each instrument, currency and five minutes, without Spark."""
     from collections.abc import Iterable
     from datetime import datetime
     from typing import cast
@@ -132,10 +132,10 @@ def expected_windows(readings: object) -> dict[tuple[str, str, str], list[Decima
 
 
 class Careless(Reader):
-    """A parser with a bug: it reads every price ten times too high, and one that is none."""
+    """A parser with a bug: it reads every price ten times too high, and a false one."""
 
     def read(self, raw: bytes, run: int) -> Reading:
-        """As said."""
+        """Returns the wrong prices."""
         reading = super().read(raw, run)
         prices = [
             Quote(quote.instrument, quote.side, str(10 * Decimal(quote.price)), quote.currency)
@@ -170,7 +170,7 @@ def test_what_is_read_again_replaces_what_was_read_before(
     instruments.write(Path(settings.parser.instruments), universe())
     desk = truths[0][1].sender
     of_desk = [truth for _, truth in truths if truth.sender == desk]
-    # Nothing was stored before an hour ago, or by anybody of this name.
+    # No mail was stored more than an hour ago, or by a sender of this name.
     assert "0 mails" in commands.run("reparse", "--until", "1h")
     assert "0 mails" in commands.run("reparse", "--from", "1h", "--sender", "nobody@")
     said = commands.run("reparse", "--from", "1h", "--until", "2100-01-01", "--sender", desk)

@@ -1,1 +1,1 @@
-"""Parts of the reading side by themselves, without a session of Spark."""
+"""Parts of the reading side, tested without a Spark session."""

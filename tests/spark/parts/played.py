@@ -1,4 +1,4 @@
-"""What Spark does with the reader of a stream, trigger by trigger, restarts and all."""
+"""A simulation of Spark's calls to the reader of a stream: triggers, and restarts."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -17,45 +17,45 @@ class Played:
     """A query that keeps its checkpoint, as text, between triggers and between processes."""
 
     def __init__(self, address: str, **options: str) -> None:
-        """Begins at the earliest offsets unless told otherwise."""
+        """Begins at the earliest offsets by default."""
         self._given = {"bootstrap": address, "startingOffsets": "earliest", **options}
         self.reader = self._new()
         self.begin()
 
     def begin(self) -> None:
-        """Goes to the beginning, as Spark does that has no mark before its first trigger.
+        """Asks for the initial offset, as Spark does without a mark before its first trigger.
 
-        It keeps none of it: a first trigger that is done again begins where it is told anew.
+        Spark does not store it: a repeated first trigger asks again.
         """
         self.checkpoint = json.dumps(self.reader.initialOffset())
 
     def restart(self, **options: str) -> None:
-        """Another process goes on by the checkpoint."""
+        """Simulates another process that continues from the checkpoint."""
         self.reader.stop()
         self._given |= options
         self.reader = self._new()
 
     def plan(self) -> str:
-        """Where the next trigger ends."""
+        """Returns the end of the next trigger."""
         start: Kept = json.loads(self.checkpoint)
         return json.dumps(self.reader.latestOffset(start, self.reader.getDefaultReadLimit()))
 
     def parts(self, end: str) -> Sequence[InputPartition]:
-        """The tasks of a trigger that ends there."""
+        """Returns the tasks of a trigger that ends there."""
         return self.reader.partitions(json.loads(self.checkpoint), json.loads(end))
 
     def trigger(self) -> list[bytes]:
-        """Does one trigger: the values that it read."""
+        """Runs a trigger, and returns its values."""
         return self.do(self.plan())
 
     def do(self, end: str) -> list[bytes]:
-        """Does the trigger that ends there: the values that it read."""
+        """Runs the trigger that ends there, and returns its values."""
         found = [value for part in self.parts(end) for value in values(self.reader.read(part))]
         self.checkpoint = end
         return found
 
     def drain(self) -> list[bytes]:
-        """Triggers until there is nothing new: the values of all of them."""
+        """Runs triggers until there are no new records, and returns all values."""
         found: list[bytes] = []
         for _ in range(100):
             before = self.checkpoint
@@ -69,5 +69,5 @@ class Played:
 
 
 def values(batches: Iterable[pyarrow.RecordBatch]) -> list[bytes]:
-    """The values of the batches, in their order."""
+    """Returns the values of the batches, in order."""
     return [value for batch in batches for value in batch.column("value").to_pylist()]

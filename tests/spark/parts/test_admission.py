@@ -1,4 +1,4 @@
-"""How much a trigger takes: never more than it may, and of every partition that waits."""
+"""A trigger never exceeds its limits, and serves every partition with a backlog."""
 
 import random
 
@@ -16,12 +16,12 @@ BUSY, QUIET = ("orders", 0), ("orders", 1)
 
 
 def places(count: int) -> list[Place]:
-    """So many partitions."""
+    """Returns the names of partitions."""
     return [("orders", number) for number in range(count)]
 
 
 def triggers(gate: Gate, ends: Offsets, limit: ReadLimit, count: int) -> list[Offsets]:
-    """How much each of so many triggers takes of each partition, from offset 0 on."""
+    """Returns the offsets that each trigger admits of each partition, from offset 0 on."""
     at, taken = dict.fromkeys(ends, 0), []
     for _ in range(count):
         to = gate.admit(at, ends, limit)
@@ -31,7 +31,7 @@ def triggers(gate: Gate, ends: Offsets, limit: ReadLimit, count: int) -> list[Of
 
 
 def gate(each: float = 1.0, **limits: int) -> Gate:
-    """A gate for records of this size."""
+    """Returns a gate for records of this size."""
     return Gate(Admission(**limits), lambda place, start, stop: each)
 
 
@@ -45,7 +45,7 @@ def test_a_quiet_partition_gets_on_beside_a_busy_one() -> None:
 def test_a_quiet_partition_gets_on_beside_a_busy_one_by_bytes_too() -> None:
     ends = {BUSY: 1_000_000, QUIET: 50}
     taken = triggers(gate(10.0, max_bytes=10_000), ends, ReadAllAvailable(), 50)
-    # A trigger that takes all there is takes it at once.
+    # A trigger without limits admits all records at once.
     assert taken[0] == ends
     taken = triggers(gate(10.0, max_bytes=10_000), ends, ReadMaxBytes(10_000), 50)
     assert all(990 <= sum(part.values()) <= 1000 for part in taken)

@@ -1,4 +1,4 @@
-"""A stream begins where its options say, at any of the places that a table can begin at."""
+"""A stream starts at the position of its options, which are those of a table."""
 
 import json
 from datetime import UTC, datetime
@@ -15,11 +15,11 @@ from streamlog.spark.streaming.stream import StreamReader
 
 BEGAN_MS = int(datetime(2026, 11, 1, 12, tzinfo=UTC).timestamp() * 1000)
 RECORDS = 10
-"""One for each second from then on."""
+"""The number of records, one for each second."""
 AGO = f"{BEGAN_MS + 4_000}"
-"""What ``-1h`` means when a query is new."""
+"""The position of ``-1h`` when a query is new."""
 LATE = "2027-01-01T00:00:00Z"
-"""No record is of that time or later."""
+"""A time after all records."""
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_stream_begins_where_it_is_told(
 
 
 def publish(client: streamlog.Client, topic: str, numbers: range) -> None:
-    """A record for each number, of so many seconds after the beginning, to one partition."""
+    """Publishes a record for each number, that many seconds after the beginning."""
     client.admin.create_topic(topic, partitions=1, exist_ok=True)
     with client.producer() as producer:
         for number in numbers:
@@ -64,13 +64,13 @@ def publish(client: streamlog.Client, topic: str, numbers: range) -> None:
 
 
 def numbers(first: int, end: int) -> list[bytes]:
-    """The values of such records."""
+    """Returns the values of such records."""
     return [b"%d" % number for number in range(first, end)]
 
 
 @pytest.fixture
 def filled(client: streamlog.Client, topic: str) -> str:
-    """A topic with its first records, of which a group has done six."""
+    """A topic with its first records, of which a group has committed six."""
     publish(client, topic, range(RECORDS))
     client.admin.group(f"of-{topic}").commit({(topic, 0): 6})
     return topic
@@ -106,7 +106,7 @@ def test_a_first_trigger_done_again_begins_where_it_began(
         end = played.plan()
         publish(client, filled, range(RECORDS + 3, 2 * RECORDS))
         client.admin.group(f"of-{filled}").commit({(filled, 0): 15})
-        # A stretch before now is another time by then.
+        # A duration before now denotes a later time by then.
         later = given.get("startingTimestamp", "").replace(AGO, f"{BEGAN_MS + 13_000}")
         played.restart(**({"startingTimestamp": later} if later else {}))
         played.begin()
@@ -122,7 +122,7 @@ def test_what_comes_between_two_questions_for_the_beginning_is_read(
     try:
         publish(client, filled, range(RECORDS, RECORDS + 5))
         end = played.plan()
-        # Spark asks once more when it comes to the trigger's tasks.
+        # Spark asks once more when it plans the trigger's tasks.
         played.begin()
         assert played.do(end) == numbers(RECORDS, RECORDS + 5)
     finally:
@@ -164,7 +164,7 @@ def test_a_beginning_that_the_log_does_not_have_any_more_is_told_when_it_is_done
 
 
 def prepared(address: str, **options: str) -> StreamReader:
-    """A reader that takes what there is now, at the moment when Spark has said so."""
+    """A reader that reads the records existing when Spark calls it."""
     given = {"bootstrap": address, **options}
     reader = StreamReader(Reading.of_stream(given, default_schema(given)))
     reader.prepareForTriggerAvailableNow()

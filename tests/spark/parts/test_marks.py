@@ -1,4 +1,4 @@
-"""A topic that is another one under its old name is told, however far it reaches."""
+"""A topic recreated under its old name is detected, whatever its end offset."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from streamlog.spark.streaming.mark import IDS, Mark
 
 
 def publish(client: streamlog.Client, topic: str, name: str, count: int) -> list[bytes]:
-    """Makes the topic if it is not there, and gives it so many records."""
+    """Creates the topic if it is missing, and publishes records."""
     client.admin.create_topic(topic, partitions=1, exist_ok=True)
     sent = [b"%s %d" % (name.encode(), number) for number in range(count)]
     with client.producer() as producer:
@@ -23,7 +23,7 @@ def publish(client: streamlog.Client, topic: str, name: str, count: int) -> list
 
 @pytest.fixture
 def played(broker: BrokerProcess, client: streamlog.Client, topic: str) -> Iterator[Played]:
-    """A query that has read ten records of a topic, and has been stopped."""
+    """A stopped query that has read ten records of a topic."""
     old = publish(client, topic, "old", 10)
     played = Played(broker.address, subscribe=topic)
     assert played.drain() == old

@@ -1,4 +1,4 @@
-"""What the options of a read may be, and what is said of others, before a broker is asked."""
+"""Options of a read: accepted values, and errors for others, without contacting a broker."""
 
 import pytest
 from pyspark.sql.types import StringType, StructField, StructType
@@ -15,12 +15,12 @@ SCHEMA = default_schema(GIVEN)
 
 
 def batch(**options: str) -> Reading:
-    """A batch read with these options."""
+    """Parses the options of a batch read."""
     return Reading.of_batch({**GIVEN, **_dotted(options)}, SCHEMA)
 
 
 def stream(**options: str) -> Reading:
-    """A stream with these options."""
+    """Parses the options of a stream."""
     return Reading.of_stream({**GIVEN, **_dotted(options)}, SCHEMA)
 
 

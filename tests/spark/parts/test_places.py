@@ -1,4 +1,4 @@
-"""Where a read begins by time: asked of the brokers as seldom as can be."""
+"""Start positions by time, found with as few requests as possible."""
 
 from dataclasses import dataclass, field
 
@@ -14,12 +14,12 @@ ENDS: Offsets = {("orders", 0): 10, ("orders", 1): 20, ("prices", 0): 30}
 
 @dataclass
 class Dated(Logs):
-    """Logs whose records of second n lie at offset n, up to the ends."""
+    """Simulated logs with the record of second n at offset n, up to the ends."""
 
     asked: list[tuple[str, int]] = field(default_factory=list)
 
     def at(self, topic: str, time_ms: int) -> dict[Place, int | None]:
-        """Looks up, and keeps what was asked."""
+        """Looks up a time, and notes the request."""
         self.asked.append((topic, time_ms))
         offset = time_ms // 1000
         of_topic = {place: end for place, end in ENDS.items() if place[0] == topic}
@@ -28,7 +28,7 @@ class Dated(Logs):
 
 @pytest.fixture
 def dated() -> Dated:
-    """Logs that no broker is asked for."""
+    """Logs without a broker."""
     return Dated()
 
 

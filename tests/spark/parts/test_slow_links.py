@@ -1,4 +1,4 @@
-"""A record that takes longer than the first looks wait for it comes all the same."""
+"""A record that takes longer than the first timeouts is delivered after retries."""
 
 import random
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ from streamlog.spark.reading.settings import Reading, default_schema
 
 BYTES_PER_SECOND = 100_000
 LARGE = random.Random(6).randbytes(2 * BYTES_PER_SECOND)
-"""Two looks of a second are over before it has come."""
+"""The size of a record that takes longer than two timeouts of a second."""
 
 
 @pytest.fixture
 def address(tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A broker behind a slow link, with a large record; first looks are short."""
+    """A broker behind a slow link, with a large record; the first timeouts are short."""
     for module in (records, sizes):
         monkeypatch.setattr(module, "_LOOK_SECONDS", 1.0)
     with SlowProxy(BYTES_PER_SECOND) as proxy:

@@ -1,4 +1,4 @@
-"""A task reads its range to the end, and of the topic that is meant, or says what is missing."""
+"""A task reads its range of the requested topic to the end, or reports what is missing."""
 
 import gc
 from collections.abc import Callable
@@ -21,17 +21,17 @@ from streamlog.spark.reading.settings import Reading, default_schema
 
 @dataclass
 class Ranges:
-    """Makes ranges that end after so many offsets, whatever is asked for."""
+    """Creates ranges with fixed ends, whatever the arguments."""
 
     most: int
     before: Callable[[int], None] = lambda number: None
-    """What happens before the first, the second, ..."""
+    """Callbacks to run before the first range, the second, ..."""
     asked: list[int] = field(default_factory=list)
 
     def __call__(
         self, client: streamlog.Client, topic: str, parts: list[tuple[int, int, int]], lost: str
     ) -> Range:
-        """Makes one."""
+        """Creates a range."""
         self.before(len(self.asked))
         partition, start, stop = parts[0]
         self.asked.append(start)
@@ -47,7 +47,7 @@ class Written:
     topic: str
 
     def publish(self, name: str, count: int) -> list[bytes]:
-        """Makes it, with so many records of this name."""
+        """Publishes records with this name in their values, creating the topic if necessary."""
         self.client.admin.create_topic(self.topic, partitions=1)
         sent = [b"%s %d" % (name.encode(), number) for number in range(count)]
         with self.client.producer() as producer:
@@ -55,7 +55,7 @@ class Written:
         return sent
 
     def make_anew(self) -> None:
-        """Another topic of this name, with more records."""
+        """Recreates the topic with more records."""
         self.client.admin.delete_topic(self.topic)
         self.publish("new", 60)
 
@@ -69,14 +69,14 @@ class Written:
 
 @pytest.fixture
 def written(broker: BrokerProcess, client: streamlog.Client, topic: str) -> Written:
-    """Records "old 0" to "old 9"."""
+    """A topic with the records "old 0" to "old 9"."""
     written = Written(client, broker.address, topic)
     written.publish("old", 10)
     return written
 
 
 def old(count: int) -> list[bytes]:
-    """The first so many records."""
+    """Returns the first records of the old topic."""
     return [b"old %d" % number for number in range(count)]
 
 
@@ -149,7 +149,7 @@ def test_a_range_that_was_cut_back_still_knows_its_topic(
             written.make_anew()
 
     monkeypatch.setattr(records, "Range", Ranges(most=4, before=renew))
-    # It is cut back to 10 as soon as it is looked at, and is another topic a while later.
+    # The log is truncated to 10 during the first request, and the topic recreated later.
     task = written.task(20, failOnDataLoss="false")
     values(task.batches())
     told = [record.getMessage() for record in caplog.records]

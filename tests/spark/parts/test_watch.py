@@ -1,4 +1,4 @@
-"""What a query hears of by itself, and what it asks for that."""
+"""Changes that a query notices by itself, and the requests that it makes for that."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from streamlog.spark.streaming.watch import Watch
 
 TOPICS = 5
 SOON = 6.0
-"""Seconds, more than pass between two times at which it is asked which topics there are."""
+"""Longer than the interval between requests for matching topics, in seconds."""
 
 
 def test_a_new_topic_is_seen_soon_however_many_there_are(

@@ -1,4 +1,4 @@
-"""Mistakes about topics are told by `validate` and `plan`, without Spark."""
+"""`validate` and `plan` report mistakes about topics, without Spark."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,7 @@ exactly_once = true
 
 @pytest.fixture
 def job(broker: BrokerProcess, client: streamlog.Client, topic: str) -> str:
-    """A job that is sound: its topics are there, of two partitions each."""
+    """A valid job, whose topics exist with two partitions each."""
     for name in (topic, f"{topic}.copy"):
         client.admin.create_topic(name, partitions=2)
     return JOB.format(address=broker.address, topic=topic)
@@ -37,7 +37,7 @@ def job(broker: BrokerProcess, client: streamlog.Client, topic: str) -> str:
 def check(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Check:
-    """Checks a job's text by a verb: the exit code, and what was written to both outputs."""
+    """Runs a subcommand on a job's text; returns the exit code and both outputs."""
     monkeypatch.chdir(tmp_path)
 
     def run(verb: str, text: str) -> tuple[int, str, str]:

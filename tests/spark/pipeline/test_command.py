@@ -1,4 +1,4 @@
-"""The whole command, as a process with a Spark of its own."""
+"""The whole command, as a process with its own Spark."""
 
 import os
 import signal
@@ -41,14 +41,14 @@ topic = "{topic}.copy"
 
 
 def start(folder: Path, address: str, out: IO[str]) -> "subprocess.Popen[str]":
-    """The command, at this broker."""
+    """Starts the command with this broker."""
     command = [sys.executable, "-m", "streamlog", "pipeline", "run", "job.toml"]
     variables = {**os.environ, "STREAMLOG_BOOTSTRAP": address}
     return subprocess.Popen(command, cwd=folder, env=variables, stderr=out, stdout=out, text=True)
 
 
 def has_copied(log: Path, process: "subprocess.Popen[str]") -> bool:
-    """Whether it has told of its records, or has ended before it should."""
+    """Returns true if the command has reported its records, or has ended too early."""
     return "100 out" in log.read_text() or process.poll() is not None
 
 

@@ -1,4 +1,4 @@
-"""Jobs whose Spark is a server of Spark Connect."""
+"""Jobs on a Spark Connect server."""
 
 import json
 import os
@@ -43,7 +43,7 @@ Run = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run(connect_server: ConnectServer, broker: BrokerProcess, tmp_path: Path) -> Run:
-    """Runs a job by the command, to its end; its `SERVER` is the server."""
+    """Runs a job with the command to its end, on the server `SERVER`."""
 
     def go(text: str) -> "subprocess.CompletedProcess[str]":
         (tmp_path / "job.toml").write_text(text.replace("SERVER", connect_server.address))

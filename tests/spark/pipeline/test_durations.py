@@ -1,4 +1,4 @@
-"""Stretches of time in jobs: what Spark takes is taken, what it does not is told beforehand."""
+"""Durations in jobs: those that Spark accepts are accepted, others are reported before."""
 
 from collections.abc import Callable
 from typing import Any, cast

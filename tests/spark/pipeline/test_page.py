@@ -1,4 +1,4 @@
-"""The page about pipelines is followed, with its commands as processes of their own."""
+"""The page about pipelines runs, with its commands as separate processes."""
 
 from pathlib import Path
 

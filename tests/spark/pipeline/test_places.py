@@ -1,4 +1,4 @@
-"""The lines of keys, in what TOML allows."""
+"""The lines of keys in all forms of TOML."""
 
 import tomllib
 
@@ -49,7 +49,7 @@ x = 2
 
 
 def paths_of(value: object, path: Path = ()) -> set[Path]:
-    """Every path in a tree."""
+    """Yields every path in a tree."""
     found = {path} if path else set()
     if isinstance(value, dict | list):
         for key, child in value.items() if isinstance(value, dict) else enumerate(value):

@@ -1,4 +1,4 @@
-"""How far a stream is behind, and what a line about a trigger says."""
+"""The lag of a stream, and the progress line of a trigger."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ def test_a_topic_that_was_cut_back_has_no_lag_below_nothing() -> None:
 
 
 def line_of(*dropped: int) -> str:
-    """What is told of a batch whose operators dropped so many rows."""
+    """Returns the line for a batch whose operators dropped this many rows."""
     operator = dict.fromkeys(
         (
             *("numRowsTotal", "numRowsUpdated", "numRowsRemoved", "allUpdatesTimeMs"),

@@ -1,4 +1,4 @@
-"""What is told of an error that Spark has wrapped."""
+"""The reason of an error that Spark has wrapped."""
 
 from streamlog.errors import ConfigError
 from streamlog.spark.pipeline.reasons import lines_of, reason_of

@@ -1,4 +1,4 @@
-"""Jobs that run: from topics, files and a database, to topics, files and a database."""
+"""Running jobs, with topics, files and a database as sources and sinks."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Execute = Callable[[str], list[str]]
 
 @pytest.fixture
 def job_of(broker: BrokerProcess, tmp_path: Path) -> Callable[[str], Job]:
-    """Reads a job's text, with `${BROKER}` for the address."""
+    """Parses a job's text, with `${BROKER}` for the address."""
 
     def read(text: str) -> Job:
         page = Page("job.toml", f'bootstrap = "{broker.address}"\n{text}', {})
@@ -37,9 +37,9 @@ def job_of(broker: BrokerProcess, tmp_path: Path) -> Callable[[str], Job]:
 
 @pytest.fixture
 def execute(spark: SparkSession, job_of: Callable[[str], Job], tmp_path: Path) -> Execute:
-    """Runs a job's text to its end and returns what it told."""
+    """Runs a job's text to its end, and returns its output."""
     assert spark._jvm is not None
-    # Else the database writes its log where the tests were started.
+    # By default, the database writes its log to the working directory.
     spark._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
 
     def run(text: str) -> list[str]:
@@ -61,7 +61,7 @@ def publish(client: streamlog.Client, topic: str, values: list[bytes]) -> None:
 
 
 def orders(begin: int, end: int) -> list[bytes]:
-    """Orders, of which each tenth is broken."""
+    """Publishes orders, every tenth of which is broken."""
     return [
         b"broken %d" % n if n % 10 == 9 else json.dumps({"id": n, "item": f"i{n % 3}"}).encode()
         for n in range(begin, end)
@@ -69,7 +69,7 @@ def orders(begin: int, end: int) -> list[bytes]:
 
 
 def rows_out(told: list[str]) -> dict[str, int]:
-    """How many rows each sink says that it wrote, over all batches."""
+    """Returns the number of rows that each sink has written, over all batches."""
     found: dict[str, int] = {}
     for line in told:
         name, _, rest = line.partition(": ")
@@ -340,7 +340,7 @@ def test_rows_that_come_too_late_are_counted_in_the_line_of_their_trigger(
 ) -> None:
     client.admin.create_topic(topic, partitions=1)
     hour, minute = 3_600_000, 60_000
-    # A watermark holds for rows that come two triggers later.
+    # A watermark takes effect two triggers later.
     times = [hour] * 27 + [minute, minute, 2 * minute]
     with client.producer() as producer:
         for number, moment in enumerate(times):
@@ -349,7 +349,7 @@ def test_rows_that_come_too_late_are_counted_in_the_line_of_their_trigger(
     late = [line for line in told if " late" in line]
     assert [line.split(",")[0] for line in late] == ["unique: batch 2", "counts: batch 2"], told
     assert "10 rows in, 7 out, 3 late" in late[0], told
-    # Spark counts what comes to its windows, where rows of one window came together before.
+    # Spark counts the rows at the window operator, after rows of one window were combined.
     assert "10 rows in, 0 out, 2 late" in late[1], told
 
 
@@ -405,7 +405,7 @@ files = "out"
     is_at_work = Event()
 
     def is_stopped() -> bool:
-        """From the moment on that Spark works for it."""
+        """Returns true once Spark works on the job."""
         if spark.sparkContext.statusTracker().getActiveJobsIds():
             is_at_work.set()
         return is_at_work.is_set()

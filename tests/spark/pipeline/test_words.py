@@ -1,4 +1,4 @@
-"""The command line: which words are Python's, and what those say that have no Spark."""
+"""The subcommands of pipelines, and their messages without Spark."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from spark.pipeline.test_jobs import MINIMAL
 
 
 def streamlog(*words: str, blocked: str = "") -> "subprocess.CompletedProcess[str]":
-    """Runs the command, in an interpreter that has no module of the name `blocked`."""
+    """Runs the command in an interpreter without the module `blocked`."""
     code = f"import sys; sys.modules[{blocked!r}] = None; " if blocked else "import sys; "
     code += "from streamlog.__main__ import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *words]

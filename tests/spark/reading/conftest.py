@@ -1,4 +1,4 @@
-"""A topic of a test, to be read as a stream."""
+"""A topic to be read as a stream."""
 
 from pathlib import Path
 
@@ -18,5 +18,5 @@ def streamed(
     topic: str,
     tmp_path: Path,
 ) -> Streamed:
-    """The topic that nobody has made yet, at the broker that all tests share."""
+    """A topic that does not exist yet, at the shared broker."""
     return Streamed(spark, broker.address, client, topic, tmp_path)

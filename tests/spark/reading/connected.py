@@ -1,6 +1,6 @@
-"""Reads a topic through Spark Connect, once and as a stream; run as a program of its own.
+"""Reads a topic through Spark Connect, as a table and as a stream; run as a separate program.
 
-A process that has a classic session cannot have one of Connect.
+A process with a classic session cannot have a Connect session.
 """
 
 import json
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 
 def main(server: str, address: str, topic: str, folder: str) -> None:
-    """Prints what came of it, as JSON."""
+    """Prints the results as JSON."""
     builder = SparkSession.Builder().remote(server)
     spark = builder.config("spark.sql.python.filterPushdown.enabled", "true").getOrCreate()
     options = {"bootstrap": address, "subscribe": topic, "startingOffsets": "earliest"}

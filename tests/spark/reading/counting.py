@@ -1,4 +1,4 @@
-"""A stand-in for a broker's address that counts the requests on their way to it."""
+"""A proxy in front of a broker that counts requests."""
 
 import socket
 import struct
@@ -9,21 +9,21 @@ from py.support.proxy import Proxy
 
 
 class CountingProxy(Proxy):
-    """Passes everything on to a broker, and counts requests by the number of their API."""
+    """Forwards requests to a broker, and counts them by API key."""
 
     def __init__(self) -> None:
-        """Takes a free port."""
+        """Binds a free port."""
         super().__init__()
         self.requests: Counter[int] = Counter()
         self._lock = threading.Lock()
 
     def counted(self) -> Counter[int]:
-        """The requests until now."""
+        """The requests counted so far."""
         with self._lock:
             return self.requests.copy()
 
     def ask(self, client: socket.socket, broker: socket.socket) -> None:
-        """Passes requests on: their length in four bytes, then the number of their API in two."""
+        """Forwards requests: a length of four bytes, then the API key in two."""
         while head := _read(client, 6):
             length, api = struct.unpack(">ih", head)
             with self._lock:
@@ -32,7 +32,7 @@ class CountingProxy(Proxy):
 
 
 def _read(peer: socket.socket, size: int) -> bytes:
-    """So many bytes, or none if the peer has no more."""
+    """Reads exactly this many bytes, or none at the end of the connection."""
     found = b""
     while len(found) < size:
         part = peer.recv(size - len(found))

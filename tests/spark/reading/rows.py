@@ -1,4 +1,4 @@
-"""What a topic has and what Spark read of it, in a form that can be held against each other."""
+"""The records of a topic and the rows read by Spark, in a comparable form."""
 
 import hashlib
 from collections import Counter
@@ -15,14 +15,14 @@ import streamlog
 
 COLUMNS = ("topic", "partition", "offset", "key", "value")
 PATIENCE = 90
-"""Seconds for which a query may go on."""
+"""The timeout of a query in seconds."""
 
 Found: TypeAlias = Counter[tuple[str, int, int, str]]
-"""Topic, partition, offset and a hash of key and value, and how often it was read."""
+"""The number of reads by topic, partition, offset and a hash of key and value."""
 
 
 def published(client: streamlog.Client, *topics: str) -> Found:
-    """All that the topics have, read by the client alone."""
+    """Returns all records of the topics, read by the client alone."""
     return Counter(
         (message.topic, message.partition, message.offset, _hash(message.key, message.value))
         for topic in topics
@@ -31,7 +31,7 @@ def published(client: streamlog.Client, *topics: str) -> Found:
 
 
 def read(rows: Iterable[Row]) -> Found:
-    """The rows, of a table or a stream with `COLUMNS`."""
+    """Returns the rows of a table or a batch with `COLUMNS`."""
     return Counter(
         (row.topic, row.partition, row.offset, _hash(row.key, row.value)) for row in rows
     )
@@ -43,7 +43,7 @@ def _hash(key: bytes | None, value: bytes | None) -> str:
 
 
 def fill(client: streamlog.Client, topic: str, count: int, partitions: int = 2) -> None:
-    """Publishes so many records, to the partitions in turn; keys and values are sometimes none."""
+    """Publishes records to the partitions in turn; some keys and values are null."""
     client.admin.create_topic(topic, partitions=partitions, exist_ok=True)
     with client.producer() as producer:
         for number in range(count):
@@ -53,13 +53,13 @@ def fill(client: streamlog.Client, topic: str, count: int, partitions: int = 2) 
 
 
 def table(spark: SparkSession, address: str, **options: object) -> DataFrame:
-    """A topic as a table."""
+    """Returns a topic as a table."""
     reader = spark.read.format("streamlog").option("bootstrap", address)
     return reader.options(**{name: str(value) for name, value in options.items()}).load()
 
 
 def stream(spark: SparkSession, address: str, **options: object) -> DataFrame:
-    """A topic as a stream, from the earliest offsets unless told otherwise."""
+    """Returns a topic as a stream, by default from the earliest offsets."""
     given = {"startingOffsets": "earliest"} | {name: str(value) for name, value in options.items()}
     reader = spark.readStream.format("streamlog").option("bootstrap", address)
     return reader.options(**given).load()
@@ -68,18 +68,18 @@ def stream(spark: SparkSession, address: str, **options: object) -> DataFrame:
 class Collected:
     """The rows of a stream's triggers, by the number of the trigger.
 
-    A query's thread adds to them while the test looks: each look sees them as they were.
+    A query's thread adds to them while the test reads: each read returns a copy.
     """
 
     def __init__(self) -> None:
-        """Nothing has come yet."""
+        """Starts without rows."""
         self.triggers: dict[int, list[Row]] = {}
         self.again: dict[int, list[Row]] = {}
-        """Triggers that were done once more."""
+        """The triggers that were repeated."""
         self.before: Callable[[int], None] = lambda trigger: None
 
     def take(self, frame: DataFrame, trigger: int) -> None:
-        """What ``foreachBatch`` calls."""
+        """Takes a batch, as the function of ``foreachBatch``."""
         rows = frame.select(*COLUMNS).collect()
         if trigger in self.triggers:
             self.again = {**self.again, trigger: rows}
@@ -89,21 +89,21 @@ class Collected:
 
     @property
     def rows(self) -> list[Row]:
-        """All of them, those that came twice once."""
+        """Returns all rows; those of repeated triggers count once."""
         return [row for rows in self.triggers.values() for row in rows]
 
     def sizes(self) -> list[int]:
-        """How many rows each trigger with rows had."""
+        """Returns the number of rows of each trigger with rows."""
         return [len(rows) for _, rows in sorted(self.triggers.items()) if rows]
 
     def start(self, frame: DataFrame, checkpoint: Path, available_now: bool) -> StreamingQuery:
-        """Starts a query that brings the rows here."""
+        """Starts a query with this object as its sink."""
         writer = frame.writeStream.foreachBatch(self.take)
         writer = writer.option("checkpointLocation", str(checkpoint))
         return (writer.trigger(availableNow=True) if available_now else writer).start()
 
     def drain(self, frame: DataFrame, checkpoint: Path) -> None:
-        """Brings all that there is now."""
+        """Runs a query over the existing records."""
         query = self.start(frame, checkpoint, available_now=True)
         try:
             assert query.awaitTermination(PATIENCE), "the query does not end"
@@ -122,21 +122,21 @@ class Streamed:
     folder: Path
 
     def fill(self, count: int, partitions: int = 2) -> None:
-        """Publishes so many records."""
+        """Publishes records."""
         fill(self.client, self.topic, count, partitions)
 
     def published(self) -> Found:
-        """All that it has."""
+        """Returns all of its records."""
         return published(self.client, self.topic)
 
     def drain(self, got: Collected, **options: object) -> Collected:
-        """Brings all that there is now."""
+        """Reads the existing records."""
         got.drain(self._stream(options), self.folder)
         return got
 
     @contextmanager
     def running(self, got: Collected, **options: object) -> Iterator[StreamingQuery]:
-        """A query that brings on and on what comes."""
+        """Runs a query during the block."""
         query = got.start(self._stream(options), self.folder, available_now=False)
         try:
             yield query

@@ -1,4 +1,4 @@
-"""Topics as tables: what is read is what the log has, whole and in parts."""
+"""Topics as tables: reads return the records of the log, all or a range."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -96,7 +96,7 @@ NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 @pytest.fixture
 def hours(client: streamlog.Client, topic: str) -> str:
-    """A topic with a record of each hour, from noon to the tenth hour after it."""
+    """A topic with a record for each hour, from noon to the tenth hour after it."""
     client.admin.create_topic(topic, partitions=1)
     with client.producer() as producer:
         for hour in range(11):

@@ -1,4 +1,4 @@
-"""Filters change nothing about what is read, whichever queries share a table."""
+"""Filters do not change the range that is read, whichever queries share a table."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ SWITCH = "spark.sql.python.filterPushdown.enabled"
 
 @pytest.fixture(params=["true", "false"])
 def pushdown(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[None]:
-    """Spark offers filters to the source, or does not."""
+    """Runs a test with and without Spark's filter pushdown."""
     before = spark.conf.get(SWITCH)
     spark.conf.set(SWITCH, request.param)
     yield

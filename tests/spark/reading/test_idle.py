@@ -1,4 +1,4 @@
-"""A query that has nothing to do costs brokers little, and hears of news at once."""
+"""An idle query makes few requests, and notices new records at once."""
 
 import time
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from spark.reading.rows import PATIENCE, Collected, Streamed, read
 
 IDLE_SECONDS = 8.0
 REQUESTS_AT_MOST = 3.0
-"""A second, of all kinds together."""
+"""The maximal number of requests of all kinds in a second."""
 
 
 @pytest.fixture
 def counted(tmp_path: Path) -> Iterator[CountingProxy]:
-    """A broker behind a proxy that counts."""
+    """A broker behind a counting proxy."""
     with CountingProxy() as proxy:
         options = ("--advertise", proxy.address)
         with BrokerProcess(tmp_path / "counted", *options) as broker:
@@ -28,7 +28,7 @@ def counted(tmp_path: Path) -> Iterator[CountingProxy]:
 
 
 def is_settled(counted: CountingProxy) -> bool:
-    """Whether a second passes that has none of the requests with which a trigger ends."""
+    """Returns true if a second passes without the requests that end a trigger."""
     before = counted.counted()
     time.sleep(1.0)
     return (counted.counted() - before).total() <= REQUESTS_AT_MOST

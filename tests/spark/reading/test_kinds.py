@@ -14,13 +14,13 @@ KEYS, TURNS = 20, 60
 
 
 def keys_of(turn: int) -> range:
-    """The keys of a turn; half of them come no more after a while, so that gaps lie anywhere."""
+    """Returns the keys of a round; half of them stop after a while, so that gaps are anywhere."""
     return range(KEYS if turn < TURNS // 2 else KEYS // 2)
 
 
 @pytest.fixture
 def compacted(spark: SparkSession, topic: str, tmp_path: Path) -> Iterator[Streamed]:
-    """A topic of which compaction has left out most records, and leaves out no more."""
+    """A topic from which compaction has removed most records, and will remove no more."""
     settings = ("--set", "log.cleaner.backoff.ms=50")
     with (
         BrokerProcess(tmp_path / "compacting", *settings) as broker,
@@ -39,7 +39,7 @@ def compacted(spark: SparkSession, topic: str, tmp_path: Path) -> Iterator[Strea
         streamed = Streamed(spark, broker.address, client, topic, tmp_path / "checkpoint")
         until(lambda: streamed.published().total() < KEYS * TURNS // 4, 30)
         client.admin.set_settings({"cleanup.policy": "delete"}, topic=topic)
-        # A pass of the cleaner that is under way ends with the broker.
+        # Stopping the broker ends a compaction in progress.
         broker.stop()
         broker.start()
         yield streamed

@@ -1,4 +1,4 @@
-"""Records that are not there any more are told, and none is left out silently."""
+"""Deleted records are reported, and none is skipped silently."""
 
 import json
 
@@ -63,7 +63,7 @@ def test_a_topic_made_anew_under_a_query_is_read_from_its_beginning_if_losses_do
     with streamed.running(got, failOnDataLoss="false"):
         until(lambda: len(got.rows) == 20, PATIENCE)
         streamed.client.admin.delete_topic(streamed.topic)
-        # It reaches further than the old one: offsets alone do not tell them apart.
+        # The new topic is longer than the old one: offsets alone cannot distinguish them.
         streamed.fill(60)
         until(lambda: len(got.rows) >= 80, PATIENCE)
     first = len(got.triggers[min(got.triggers)])
@@ -76,7 +76,7 @@ def test_a_topic_made_anew_while_a_query_is_down_is_told(streamed: Streamed) -> 
     streamed.fill(20)
     got = streamed.drain(Collected())
     streamed.client.admin.delete_topic(topic)
-    # It reaches further than the old one: offsets alone do not tell them apart.
+    # The new topic is longer than the old one: offsets alone cannot distinguish them.
     streamed.fill(60)
     words = f"topic '{topic}', partition 0: offset 10 is wanted, and there is no earliest"
     with pytest.raises(StreamingQueryException, match=words):

@@ -1,6 +1,6 @@
-"""Brokers that go away for a while, and come back or do not.
+"""Brokers that cannot be reached for a while, and come back or do not.
 
-`STREAMLOG_AWAY_SECONDS=60` keeps them away for as long as that.
+`STREAMLOG_AWAY_SECONDS=60` sets the length of an outage.
 """
 
 import os
@@ -16,7 +16,7 @@ from py.support.broker import BrokerProcess, until
 from spark.reading.rows import PATIENCE, Collected, Streamed, fill, read, table
 
 _AWAY_SECONDS = float(os.environ.get("STREAMLOG_AWAY_SECONDS", "12"))
-"""Longer than any single call of the client waits."""
+"""Longer than the timeout of any single call of the client."""
 
 pytestmark = pytest.mark.timeout(300 + 2 * _AWAY_SECONDS)
 

@@ -1,4 +1,4 @@
-"""The pages about reading are followed, on the session that the other tests have."""
+"""The pages about reading run, on the shared session."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Topics as streams: each record once, in triggers of the size that was asked for."""
+"""Topics as streams: each record once, in triggers within their limits."""
 
 import json
 from pathlib import Path
@@ -110,7 +110,7 @@ def test_a_stream_begins_at_the_end_unless_told_otherwise_and_goes_on(streamed: 
     frame = reader.option("kafka.bootstrap.servers", streamed.address).load()
     query = got.start(frame, streamed.folder, available_now=False)
     try:
-        # What it begins with is written before its first trigger is over.
+        # The start of the query is stored once its first trigger is finished.
         until((streamed.folder / "commits" / "0").exists, PATIENCE)
         for number in range(3):
             with streamed.client.producer() as producer:

@@ -1,7 +1,7 @@
-"""A query without Spark: its tasks stage what they are given, and its driver can crash at any step.
+"""A simulated query: its tasks stage values, and its driver can crash at any step.
 
-What Spark promises a sink is all that happens here: a batch that was not committed to the end is
-run again under its number, with new attempts of its tasks.
+It makes the calls that Spark guarantees a sink: an uncommitted batch is run again under its number,
+with new attempts of its tasks.
 """
 
 from collections import Counter
@@ -23,14 +23,14 @@ _SCHEMA = StructType().add("key", "binary").add("value", "binary")
 
 
 class Crash(Exception):
-    """The driver is gone."""
+    """The driver has crashed."""
 
 
 class Query:
     """A query that writes values to a topic."""
 
     def __init__(self, address: str, name: str, topic: str) -> None:
-        """Is called `name` and writes to this topic."""
+        """Uses this id and this topic."""
         given = {"bootstrap": address, "topic": topic, "exactlyonce": "true"}
         given["checkpointlocation"] = "none: the test is it"
         self.name = name
@@ -39,12 +39,12 @@ class Query:
         self._client = streamlog.connect(address)
 
     def staged(self, values: list[bytes], tasks: int = 2) -> list[StagedRows]:
-        """What the tasks of a batch stage, each a share of the values; each is its own key."""
+        """Returns the messages of a batch's tasks, each with a share of the values."""
         shares = [values[task::tasks] for task in range(tasks)]
         return [stage(self._settings, self.name, _batches(share)) for share in shares]
 
     def commit(self, batch: int, staged: list[StagedRows], crash_at: int | None = None) -> int:
-        """Commits a batch, and returns how many steps that took.
+        """Commits a batch, and returns the number of steps.
 
         Raises:
             Crash: The step of this number was reached; the first is 0.
@@ -61,13 +61,13 @@ class Query:
         return steps
 
     def run(self, batch: int, values: list[bytes], random: Random | None = None) -> int:
-        """Runs a batch until it is done, crashing as `random` says; the number of crashes."""
+        """Runs a batch until it is done, with random crashes; returns their number."""
         crashes = 0
         while True:
             chance = random is not None and random.random() < 0.7
             crash_at = random.randrange(12) if random is not None and chance else None
             if random is not None and random.random() < 0.3:
-                # An attempt that is staged, and never heard of again.
+                # An attempt that stages records and is then lost.
                 self.staged(values[: random.randrange(len(values) + 1)])
             try:
                 self.commit(batch, self.staged(values), crash_at)
@@ -77,7 +77,7 @@ class Query:
                 return crashes
 
     def commit_as_spark_does(self, batch: int, staged: list[StagedRows]) -> None:
-        """Commits a batch by the writer's own hand, which waits for brokers."""
+        """Commits a batch through the writer, which waits for brokers."""
         ExactlyOnce(self._settings).commit(staged, batch)
 
     def close(self) -> None:
@@ -92,12 +92,12 @@ def _batches(values: list[bytes]) -> Iterator[pa.RecordBatch]:
 
 
 def values_of(batch: int, count: int) -> list[bytes]:
-    """The values of a batch, no two alike."""
+    """Returns the values of a batch, all different."""
     return [b"%d-%d" % (batch, number) for number in range(count)]
 
 
 def counted(client: streamlog.Client, topic: str) -> Counter[bytes]:
-    """How often streamlog's client finds each value in a topic."""
+    """Returns the number of occurrences of each value, as read by streamlog's client."""
     parts = client.topic(topic).partitions()
     log = client.topic(topic)
     found = (message for part in range(parts) for message in log.partition(part).read())
@@ -105,7 +105,7 @@ def counted(client: streamlog.Client, topic: str) -> Counter[bytes]:
 
 
 def counted_by_confluent(address: str, topic: str) -> Counter[bytes]:
-    """How often confluent-kafka finds each value in a topic."""
+    """Returns the number of occurrences of each value, as read by confluent-kafka."""
     consumer = Consumer({"bootstrap.servers": address, "group.id": "none"})
     found: Counter[bytes] = Counter()
     try:

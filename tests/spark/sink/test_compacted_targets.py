@@ -1,4 +1,4 @@
-"""A target that is compacted while a batch is half published tells how far it got all the same."""
+"""The progress of a half-published batch is found even if its target was compacted meanwhile."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from streamlog.spark.sink.exactly.publication import Step
 
 @pytest.fixture
 def cleaning(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker that looks for something to compact all the time."""
+    """A broker that searches for logs to compact all the time."""
     with BrokerProcess(tmp_path / "data", "--set", "log.cleaner.backoff.ms=20") as broker:
         yield broker
 
@@ -40,8 +40,8 @@ def test_a_batch_is_finished_though_most_of_what_was_published_is_compacted_away
             query.commit(0, query.staged(values, tasks=1), crash_at=1 + copies)
         published = counted(client, topic).total()
         assert kept < published < 200
-        # Later records have the keys of all that was published, but for the first few. The segment
-        # that is written to is never compacted, so more follow.
+        # Later records repeat the keys of all published ones, except the first few. The active
+        # segment is never compacted, so further records follow.
         for key in (*values[kept:published], b"others", b"others"):
             with client.producer() as producer:
                 producer.send(topic, b"of another" * 100, key=key)

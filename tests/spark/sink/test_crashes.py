@@ -1,4 +1,4 @@
-"""Whatever step a driver ends at, each record of a batch is published once."""
+"""Each record of a batch is published once, whatever step the driver crashes at."""
 
 import os
 from collections import Counter
@@ -28,7 +28,7 @@ Start = Callable[..., Query]
 
 @pytest.fixture
 def start(broker: BrokerProcess, topic: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
-    """Starts drivers of one query, whose batches of records are small, and copied one by one."""
+    """Starts drivers of a query with small record batches, which are copied one by one."""
     monkeypatch.setattr(rows, "_BATCH_BYTES", 400)
     monkeypatch.setattr(publication, "_BATCHES_AT_ONCE", 1)
     drivers = []

@@ -1,4 +1,4 @@
-"""Topics of queries that ended are listed and removed by a command."""
+"""A command lists and removes the internal topics of ended queries."""
 
 from collections import Counter
 from datetime import timedelta
@@ -30,7 +30,7 @@ def run(broker: BrokerProcess, *words: str) -> int:
 
 
 def own_topics(client: streamlog.Client, query: Query) -> list[str]:
-    """The topics that the query keeps."""
+    """Returns the internal topics of the query."""
     names = {staging_topic(query.name, query.topic), commit_topic(query.name)}
     return sorted(names & set(client.admin.topics()))
 

@@ -1,4 +1,4 @@
-"""A broker that goes away while tasks write to it, and comes back."""
+"""A broker that cannot be reached while tasks write to it, and comes back."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,28 +22,28 @@ pytestmark = pytest.mark.timeout(300 + 2 * AWAY_SECONDS)
 
 _PATIENCE = 100 + AWAY_SECONDS
 _GATE = 250
-"""The record in the middle of a batch that is held up."""
+"""The number of the record at which a batch is held."""
 _RECORDS = 400
 _ROWS_AT_ONCE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 @dataclass(frozen=True)
 class Gate:
-    """Holds up the record in the middle of a batch until it is opened, across processes."""
+    """Holds the record in the middle of a batch until the gate is opened, across processes."""
 
     folder: Path
 
     @property
     def is_reached(self) -> bool:
-        """Whether the record is there."""
+        """Returns true if the record has been reached."""
         return (self.folder / "reached").exists()
 
     def open(self) -> None:
-        """Lets the record through, and all after it."""
+        """Releases the record, and all after it."""
         (self.folder / "open").touch()
 
     def through(self, values: Column) -> Column:
-        """The values as they are."""
+        """Yields the values unchanged."""
         folder, gate, patience = str(self.folder), _value(_GATE), _PATIENCE
 
         def passed(value: bytes) -> bytes:
@@ -72,7 +72,7 @@ def _publish(client: streamlog.Client, topic: str, begin: int, end: int) -> None
 
 @contextmanager
 def copying(rows: DataFrame, folder: Path, **options: object) -> Iterator[StreamingQuery]:
-    """A query that writes the rows on and on, to the topic that the folder is named after."""
+    """Runs a query that writes the rows to the topic named after the folder."""
     given = {"checkpointLocation": str(folder / "checkpoint"), "topic": folder.name}
     given |= {f"kafka.{name}": value for name, value in IMPATIENT.items()}
     given |= {name: str(value) for name, value in options.items()}
@@ -85,7 +85,7 @@ def copying(rows: DataFrame, folder: Path, **options: object) -> Iterator[Stream
 
 @contextmanager
 def batches_of(rows: int, spark: SparkSession) -> Iterator[None]:
-    """Queries that start hand over so many rows at a time."""
+    """Sets the number of rows in a batch for new queries."""
     spark.conf.set(_ROWS_AT_ONCE, rows)
     try:
         yield
@@ -136,7 +136,7 @@ def _until_there_are(least: int, client: streamlog.Client, topic: str) -> None:
 
 
 def _size(client: streamlog.Client, topic: str) -> int:
-    """How many records there are, none where there is no topic yet."""
+    """Returns the number of records; 0 if the topic does not exist yet."""
     if topic not in client.admin.topics():
         return 0
     return sum(end or 0 for end in client.admin.end_offsets(topic).values())

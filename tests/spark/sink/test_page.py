@@ -1,4 +1,4 @@
-"""The page about writing is followed on the session of the tests."""
+"""The page about writing runs on the shared session."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""For how long a task waits for brokers that are away."""
+"""The time that a task waits for unreachable brokers."""
 
 import time
 from collections import Counter
@@ -23,7 +23,7 @@ from streamlog.spark.sink.settings import Settings
 
 
 def write_while_away(settings: Settings, broker: BrokerProcess) -> None:
-    """Writes as a task does, whose broker goes away and does not come back."""
+    """Writes like a task whose broker goes away for good."""
     with producing(settings) as producer:
         producer.send("t", b"arrives").result()
         broker.kill()
@@ -31,7 +31,7 @@ def write_while_away(settings: Settings, broker: BrokerProcess) -> None:
 
 
 def begin_while_away(settings: Settings, broker: BrokerProcess) -> None:
-    """Writes as a task does that finds no broker there when it has its first row."""
+    """Writes like a task whose broker is away before the first row."""
     with producing(settings) as producer:
         broker.kill()
         producer.send("t", b"cannot")
@@ -71,7 +71,7 @@ def test_a_task_fails_when_brokers_are_away_for_longer_than_it_was_told(
         began = time.monotonic()
         with pytest.raises(error) as told:
             write(settings, broker)
-        # A search for a topic ends where its next pause would lead beyond.
+        # The search for a topic ends if its next pause would exceed the timeout.
         assert 0.5 < time.monotonic() - began < 50
         assert "brokerTimeout" in told.value.__notes__[-1]
 

@@ -1,4 +1,4 @@
-"""Tables and streams become records: what they say, and what cannot be written."""
+"""Tables and streams become records; invalid columns and options are refused."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -231,7 +231,7 @@ def _staging_topics(client: streamlog.Client) -> set[str]:
 def _stream(
     spark: SparkSession, broker: BrokerProcess, topic: str, folder: Path, is_once: bool
 ) -> Counter[bytes]:
-    """Copies a topic of 300 records in two runs; what there is to be found."""
+    """Copies a topic of 300 records in two runs, and returns the expected values."""
     source = f"{topic}-in"
     with streamlog.connect(broker.address) as client:
         client.admin.create_topic(source, partitions=2)

@@ -1,1 +1,1 @@
-"""What the tests on Spark are made of."""
+"""Helpers of the tests on Spark."""

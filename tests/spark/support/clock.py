@@ -1,4 +1,4 @@
-"""Time that passes when a test says so."""
+"""A clock that a test can move forward."""
 
 import time
 
@@ -6,20 +6,20 @@ __all__ = ["Clock"]
 
 
 class Clock:
-    """Stands in for ``time`` where a module waits."""
+    """A replacement for ``time`` in a module that waits."""
 
     def __init__(self) -> None:
-        """It is as late as it is."""
+        """Starts at the current time."""
         self._ahead = 0.0
 
     def pass_on(self, seconds: float) -> None:
-        """So many seconds pass at once."""
+        """Moves the clock forward."""
         self._ahead += seconds
 
     def monotonic(self) -> float:
-        """The time, with what has been passed on."""
+        """Returns the time, including forward moves."""
         return time.monotonic() + self._ahead
 
     def sleep(self, seconds: float) -> None:
-        """Sleeps."""
+        """Sleeps in real time."""
         time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""A session on `local-cluster`: its executors are processes of their own, which can be killed."""
+"""A session on `local-cluster`, whose executors are separate processes that can be killed."""
 
 import os
 import sys
@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 from streamlog.spark import provide_java
 
 MASTER = "local-cluster[2,1,1024]"
-"""Two workers, each with one core and 1024 MB; master and workers are threads of the driver."""
+"""Two workers with one core and 1024 MB each; master and workers are threads of the driver."""
 
 
 def session(folder: Path, name: str) -> SparkSession:
-    """A session whose scratch files are in `folder`. Only one can be in a process."""
+    """Creates a session with scratch files in `folder`. A process can have only one."""
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_WORKER_DIR"] = str(folder / "work")
@@ -27,7 +27,7 @@ def session(folder: Path, name: str) -> SparkSession:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "512m",
         "spark.sql.shuffle.partitions": "2",
-        # Executors are killed on purpose: that is no reason to give up.
+        # Executors are killed on purpose, which must not fail the job.
         "spark.task.maxFailures": "1000",
         "spark.deploy.maxExecutorRetries": "-1",
         "spark.excludeOnFailure.enabled": "false",

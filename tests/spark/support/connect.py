@@ -1,4 +1,4 @@
-"""A server of Spark Connect: a process of its own, on any free port of the loopback interface."""
+"""A Spark Connect server: a separate process on a free port of the loopback interface."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _SETTINGS = {
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
     "spark.driver.bindAddress": "127.0.0.1",
-    # It lives for a minute: too short to repay what is compiled with care.
+    # The server lives for a minute: too short to repay optimised compilation.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "512m",
@@ -32,27 +32,27 @@ _SETTINGS = {
 
 
 class ConnectServer:
-    """The server that Spark ships, with a local Spark behind it."""
+    """The server that Spark ships, with a local Spark."""
 
     def __init__(self, folder: Path) -> None:
-        """Works in this folder: what it is told to write by a name alone is written there."""
+        """Uses this folder as the working directory, in which tables are written by name."""
         self._folder = folder
         self._log = folder / "server.log"
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
-        """What clients call it."""
+        """The address for clients."""
         found = _STARTED.search(self.log())
         assert found is not None, self.log()[-4000:]
         return f"sc://127.0.0.1:{found[1]}"
 
     def log(self) -> str:
-        """What it has written until now."""
+        """Its output so far."""
         return self._log.read_text(errors="replace")
 
     def __enter__(self) -> Self:
-        """Starts it, and waits until it takes connections."""
+        """Starts the server, and waits until it accepts connections."""
         settings = [word for pair in _SETTINGS.items() for word in ("--conf", "=".join(pair))]
         command = [str(_SPARK / "bin" / "spark-submit"), "--master", "local[2]", *settings]
         provide_java()
@@ -76,7 +76,7 @@ class ConnectServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Ends it."""
+        """Stops the server."""
         assert self._process is not None
         self._process.terminate()
         self._process.wait(_SECONDS)

@@ -1,4 +1,4 @@
-"""A program that copies a topic to another one, exactly once, and ends when it has caught up.
+"""A program that copies a topic exactly once, and ends when it has caught up.
 
 python -m spark.support.copying BOOTSTRAP SOURCE TARGET FOLDER RECORDS_PER_BATCH
 """
@@ -10,7 +10,7 @@ from spark.support.cluster import session
 
 
 def main(bootstrap: str, source: str, target: str, folder: Path, per_batch: str) -> None:
-    """Copies what there is; the checkpoint is in `folder`."""
+    """Copies the existing records; the checkpoint is in `folder`."""
     spark = session(folder, "copying")
     rows = (
         spark.readStream.format("streamlog")

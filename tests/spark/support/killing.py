@@ -1,16 +1,16 @@
-"""Kills a Spark job at seeded points until it has been killed often enough, then lets it finish.
+"""Kills a Spark job at seeded points, a given number of times, and then lets it finish.
 
 A `Job` is a program that does a bounded piece of work on `local-cluster`, can be started again
 after any death, and ends with exit code 0 when the work is done. To put another job under it:
 
 1. write the program, with its session from `spark.support.cluster.session` (see `copying.py`);
-2. give `Job` its command, a `progress` that rises while it works (commits of a checkpoint, files
-   written, an end offset), and `more`, which adds work for when it was done too soon;
-3. call `run_killed(job, kills, seed)`, and compare what came out with what went in.
+2. give `Job` its command, a `progress` that increases while it works (commits of a checkpoint,
+   files written, an end offset), and `more`, which adds work if it was done too soon;
+3. call `run_killed(job, kills, seed)`, and compare the output with the input.
 
-Each kill waits for the job to have made progress since it was started, and then a random part of a
-second. The victim is the driver with all of its JVM, or one executor; executors of a dead driver
-are left to find out by themselves, while the job is started again.
+Each kill waits until the job has made progress since its start, and then for a random part of a
+second. The victim is the driver with its JVM, or one executor; executors of a dead driver
+notice by themselves, while the job is started again.
 """
 
 import os
@@ -27,34 +27,34 @@ from random import Random
 _EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 _PATIENCE = 180.0
 _LATEST = 0.8
-"""Seconds after a step within which a kill comes: about what a batch takes."""
+"""The maximal seconds from a step to a kill: about the duration of a batch."""
 
 
 @dataclass
 class Job:
-    """A Spark program that can be killed and started again."""
+    """A Spark program that can be killed and restarted."""
 
     module: str
-    """What ``python -m`` runs."""
+    """The module for ``python -m``."""
     arguments: list[str]
     log: Path
-    """Where it writes what it has to say, over all its starts."""
+    """The output of all its starts."""
     progress: Callable[[], int]
-    """A number that rises while it works."""
+    """Returns a number that increases while it works."""
     more: Callable[[], None]
     """Adds work."""
 
 
 @dataclass
 class Kills:
-    """What was killed, in order, and how often the job was started."""
+    """The victims, in order, and the number of starts."""
 
     victims: list[str] = field(default_factory=list)
     starts: int = 0
 
 
 def run_killed(job: Job, kills: int, seed: int) -> Kills:
-    """Runs the job until it was killed so often and has then finished."""
+    """Runs the job until it was killed `kills` times and has then finished."""
     random = Random(seed)
     done = Kills()
     running = _Running(job, done)
@@ -65,7 +65,8 @@ def run_killed(job: Job, kills: int, seed: int) -> Kills:
                 running.start()
                 continue
             time.sleep(random.uniform(0, _LATEST))
-            # A driver takes its executors with it, and half a minute to come back.
+            # Choose the driver less often: it takes its executors with it, and half a minute to
+            # restart.
             if random.random() < 0.25:
                 running.kill_driver()
                 done.victims.append("driver")
@@ -89,7 +90,7 @@ class _Running:
         self._process = self.start()
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Starts the job, in a session of its own."""
+        """Starts the job, in a process session of its own."""
         self._done.starts += 1
         command = [sys.executable, "-m", self._job.module, *self._job.arguments]
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -108,7 +109,7 @@ class _Running:
         return self._process
 
     def wait_for_step(self) -> str:
-        """Waits until the job has made progress, or has ended well."""
+        """Waits until the job has made progress, or has exited with 0."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             code = self._process.poll()
@@ -123,21 +124,21 @@ class _Running:
         raise AssertionError(f"no progress within {_PATIENCE} s:\n{self._last_words()}")
 
     def kill_driver(self) -> None:
-        """Kills the driver: its Python and its JVM, in which master and workers live."""
+        """Kills the driver: its Python process and its JVM, which runs master and workers."""
         for pid, command in _processes(self._process.pid):
             if _EXECUTOR not in command and "pyspark.daemon" not in command:
                 _kill(pid)
         self._process.wait()
 
     def kill_executor(self, random: Random) -> bool:
-        """Kills one executor, if there is one just now."""
+        """Kills one executor, if there is one."""
         found = [pid for pid, command in _processes(self._process.pid) if _EXECUTOR in command]
         if found:
             _kill(random.choice(sorted(found)))
         return bool(found)
 
     def end(self) -> None:
-        """Ends everything that the job has started and that is still there."""
+        """Kills all remaining processes that the job has started."""
         for session in self._sessions:
             for pid, _ in _processes(session):
                 _kill(pid)
@@ -148,7 +149,7 @@ class _Running:
 
 
 def _processes(session: int) -> Iterator[tuple[int, str]]:
-    """The processes of a session, and how they were started."""
+    """Returns the processes of a session, with their command lines."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue

@@ -1,4 +1,4 @@
-"""A program that loads what is new in topics, and ends when that is done.
+"""A program that runs one load of topics.
 
 python -m spark.support.loading BOOTSTRAP PATTERN LAKE FOLDER OFFSETS_PER_FILE
 """
@@ -11,7 +11,7 @@ from streamlog.spark import load
 
 
 def main(bootstrap: str, pattern: str, lake: str, folder: Path, offsets: str) -> None:
-    """Loads once; scratch files are in `folder`."""
+    """Runs a load; scratch files are in `folder`."""
     spark = session(folder, "loading")
     load(
         spark,

@@ -1,4 +1,4 @@
-"""Loads without Spark, in processes that are killed at a chosen point, and what came of them."""
+"""Loads without Spark, in processes that are killed at a chosen point, and their results."""
 
 import os
 import signal
@@ -39,27 +39,27 @@ def load_here(
     offsets_per_file: int = 20,
     fail_on_data_loss: bool = True,
 ) -> Load:
-    """A load whose tasks run in this process, one after the other."""
+    """Runs a load whose tasks run in this process, one after the other."""
     connection = Connection.of(address, {})
     loading = Loading(connection, Ledger(path), "zstd", fail_on_data_loss, offsets_per_file)
     return loading.run(Choice(tuple(topics)), in_turn, Bar(False))
 
 
 def in_turn(job: Job, indexes: Sequence[int]) -> list[Outcome]:
-    """Carries out ranges without Spark."""
+    """Executes ranges without Spark."""
     return [write_range(job, index) for index in indexes]
 
 
 def start_forking() -> None:
-    """Starts the process that those of the loads are forked from, with all imported already."""
+    """Starts the fork server for processes of loads, with all modules imported."""
     _CONTEXT.set_forkserver_preload(["spark.support.loads"])
-    # It imports before it is told where its parent finds modules.
+    # The fork server imports modules before it gets the parent's module path.
     with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
         forkserver.ensure_running()
 
 
 def load_and_die(address: str, path: Path, topic: str, point: int) -> bool:
-    """Loads in a process that is killed before its `point`th change of a file; whether it was."""
+    """Runs a load in a process killed before its `point`th change of a file; returns if it was."""
     process = _started(_load_until, address, str(path), topic, point)
     process.join(100)
     assert process.exitcode in (0, -signal.SIGKILL), f"exit code {process.exitcode}"
@@ -67,7 +67,7 @@ def load_and_die(address: str, path: Path, topic: str, point: int) -> bool:
 
 
 def peak_of_a_load(address: str, path: Path, topic: str) -> int:
-    """The most memory that a process had that has loaded a topic, in bytes."""
+    """Returns the peak memory in bytes of a process that has loaded a topic."""
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _started(_load_and_tell, address, str(path), topic, sender)
     process.join(100)
@@ -78,9 +78,9 @@ def peak_of_a_load(address: str, path: Path, topic: str) -> int:
 
 
 def _started(work: Callable[..., None], *arguments: object) -> ForkServerProcess:
-    """A process that does the work, and is not the test runner once more.
+    """Starts a process that does not import the test runner's main module.
 
-    Else it would import what the runner is, where `py` means these tests.
+    The main module would import others, among them this folder's `py` under another meaning.
     """
     runner = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -97,7 +97,7 @@ def _load_until(address: str, path: str, topic: str, point: int) -> None:
 
     def count(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal changes
-        # A file that is read is opened too: a few points more do not hurt.
+        # Opening a file for reading counts too: a few more points do not matter.
         if event in _CHANGES and str(arguments[0]).startswith(path):
             changes += 1
             if changes == point:
@@ -115,7 +115,7 @@ def _load_and_tell(address: str, path: str, topic: str, sender: Sender) -> None:
 
 
 def publish(client: streamlog.Client, topic: str, records: int, hours: float = 1.0) -> None:
-    """Publishes values that tell records apart, the last of them now, so many hours apart."""
+    """Publishes unique values at intervals of hours, the last of them now."""
     partitions = client.topic(topic).partitions()
     last = datetime.now(UTC)
     before = sum(end or 0 for end in client.topic(topic).end_offsets().values())
@@ -127,7 +127,7 @@ def publish(client: streamlog.Client, topic: str, records: int, hours: float = 1
 
 
 def rows_of_log(client: streamlog.Client, topics: Sequence[str]) -> Counter[Row]:
-    """What the topics have."""
+    """Returns the rows of the topics."""
     return Counter(
         (message.topic, message.partition, message.offset, message.value or b"")
         for topic in topics
@@ -136,7 +136,7 @@ def rows_of_log(client: streamlog.Client, topics: Sequence[str]) -> Counter[Row]
 
 
 def rows_of_files(path: Path) -> Counter[Row]:
-    """What a reader of Parquet sees that knows nothing of loads."""
+    """Returns the rows as a reader of Parquet without knowledge of loads sees them."""
     if not path.is_dir():
         return Counter()
     dataset = pyarrow.dataset.dataset(str(path), format="parquet", partitioning="hive")
@@ -147,7 +147,7 @@ def rows_of_files(path: Path) -> Counter[Row]:
 
 
 def assert_each_once(seen: Counter[Row], published: Counter[Row]) -> None:
-    """Nothing twice, nothing that was not published."""
+    """Checks that no row is duplicated, and that every row was published."""
     twice = [row for row, count in seen.items() if count > 1]
     assert twice == []
     assert seen.keys() <= published.keys()

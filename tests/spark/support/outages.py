@@ -1,7 +1,7 @@
-"""Brokers that go away for a while, and come back on the same address and data.
+"""Brokers that are away for a while, and come back with the same address and data.
 
-`STREAMLOG_AWAY_SECONDS=60` keeps them away for as long as that. Clients are told to give up a call
-after less, so that by default too it is longer than any single call of theirs.
+`STREAMLOG_AWAY_SECONDS=60` sets the length of an outage. Clients get a shorter timeout, so that
+also by default the outage is longer than any single call.
 """
 
 import os
@@ -16,12 +16,12 @@ __all__ = ["AWAY_SECONDS", "IMPATIENT", "away"]
 
 AWAY_SECONDS = float(os.environ.get("STREAMLOG_AWAY_SECONDS", "3"))
 IMPATIENT = {"default.api.timeout.ms": "1000"}
-"""Settings of a client whose calls take a second at the most."""
+"""Settings of a client whose calls time out after a second."""
 
 
 @contextmanager
 def away(broker: BrokerProcess) -> Iterator[None]:
-    """The broker is killed, and is back after the block, though not before its time."""
+    """Kills the broker, and restarts it after the block, but not before its time."""
     broker.kill()
     deadline = time.monotonic() + AWAY_SECONDS
     yield
