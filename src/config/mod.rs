@@ -7,6 +7,8 @@
 mod address;
 mod error;
 mod key;
+#[cfg(all(feature = "broker", any(test, feature = "python")))]
+mod key_lines;
 mod size;
 #[cfg(feature = "broker")]
 mod source;
@@ -17,8 +19,12 @@ pub use address::HostPort;
 pub use error::{ConfigError, Fault, nearest};
 pub use key::{Key, Kind, set_all};
 pub(crate) use key::{names, set_row};
+#[cfg(feature = "python")]
+pub use key_lines::{Step, key_lines};
 pub use size::ByteSize;
 #[cfg(feature = "broker")]
 pub use source::{read_properties, read_toml};
+#[cfg(feature = "python")]
+pub use typed::interval;
 pub use typed::{duration, in_unit_of};
 pub use value::{millis, number, size, switch};

@@ -12,14 +12,17 @@ use crate::config::ConfigError;
 /// # Errors
 /// If the text is not TOML (with line and column), or a value is a date or a table in a list.
 pub fn read_toml(text: &str) -> Result<Vec<(String, String)>, ConfigError> {
-    let table: Table = text.parse().map_err(|error: toml::de::Error| {
-        let words = error.to_string();
-        let place = words.strip_prefix("TOML parse error at ").unwrap_or(&words);
-        ConfigError::single("no TOML", place.trim_end())
-    })?;
+    let table: Table = text.parse().map_err(|error| no_toml(&error))?;
     let mut rows = Vec::new();
     flatten("", &table, &mut rows)?;
     Ok(rows)
+}
+
+/// The error of a text that is no TOML, with line and column.
+pub(super) fn no_toml(error: &toml::de::Error) -> ConfigError {
+    let words = error.to_string();
+    let place = words.strip_prefix("TOML parse error at ").unwrap_or(&words);
+    ConfigError::single("no TOML", place.trim_end())
 }
 
 fn flatten(

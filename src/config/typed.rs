@@ -1,5 +1,7 @@
 //! Values with units, converted to the unit that a setting's name ends in.
 
+#[cfg(any(test, feature = "python"))]
+use jiff::fmt::friendly::{Designator, Spacing, SpanPrinter};
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
 use crate::config::ByteSize;
@@ -28,12 +30,31 @@ pub fn in_unit_of(key: &str, value: &str) -> String {
 
 /// Parses a time with units: `90s`, `1h30m`, `7d`, `2w`. A day has 24 hours.
 pub fn duration(text: &str) -> Option<SignedDuration> {
+    spanned(text).map(|(_, duration)| duration)
+}
+
+/// A time in microseconds, and in the words of SQL's intervals: `1 hour 30 minutes` for `1h30m`.
+/// Nothing shorter than a microsecond is left out.
+#[cfg(any(test, feature = "python"))]
+pub fn interval(text: &str) -> Option<(i64, String)> {
+    let (span, duration) = spanned(text)?;
+    let printer = SpanPrinter::new()
+        .designator(Designator::Verbose)
+        .spacing(Spacing::BetweenUnitsAndDesignators);
+    let is_whole = duration.subsec_nanos() % 1000 == 0;
+    let microseconds = i64::try_from(duration.as_micros()).ok().filter(|_| is_whole)?;
+    Some((microseconds, printer.span_to_string(&span)))
+}
+
+/// A time as it was typed, and its length. None lies in the past: `5s ago` is none.
+fn spanned(text: &str) -> Option<(Span, SignedDuration)> {
     let text = text.trim();
     if !text.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
     }
     let span: Span = text.parse().ok()?;
-    span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()
+    let duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
+    (!duration.is_negative()).then_some((span, duration))
 }
 
 #[cfg(test)]
@@ -56,11 +77,30 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_is_said_in_words_of_sql() {
+        for (text, microseconds, words) in [
+            ("10s", 10_000_000, "10 seconds"),
+            ("1h30m", 5_400_000_000, "1 hour 30 minutes"),
+            ("10 \t seconds", 10_000_000, "10 seconds"),
+            ("1.5 seconds", 1_500_000, "1 second 500 milliseconds"),
+            ("7 us", 7, "7 microseconds"),
+            ("2 weeks 1 day", 1_296_000_000_000, "2 weeks 1 day"),
+            ("0 days", 0, "0 seconds"),
+        ] {
+            assert_eq!(interval(text), Some((microseconds, words.to_owned())), "{text}");
+        }
+        for text in ["10", "ten seconds", "-5s", "5s ago", "1 month", "10 secnds", "5ns", "P1D"] {
+            assert_eq!(interval(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn anything_else_stays_as_it_was_typed() {
         for (key, value) in [
             ("retention.ms", "-1"),
             ("retention.ms", "604800000"),
             ("retention.ms", "soon"),
+            ("retention.ms", "5s ago"),
             ("log.retention.hours", "90m"),
             ("cleanup.policy", "7d"),
             ("client.id", "1GiB"),

@@ -24,4 +24,5 @@ mod producing;
 mod reading;
 mod republishing;
 mod signals;
+mod texts;
 mod watching;

@@ -77,6 +77,17 @@ mod core {
         use crate::python::republishing::republished;
     }
 
+    /// Texts that people write, in options and job files.
+    #[pyo3::pymodule]
+    mod texts {
+        #[pymodule_export]
+        use crate::python::texts::interval;
+        #[pymodule_export]
+        use crate::python::texts::key_lines;
+        #[pymodule_export]
+        use crate::python::texts::size;
+    }
+
     /// Administration.
     #[pyo3::pymodule]
     mod admin {
@@ -115,7 +126,8 @@ mod core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // Registered so that `from streamlog._core.reading import ...` works as its stubs suggest.
         let modules = module.py().import("sys")?.getattr("modules")?;
-        let names = ["reading", "bounded", "arrow", "producing", "republishing", "admin", "aio"];
+        let names =
+            ["reading", "bounded", "arrow", "producing", "republishing", "texts", "admin", "aio"];
         for name in names {
             modules.set_item(format!("streamlog._core.{name}"), module.getattr(name)?)?;
         }

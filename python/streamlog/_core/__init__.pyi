@@ -16,7 +16,16 @@ from typing import Any, Final, Literal, Self, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
 
-from streamlog._core import admin, aio, arrow, bounded, producing, reading, republishing
+from streamlog._core import (
+    admin,
+    aio,
+    arrow,
+    bounded,
+    producing,
+    reading,
+    republishing,
+    texts,
+)
 from streamlog._core.admin import Admin
 from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer, _Start
@@ -38,6 +47,7 @@ __all__ = [
     "producing",
     "reading",
     "republishing",
+    "texts",
 ]
 
 _V = TypeVar("_V", default=bytes)

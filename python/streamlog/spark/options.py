@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from streamlog._core import texts
 from streamlog.errors import ConfigError
 
 __all__ = ["PATIENCE", "SHARED", "Connection", "Options", "default_bootstrap", "duration", "size"]
@@ -51,11 +52,6 @@ _ALIASES = {
     "kafkaconsumer.polltimeoutms": "brokerTimeout",
 }
 """Options of Kafka's own source with an equivalent here."""
-
-_UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-_UNITS_BYTES = {"": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_DURATION = re.compile(r"(\d+) ?([a-z]*)")
-_SIZE = re.compile(r"(\d+) ?([kmgt]?)(i?b)?")
 
 
 @dataclass(frozen=True)
@@ -236,10 +232,12 @@ def duration(name: str, text: str) -> float:
         >>> duration("maxTriggerDelay", "15m")
         900.0
     """
-    found = _DURATION.fullmatch(text.strip().lower())
-    if found is None or found[2] not in _UNITS_MS:
-        raise misfit(name, text, "a number with ms, s, m, h or d")
-    return int(found[1]) * _UNITS_MS[found[2]] / 1000
+    words = text.strip().lower()
+    found = texts.interval(f"{words} ms" if words.isdecimal() else words)
+    if found is None:
+        raise misfit(name, text, "a number with ms, s, m, h, d or w")
+    microseconds, _ = found
+    return microseconds / 1_000_000
 
 
 def size(name: str, text: str) -> int:
@@ -253,10 +251,10 @@ def size(name: str, text: str) -> int:
         >>> size("maxBytesPerTrigger", "1 KiB")
         1024
     """
-    found = _SIZE.fullmatch(text.strip().lower())
-    if found is None or int(found[1]) == 0:
+    found = texts.size(text)
+    if not found:
         raise misfit(name, text, "a size, as 64 MiB")
-    return int(found[1]) * int(1024 ** _UNITS_BYTES[found[2]])
+    return found
 
 
 def default_bootstrap() -> str:

@@ -46,7 +46,7 @@ def _dotted(options: dict[str, str]) -> dict[str, str]:
         ({"endingOffsets": '{"orders":{"0":-2}}'}, "the read would be empty"),
         ({"startingTimestamp": "yesterday"}, "'startingTimestamp': 'yesterday' does not fit"),
         ({"startingTimestamp": "1793491200000000"}, "milliseconds since 1970, before the year"),
-        ({"startingTimestamp": "-1w"}, "'startingTimestamp': '-1w' does not fit"),
+        ({"startingTimestamp": "-1mo"}, "'startingTimestamp': '-1mo' does not fit"),
         ({"startingTimestamp": "2026-11-01T00:00"}, "a time with its zone"),
         ({"startingOffsetsByTimestamp": '{"orders":{"0":"x"}}'}, "'startingOffsetsByTimestamp'"),
         ({"startingTimestamp": "2000", "endingTimestamp": "1000"}, "2000 is after endingTimestamp"),

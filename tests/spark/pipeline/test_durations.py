@@ -21,8 +21,13 @@ SECOND = 1_000_000
         (" 10 \t SECONDS ", "10 seconds", 10 * SECOND),
         ("interval 5 minutes", "5 minutes", 300 * SECOND),
         ("1 hour 30 minutes", "1 hour 30 minutes", 5400 * SECOND),
-        ("1.5 seconds", "1.5 seconds", 1_500_000),
-        (".5 seconds", ".5 seconds", 500_000),
+        ("1.5 seconds", "1 second 500 milliseconds", 1_500_000),
+        ("1.5 minutes", "1 minute 30 seconds", 90 * SECOND),
+        ("10s", "10 seconds", 10 * SECOND),
+        ("500 ms", "500 milliseconds", 500_000),
+        ("15 mins", "15 minutes", 900 * SECOND),
+        ("1h30m", "1 hour 30 minutes", 5400 * SECOND),
+        ("1 hour, 2 minutes", "1 hour 2 minutes", 3720 * SECOND),
         ("100 milliseconds", "100 milliseconds", 100_000),
         ("7 microseconds", "7 microseconds", 7),
         ("2 weeks 1 day", "2 weeks 1 day", 15 * 86_400 * SECOND),
@@ -36,27 +41,18 @@ def test_a_number_and_a_unit_are_a_duration(text: str, seen: str, microseconds: 
 @pytest.mark.parametrize(
     ("text", "end"),
     [
-        ("10 secnds", "; did you mean '10 seconds'?"),
-        ("5 minuts", "; did you mean '5 minutes'?"),
-        ("10s", "; did you mean '10 seconds'?"),
-        ("500 ms", "; did you mean '500 milliseconds'?"),
-        ("15 mins", "; did you mean '15 minutes'?"),
-        ("1 hour 5 secs", "; did you mean '5 seconds'?"),
+        ("10 secnds", "; did you mean 'seconds'?"),
+        ("1h 5 minuts", "; did you mean 'minutes'?"),
         ("1 month", ": a month is not always as long as another, say it in days"),
         ("2 years", ": a year is not always as long as another, say it in days"),
-        ("1.5 minutes", ": only seconds have a fraction"),
-        *((text, "") for text in ("10", "ten seconds", "-5 seconds", "1 hour, 2 minutes", "P1D")),
+        *((text, "") for text in ("10", "ten seconds", "-5 seconds", "5 seconds ago", "P1D")),
+        *((text, "") for text in ("", ".", "5 minutes 1 hour", "99999999999999 days")),
     ],
 )
 def test_what_is_none_is_told_with_the_nearest_unit(text: str, end: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Duration.of(text, "delay")
     assert str(caught.value) == f"delay: '{text}' does not fit, expected as '10 seconds'{end}"
-
-
-def test_one_that_spark_cannot_count_is_refused() -> None:
-    with pytest.raises(ConfigError, match="'99999999999999 days' does not fit: it is longer"):
-        Duration.of("99999999999999 days")
 
 
 JOB = """\
@@ -92,13 +88,13 @@ topic = "b"
 @pytest.mark.parametrize(
     ("key", "found", "written", "hint"),
     [
-        ("3: stream.trigger", "10 seconds", "10 secnds", "10 seconds"),
-        ("6: source.a.watermark.delay", "10 minutes", "10 minuts", "10 minutes"),
-        ("9: step.b.deduplicate.within", "1 hour", "1 huor", "1 hour"),
-        ("12: step.c.join.within", "2 hours", "2 h", "2 hours"),
-        ("16: step.d.window.length", "5 minutes", "5min", "5 minutes"),
-        ("17: step.d.window.slide", "1 minute", "1 minite", "1 minute"),
-        ("22: step.e.window.gap", "3 minutes", "3 mintes", "3 minutes"),
+        ("3: stream.trigger", "10 seconds", "10 secnds", "seconds"),
+        ("6: source.a.watermark.delay", "10 minutes", "10 minuts", "minutes"),
+        ("9: step.b.deduplicate.within", "1 hour", "1 huor", "hours"),
+        ("12: step.c.join.within", "2 hours", "2 hoors", "hours"),
+        ("16: step.d.window.length", "5 minutes", "5minuts", "minutes"),
+        ("17: step.d.window.slide", "1 minute", "1 minite", "minutes"),
+        ("22: step.e.window.gap", "3 minutes", "3 mintes", "minutes"),
     ],
 )
 def test_every_duration_of_a_job_is_checked(key: str, found: str, written: str, hint: str) -> None:
@@ -149,5 +145,5 @@ def test_what_spark_is_told_is_what_was_checked() -> None:
     ],
 )
 def test_functions_refuse_it_too(call: Callable[[str], object], name: str) -> None:
-    with pytest.raises(ConfigError, match=f"{name}: '5 minuts' does not fit.*'5 minutes'"):
+    with pytest.raises(ConfigError, match=f"{name}: '5 minuts' does not fit.*'minutes'"):
         call("5 minuts")

@@ -10,12 +10,16 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path as FilePath
+from typing import TypeAlias
 
+from streamlog._core.texts import key_lines
 from streamlog.errors import ConfigError
 from streamlog.spark.durations import Duration
-from streamlog.spark.pipeline.places import Path, places
 
-__all__ = ["Page", "Section", "hint"]
+__all__ = ["Page", "Path", "Section", "hint"]
+
+Path: TypeAlias = tuple[str | int, ...]
+"""The keys that lead to a value; numbers count the elements of arrays."""
 
 _VARIABLE = re.compile(r"\$(?:\$|\{(\w+)\})")
 
@@ -42,7 +46,7 @@ class Page:
             self.values = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise ConfigError(f"{name}: it is no TOML: {error}") from error
-        self._lines = places(text)
+        self._lines = key_lines(text)
 
     @classmethod
     def of(cls, path: FilePath) -> "Page":

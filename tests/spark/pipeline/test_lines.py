@@ -4,7 +4,8 @@ import tomllib
 
 import pytest
 
-from streamlog.spark.pipeline.places import Path, places
+from streamlog._core.texts import key_lines
+from streamlog.spark.pipeline.section import Path
 
 TRICKY = '''\
 # [not.a.table]
@@ -59,11 +60,11 @@ def paths_of(value: object, path: Path = ()) -> set[Path]:
 
 @pytest.mark.parametrize("text", [TRICKY, TRICKY.replace("\n", "\r\n"), "", "# only this"])
 def test_every_key_and_no_other_has_a_line(text: str) -> None:
-    assert set(places(text)) == paths_of(tomllib.loads(text))
+    assert set(key_lines(text)) == paths_of(tomllib.loads(text))
 
 
 def test_the_lines_are_those_where_the_keys_stand() -> None:
-    found = places(TRICKY)
+    found = key_lines(TRICKY)
     lines = TRICKY.splitlines()
     for path, start in {
         ("name",): "name",

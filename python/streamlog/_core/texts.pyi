@@ -1,0 +1,24 @@
+"""Texts that people write, in options and job files.
+
+Not for programs: it may change with every version.
+"""
+
+__all__ = ["interval", "key_lines", "size"]
+
+def interval(text: str) -> tuple[int, str] | None:
+    """A time with its units, in microseconds and in the words of SQL; None if it is no time.
+
+    A day has 24 hours; months and years are no times.
+    """
+
+def key_lines(text: str) -> dict[tuple[str | int, ...], int]:
+    """The line, from 1, of every key and every array element of a TOML text.
+
+    Each has the path that leads there: keys of tables, and positions in arrays.
+
+    Raises:
+        ConfigError: The text is no TOML.
+    """
+
+def size(text: str) -> int | None:
+    """A number of bytes, with a unit or without, of powers of 1024; None if it is no size."""
