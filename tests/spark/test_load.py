@@ -1,5 +1,6 @@
 """Topics as Parquet files, on the shared session."""
 
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 import streamlog
 from py.support.broker import BrokerProcess, until
 from spark.support.loads import (
+    in_turn,
     load_here,
     peak_of_a_load,
     publish,
@@ -19,7 +21,6 @@ from spark.support.loads import (
     start_forking,
 )
 from streamlog.spark import load, loaded
-from streamlog.spark.offline.bar import Bar
 from streamlog.spark.offline.job import Job, Outcome
 from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.loading import Loading
@@ -154,7 +155,7 @@ def test_a_bar_shows_how_far_a_load_is(
     def is_half() -> bool:
         nonlocal drawn
         drawn += capsys.readouterr().err
-        return f"[{'#' * 20}{' ' * 20}]  50% 20 records" in drawn
+        return "50%" in drawn and "20/40 " in drawn and "20 records" in drawn
 
     def slowly(job: Job, indexes: Sequence[int]) -> list[Outcome]:
         first = write_range(job, indexes[0])
@@ -162,9 +163,27 @@ def test_a_bar_shows_how_far_a_load_is(
         return [first, write_range(job, indexes[1])]
 
     loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", True, 20)
-    assert loading.run(Choice((topic,)), slowly, Bar(True)).records == 40
-    assert capsys.readouterr().err.endswith("\r\x1b[K"), "it is still there"
-    assert not Bar.shown(None).is_shown, "nobody watches"
+    assert loading.run(Choice((topic,)), slowly, progress=True).records == 40
+    assert capsys.readouterr().err.endswith(" \r"), "it is still there"
+    publish(client, topic, 10)
+    assert loading.run(Choice((topic,)), in_turn, progress=None).records == 10
+    assert capsys.readouterr().err == "", "nobody watches"
+
+
+def test_a_bar_without_its_package_says_what_to_install(
+    broker: BrokerProcess,
+    client: streamlog.Client,
+    topic: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client.admin.create_topic(topic)
+    publish(client, topic, 10)
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", True, 20)
+    with pytest.raises(streamlog.MissingExtra, match="pip install tqdm, or load with progress=F"):
+        loading.run(Choice((topic,)), in_turn, progress=True)
+    assert loading.run(Choice((topic,)), in_turn, progress=False).records == 10
 
 
 def test_two_loads_at_once_are_refused(

@@ -10,7 +10,6 @@ import streamlog
 from py.support.broker import BrokerProcess
 from spark.support.loads import load_here, publish, rows_of_files
 from streamlog.spark import load
-from streamlog.spark.offline.bar import Bar
 from streamlog.spark.offline.job import Job, Outcome
 from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.loading import Loading
@@ -62,7 +61,7 @@ def test_what_is_deleted_during_its_load_is_an_error_or_named(
 
     loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", True, 4)
     with pytest.raises(streamlog.OffsetOutOfRange, match="wanted offset 0, the earliest is 6"):
-        loading.run(Choice((topic,)), too_late, Bar(False))
+        loading.run(Choice((topic,)), too_late)
     # The plan stays: every load fails until a user decides.
     with pytest.raises(streamlog.OffsetOutOfRange, match="wanted offset 0, the earliest is 6"):
         load(spark, tmp_path, bootstrap=broker.address, subscribe=topic)
@@ -84,7 +83,7 @@ def test_a_topic_recreated_during_its_load_leaves_no_file_of_the_new_one(
         return [write_range(job, index) for index in indexes]
 
     loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", False, 100)
-    done = loading.run(Choice((topic,)), too_late, Bar(False))
+    done = loading.run(Choice((topic,)), too_late)
     told = f"topic '{topic}' partition 0: wanted offset 0, there is none: the topic was deleted and"
     assert [str(loss) for loss in done.losses] == [f"{told} recreated"]
     assert (done.records, offsets(tmp_path)) == (0, [])
@@ -101,7 +100,7 @@ def test_a_topic_deleted_during_its_load_is_a_loss_of_its_records(
         return [write_range(job, index) for index in indexes]
 
     loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", False, 100)
-    done = loading.run(Choice((topic,)), too_late, Bar(False))
+    done = loading.run(Choice((topic,)), too_late)
     told = f"topic '{topic}' partition 0: wanted offset 0, there is none: the topic was deleted"
     assert [str(loss) for loss in done.losses] == [told]
     assert done.records == 0

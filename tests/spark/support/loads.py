@@ -17,7 +17,6 @@ from unittest.mock import patch
 import pyarrow.dataset
 
 import streamlog
-from streamlog.spark.offline.bar import Bar
 from streamlog.spark.offline.job import Job, Outcome
 from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.loading import Load, Loading
@@ -42,7 +41,7 @@ def load_here(
     """Runs a load whose tasks run in this process, one after the other."""
     connection = Connection.of(address, {})
     loading = Loading(connection, Ledger(path), "zstd", fail_on_data_loss, offsets_per_file)
-    return loading.run(Choice(tuple(topics)), in_turn, Bar(False))
+    return loading.run(Choice(tuple(topics)), in_turn)
 
 
 def in_turn(job: Job, indexes: Sequence[int]) -> list[Outcome]:

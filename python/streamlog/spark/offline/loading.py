@@ -5,13 +5,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from streamlog.errors import ConfigError
+from streamlog.errors import ConfigError, MissingExtra
 from streamlog.spark.clients import client_of
-from streamlog.spark.offline.bar import Bar
 from streamlog.spark.offline.job import Job, Outcome
 from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.plan import Loss, Plan
@@ -22,10 +22,12 @@ from streamlog.spark.patience import patiently
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from tqdm import tqdm
 
 __all__ = ["Load", "Loading", "load"]
 
 _BROKER_TIMEOUT = "broker_timeout (--broker-timeout)"
+_REDRAW_SECONDS = 0.5
 _COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 
 
@@ -106,7 +108,7 @@ def load(
     choice = Choice.of(subscribe, subscribe_pattern)
     connection = Connection.of(bootstrap, config or {}, broker_timeout, _BROKER_TIMEOUT)
     loading = Loading(connection, Ledger(path), compression, fail_on_data_loss, offsets_per_file)
-    return loading.run(choice, on_spark(spark), Bar.shown(progress))
+    return loading.run(choice, on_spark(spark), progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,14 @@ class Loading:
     fail_on_data_loss: bool
     offsets_per_file: int
 
-    def run(self, choice: Choice, execute: Executor, bar: Bar) -> Load:
-        """Finishes an interrupted plan, then loads new records."""
+    def run(self, choice: Choice, execute: Executor, progress: bool | None = False) -> Load:
+        """Finishes an interrupted plan, then loads new records.
+
+        Args:
+            choice: The topics.
+            execute: The function that carries out the ranges of plans.
+            progress: Whether to show a bar; None shows it on a terminal.
+        """
         began = time.monotonic()
         load = Load(self.ledger.path)
         client = client_of(self.connection)
@@ -128,11 +136,11 @@ class Loading:
             self.ledger.sweep()
             unfinished = self.ledger.unfinished()
             if unfinished is not None:
-                self._carry_out(unfinished, execute, bar, load)
+                self._carry_out(unfinished, execute, progress, load)
             plan = self._plan(choice)
             if plan.ranges or plan.losses or plan.places != self.ledger.places():
                 self.ledger.begin(plan)
-                self._carry_out(plan, execute, bar, load)
+                self._carry_out(plan, execute, progress, load)
         load.seconds = time.monotonic() - began
         return load
 
@@ -143,14 +151,14 @@ class Loading:
         parts = [piece for part in plan.ranges for piece in part.split(self.offsets_per_file)]
         return Plan(plan.number, parts, plan.places, plan.losses)
 
-    def _carry_out(self, plan: Plan, execute: Executor, bar: Bar, load: Load) -> None:
+    def _carry_out(self, plan: Plan, execute: Executor, progress: bool | None, load: Load) -> None:
         receipts = self._receipts(plan)
         left = [index for index in range(len(plan.ranges)) if index not in receipts]
         job = Job(
             self.connection, str(self.ledger.path), plan, self.compression, self.fail_on_data_loss
         )
         if left:
-            with self._watched(plan, bar):
+            with self._watched(plan, progress):
                 outcomes = list(execute(job, left))
             for outcome in outcomes:
                 if not outcome.is_done:
@@ -169,28 +177,50 @@ class Loading:
         return {index: Outcome.from_json(text) for index, text in kept.items()}
 
     @contextmanager
-    def _watched(self, plan: Plan, bar: Bar) -> Iterator[None]:
+    def _watched(self, plan: Plan, progress: bool | None) -> Iterator[None]:
         """Shows the progress of a plan, by the receipts of its tasks."""
-        if not bar.is_shown:
+        if progress is False:
             yield
             return
+        bar_of = _bar_class()
         over = Event()
+        # None is tqdm's word for "not where standard error is no terminal".
+        is_hidden = None if progress is None else not progress
+        offsets = plan.offsets()
+        with bar_of(total=offsets, unit=" offsets", disable=is_hidden, leave=False) as bar:
 
-        def watch() -> None:
-            while not over.wait(0.5):
-                done = self._receipts(plan)
-                offsets = sum(plan.offsets(index) for index in done)
-                records = sum(outcome.records for outcome in done.values())
-                bar.show(offsets / plan.offsets(), f"{records:,} records")
+            def watch() -> None:
+                while not over.wait(_REDRAW_SECONDS):
+                    done = self._receipts(plan)
+                    records = sum(outcome.records for outcome in done.values())
+                    bar.set_postfix_str(f"{records:,} records", refresh=False)
+                    bar.n = sum(plan.offsets(index) for index in done)
+                    bar.refresh()
 
-        watcher = Thread(target=watch, name="streamlog-load", daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            over.set()
-            watcher.join()
-            bar.clear()
+            watcher = Thread(target=watch, name="streamlog-load", daemon=True)
+            if not bar.disable:
+                watcher.start()
+            try:
+                yield
+            finally:
+                over.set()
+                if watcher.is_alive():
+                    watcher.join()
+
+
+def _bar_class() -> "type[tqdm]":
+    """Returns the class of progress bars; tqdm is imported only where a bar is shown.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        module = import_module("tqdm")
+    except ImportError as error:
+        message = "the bar of a load needs tqdm: pip install tqdm, or load with progress=False"
+        raise MissingExtra(message) from error
+    found: type[tqdm] = module.tqdm
+    return found
 
 
 def _count(load: Load, topic: str, outcome: Outcome) -> None:
