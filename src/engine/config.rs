@@ -92,22 +92,23 @@ impl EngineConfig {
         },
         Key {
             name: "log.retention.check.interval.ms",
-            about: "Milliseconds between looks at what has outlived its retention.",
+            about: "Milliseconds between checks for segments that have exceeded their retention.",
             kind: Kind::Long,
             set: |c, text| millis(text, 1).map(|v| c.upkeep.retention_interval = v),
             get: |c| c.upkeep.retention_interval.as_millis().to_string(),
         },
         Key {
             name: "log.retention.grace.ms",
-            about: "When the wall clock jumps, or is more than a day from where the last run left \
-                    it, nothing is removed for its age for so many milliseconds.",
+            about: "Milliseconds for which nothing is removed by age after the wall clock has \
+                    jumped, or differs by more than a day from the end of the last run.",
             kind: Kind::Long,
             set: |c, text| millis(text, 0).map(|v| c.upkeep.retention_grace = v),
             get: |c| c.upkeep.retention_grace.as_millis().to_string(),
         },
         Key {
             name: "data.dir.max.bytes",
-            about: "Bytes of all logs beyond which the oldest segments go; -1 for no limit.",
+            about: "Bytes of all logs beyond which the oldest segments are removed; -1 for no \
+                    limit.",
             kind: Kind::Long,
             set: |c, text| match text.trim() {
                 "-1" => {
@@ -120,7 +121,7 @@ impl EngineConfig {
         },
         Key {
             name: "log.cleaner.backoff.ms",
-            about: "Milliseconds between looks at what is to be compacted.",
+            about: "Milliseconds between checks for logs to compact.",
             kind: Kind::Long,
             set: |c, text| millis(text, 1).map(|v| c.upkeep.compaction.interval = v),
             get: |c| c.upkeep.compaction.interval.as_millis().to_string(),
@@ -147,14 +148,15 @@ impl EngineConfig {
         },
         Key {
             name: "producer.id.expiration.ms",
-            about: "Milliseconds after which a silent idempotent producer is forgotten.",
+            about: "Milliseconds after which the state of an inactive idempotent producer is \
+                    removed.",
             kind: Kind::Long,
             set: |c, text| millis(text, 1).map(|v| c.producers.expiration = v),
             get: |c| c.producers.expiration.as_millis().to_string(),
         },
         Key {
             name: "num.recovery.threads.per.data.dir",
-            about: "Logs that are recovered at a time after an unclean stop.",
+            about: "Number of logs that are recovered in parallel after an unclean stop.",
             kind: Kind::Int,
             set: |c, text| number(text, 1, 256).map(|v| c.recovery_threads = v),
             get: |c| c.recovery_threads.to_string(),

@@ -58,7 +58,7 @@ pub(super) fn match_logs(data: &DataDir, image: &Image) -> Result<(), EngineErro
             Owner::Doubtful => tracing::error!(
                 "{partition} is left alone: its partition.metadata is missing or damaged, and its \
                  log may be that of a topic or of a deleted one of the same name; to have the \
-                 partition begin anew, stop the broker and move the directory away"
+                 partition start with an empty log, stop the broker and move the directory away"
             ),
             Owner::Unknown => unknown.push(partition),
         }

@@ -59,22 +59,22 @@ impl GroupConfig {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "group.min.session.timeout.ms",
-            about: "Shortest session timeout a group member may ask for, in milliseconds.",
+            about: "Minimum session timeout of a group member, in milliseconds.",
             kind: Kind::Int,
             set: |c, text| int_millis(text).map(|v| c.min_session_timeout = v),
             get: |c| c.min_session_timeout.as_millis().to_string(),
         },
         Key {
             name: "group.max.session.timeout.ms",
-            about: "Longest session timeout a group member may ask for, in milliseconds.",
+            about: "Maximum session timeout of a group member, in milliseconds.",
             kind: Kind::Int,
             set: |c, text| int_millis(text).map(|v| c.max_session_timeout = v),
             get: |c| c.max_session_timeout.as_millis().to_string(),
         },
         Key {
             name: "group.initial.rebalance.delay.ms",
-            about: "How long the first rebalance of an empty group waits for more members, in \
-                    milliseconds; each newcomer extends it. Kafka's 3000 spares a large \
+            about: "Milliseconds that the first rebalance of an empty group waits for more \
+                    members; each newcomer extends the wait. Kafka's 3000 saves a large \
                     deployment some rebalances and costs every developer three seconds at each \
                     start, so the default is small.",
             kind: Kind::Int,
@@ -83,29 +83,30 @@ impl GroupConfig {
         },
         Key {
             name: "group.max.size",
-            about: "Most members of a group.",
+            about: "Maximum number of members of a group.",
             kind: Kind::Int,
             set: |c, text| number(text, 1, 1_000_000).map(|v| c.max_size = v),
             get: |c| c.max_size.to_string(),
         },
         Key {
             name: "group.max.bytes",
-            about: "Most bytes of subscriptions and assignments that the members of a group \
-                    hold together; they are stored as one record of the internal topic.",
+            about: "Maximum bytes of subscriptions and assignments of all members of a group; \
+                    they are stored as one record of the internal topic.",
             kind: Kind::Long,
             set: |c, text| text.parse().map(|v| c.max_bytes = v),
             get: |c| c.max_bytes.to_string(),
         },
         Key {
             name: "group.max.count",
-            about: "Most groups in one partition of the internal topic.",
+            about: "Maximum number of groups in one partition of the internal topic.",
             kind: Kind::Int,
             set: |c, text| number(text, 1, 100_000_000).map(|v| c.max_groups = v),
             get: |c| c.max_groups.to_string(),
         },
         Key {
             name: "offset.metadata.max.bytes",
-            about: "Most bytes of text that a consumer may store with a committed offset.",
+            about: "Maximum size of the metadata that a consumer may store with a committed \
+                    offset.",
             kind: Kind::Int,
             set: |c, text| {
                 let fitting = size(text, 0, RECORD_TEXT_MAX as u64)?;
@@ -116,24 +117,23 @@ impl GroupConfig {
         },
         Key {
             name: "offsets.retention.minutes",
-            about: "How long committed offsets outlive the last member of their group, or, of \
-                    consumers without a group, the last commit, in minutes.",
+            about: "Minutes for which committed offsets are kept after the last member of their \
+                    group has left, or, for consumers without a group, after the last commit.",
             kind: Kind::Int,
             set: |c, text| number(text, 1, INT_MAX).map(|v: u32| c.offsets_retention = v * MINUTE),
             get: |c| (c.offsets_retention.as_secs() / 60).to_string(),
         },
         Key {
             name: "offsets.retention.check.interval.ms",
-            about: "How often committed offsets are looked through for expired ones, in \
-                    milliseconds.",
+            about: "Milliseconds between checks for expired committed offsets.",
             kind: Kind::Long,
             set: |c, text| millis(text, 0).map(|v| c.offsets_check_interval = v),
             get: |c| c.offsets_check_interval.as_millis().to_string(),
         },
         Key {
             name: "offsets.commit.timeout.ms",
-            about: "How long a commit, or an assignment, waits to be on all in-sync replicas \
-                    before the client is told to try again, in milliseconds.",
+            about: "Milliseconds that a commit or an assignment waits to be replicated before the \
+                    client gets a retriable error.",
             kind: Kind::Int,
             set: |c, text| int_millis(text).map(|v| c.commit_timeout = v),
             get: |c| c.commit_timeout.as_millis().to_string(),

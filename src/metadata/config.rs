@@ -50,15 +50,15 @@ impl MetadataConfig {
     pub const KEYS: &'static [Key<Self>] = &[
         Key {
             name: "num.partitions",
-            about: "Partitions of a topic created without a number.",
+            about: "Default number of partitions of a new topic.",
             kind: Kind::Int,
             set: |config, text| at_least_one(text).map(|count| config.num_partitions = count),
             get: |config| config.num_partitions.to_string(),
         },
         Key {
             name: "default.replication.factor",
-            about: "Replicas of a topic created without a number; -1 is 3 or the number of \
-                    brokers, whichever is less.",
+            about: "Default replication factor of a new topic; -1 is 3 or the number of brokers, \
+                    whichever is less.",
             kind: Kind::Int,
             set: |config, text| {
                 let factor = if text == "-1" { None } else { Some(at_least_one(text)?) };
@@ -69,16 +69,16 @@ impl MetadataConfig {
         },
         Key {
             name: "max.partitions.per.topic",
-            about: "The most partitions a topic may be created with or extended to.",
+            about: "Maximum number of partitions of a topic.",
             kind: Kind::Int,
             set: |config, text| at_least_one(text).map(|count| config.topic_partitions_max = count),
             get: |config| config.topic_partitions_max.to_string(),
         },
         Key {
             name: "max.partitions",
-            about: "The most partitions this broker may have; creating more is refused, those \
-                    that exist are kept. -1 is memory (of the machine, or of its control group if \
-                    that is less) / 64 KiB, at least 1000.",
+            about: "Maximum number of partitions of this broker; creating more is refused, \
+                    existing ones are kept. -1 is memory (of the machine, or of its control \
+                    group if that is less) / 64 KiB, at least 1000.",
             kind: Kind::Int,
             set: |config, text| {
                 let most = if text == "-1" { None } else { Some(at_least_one(text)?) };

@@ -31,22 +31,23 @@ impl OffsetsTopicConfig {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "offsets.topic.num.partitions",
-            about: "Partitions of the internal topic of consumer groups, when it is made.",
+            about: "Number of partitions of the internal topic of consumer groups when it is \
+                    created.",
             kind: Kind::Int,
             set: |c, text| number(text, 1, 10_000).map(|v| c.partitions = v),
             get: |c| c.partitions.to_string(),
         },
         Key {
             name: "offsets.topic.replication.factor",
-            about: "Replicas of the internal topic, when it is made; as many as there are brokers \
-                    if those are fewer.",
+            about: "Replication factor of the internal topic when it is created; at most the \
+                    number of brokers.",
             kind: Kind::Int,
             set: |c, text| number(text, 1, 1_000).map(|v| c.replication_factor = v),
             get: |c| c.replication_factor.to_string(),
         },
         Key {
             name: "offsets.topic.segment.bytes",
-            about: "Size of a segment of the internal topic, when it is made.",
+            about: "Segment size of the internal topic when it is created.",
             kind: Kind::Int,
             set: |c, text| size(text, 1 << 14, i32::MAX as u64).map(|v| c.segment_size = v),
             get: |c| c.segment_size.to_string(),

@@ -86,7 +86,7 @@ pub enum StoreError {
     /// Bytes that were durable are damaged in every file that has them.
     #[error(
         "{file} is damaged at byte {position}: {reason}; \
-         'streamlog log rebuild-metadata' makes the journal anew from the logs"
+         'streamlog log rebuild-metadata' rebuilds the journal from the logs"
     )]
     Damaged {
         /// The damaged file.
@@ -99,7 +99,7 @@ pub enum StoreError {
     /// The files of the metadata journal are missing.
     #[error(
         "there is no metadata journal in {dir}; \
-         'streamlog log rebuild-metadata' makes it anew from the logs"
+         'streamlog log rebuild-metadata' rebuilds it from the logs"
     )]
     JournalMissing {
         /// The directory that should contain them.
