@@ -1,5 +1,5 @@
-//! What is held against any bytes: one file per decoder, run by cargo-fuzz and by the stable driver
-//! in `tests/it/hostile/fuzzing.rs`.
+//! Checks of decoders against arbitrary bytes: one file per decoder, run by cargo-fuzz and by the
+//! stable driver in `tests/it/hostile/fuzzing.rs`.
 
 pub(crate) mod batch_iterate;
 pub(crate) mod batch_validate;

@@ -46,7 +46,7 @@ class Answers:
 
 @pytest.fixture(scope="module")
 def answers(peers: Peers) -> Answers:
-    """What is compared is asked once for all tests."""
+    """The responses to compare, requested once for all tests."""
     return Answers(peers)
 
 

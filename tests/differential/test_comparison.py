@@ -1,4 +1,4 @@
-"""What compares the brokers is right itself: differences are found, and frames are read whole."""
+"""The comparison itself is correct: it finds differences and reads complete frames."""
 
 import pytest
 

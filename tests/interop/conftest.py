@@ -131,7 +131,7 @@ def absent_topic() -> str:
 
 @pytest.fixture(scope="session")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where drivers write to."""
+    """The directory for the output of drivers."""
     return tmp_path_factory.mktemp("drivers")
 
 

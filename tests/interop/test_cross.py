@@ -1,4 +1,4 @@
-"""What one client has produced, every other reads: with each codec, byte for byte."""
+"""Records of one client are read by every other: with each codec, byte for byte."""
 
 import pytest
 

@@ -8,7 +8,7 @@ from interop.support.records import Record
 
 
 def kind_of(error: pytest.ExceptionInfo[Refused]) -> str:
-    """What the driver called it; what the client is unable to do is no error of the broker."""
+    """The driver's name of the error; an unsupported operation is not an error of the broker."""
     if error.value.kind == "unsupported":
         raise error.value
     return error.value.kind

@@ -1,4 +1,4 @@
-"""What a client produces is what it reads back, in order, at the offsets it was told."""
+"""A client reads back what it has produced, in order, at the acknowledged offsets."""
 
 import random
 
@@ -34,7 +34,7 @@ def read_back(driver: Driver, topic: str, count: int) -> list[Record]:
 
 
 def contents(records: list[Record]) -> list[object]:
-    """What was said, without where and when."""
+    """The contents of records, without offsets and timestamps."""
     return [record.content() for record in records]
 
 

@@ -1,4 +1,4 @@
-"""What `make wheels` made fits old systems, and runs where nothing else is installed."""
+"""The wheels of `make wheels` fit old systems, and run where nothing else is installed."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What `packaging/` tells an init system or a container engine to do works with a real broker.
+"""The files in `packaging/` for init systems and containers work with a real broker.
 
 There need be neither here: the steps of the image run in a plain directory, and the limits of the
 unit are held against the system calls that a broker makes.

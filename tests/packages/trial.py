@@ -1,4 +1,4 @@
-"""What an installed wheel has to do: run a broker, and publish and read through it."""
+"""The trial of an installed wheel: run a broker, then publish and read through it."""
 
 import select
 import signal

@@ -52,14 +52,14 @@ def run(program: Path, broker: BrokerProcess, client: streamlog.Client, group: s
 
 
 def is_done(client: streamlog.Client, group: str) -> bool:
-    """Whether the group has committed everything there is."""
+    """Return true if the group has committed all records."""
     committed = client.admin.group(group).committed()
     ends = client.admin.end_offsets("orders")
     return all(committed.get(("orders", number), 0) == end for number, end in ends.items())
 
 
 def outcome(program: Path, data: Path, group: str, output: str) -> Outcome:
-    """What a service makes of the orders, on a broker of its own."""
+    """The output of a service for the orders, on a broker of its own."""
     found: Outcome = defaultdict(list)
     with BrokerProcess(data) as broker, streamlog.connect(broker.address) as client:
         for topic in ("orders", "orders.dead", output):

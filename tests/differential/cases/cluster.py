@@ -1,4 +1,4 @@
-"""What a broker says of itself, its cluster and its topics."""
+"""The descriptions of brokers, clusters and topics."""
 
 from differential.support import stage
 from differential.support.ask import Ask
@@ -8,7 +8,7 @@ from differential.support.cases import about
 
 @about("ApiVersions")
 def versions(ask: Ask) -> None:
-    """What is served, to clients with and without a proper name."""
+    """The supported versions, for clients with and without a valid name."""
     ask("by a client", clientSoftwareName="differential", clientSoftwareVersion="1.0")
     ask("without a name", clientSoftwareName="", clientSoftwareVersion="1.0")
     ask("without a version", clientSoftwareName="differential", clientSoftwareVersion="")

@@ -9,7 +9,7 @@ from interop.support.records import Json
 
 
 def commit(topic: Topic, offset: int = 1, index: int = 0, **fields: object) -> list[Json]:
-    """What a commit says of one partition."""
+    """One partition of a commit."""
     row = {"partitionIndex": index, "committedOffset": offset, "committedMetadata": "note"}
     return [{"name": topic.name, "topicId": topic.id, "partitions": [row | fields]}]
 

@@ -85,7 +85,7 @@ def join_by_name(ask: Ask) -> None:
 
 @about("SyncGroup")
 def sync(ask: Ask) -> None:
-    """Who gets an assignment, and when."""
+    """The order in which members get their assignments."""
     group = ask.name("group")
     leader = stage.member(ask, group)
     cases: dict[str, Json] = {

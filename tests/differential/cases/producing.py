@@ -109,7 +109,7 @@ def produce_unanswered(ask: Ask) -> None:
 
 @about("Produce")
 def produce_in_sequence(ask: Ask) -> None:
-    """What an idempotent producer may send next."""
+    """The next sequence numbers allowed for an idempotent producer."""
     topic = stage.topic(ask)
     ids = stage.producer_id(ask)
 
@@ -153,7 +153,7 @@ def producer_id(ask: Ask) -> None:
 
 @about("DescribeProducers")
 def producers(ask: Ask) -> None:
-    """Who has written with a sequence."""
+    """The producers that have written with a sequence."""
     topic = stage.topic(ask, partitions=2)
     ids = stage.producer_id(ask)
     records = ids.map(lambda known: batch([b"a", b"b"], producer=Producer(known, 0, 0)))

@@ -81,7 +81,7 @@ def fetch(ask: Ask) -> None:
 
 @about("Fetch")
 def fetch_by_epoch(ask: Ask) -> None:
-    """What a reader knows of leaders may be old or new."""
+    """Fetches with older and newer leader epochs."""
     topic = filled(ask)
     for epoch in (0, 5, -2):
         if ask.version >= 9:
@@ -150,7 +150,7 @@ def list_offsets(ask: Ask) -> None:
 
 @about("OffsetForLeaderEpoch")
 def end_of_epoch(ask: Ask) -> None:
-    """Where the records of an epoch end."""
+    """The end offset of an epoch."""
     topic = filled(ask)
 
     def of(what: str, epoch: int, current: int = -1, name: str = topic.name, at: int = 0) -> None:

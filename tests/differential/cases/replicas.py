@@ -1,4 +1,4 @@
-"""Where replicas are, move to, and who of them leads: little to tell with one broker."""
+"""Reassignment and election of replicas, of which one broker has little to report."""
 
 from differential.support import stage
 from differential.support.ask import Ask

@@ -53,7 +53,7 @@ def describe(ask: Ask) -> None:
 
 
 def changed(name: str, *settings: Json, kind: int = TOPIC) -> list[Json]:
-    """What a request to change says of one resource."""
+    """One resource of a request to change settings."""
     return [{"resourceType": kind, "resourceName": name, "configs": list(settings)}]
 
 
@@ -101,7 +101,7 @@ def refused(ask: Ask, topic: stage.Topic) -> None:
 
 @about("AlterConfigs")
 def alter(ask: Ask) -> None:
-    """What is not named returns to its default."""
+    """Settings that are not listed return to their defaults."""
     topic = stage.topic(ask, max_message_bytes="5000")
     setting = changed(topic.name, to("retention.ms", "60000"))
     ask("a setting, validated", resources=setting, validateOnly=True)
@@ -117,7 +117,7 @@ def alter(ask: Ask) -> None:
 
 @about("IncrementalAlterConfigs")
 def alter_one_by_one(ask: Ask) -> None:
-    """What is not named stays."""
+    """Settings that are not listed stay."""
     topic = stage.topic(ask, max_message_bytes="5000")
     steps = {
         "a setting": to("retention.ms", "60000"),

@@ -8,7 +8,7 @@ from interop.support.records import Json
 
 
 def wanted(name: str, partitions: int = 1, replicas: int = 1, **fields: object) -> Json:
-    """What a request to create says of one topic."""
+    """One topic of a request to create topics."""
     return {"name": name, "numPartitions": partitions, "replicationFactor": replicas, **fields}
 
 

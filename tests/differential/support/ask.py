@@ -1,4 +1,4 @@
-"""What a scenario holds in its hand: one API in one version, asked of both brokers."""
+"""The tool of a scenario: requests of one API in one version, sent to both brokers."""
 
 import json
 import time
@@ -25,7 +25,7 @@ class Found:
     difference: Difference
 
     def __str__(self) -> str:
-        """What a report says of it, the same in all versions."""
+        """The text in a report, the same in all versions."""
         where = self.difference
         return (
             f"{self.api}, {self.what}: {where.field} is {where.kafka!r:.300}"

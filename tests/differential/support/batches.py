@@ -32,7 +32,7 @@ TIME = 1_700_000_000_000
 
 @dataclass(frozen=True)
 class Producer:
-    """What an idempotent producer writes into a batch."""
+    """The fields that an idempotent producer writes into a batch."""
 
     id: int = -1
     epoch: int = -1

@@ -1,4 +1,4 @@
-"""When two answers are the same: what is masked, and where they differ otherwise."""
+"""Comparison of two responses: masked fields, and all other differences."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -24,7 +24,7 @@ class Known:
     streamlog: str = "*"
 
     def covers(self, api: str, asked: str, place: tuple[str, object, object]) -> bool:
-        """Whether a difference is this one."""
+        """Return true if a difference is this one."""
         field, kafka, streamlog = place
         return self.api == api and all(
             _matches(pattern, text)

@@ -76,7 +76,7 @@ class KafkaProcess:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def log(self) -> str:
-        """What it has said so far."""
+        """The log output so far."""
         return self.log_path.read_text(errors="replace")
 
     def __exit__(
@@ -92,7 +92,7 @@ class KafkaProcess:
 
 
 def _environment() -> dict[str, str]:
-    """What the caller has, without what would change the virtual machine."""
+    """The caller's environment without variables that affect the virtual machine."""
     return {name: value for name, value in os.environ.items() if not name.startswith("JAVA_TOOL")}
 
 

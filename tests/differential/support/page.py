@@ -22,14 +22,14 @@ and so does a row of it that is no longer true. `*` stands for anything.
 
 @dataclass(frozen=True)
 class Compared:
-    """What was compared: with which Apache Kafka, and the versions of each API."""
+    """The release of Apache Kafka and the versions of each API that were compared."""
 
     kafka: str
     versions: dict[str, str]
 
     @classmethod
     def read(cls, path: Path = COMPARED) -> Self:
-        """What the last run that was asked to has kept."""
+        """The results that the last run has stored."""
         fields = json.loads(path.read_text())
         return cls(fields["kafka"], fields["versions"])
 

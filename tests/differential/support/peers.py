@@ -76,7 +76,7 @@ class Peers:
 
     @property
     def addresses(self) -> Both[str]:
-        """Where they are."""
+        """The addresses of both brokers."""
         return self.both.map(lambda peer: ":".join(map(str, peer.connection.address)))
 
     def again(self) -> "Peers":

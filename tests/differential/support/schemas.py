@@ -32,11 +32,11 @@ class Versions:
         return cls(int(first), int(last) if dash else int(first))
 
     def __contains__(self, version: int) -> bool:
-        """Whether a version lies within."""
+        """Return true if a version lies within the range."""
         return self.first <= version <= self.last
 
     def __and__(self, other: Self) -> "Versions":
-        """What lies within both."""
+        """The intersection of both ranges."""
         return Versions(max(self.first, other.first), min(self.last, other.last))
 
     def __iter__(self) -> Iterator[int]:

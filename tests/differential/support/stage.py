@@ -1,4 +1,4 @@
-"""What scenarios need before they ask: topics with records, groups with members."""
+"""The prerequisites of scenarios: topics with records, groups with members."""
 
 import struct
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def topic(ask: Ask, what: str = "topic", partitions: int = 1, **configs: str) ->
 
 
 def produced(to: Topic, records: bytes | None, index: int = 0) -> Json:
-    """What a produce request says of one partition."""
+    """One partition of a produce request."""
     partition = {"index": index, "records": records}
     return {"name": to.name, "topicId": to.id, "partitionData": [partition]}
 

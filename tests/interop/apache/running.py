@@ -112,7 +112,7 @@ class Program:
         self.process = None
 
     def is_running(self) -> bool:
-        """Whether it has not ended by itself."""
+        """Return true while the process is running."""
         return self.process is not None and self.process.poll() is None
 
 

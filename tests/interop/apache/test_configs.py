@@ -9,7 +9,7 @@ CONFIGS = "kafka-configs"
 
 
 def settings(tools: Tools, *entity: str) -> dict[str, str]:
-    """What is described, by name."""
+    """The described settings by name."""
     lines = tools.ask(CONFIGS, "--describe", *entity).splitlines()[1:]
     pairs = [line.split(" sensitive=")[0].strip().split("=", 1) for line in lines]
     return {pair[0]: pair[1] for pair in pairs}

@@ -30,7 +30,7 @@ def lines(first: int, end: int) -> str:
 
 
 def has(path: Path, text: str) -> bool:
-    """Whether a file has at least as much as this text."""
+    """Return true if a file contains at least this text."""
     return path.exists() and path.stat().st_size >= len(text)
 
 
@@ -77,7 +77,7 @@ class Worker:
         self.url = f"http://127.0.0.1:{port}/connectors"
 
     def is_up(self) -> bool:
-        """Whether it has read its topics and answers."""
+        """Return true if the worker has read its topics and accepts requests."""
         return http("GET", self.url) is not None
 
     def put(self, connector: dict[str, str]) -> None:
@@ -86,7 +86,7 @@ class Worker:
         assert http("PUT", f"{self.url}/{connector['name']}/config", body.encode()) is not None
 
     def has_committed(self, connector: str, key: str, offset: int) -> bool:
-        """Whether a connector has come as far as this."""
+        """Return true if a connector has committed this offset."""
         answer = json.loads(http("GET", f"{self.url}/{connector}/offsets") or b'{"offsets": []}')
         return [row["offset"][key] for row in answer["offsets"]] == [offset]
 

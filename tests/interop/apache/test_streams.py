@@ -55,7 +55,7 @@ class Counting:
         return counts
 
     def has_counted(self, expected: Counts, since: int = 0) -> bool:
-        """Whether it has written these counts, and committed all that it has read."""
+        """Return true if these counts are written and all input is committed."""
         lag = self.client.admin.group(self.name).lag()
         is_done = len(lag) >= PARTITIONS and not any(lag.values())
         return is_done and self.last_counts(since) == expected

@@ -30,7 +30,7 @@ class Client:
     limits: dict[str, str] = field(default_factory=dict, compare=False)
 
     def limit(self, cell: str) -> str | None:
-        """Why this cell cannot work, or None if it has to."""
+        """The reason why this cell cannot work, or None if it must."""
         for pattern, reason in self.limits.items():
             if fnmatchcase(cell, pattern):
                 return reason

@@ -148,7 +148,7 @@ class Driver:
         return f"\nits log:\n{self.log_path.read_text(errors='replace')[-4000:]}"
 
     def is_running(self) -> bool:
-        """Whether it still can be asked."""
+        """Return true while the driver accepts commands."""
         return self.process.poll() is None
 
     def kill(self) -> None:

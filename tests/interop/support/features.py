@@ -1,4 +1,4 @@
-"""What is tried with every client: the rows of the compatibility page, in its order."""
+"""The features tried with every client: the rows of the compatibility page, in order."""
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 ACKS = ("0", "1", "all")

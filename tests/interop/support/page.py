@@ -42,7 +42,7 @@ def expected_cells(client: Client, clients: Sequence[Client]) -> set[str]:
 
 
 def faults(clients: Sequence[Client], results: dict[str, Results]) -> Iterator[str]:
-    """What makes the results unfit for the page."""
+    """The reasons why the results cannot go on the page."""
     for client in clients:
         result = results[client.name]
         if result.version != client.version:
@@ -104,7 +104,7 @@ def cross_rows(clients: Sequence[Client], cells: Cells) -> Iterator[list[str]]:
 
 
 def reasons(clients: Sequence[Client], cells: Cells) -> Iterator[str]:
-    """Why there is a no, by client and reason."""
+    """The reasons for unsupported features, by client."""
     for client in clients:
         limited: dict[str, list[str]] = {}
         for cell, outcome in cells[client.name].items():
@@ -125,7 +125,7 @@ def _titled(pattern: str) -> str:
 
 
 def tools_section(results: Results) -> str:
-    """What was tried with Apache's tools, and what came of it."""
+    """The operations tried with Apache's tools, with their results."""
     rows = list(tool_rows(all_tools(), results.cells))
     head = TOOLS.format(version=results.version)
     return "\n".join([head, table(["tool", "what was tried", "works"], rows)])

@@ -44,7 +44,7 @@ class Record:
         }
 
     def content(self) -> tuple[bytes | None, bytes | None, Headers]:
-        """What its producer has said, without the place and the time it got."""
+        """The content from the producer, without the offset and timestamp from the broker."""
         return self.key, self.value, self.headers
 
 

@@ -1,4 +1,4 @@
-"""What came of each cell, kept as one file per client so that the page can be made of it."""
+"""The results of all cells, stored as one file per client, from which the page is made."""
 
 import json
 from dataclasses import dataclass, field

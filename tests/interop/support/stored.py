@@ -1,4 +1,4 @@
-"""What a partition's first segment says of its batches, read from the broker's disk.
+"""The batches in a partition's first segment, read from the broker's disk.
 
 That a client got its records back does not say that it compressed them, or numbered them.
 """
@@ -21,7 +21,7 @@ assert set(_CODEC_NUMBERS.values()) == set(CODECS)
 
 @dataclass(frozen=True)
 class Batch:
-    """What a batch's head says."""
+    """The header of a batch."""
 
     codec: str
     producer_id: int

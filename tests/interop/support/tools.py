@@ -21,7 +21,7 @@ class Tool:
     limits: Mapping[str, str] = field(default_factory=dict)
 
     def outcomes(self) -> Iterator[tuple[str, str]]:
-        """What each cell comes out as if its test passes."""
+        """The result of each cell if its test passes."""
         for cell in self.tried:
             yield f"{self.name}: {cell}", self.limits.get(cell, WORKS)
 
@@ -33,7 +33,7 @@ def all_tools() -> list[Tool]:
 
 
 def expected(tools: list[Tool]) -> dict[str, str]:
-    """What the results of a run without failures are."""
+    """The results of a run without failures."""
     return {cell: outcome for tool in tools for cell, outcome in tool.outcomes()}
 
 
@@ -45,7 +45,7 @@ def apache_version() -> str:
 
 
 def tool_faults(tools: list[Tool], results: Results) -> Iterator[str]:
-    """What makes the results unfit for the page."""
+    """The reasons why the results cannot go on the page."""
     if results.version != apache_version():
         yield f"tools: results of version {results.version}, not {apache_version()}"
     if strange := results.cells.items() ^ expected(tools).items():

@@ -1,4 +1,4 @@
-//! What people change is in force and durable when it is answered, and what cannot be is refused.
+//! Changes are in force and durable when they are answered, and invalid ones are refused.
 
 use streamlog::types::TopicId;
 use streamlog::wire::delete_records::{self, DeleteRecordsRequest};
@@ -59,7 +59,7 @@ fn described(
     client.call(4, &request).unwrap().results.remove(0)
 }
 
-/// Where the retention of the test's topic is said, what counts most first.
+/// The sources of the test topic's retention, in falling order of precedence.
 fn places(client: &mut Connection) -> Vec<(i8, String)> {
     let configs = described(client, (RESOURCE_TOPIC, TOPIC), &["retention.ms"]).configs;
     assert_eq!(configs.len(), 1);
@@ -186,7 +186,7 @@ fn a_reader_is_told_where_an_epoch_ended() {
     let mut client = broker.connect();
     let topics = client.call(9, &MetadataRequest { topics: None, ..Default::default() }).unwrap();
     let epoch = topics.topics[0].partitions[0].leader_epoch;
-    assert!(epoch > 0, "every start is a new reign");
+    assert!(epoch > 0, "every start begins a new leader epoch");
     client.produce(batch([2]), 1).unwrap().unwrap();
     assert_eq!(end_of(&mut client, 0, epoch), (ErrorCode::None, 0, 2));
     assert_eq!(end_of(&mut client, epoch, epoch), (ErrorCode::None, epoch, 3));

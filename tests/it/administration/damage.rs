@@ -136,7 +136,7 @@ fn rows(broker: &LocalBroker, arguments: &[&str]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// How a command that is refused ends, and its words.
+/// The exit status and the messages of a refused command.
 fn refusal(broker: &LocalBroker, arguments: &[&str]) -> (i32, String) {
     let output = run(broker, arguments);
     assert!(output.stdout.is_empty(), "{arguments:?}");

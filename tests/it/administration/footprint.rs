@@ -7,7 +7,7 @@ use crate::support::BrokerProcess;
 
 const TOPICS: u64 = 5;
 const PARTITIONS_EACH: u64 = 10_000;
-/// What one of them may take, with its share of everything that is kept for it.
+/// The memory that each may take, with its share of everything kept for it.
 const BYTES_EACH: u64 = 1024;
 
 #[test]

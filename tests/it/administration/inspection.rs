@@ -1,4 +1,4 @@
-//! What tools ask of a broker besides its records: each answer is true, empty ones included.
+//! Administrative queries of tools: each response is correct, including empty ones.
 
 use streamlog::wire::alter_partition_reassignments::{
     self as alter, AlterPartitionReassignmentsRequest,

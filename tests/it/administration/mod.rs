@@ -1,4 +1,4 @@
-//! What administrators and their tools ask of a broker, and what they change.
+//! Administrative requests: queries and changes.
 
 mod changing;
 mod damage;

@@ -13,7 +13,7 @@ use streamlog::wire::{ErrorCode, Records};
 
 use crate::support::{Connection, LocalBroker, Random, TOPIC, Witness, batch, set_topic};
 
-/// Where the fields of a batch's header stand.
+/// The positions of the fields of a batch header.
 const LENGTH: usize = 8;
 const MAGIC: usize = 16;
 const CHECKSUM: usize = 17;
@@ -51,7 +51,7 @@ fn compressed(codec: Compression, values: &[&[u8]]) -> Vec<u8> {
     builder.build(&BatchSettings::default(), &mut compressor).unwrap()
 }
 
-/// What became of records sent with these `acks`.
+/// The result of records sent with these `acks`.
 fn produce(connection: &mut Connection, records: Vec<u8>, acks: i16) -> Partition {
     let records = Records::Bytes(records.into());
     let partitions = vec![RequestPartition { index: 0, records }];

@@ -10,10 +10,10 @@ use streamlog::wire::{ApiKey, ProduceRequestView, Reader, RequestHeader};
 use super::corpus::broken;
 use crate::support::{Decode, golden_requests};
 
-/// What a message may take in memory for each of its bytes: its arrays, and once more its texts.
+/// The memory that a message may take per byte: for its arrays, and again for its strings.
 const MEMORY_FACTOR: usize = Reader::MEMORY_FACTOR + 2;
 
-/// What a decoder may allocate besides what its frame's size allows: a few defaults and errors.
+/// The memory that a decoder may allocate in addition, for a few defaults and errors.
 const SLACK: usize = 1 << 10;
 
 #[test]
@@ -38,7 +38,7 @@ fn no_broken_request_makes_its_decoder_panic_or_allocate_beyond_its_size() {
     assert!(0 < read && read < frames, "{read} of {frames} could be read");
 }
 
-/// Whether the bytes are a request that can be read.
+/// Returns true if the bytes are a valid request.
 fn is_readable(body: &[u8], decoders: &HashMap<ApiKey, Decode>) -> bool {
     let Ok((header, reader)) = RequestHeader::decode(body) else { return false };
     let Some(decode) = decoders.get(&header.api_key) else { return false };

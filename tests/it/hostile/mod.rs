@@ -1,4 +1,4 @@
-//! What strangers send: each gets its error or is cut off, nobody else notices, nothing is written.
+//! Hostile input: each peer gets an error or is disconnected, and nothing is written.
 
 mod batches;
 mod corpus;

@@ -75,9 +75,9 @@ fn send(broker: &LocalBroker, golden: &GoldenRequest, frame: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// What is sent of a request's broken forms: cut at every byte, framed by lies, with every short
-/// length one more and one less, bits flipped anywhere, and of all the enumerated ones a share
-/// that is another for each request. The decoders by themselves are held to all of them.
+/// The broken forms of a request that are sent: truncated at every byte, with a false frame length,
+/// with every short length increased and decreased by one, and with flipped bits. Of the enumerated
+/// forms, each request sends another share; the decoders themselves are tested with all of them.
 fn mutations(golden: &GoldenRequest, seed: u64) -> Vec<Vec<u8>> {
     let body = &golden.body[..];
     let mut frames: Vec<Vec<u8>> = (0..body.len()).map(|length| frame(&body[..length])).collect();

@@ -9,7 +9,7 @@ use crate::support::{LocalBroker, Random, TOPIC, Witness, batch, seeds};
 const VERSION: i16 = 9;
 const PARTITIONS: i32 = 3;
 
-/// What is asked of one partition of a request.
+/// One partition of a request.
 #[derive(Clone, Copy, Debug)]
 enum Asked {
     /// To append a batch of one number.

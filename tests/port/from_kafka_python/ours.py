@@ -8,7 +8,7 @@ import streamlog
 
 
 def invoice(order: dict[str, Any]) -> dict[str, Any]:
-    """What the customer has to pay."""
+    """The amount that the customer has to pay."""
     return {"order": order["id"], "total": order["count"] * order["price"]}
 
 

@@ -18,12 +18,12 @@ def stop(number: int, frame: object) -> None:
 
 
 def to_json(value: dict[str, Any]) -> bytes:
-    """What is published of an invoice."""
+    """The published form of an invoice."""
     return json.dumps(value).encode()
 
 
 def invoice(order: dict[str, Any]) -> dict[str, Any]:
-    """What the customer has to pay."""
+    """The amount that the customer has to pay."""
     return {"order": order["id"], "total": order["count"] * order["price"]}
 
 

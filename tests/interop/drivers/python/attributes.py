@@ -1,4 +1,4 @@
-"""What kafka-python and aiokafka share: errors told by class, messages by their attributes."""
+"""Code shared by kafka-python and aiokafka: errors by class, messages by attribute."""
 
 from interop.drivers.python.serving import Foreign, Refusal
 from interop.support.records import Record

@@ -46,7 +46,7 @@ def record_of(message: Message) -> Record:
 
 
 def position(start: Start) -> Literal["earliest", "latest"] | int | datetime:
-    """Where to begin, in the client's words."""
+    """The start position in the client's terms."""
     match start:
         case "start":
             return "earliest"

@@ -24,7 +24,7 @@ class Refusal(Exception):
 
 
 class Verbs(ABC):
-    """What a client may be asked for. Verbs that a driver leaves out are unsupported."""
+    """The verbs of a driver. Verbs that a driver leaves out are unsupported."""
 
     @abstractmethod
     def hello(self) -> Json:

@@ -19,7 +19,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// What the client cannot do, whatever the broker.
+    /// The operations that the client does not support.
     pub(crate) fn unsupported(what: &str) -> Self {
         Self { kind: "unsupported", text: format!("the client has no {what}") }
     }

@@ -36,7 +36,7 @@ impl From<Error> for Refusal {
     }
 }
 
-/// What the verbs share.
+/// Code shared by the verbs.
 pub(crate) struct Verbs {
     address: String,
     client: Option<Client>,
