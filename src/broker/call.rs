@@ -54,13 +54,13 @@ pub(crate) struct Call<'a> {
     /// The client id.
     pub(crate) client_id: &'a str,
     /// Cancelled when the request must stop waiting, for others or for records.
-    pub(crate) patience: &'a CancellationToken,
+    pub(crate) cancel: &'a CancellationToken,
 }
 
 impl Call<'_> {
     /// Access to the groups that this broker coordinates, on behalf of this request.
     pub(crate) fn groups(&self) -> Groups<'_> {
-        Groups::new(&self.shared.coordinators, &self.shared.engine, self.patience)
+        Groups::new(&self.shared.coordinators, &self.shared.engine, self.cancel)
     }
 
     /// The partition with its log opened, if this client may perform the operation on its topic.

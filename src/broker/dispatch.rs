@@ -92,7 +92,7 @@ pub(crate) fn advertised() -> Vec<(ApiKey, RangeInclusive<i16>)> {
     apis
 }
 
-/// Executes a request and returns its response, empty if none is expected. Once `patience` is
+/// Executes a request and returns its response, empty if none is expected. Once `cancel` is
 /// cancelled, the request no longer waits for anything.
 ///
 /// # Errors
@@ -101,11 +101,11 @@ pub(crate) async fn execute(
     frame: &mut [u8],
     shared: &Arc<Shared>,
     session: &Rc<Session>,
-    patience: &CancellationToken,
+    cancel: &CancellationToken,
 ) -> Result<Vec<Piece>, Unanswerable> {
     let (header, body) = RequestHeader::decode(frame)?;
     let client_id = header.client_id.unwrap_or_default();
-    let call = Call { shared, session, version: header.version, client_id, patience };
+    let call = Call { shared, session, version: header.version, client_id, cancel };
     match header.api_key {
         ApiKey::ApiVersions => handlers::api_versions::answer(&call, &header, body, &advertised()),
         ApiKey::Fetch => handlers::fetch::answer(&call, &header, body).await,

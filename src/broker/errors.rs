@@ -26,7 +26,7 @@ pub(crate) struct Refusal {
 
 /// The maximum number of records of a batch that are refused with a message of their own: the
 /// messages for all records of a large batch would not fit into a response.
-const WORDS_MAX: usize = 100;
+const MESSAGES_MAX: usize = 100;
 
 impl Refusal {
     /// Creates a refusal without a message.
@@ -81,8 +81,8 @@ fn has_wrong_time(record: &RejectedRecord) -> bool {
 
 fn each_faulty(records: &[RejectedRecord]) -> Vec<FaultyRecord> {
     let numbered = records.iter().filter_map(|record| Some((record.index?, record)));
-    let row = |(place, (index, record)): (usize, (u32, &RejectedRecord))| {
-        faulty(index, (place < WORDS_MAX).then(|| record.to_string()))
+    let row = |(row_number, (index, record)): (usize, (u32, &RejectedRecord))| {
+        faulty(index, (row_number < MESSAGES_MAX).then(|| record.to_string()))
     };
     numbered.enumerate().filter_map(row).collect()
 }

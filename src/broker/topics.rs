@@ -106,7 +106,7 @@ pub(crate) fn name_of(text: &str) -> Result<TopicName, Refusal> {
 /// The time that a response may wait for a change to be applied, based on the request's timeout.
 /// Without a minimum, clients that pass 0 would get an error although the change takes
 /// milliseconds.
-pub(crate) fn patience(timeout_ms: i32) -> Duration {
+pub(crate) fn wait_limit(timeout_ms: i32) -> Duration {
     let asked = Duration::from_millis(u64::try_from(timeout_ms).unwrap_or(0));
     asked.clamp(Duration::from_secs(1), APPLIED_WITHIN)
 }

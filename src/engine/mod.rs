@@ -30,4 +30,4 @@ pub(crate) use topic_settings::{
     OFFSET_UNIT, broker_name, broker_names, check_configs, produce_rules, resolve, set_default,
     topic_key, unit,
 };
-pub(crate) use topics::{APPLIED_WITHIN, applied, create_topic, delete_topic, settled};
+pub(crate) use topics::{APPLIED_WITHIN, applied, create_topic, delete_topic, with_fixed_settings};

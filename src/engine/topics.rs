@@ -28,7 +28,7 @@ pub(crate) async fn create_topic(
     if !topic.name.is_internal() {
         engine.logs.data.require_room()?;
     }
-    let topic = settled(engine, topic);
+    let topic = with_fixed_settings(engine, topic);
     let (name, creator) = (topic.name.clone(), Arc::clone(engine));
     let created = engine.control.run(async move {
         let defaults = log_defaults(&creator.config, &creator.image());
@@ -42,7 +42,7 @@ pub(crate) async fn create_topic(
 
 /// Stores the settings that cannot change after creation explicitly, so that a later change of the
 /// broker's defaults does not affect the topic.
-pub(crate) fn settled(engine: &EngineState, mut topic: NewTopic) -> NewTopic {
+pub(crate) fn with_fixed_settings(engine: &EngineState, mut topic: NewTopic) -> NewTopic {
     let unit = engine.config.log.offset_unit;
     if unit != OffsetUnit::Record {
         topic.configs.entry(OFFSET_UNIT.to_owned()).or_insert_with(|| unit.to_string());

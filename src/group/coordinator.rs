@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::classic::Group;
-use super::doubt::Doubt;
 use super::expiry::Expiry;
 use super::in_flight::InFlight;
 use super::records::LogRecord;
-use super::step::{Rests, Step};
+use super::step::{Continuation, Step};
+use super::uncertain_offsets::UncertainOffsets;
 use crate::group::{
     Answer, AppendId, DamagedRecord, Decision, GroupConfig, GroupError, GroupId, Now, Request,
     Ticket, Unavailable,
@@ -28,19 +28,19 @@ pub struct Coordinator {
     /// The indexed deadline of each group that has one. It may be too early, but never too late.
     deadlines: BTreeSet<(Duration, GroupId)>,
     pub(super) in_flight: InFlight,
-    pub(super) doubt: Doubt,
-    life: Life,
+    pub(super) uncertain: UncertainOffsets,
+    lifecycle: Lifecycle,
 }
 
 /// The lifecycle of a coordinator, from the first record to the loss of the partition.
-enum Life {
+enum Lifecycle {
     Loading,
     Active(Expiry),
     Unloaded,
 }
 
 /// The approximate maximum number of tombstones that one check for expired offsets writes.
-const EXPIRED_PER_LOOK: usize = 1_000;
+const EXPIRED_PER_CHECK: usize = 1_000;
 
 impl Coordinator {
     /// Creates a coordinator that has not read its log.
@@ -50,8 +50,8 @@ impl Coordinator {
             groups: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             in_flight: InFlight::default(),
-            doubt: Doubt::default(),
-            life: Life::Loading,
+            uncertain: UncertainOffsets::default(),
+            lifecycle: Lifecycle::Loading,
         }
     }
 
@@ -63,7 +63,10 @@ impl Coordinator {
     /// # Panics
     /// If loading has finished.
     pub fn replay(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), DamagedRecord> {
-        assert!(matches!(self.life, Life::Loading), "a record was replayed after loading");
+        assert!(
+            matches!(self.lifecycle, Lifecycle::Loading),
+            "a record was replayed after loading"
+        );
         match LogRecord::decode(key, value)? {
             LogRecord::Group { group, value: Some(snapshot) } => {
                 self.group_mut(group).restore(snapshot);
@@ -82,13 +85,13 @@ impl Coordinator {
     /// Notes that the log is damaged behind the records replayed so far. A later commit may have
     /// been lost there, so an offset is refused until it is committed again.
     pub fn note_damage(&mut self) {
-        self.doubt.raise();
+        self.uncertain.note_damage();
     }
 
     /// Accepts the loss of the damaged records, on behalf of an operator: known offsets are valid
     /// again.
     pub fn accept_loss(&mut self) {
-        self.doubt.lift();
+        self.uncertain.clear();
     }
 
     /// Ends the loading phase: from now on requests are served.
@@ -96,8 +99,8 @@ impl Coordinator {
     /// # Panics
     /// If loading has finished before.
     pub fn finish_loading(&mut self, now: Now) -> Decision {
-        assert!(matches!(self.life, Life::Loading), "loading has finished before");
-        self.life = Life::Active(Expiry::starting(now, &self.config));
+        assert!(matches!(self.lifecycle, Lifecycle::Loading), "loading has finished before");
+        self.lifecycle = Lifecycle::Active(Expiry::starting(now, &self.config));
         let mut step = Step::new(now, &self.config);
         let ids: Vec<GroupId> = self.groups.keys().cloned().collect();
         for id in ids {
@@ -112,7 +115,7 @@ impl Coordinator {
         let mut step = Step::new(now, &self.config);
         let error = GroupError::from(Unavailable::NotCoordinator);
         for waiting in self.in_flight.take_all() {
-            if let Rests::Answer(ticket, answer) = waiting.rests {
+            if let Continuation::Answer(ticket, answer) = waiting.continuation {
                 step.answer(ticket, answer.failed(&error));
             }
         }
@@ -121,21 +124,21 @@ impl Coordinator {
         }
         self.groups.clear();
         self.deadlines.clear();
-        self.life = Life::Unloaded;
+        self.lifecycle = Lifecycle::Unloaded;
         self.conclude(step)
     }
 
     /// Handles `request`; the response is in this decision or a later one.
     pub fn handle(&mut self, ticket: Ticket, request: Request, now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
-        match self.life {
-            Life::Active(_) => self.dispatch(ticket, request, &mut step),
+        match self.lifecycle {
+            Lifecycle::Active(_) => self.dispatch(ticket, request, &mut step),
             // Accept heartbeats while loading: Kafka's clients would leave the group on this error.
-            Life::Loading if matches!(request, Request::Heartbeat(_)) => {
+            Lifecycle::Loading if matches!(request, Request::Heartbeat(_)) => {
                 step.answer(ticket, Answer::Heartbeat(Ok(())));
             }
-            Life::Loading => refuse(ticket, request, Unavailable::Loading, &mut step),
-            Life::Unloaded => refuse(ticket, request, Unavailable::NotCoordinator, &mut step),
+            Lifecycle::Loading => refuse(ticket, request, Unavailable::Loading, &mut step),
+            Lifecycle::Unloaded => refuse(ticket, request, Unavailable::NotCoordinator, &mut step),
         }
         self.conclude(step)
     }
@@ -147,7 +150,7 @@ impl Coordinator {
             for record in waiting.records {
                 self.apply(record);
             }
-            self.fulfil(waiting.rests, &mut step);
+            self.complete(waiting.continuation, &mut step);
         }
         self.conclude(step)
     }
@@ -157,7 +160,7 @@ impl Coordinator {
     pub fn refused(&mut self, id: AppendId, error: Unavailable, now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
         if let Some(waiting) = self.in_flight.take_refused(id) {
-            self.fail(waiting.rests, error, &mut step);
+            self.fail(waiting.continuation, error, &mut step);
         }
         self.conclude(step)
     }
@@ -171,10 +174,10 @@ impl Coordinator {
         now: Now,
     ) -> Decision {
         let mut step = Step::new(now, &self.config);
-        if let Life::Active(_) = self.life {
+        if let Lifecycle::Active(_) = self.lifecycle {
             let in_flight = self.in_flight.offsets();
             for group in self.groups.values() {
-                step.note(group.forget_topics(&is_gone, &in_flight));
+                step.append(group.forget_topics(&is_gone, &in_flight));
             }
         }
         self.conclude(step)
@@ -183,18 +186,18 @@ impl Coordinator {
     /// The next monotonic time at which [`Self::on_deadline`] has work to do.
     pub fn next_deadline(&self) -> Option<Duration> {
         let group = self.deadlines.first().map(|(deadline, _)| *deadline);
-        let look = match &self.life {
-            Life::Active(expiry) => Some(expiry.next_check()),
-            Life::Loading | Life::Unloaded => None,
+        let check = match &self.lifecycle {
+            Lifecycle::Active(expiry) => Some(expiry.next_check()),
+            Lifecycle::Loading | Lifecycle::Unloaded => None,
         };
-        [group, look, self.in_flight.next_deadline()].into_iter().flatten().min()
+        [group, check, self.in_flight.next_deadline()].into_iter().flatten().min()
     }
 
     /// Handles everything that is due.
     pub fn on_deadline(&mut self, now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
-        for rests in self.in_flight.take_overdue(&step) {
-            self.fail(rests, Unavailable::NotAvailable, &mut step);
+        for continuation in self.in_flight.take_overdue(&step) {
+            self.fail(continuation, Unavailable::NotAvailable, &mut step);
         }
         let is_due = |(at, _): &&(Duration, GroupId)| *at <= now.monotonic;
         let due: Vec<GroupId> =
@@ -207,7 +210,7 @@ impl Coordinator {
     }
 
     fn expire_offsets(&mut self, step: &mut Step) {
-        let Life::Active(expiry) = &mut self.life else { return };
+        let Lifecycle::Active(expiry) = &mut self.lifecycle else { return };
         if !expiry.is_due(step.now, &self.config) {
             return;
         }
@@ -216,38 +219,38 @@ impl Coordinator {
         for group in self.groups.values() {
             let records = group.expire(step.now.wall, self.config.offsets_retention, &in_flight);
             written += records.len();
-            step.note(records);
-            if written >= EXPIRED_PER_LOOK {
-                expiry.hurry(step.now);
+            step.append(records);
+            if written >= EXPIRED_PER_CHECK {
+                expiry.check_soon(step.now);
                 return;
             }
         }
     }
 
     /// Completes the action that waited for an append, now replicated.
-    fn fulfil(&mut self, rests: Rests, step: &mut Step) {
-        match rests {
-            Rests::Nothing => {}
-            Rests::Answer(ticket, answer) => step.answer(ticket, answer),
-            Rests::Assignment(id, generation) => {
+    fn complete(&mut self, continuation: Continuation, step: &mut Step) {
+        match continuation {
+            Continuation::Nothing => {}
+            Continuation::Answer(ticket, answer) => step.answer(ticket, answer),
+            Continuation::Assignment(id, generation) => {
                 self.with_group(&id, |group| group.on_assigned(generation, step));
             }
-            Rests::Replacement(replacement) => {
+            Continuation::Replacement(replacement) => {
                 self.with_group(&replacement.group, |group| group.on_replaced(&replacement, step));
             }
         }
     }
 
     /// Fails the action that waited for an append, which failed or timed out.
-    fn fail(&mut self, rests: Rests, error: Unavailable, step: &mut Step) {
+    fn fail(&mut self, continuation: Continuation, error: Unavailable, step: &mut Step) {
         let error = GroupError::from(error);
-        match rests {
-            Rests::Nothing => {}
-            Rests::Answer(ticket, answer) => step.answer(ticket, answer.failed(&error)),
-            Rests::Assignment(id, generation) => {
+        match continuation {
+            Continuation::Nothing => {}
+            Continuation::Answer(ticket, answer) => step.answer(ticket, answer.failed(&error)),
+            Continuation::Assignment(id, generation) => {
                 self.with_group(&id, |group| group.on_assignment_lost(generation, &error, step));
             }
-            Rests::Replacement(lost) => {
+            Continuation::Replacement(lost) => {
                 let tell = |group: &mut Group| group.on_replacement_lost(&lost, &error, step);
                 self.with_group(&lost.group, tell);
             }
@@ -257,7 +260,7 @@ impl Coordinator {
     /// Applies a replicated record.
     fn apply(&mut self, record: LogRecord) {
         if let LogRecord::Offset { group, partition, .. } = &record {
-            self.doubt.settle(group, partition);
+            self.uncertain.note_write(group, partition);
         }
         match record {
             LogRecord::Offset { group, partition, value: Some(value) } => {
@@ -293,7 +296,7 @@ impl Coordinator {
         let group = self.groups.get_mut(id)?;
         let result = act(group);
         let deadline = group.next_deadline();
-        let noted = std::mem::replace(&mut group.noted_deadline, deadline);
+        let noted = std::mem::replace(&mut group.indexed_deadline, deadline);
         if noted != deadline {
             if let Some(noted) = noted {
                 self.deadlines.remove(&(noted, id.clone()));
@@ -309,7 +312,7 @@ impl Coordinator {
     fn drop_if_blank(&mut self, id: &GroupId) {
         if self.groups.get(id).is_some_and(Group::is_blank)
             && let Some(group) = self.groups.remove(id)
-            && let Some(noted) = group.noted_deadline
+            && let Some(noted) = group.indexed_deadline
         {
             self.deadlines.remove(&(noted, id.clone()));
         }

@@ -43,7 +43,7 @@ impl Coordinator {
         let check = match check_id(&id) {
             // Only a newcomer creates a group: the group of an existing member would be here.
             Ok(()) if !is_known && request.member_id.is_some() => Err(GroupError::UnknownMemberId),
-            Ok(()) if !is_known => self.check_room(),
+            Ok(()) if !is_known => self.check_group_limit(),
             other => other,
         };
         if let Err(error) = check {
@@ -80,9 +80,9 @@ impl Coordinator {
                 self.with_group(&id, |group| group.leave(request, ticket, step));
             }
             Err(GroupError::UnknownMemberId) => {
-                let fate = |leaver| (leaver, Err(GroupError::UnknownMemberId));
-                let fates = request.members.into_iter().map(fate).collect();
-                step.answer(ticket, Answer::Leave(Ok(fates)));
+                let result = |leaver| (leaver, Err(GroupError::UnknownMemberId));
+                let results = request.members.into_iter().map(result).collect();
+                step.answer(ticket, Answer::Leave(Ok(results)));
             }
             Err(error) => step.answer(ticket, Answer::Leave(Err(error))),
         }
@@ -93,8 +93,8 @@ impl Coordinator {
             step.answer(ticket, Answer::Commit(Err(error)));
             return;
         }
-        let (records, fates) = new_offsets(request, step);
-        step.answer_after(records, ticket, Answer::Commit(Ok(fates)));
+        let (records, results) = new_offsets(request, step);
+        step.answer_after(records, ticket, Answer::Commit(Ok(results)));
     }
 
     /// Offsets can be stored under any group id, since consumers without a group choose it freely;
@@ -103,7 +103,7 @@ impl Coordinator {
         check_length(&request.group_id)?;
         match self.groups.get_mut(&request.group_id) {
             Some(group) => group.check_commit(&request.claim, step),
-            None if request.claim.generation < Generation(0) => self.check_room(),
+            None if request.claim.generation < Generation(0) => self.check_group_limit(),
             None => Err(GroupError::IllegalGeneration {
                 given: request.claim.generation,
                 current: Generation::NONE,
@@ -112,7 +112,7 @@ impl Coordinator {
     }
 
     fn fetch_offsets(&self, ticket: Ticket, request: FetchOffsetsRequest, step: &mut Step) {
-        if self.doubt.is_of(&request.group_id, request.partitions.as_deref()) {
+        if self.uncertain.contains(&request.group_id, request.partitions.as_deref()) {
             return step.answer(ticket, Answer::FetchOffsets(Err(GroupError::OffsetsDamaged)));
         }
         let offsets = if let Some(group) = self.groups.get(&request.group_id) {
@@ -130,8 +130,8 @@ impl Coordinator {
             group.delete_offsets(request.partitions)
         });
         match result {
-            Ok((records, fates)) => {
-                step.answer_after(records, ticket, Answer::DeleteOffsets(Ok(fates)));
+            Ok((records, results)) => {
+                step.answer_after(records, ticket, Answer::DeleteOffsets(Ok(results)));
             }
             Err(error) => step.answer(ticket, Answer::DeleteOffsets(Err(error))),
         }
@@ -139,15 +139,15 @@ impl Coordinator {
 
     fn delete_groups(&self, ticket: Ticket, ids: Vec<GroupId>, step: &mut Step) {
         let mut records = Vec::new();
-        let mut fates = Vec::new();
+        let mut results = Vec::new();
         for id in ids {
             let tombstones = match self.groups.get(&id) {
                 Some(group) => group.delete(),
                 None => Err(AdminRefusal::GroupIdNotFound.into()),
             };
-            fates.push((id, tombstones.map(|tombstones| records.extend(tombstones))));
+            results.push((id, tombstones.map(|tombstones| records.extend(tombstones))));
         }
-        step.answer_after(records, ticket, Answer::DeleteGroups(fates));
+        step.answer_after(records, ticket, Answer::DeleteGroups(results));
     }
 
     fn list_groups(&self, ticket: Ticket, filter: &GroupFilter, step: &mut Step) {
@@ -171,7 +171,7 @@ impl Coordinator {
         if self.groups.contains_key(id) { Ok(()) } else { Err(GroupError::UnknownMemberId) }
     }
 
-    fn check_room(&self) -> Result<(), GroupError> {
+    fn check_group_limit(&self) -> Result<(), GroupError> {
         if self.groups.len() < self.config.max_groups {
             Ok(())
         } else {

@@ -33,7 +33,7 @@ impl Expiry {
     }
 
     /// Schedules the next check soon, because this one reached its limit.
-    pub(super) fn hurry(&mut self, now: Now) {
+    pub(super) fn check_soon(&mut self, now: Now) {
         self.next_check = now.monotonic.saturating_add(Duration::from_secs(1));
     }
 }
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_is_due_once_in_each_interval() {
+    fn a_check_is_due_once_in_each_interval() {
         let config = GroupConfig::default();
         let mut expiry = Expiry::starting(at(0, true), &config);
         assert!(!expiry.is_due(at(599, true), &config));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_expires_while_the_wall_clock_is_in_doubt() {
+    fn nothing_expires_while_the_wall_clock_cannot_be_trusted() {
         let config = GroupConfig::default();
         let mut expiry = Expiry::starting(at(0, true), &config);
         assert!(!expiry.is_due(at(600, false), &config));

@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use crate::group::records::LogRecord;
-use crate::group::step::{Rests, Step, Write};
+use crate::group::step::{Continuation, Step, Write};
 use crate::group::{Append, AppendId, GroupId};
 use crate::types::TopicPartition;
 
@@ -42,7 +42,7 @@ pub(super) struct Waiting {
     deadline: Duration,
     /// The changes to apply when it is replicated.
     pub(super) records: Vec<LogRecord>,
-    pub(super) rests: Rests,
+    pub(super) continuation: Continuation,
 }
 
 impl InFlight {
@@ -58,16 +58,21 @@ impl InFlight {
             let mut parts = split(write.records);
             let last = parts.pop();
             for records in parts {
-                appends.push(self.push(records, Rests::Nothing, deadline));
+                appends.push(self.push(records, Continuation::Nothing, deadline));
             }
             if let Some(records) = last {
-                appends.push(self.push(records, write.rests, deadline));
+                appends.push(self.push(records, write.continuation, deadline));
             }
         }
         appends
     }
 
-    fn push(&mut self, records: Vec<LogRecord>, rests: Rests, deadline: Duration) -> Append {
+    fn push(
+        &mut self,
+        records: Vec<LogRecord>,
+        continuation: Continuation,
+        deadline: Duration,
+    ) -> Append {
         let id = AppendId(self.next_id);
         self.next_id += 1;
         let encoded = records.iter().map(LogRecord::encode).collect();
@@ -76,7 +81,7 @@ impl InFlight {
             .into_iter()
             .filter(|record| !matches!(record, LogRecord::Group { value: Some(_), .. }))
             .collect();
-        self.appends.push_back(Waiting { id, deadline, records, rests });
+        self.appends.push_back(Waiting { id, deadline, records, continuation });
         Append { id, records: encoded }
     }
 
@@ -102,10 +107,12 @@ impl InFlight {
     }
 
     /// The actions that wait for overdue appends; the appends themselves stay in flight.
-    pub(super) fn take_overdue(&mut self, step: &Step) -> Vec<Rests> {
+    pub(super) fn take_overdue(&mut self, step: &Step) -> Vec<Continuation> {
         let is_overdue = |waiting: &&mut Waiting| waiting.deadline <= step.now.monotonic;
         let overdue = self.appends.iter_mut().take_while(is_overdue);
-        overdue.map(|waiting| std::mem::replace(&mut waiting.rests, Rests::Nothing)).collect()
+        overdue
+            .map(|waiting| std::mem::replace(&mut waiting.continuation, Continuation::Nothing))
+            .collect()
     }
 
     /// All appends, when the coordinator loses its partition.
@@ -120,7 +127,7 @@ impl InFlight {
 
 impl Waiting {
     fn is_awaited(&self) -> bool {
-        !matches!(self.rests, Rests::Nothing)
+        !matches!(self.continuation, Continuation::Nothing)
     }
 }
 

@@ -36,11 +36,11 @@ fn a_first_rebalance_waits_for_more_members_and_then_all_share_a_generation() {
 #[test]
 fn a_first_rebalance_ends_with_the_rebalance_timeout_however_many_come() {
     let mut s = Scenario::new();
-    let patience = DELAY * 3;
-    let first = s.join(JoinRequest { rebalance_timeout: patience, ..join("a") });
+    let timeout = DELAY * 3;
+    let first = s.join(JoinRequest { rebalance_timeout: timeout, ..join("a") });
     for _ in 0..5 {
         s.advance(DELAY * 3 / 4);
-        s.join(JoinRequest { rebalance_timeout: patience, ..join("b") });
+        s.join(JoinRequest { rebalance_timeout: timeout, ..join("b") });
     }
     assert!(s.is_answered(first));
 }

@@ -15,7 +15,6 @@ mod classic;
 mod config;
 mod coordinator;
 mod dispatch;
-mod doubt;
 mod expiry;
 mod ids;
 mod in_flight;
@@ -33,6 +32,7 @@ mod records;
 #[cfg(test)]
 mod scenario_tests;
 mod step;
+mod uncertain_offsets;
 
 pub use config::GroupConfig;
 pub use coordinator::Coordinator;

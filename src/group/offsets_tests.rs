@@ -286,7 +286,7 @@ fn offsets_of_consumers_without_a_group_expire_a_retention_after_their_last_comm
 }
 
 #[test]
-fn a_commit_on_its_way_outlives_the_expiry_of_the_offset_before_it() {
+fn a_commit_in_flight_survives_the_expiry_of_the_previous_offset() {
     let mut s = Scenario::new();
     let second = Duration::from_secs(1);
     // The interval is ten minutes: one check comes just before the end of the retention.

@@ -19,11 +19,11 @@ pub(super) struct Step {
 /// Records, and the action that waits for their replication.
 pub(super) struct Write {
     pub(super) records: Vec<LogRecord>,
-    pub(super) rests: Rests,
+    pub(super) continuation: Continuation,
 }
 
 /// The action that waits for records to be replicated.
-pub(super) enum Rests {
+pub(super) enum Continuation {
     Nothing,
     /// Send a complete response.
     Answer(Ticket, Answer),
@@ -61,14 +61,14 @@ impl Step {
         if records.is_empty() {
             self.answer(ticket, answer);
         } else {
-            self.writes.push(Write { records, rests: Rests::Answer(ticket, answer) });
+            self.writes.push(Write { records, continuation: Continuation::Answer(ticket, answer) });
         }
     }
 
     /// Appends records without a response.
-    pub(super) fn note(&mut self, records: Vec<LogRecord>) {
+    pub(super) fn append(&mut self, records: Vec<LogRecord>) {
         if !records.is_empty() {
-            self.writes.push(Write { records, rests: Rests::Nothing });
+            self.writes.push(Write { records, continuation: Continuation::Nothing });
         }
     }
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use uuid::Uuid;
 
 use crate::metadata::MetadataError;
-use crate::metadata::layout::{DIRECTORIES, Place};
+use crate::metadata::layout::{DIRECTORIES, NodePath};
 use crate::metadata::store::{Op, Store, StoreError};
 use crate::metadata::values::{ClusterIdValue, MarkerValue, decode, encode};
 
@@ -20,7 +20,7 @@ pub(super) async fn bootstrap(
     store: &dyn Store,
     cluster_id: Option<&str>,
 ) -> Result<(), MetadataError> {
-    let marker_path = Place::Marker.to_string();
+    let marker_path = NodePath::Marker.to_string();
     let marker = match store.get(&marker_path).await? {
         Some(marker) => Some(marker),
         None => match create_tree(store, cluster_id).await {
@@ -55,16 +55,16 @@ async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<(), 
     let id = cluster_id.map_or_else(new_id, str::to_owned);
     let id = ClusterIdValue { version: "1".to_owned(), id };
     let mut ops =
-        vec![Op::create(Place::Marker.to_string(), encode(&MarkerValue { format: FORMAT }))];
+        vec![Op::create(NodePath::Marker.to_string(), encode(&MarkerValue { format: FORMAT }))];
     ops.extend(DIRECTORIES.iter().map(|path| Op::create(*path, "")));
-    ops.push(Op::create(Place::ClusterId.to_string(), encode(&id)));
-    ops.push(Op::create(Place::ControllerEpoch.to_string(), "0"));
+    ops.push(Op::create(NodePath::ClusterId.to_string(), encode(&id)));
+    ops.push(Op::create(NodePath::ControllerEpoch.to_string(), "0"));
     store.multi(ops).await?;
     Ok(())
 }
 
 async fn check_cluster_id(store: &dyn Store, expected: Option<&str>) -> Result<(), MetadataError> {
-    let path = Place::ClusterId.to_string();
+    let path = NodePath::ClusterId.to_string();
     let Some(node) = store.get(&path).await? else {
         return Err(StoreError::NoNode { path }.into());
     };

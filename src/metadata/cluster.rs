@@ -9,8 +9,8 @@ use tokio::sync::{Mutex, watch};
 use crate::io::Clock;
 use crate::metadata::bootstrap::bootstrap;
 use crate::metadata::image::{Delta, Image, Incarnation, Registration};
-use crate::metadata::keeper::Keeper;
-use crate::metadata::layout::Place;
+use crate::metadata::layout::NodePath;
+use crate::metadata::metadata_cache::MetadataCache;
 use crate::metadata::store::{Event, Op, OpResult, Store, StoreError, Watch};
 use crate::metadata::values::encode_broker;
 use crate::metadata::{MetadataConfig, MetadataError, Remedy};
@@ -31,11 +31,11 @@ pub struct Metadata {
     pub(super) config: MetadataConfig,
     /// Producer ids of the block that this broker has reserved and not yet handed out.
     pub(super) producer_ids: Mutex<Range<i64>>,
-    /// Held while partitions are created. Lock order: before `keeper`.
-    pub(super) growing: Mutex<()>,
+    /// Held while partitions are created. Lock order: before `cache`.
+    pub(super) creation_lock: Mutex<()>,
     watch: Watch,
     images: watch::Sender<Arc<Image>>,
-    keeper: Mutex<Keeper>,
+    cache: Mutex<MetadataCache>,
 }
 
 impl Metadata {
@@ -52,12 +52,12 @@ impl Metadata {
     ) -> Result<Self, MetadataError> {
         bootstrap(&*store, cluster_id).await?;
         let watch = store.watch("/");
-        let mut keeper = Keeper::new(Arc::clone(&store), Arc::clone(&clock), broker);
-        keeper.resync().await?;
-        let images = watch::Sender::new(Arc::new(keeper.image()));
-        let (keeper, producer_ids) = (Mutex::new(keeper), Mutex::new(0..0));
-        let growing = Mutex::default();
-        Ok(Self { store, clock, broker, config, producer_ids, growing, watch, images, keeper })
+        let mut cache = MetadataCache::new(Arc::clone(&store), Arc::clone(&clock), broker);
+        cache.resync().await?;
+        let images = watch::Sender::new(Arc::new(cache.image()));
+        let (cache, producer_ids) = (Mutex::new(cache), Mutex::new(0..0));
+        let creation_lock = Mutex::default();
+        Ok(Self { store, clock, broker, config, producer_ids, creation_lock, watch, images, cache })
     }
 
     /// Joins the cluster: registers the broker, claims the controller role, and as controller makes
@@ -70,7 +70,7 @@ impl Metadata {
         &self,
         registration: &Registration,
     ) -> Result<Incarnation, MetadataError> {
-        let path = Place::Broker(self.broker).to_string();
+        let path = NodePath::Broker(self.broker).to_string();
         let value = encode_broker(registration, self.clock.now().millis());
         let results = match self.store.multi(vec![Op::create_ephemeral(path.clone(), value)]).await
         {
@@ -82,11 +82,11 @@ impl Metadata {
         let [OpResult::Created { created, .. }] = results[..] else {
             panic!("a creation answered {results:?}");
         };
-        let mut keeper = self.keeper.lock().await;
-        keeper.stand_for_office();
-        keeper.refresh(&[path]).await?;
-        let settled = keeper.settle().await;
-        self.publish(&mut keeper);
+        let mut cache = self.cache.lock().await;
+        cache.mark_registered();
+        cache.refresh(&[path]).await?;
+        let settled = cache.settle().await;
+        self.publish(&mut cache);
         settled.map(|()| Incarnation(created))
     }
 
@@ -138,13 +138,13 @@ impl Metadata {
     /// reaction are in the image.
     pub(super) async fn execute(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, MetadataError> {
         let paths: Vec<String> = ops.iter().map(|op| op.path().to_owned()).collect();
-        let mut keeper = self.keeper.lock().await;
+        let mut cache = self.cache.lock().await;
         let results = self.store.multi(ops).await?;
-        let settled = match keeper.refresh(&paths).await {
-            Ok(()) => keeper.settle().await,
+        let settled = match cache.refresh(&paths).await {
+            Ok(()) => cache.settle().await,
             failed => failed,
         };
-        self.publish(&mut keeper);
+        self.publish(&mut cache);
         match settled {
             Err(error) if error.remedy() == Remedy::Fatal => Err(error),
             Err(error) => {
@@ -157,37 +157,37 @@ impl Metadata {
     }
 
     /// Reloads these nodes into the image.
-    pub(super) async fn look_at(&self, paths: &[String]) -> Result<(), MetadataError> {
-        let mut keeper = self.keeper.lock().await;
-        keeper.refresh(paths).await?;
-        self.publish(&mut keeper);
+    pub(super) async fn reload(&self, paths: &[String]) -> Result<(), MetadataError> {
+        let mut cache = self.cache.lock().await;
+        cache.refresh(paths).await?;
+        self.publish(&mut cache);
         Ok(())
     }
 
     async fn follow(&self, event: Option<Event>) -> Result<(), MetadataError> {
-        let mut keeper = self.keeper.lock().await;
+        let mut cache = self.cache.lock().await;
         match event {
-            Some(Event::Changed(paths)) => keeper.refresh(&paths).await?,
-            Some(Event::Resync) => keeper.resync().await?,
+            Some(Event::Changed(paths)) => cache.refresh(&paths).await?,
+            Some(Event::Resync) => cache.resync().await?,
             Some(Event::SessionLost) => tracing::warn!("the metadata store cannot be reached"),
-            Some(Event::SessionExpired) => return Err(self.why_over().await),
+            Some(Event::SessionExpired) => return Err(self.session_end().await),
             None => {}
         }
-        let settled = keeper.settle().await;
-        self.publish(&mut keeper);
+        let settled = cache.settle().await;
+        self.publish(&mut cache);
         settled
     }
 
     /// The reason why the session ended, as far as the store can tell.
-    async fn why_over(&self) -> MetadataError {
+    async fn session_end(&self) -> MetadataError {
         match self.store.multi(Vec::new()).await {
             Err(error) if error.remedy() == Remedy::Fatal => error.into(),
             _ => MetadataError::SessionExpired,
         }
     }
 
-    fn publish(&self, keeper: &mut Keeper) {
-        let image = keeper.image();
+    fn publish(&self, cache: &mut MetadataCache) {
+        let image = cache.image();
         self.images.send_if_modified(|current| {
             let differs = **current != image;
             if differs {

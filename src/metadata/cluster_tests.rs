@@ -240,7 +240,7 @@ async fn a_second_broker_follows_and_takes_over_as_controller_with_all_pending_w
     let mut changes = second.changes();
 
     let followed = async {
-        first.look_at(&["/brokers/ids/2".to_owned()]).await.unwrap();
+        first.reload(&["/brokers/ids/2".to_owned()]).await.unwrap();
         let topic = NewTopic { replication_factor: 2, ..topic("clicks", 4) };
         first.create_topic(&topic, &no_retention).await.unwrap();
         while changes.next().await.unwrap().0.topic(&name("clicks")).is_none_or(|t| !t.is_ready()) {
@@ -267,7 +267,7 @@ async fn a_second_broker_follows_and_takes_over_as_controller_with_all_pending_w
     let epoch =
         image(&second).partition(&name("clicks"), PartitionIndex(0)).unwrap().leader_epoch();
     first.create_partitions(&name("clicks"), 5, &[]).await.unwrap();
-    second.look_at(&["/brokers/topics/clicks".to_owned()]).await.unwrap();
+    second.reload(&["/brokers/topics/clicks".to_owned()]).await.unwrap();
     let seen = image(&second);
     let topic = seen.topic(&name("clicks")).unwrap();
     assert_eq!(topic.partitions[0].leader_epoch(), epoch);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::metadata::image::{
     BrokenNode, Configs, Controller, Image, Partition, PartitionState, Replicas, Tombstone, Topic,
 };
-use crate::metadata::layout::Place;
+use crate::metadata::layout::NodePath;
 use crate::metadata::store::Node;
 use crate::metadata::values::{
     ClusterIdValue, ConfigValue, ControllerValue, Malformed, TombstoneValue, TopicValue, decode,
@@ -45,12 +45,12 @@ struct TopicNode {
 impl ImageBuilder {
     /// Records a node or its absence. An unreadable node counts as absent.
     pub(in crate::metadata) fn put(&mut self, path: &str, node: Option<&Node>) {
-        let Some(place) = Place::of(path) else { return };
+        let Some(node_path) = NodePath::of(path) else { return };
         self.image.broken.remove(path);
-        let Err(Malformed(reason)) = self.put_place(&place, node) else { return };
+        let Err(Malformed(reason)) = self.put_node(&node_path, node) else { return };
         let version = node.map_or(0, |node| node.version);
         self.image.broken.insert(path.to_owned(), BrokenNode { reason, version });
-        if let Err(Malformed(reason)) = self.put_place(&place, None) {
+        if let Err(Malformed(reason)) = self.put_node(&node_path, None) {
             panic!("an absent node {path} cannot be malformed: {reason}");
         }
     }
@@ -63,54 +63,54 @@ impl ImageBuilder {
         self.image.clone()
     }
 
-    fn put_place(&mut self, place: &Place, node: Option<&Node>) -> Result<(), Malformed> {
+    fn put_node(&mut self, node_path: &NodePath, node: Option<&Node>) -> Result<(), Malformed> {
         let image = &mut self.image;
-        match place {
-            Place::ClusterId => {
+        match node_path {
+            NodePath::ClusterId => {
                 let value = node.map(|node| decode::<ClusterIdValue>(&node.value)).transpose()?;
                 image.cluster_id = value.map(|value| value.id).unwrap_or_default();
             }
-            Place::Controller => {
+            NodePath::Controller => {
                 let decoded = |node: &Node| {
                     let value: ControllerValue = decode(&node.value)?;
                     Ok(Controller { broker: BrokerId(value.brokerid), elected: node.created })
                 };
                 image.controller = node.map(decoded).transpose()?;
             }
-            Place::Broker(id) => {
+            NodePath::Broker(id) => {
                 let decoded = |node: &Node| decode_broker(*id, &node.value, node.created);
                 let broker = node.map(decoded).transpose()?.map(Arc::new);
                 set(&mut image.brokers, *id, broker);
             }
-            Place::BrokerConfig(id) => {
+            NodePath::BrokerConfig(id) => {
                 let value = node.map(|node| decode::<ConfigValue>(&node.value)).transpose()?;
                 let configs = value.map(|value| Arc::new(value.config));
                 set(&mut image.broker_configs, *id, configs);
             }
-            Place::DeletedTopic(id) => {
+            NodePath::DeletedTopic(id) => {
                 let tombstone = node.map(decode_tombstone).transpose()?.map(Arc::new);
                 set(&mut image.tombstones, *id, tombstone);
                 self.touch_claimants(*id);
             }
-            Place::Topic(name) => self.put_topic(name, node)?,
-            Place::TopicConfig(name) => {
+            NodePath::Topic(name) => self.put_topic(name, node)?,
+            NodePath::TopicConfig(name) => {
                 let decoded = |node: &Node| {
                     let value: ConfigValue = decode(&node.value)?;
                     Ok((Arc::new(value.config), node.version))
                 };
                 self.nodes_of(name).configs = node.map(decoded).transpose()?;
             }
-            Place::PartitionState(name, index) => {
+            NodePath::PartitionState(name, index) => {
                 let decoded = |node: &Node| decode_state(&node.value, node.version);
                 let state = node.map(decoded).transpose()?;
                 self.nodes_of(name).put_state(*index, state);
             }
             // These nodes do not contribute to the image.
-            Place::Marker
-            | Place::ControllerEpoch
-            | Place::ProducerIds
-            | Place::Partitions(_)
-            | Place::Partition(..) => {}
+            NodePath::Marker
+            | NodePath::ControllerEpoch
+            | NodePath::ProducerIds
+            | NodePath::Partitions(_)
+            | NodePath::Partition(..) => {}
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ impl ImageBuilder {
             }
             return;
         };
-        let path = Place::Topic(name.clone()).to_string();
+        let path = NodePath::Topic(name.clone()).to_string();
         let claimants = self.claims.get(&topic.id);
         if let Some((_, owner)) = claimants.and_then(BTreeSet::first).filter(|(_, o)| o != name) {
             let reason = format!("topic_id {} is that of topic '{owner}'", topic.id);

@@ -36,7 +36,7 @@ pub(super) const TOPICS: &str = "/brokers/topics";
 
 /// A node of the tree; its text form is the path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum NodePath {
     Marker,
     ClusterId,
     Broker(BrokerId),
@@ -55,7 +55,7 @@ pub(super) enum Place {
 
 const DEFAULT_BROKER: &str = "<default>";
 
-impl fmt::Display for Place {
+impl fmt::Display for NodePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Marker => f.write_str("/streamlog"),
@@ -78,11 +78,11 @@ impl fmt::Display for Place {
     }
 }
 
-impl Place {
+impl NodePath {
     /// Parses a path; `None` if streamlog has no such node.
     pub(super) fn of(path: &str) -> Option<Self> {
         let names: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
-        let place = match names.as_slice() {
+        let node_path = match names.as_slice() {
             ["streamlog"] => Self::Marker,
             ["cluster", "id"] => Self::ClusterId,
             ["brokers", "ids", id] => Self::Broker(broker(id)?),
@@ -104,7 +104,7 @@ impl Place {
             _ => return None,
         };
         // `007` and `+7` are other nodes than `7`.
-        Some(place).filter(|place| place.to_string() == path)
+        Some(node_path).filter(|node_path| node_path.to_string() == path)
     }
 }
 
@@ -121,25 +121,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_and_places_convert_both_ways() {
+    fn every_node_path_parses_its_own_text() {
         let topic: TopicName = "web.clicks".parse().unwrap();
-        for place in [
-            Place::Marker,
-            Place::ClusterId,
-            Place::Broker(BrokerId(7)),
-            Place::Topic(topic.clone()),
-            Place::Partitions(topic.clone()),
-            Place::Partition(topic.clone(), PartitionIndex(3)),
-            Place::PartitionState(topic.clone(), PartitionIndex(3)),
-            Place::TopicConfig(topic),
-            Place::BrokerConfig(Some(BrokerId(7))),
-            Place::BrokerConfig(None),
-            Place::Controller,
-            Place::ControllerEpoch,
-            Place::ProducerIds,
-            Place::DeletedTopic(TopicId::random()),
+        for node_path in [
+            NodePath::Marker,
+            NodePath::ClusterId,
+            NodePath::Broker(BrokerId(7)),
+            NodePath::Topic(topic.clone()),
+            NodePath::Partitions(topic.clone()),
+            NodePath::Partition(topic.clone(), PartitionIndex(3)),
+            NodePath::PartitionState(topic.clone(), PartitionIndex(3)),
+            NodePath::TopicConfig(topic),
+            NodePath::BrokerConfig(Some(BrokerId(7))),
+            NodePath::BrokerConfig(None),
+            NodePath::Controller,
+            NodePath::ControllerEpoch,
+            NodePath::ProducerIds,
+            NodePath::DeletedTopic(TopicId::random()),
         ] {
-            assert_eq!(Place::of(&place.to_string()), Some(place));
+            assert_eq!(NodePath::of(&node_path.to_string()), Some(node_path));
         }
         for path in [
             "",
@@ -149,7 +149,7 @@ mod tests {
             "/consumers/g",
             "/brokers/ids/07",
         ] {
-            assert_eq!(Place::of(path), None, "{path}");
+            assert_eq!(NodePath::of(path), None, "{path}");
         }
     }
 }

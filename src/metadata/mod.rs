@@ -20,8 +20,8 @@ mod image;
 mod image_builder;
 #[cfg(test)]
 mod image_tests;
-mod keeper;
 mod layout;
+mod metadata_cache;
 mod operations;
 mod store;
 #[cfg(test)]

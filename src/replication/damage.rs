@@ -21,7 +21,7 @@ impl Partition {
     ///
     /// # Errors
     /// If the disk refuses.
-    pub fn look_at_damage(&self, offset: Offset) -> Result<(), PartitionError> {
+    pub fn locate_damage(&self, offset: Offset) -> Result<(), PartitionError> {
         let Some(log) = self.log() else { return Ok(()) };
         // Findings are stored under the log's file name, which a later log of the same partition
         // reuses: the hold keeps this log from being removed meanwhile.

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_moves_nothing_and_too_few_replicas_hold_the_watermark() {
+    fn an_unknown_replica_or_too_few_replicas_do_not_move_the_watermark() {
         let mut leadership = Leadership::new([BrokerId(1)], 2, Offset::ZERO);
         assert_eq!(reached(&mut leadership, 7, 9), 0);
         assert_eq!(reached(&mut leadership, 1, 9), 0);

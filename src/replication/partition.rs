@@ -220,7 +220,7 @@ impl Partition {
 
     /// Like [`Partition::read`], but without waiting for the disk. `None` if some bytes must first
     /// be read and verified.
-    pub fn look(&self, request: ReadRequest) -> Result<Option<ReadAnswer>, PartitionError> {
+    pub fn try_read(&self, request: ReadRequest) -> Result<Option<ReadAnswer>, PartitionError> {
         let mut is_verified = true;
         let answer = self.read_by(request, |log, from, limit| {
             let extent = match log.find_extent(from, limit)? {

@@ -39,20 +39,20 @@ impl Topic {
         id: TopicId,
         partitions: impl IntoIterator<Item = Arc<Partition>>,
     ) -> Self {
-        let mut places = Vec::new();
+        let mut slots = Vec::new();
         for partition in partitions {
-            let Some(place) = place(partition.id().partition) else { continue };
-            if places.len() <= place {
-                places.resize(place + 1, None);
+            let Some(index_of) = index_of(partition.id().partition) else { continue };
+            if slots.len() <= index_of {
+                slots.resize(index_of + 1, None);
             }
-            places[place] = Some(partition);
+            slots[index_of] = Some(partition);
         }
-        Self { name, id, partitions: places.into() }
+        Self { name, id, partitions: slots.into() }
     }
 
     /// The partition with this number.
     pub fn partition(&self, index: PartitionIndex) -> Option<&Arc<Partition>> {
-        self.partitions.get(place(index)?)?.as_ref()
+        self.partitions.get(index_of(index)?)?.as_ref()
     }
 
     /// All partitions led by this broker, in order of their numbers.
@@ -62,7 +62,7 @@ impl Topic {
 }
 
 /// The index of a partition in the list; `None` for negative numbers.
-fn place(index: PartitionIndex) -> Option<usize> {
+fn index_of(index: PartitionIndex) -> Option<usize> {
     usize::try_from(index.0).ok()
 }
 

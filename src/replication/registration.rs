@@ -38,6 +38,6 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.partition.waiting().give_up(self.ticket);
+        self.partition.waiting().cancel(self.ticket);
     }
 }

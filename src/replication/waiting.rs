@@ -40,7 +40,7 @@ impl Waiting {
         ticket
     }
 
-    pub(super) fn give_up(&self, ticket: u64) {
+    pub(super) fn cancel(&self, ticket: u64) {
         if let Some(queue) = &mut *self.lock() {
             queue.waiters.retain(|waiter| waiter.ticket != ticket);
         }
@@ -103,11 +103,11 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_up_leaves_no_trace() {
+    fn a_cancelled_registration_is_removed() {
         let waiting = Waiting::default();
         let ticket = waiting.register(Offset::ZERO, &Arc::new(Notify::new()));
         assert!(!waiting.is_empty());
-        waiting.give_up(ticket);
+        waiting.cancel(ticket);
         assert!(waiting.is_empty());
     }
 }

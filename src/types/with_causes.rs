@@ -22,12 +22,12 @@ mod tests {
 
     #[derive(Debug, thiserror::Error)]
     #[error("{0}")]
-    struct Told(&'static str, #[source] Option<Box<Told>>);
+    struct Layered(&'static str, #[source] Option<Box<Layered>>);
 
     #[test]
     fn every_cause_is_shown_in_its_order() {
-        let root = Told("no such file", None);
-        let error = Told("cannot start", Some(Told("cannot open", Some(root.into())).into()));
+        let root = Layered("no such file", None);
+        let error = Layered("cannot start", Some(Layered("cannot open", Some(root.into())).into()));
         assert_eq!(WithCauses(&error).to_string(), "cannot start: cannot open: no such file");
     }
 }

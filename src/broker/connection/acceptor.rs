@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::Sender;
 
-use super::admission::{Admission, Admitted, Room, descriptors_for_connections};
+use super::admission::{Admission, Admitted, ConnectionLimits, descriptors_for_connections};
 use super::shard::Accepted;
 use crate::broker::context::Shared;
 use crate::broker::settings::in_force;
@@ -39,7 +39,7 @@ pub(crate) async fn accept(
                 tokio::time::sleep(REFUSED_PAUSE).await;
             }
             Ok((stream, peer)) => {
-                let admitted = admission.admit(peer, room(&shared));
+                let admitted = admission.admit(peer, connection_limits(&shared));
                 if let Err(error) = hand_over(stream, admitted, queue).await {
                     tracing::warn!(%peer, "connection refused: {error}");
                 }
@@ -73,9 +73,9 @@ fn has_found_descriptors(error: &io::Error, shared: &Shared) -> bool {
 }
 
 /// The current limits of connections.
-fn room(shared: &Shared) -> Room {
+fn connection_limits(shared: &Shared) -> ConnectionLimits {
     let config = in_force(&shared.config, &shared.engine.image());
-    Room { in_all: config.connections_max, per_ip: config.connections_max_per_ip }
+    ConnectionLimits { total: config.connections_max, per_ip: config.connections_max_per_ip }
 }
 
 async fn hand_over(

@@ -18,9 +18,9 @@ pub(crate) struct Admission {
 
 /// The maximum number of connections.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct ConnectionLimits {
     /// The maximum in total.
-    pub(crate) in_all: usize,
+    pub(crate) total: usize,
     /// The maximum per address.
     pub(crate) per_ip: usize,
 }
@@ -58,14 +58,14 @@ impl Admission {
     pub(crate) fn admit(
         self: &Arc<Self>,
         peer: SocketAddr,
-        room: Room,
+        limits: ConnectionLimits,
     ) -> Result<Admitted, &'static str> {
         let mut counts = self.lock();
-        if counts.total >= room.in_all {
+        if counts.total >= limits.total {
             return Err("max.connections");
         }
         let from_ip = counts.by_ip.entry(peer.ip()).or_default();
-        if *from_ip >= room.per_ip {
+        if *from_ip >= limits.per_ip {
             return Err("max.connections.per.ip");
         }
         *from_ip += 1;
@@ -113,14 +113,17 @@ mod tests {
     fn connections_are_counted_in_total_and_by_address_until_they_close() {
         let files = OpenFiles::new(Arc::new(MemoryDisk::default()), Share::OfProcess);
         let admission = Arc::new(Admission::new(files));
-        let room = Room { in_all: 3, per_ip: 2 };
+        let limits = ConnectionLimits { total: 3, per_ip: 2 };
         let peer = |ip: &str| SocketAddr::new(ip.parse().unwrap(), 1);
-        let first = admission.admit(peer("127.0.0.1"), room).unwrap();
-        let _second = admission.admit(peer("127.0.0.1"), room).unwrap();
-        assert_eq!(admission.admit(peer("127.0.0.1"), room).err(), Some("max.connections.per.ip"));
-        let _third = admission.admit(peer("127.0.0.2"), room).unwrap();
-        assert_eq!(admission.admit(peer("127.0.0.3"), room).err(), Some("max.connections"));
+        let first = admission.admit(peer("127.0.0.1"), limits).unwrap();
+        let _second = admission.admit(peer("127.0.0.1"), limits).unwrap();
+        assert_eq!(
+            admission.admit(peer("127.0.0.1"), limits).err(),
+            Some("max.connections.per.ip")
+        );
+        let _third = admission.admit(peer("127.0.0.2"), limits).unwrap();
+        assert_eq!(admission.admit(peer("127.0.0.3"), limits).err(), Some("max.connections"));
         drop(first);
-        assert!(admission.admit(peer("127.0.0.1"), room).is_ok());
+        assert!(admission.admit(peer("127.0.0.1"), limits).is_ok());
     }
 }

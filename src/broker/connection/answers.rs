@@ -28,7 +28,7 @@ pub(crate) struct Pending {
     /// The pending requests.
     pub(crate) work: Work,
     /// The permits that the item holds of the connection's backlog.
-    pub(crate) _room: OwnedSemaphorePermit,
+    pub(crate) _permits: OwnedSemaphorePermit,
 }
 
 /// One or more requests that have not been answered yet.
@@ -100,8 +100,8 @@ impl<'a> Answers<'a> {
     async fn execute(&mut self, frame: &mut [u8], is_large: bool) -> Result<(), Closed> {
         let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
         let limited = is_large.then(|| session.gone.child_token());
-        let patience = limited.as_ref().unwrap_or(&session.gone);
-        let mut work = pin!(execute(frame, &shared, &session, patience));
+        let cancel = limited.as_ref().unwrap_or(&session.gone);
+        let mut work = pin!(execute(frame, &shared, &session, cancel));
         // Send the responses that are ready before waiting for the next one.
         let answer = tokio::select! {
             biased;
@@ -111,7 +111,7 @@ impl<'a> Answers<'a> {
                 if is_large {
                     // A large request holds memory that others may need, so bound the time that it
                     // waits.
-                    hurried(work, shared.config.transfer_deadline, patience).await
+                    wait_at_most(work, shared.config.transfer_deadline, cancel).await
                 } else {
                     work.await
                 }
@@ -156,14 +156,14 @@ impl<'a> Answers<'a> {
 }
 
 /// Waits for `work`, whose own waiting for others is cut short after `limit`.
-async fn hurried<T>(
+async fn wait_at_most<T>(
     mut work: Pin<&mut impl Future<Output = T>>,
     limit: Duration,
-    patience: &CancellationToken,
+    cancel: &CancellationToken,
 ) -> T {
     if let Ok(done) = timeout(limit, &mut work).await {
         return done;
     }
-    patience.cancel();
+    cancel.cancel();
     work.await
 }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore};
 
 /// The permits for pending work; the reader stops when none are left.
-pub(crate) const PLACES_MAX: usize = 4096;
+pub(crate) const PERMITS_MAX: usize = 4096;
 
 /// The bytes of a request per permit, so that all permits together represent 1 MiB.
-const PLACE: usize = 256;
+const BYTES_PER_PERMIT: usize = 256;
 
 /// The pending work of one connection, shared by its reader and its writer.
 #[derive(Debug)]
 pub(crate) struct Backlog {
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// The number of pending requests other than produce requests that have already been appended.
     sequential: Cell<usize>,
     /// True while the writer waits for the peer to accept responses.
@@ -27,7 +27,7 @@ impl Backlog {
     /// Creates an empty backlog.
     pub(crate) fn new() -> Self {
         Self {
-            places: Arc::new(Semaphore::new(PLACES_MAX)),
+            permits: Arc::new(Semaphore::new(PERMITS_MAX)),
             sequential: Cell::new(0),
             sending: Cell::new(false),
             cleared: Notify::new(),
@@ -35,18 +35,18 @@ impl Backlog {
     }
 
     /// The number of permits that a request of this size takes.
-    pub(crate) fn places_of(bytes: usize) -> usize {
-        bytes.div_ceil(PLACE).max(1)
+    pub(crate) fn permits_for(bytes: usize) -> usize {
+        bytes.div_ceil(BYTES_PER_PERMIT).max(1)
     }
 
     /// Takes permits if they are free now; at most all permits.
-    pub(crate) fn try_take(&self, places: usize) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).try_acquire_many_owned(bounded(places)).ok()
+    pub(crate) fn try_take(&self, permits: usize) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.permits).try_acquire_many_owned(bounded(permits)).ok()
     }
 
     /// Waits for permits; at most all permits.
-    pub(crate) async fn take(&self, places: usize) -> Result<OwnedSemaphorePermit, AcquireError> {
-        Arc::clone(&self.places).acquire_many_owned(bounded(places)).await
+    pub(crate) async fn take(&self, permits: usize) -> Result<OwnedSemaphorePermit, AcquireError> {
+        Arc::clone(&self.permits).acquire_many_owned(bounded(permits)).await
     }
 
     /// Adds a pending request that has not been executed.
@@ -57,7 +57,7 @@ impl Backlog {
     /// Removes the oldest of these requests, which has been executed.
     pub(crate) fn request_done(&self) {
         self.sequential.set(self.sequential.get() - 1);
-        self.tell();
+        self.notify_if_clear();
     }
 
     /// True if produce requests may be appended on arrival: no other requests are pending.
@@ -68,7 +68,7 @@ impl Backlog {
     /// Records whether responses are being sent.
     pub(crate) fn set_sending(&self, sending: bool) {
         self.sending.set(sending);
-        self.tell();
+        self.notify_if_clear();
     }
 
     /// True if nothing is pending whose duration the peer controls.
@@ -77,19 +77,19 @@ impl Backlog {
     }
 
     /// Waits until [`Self::is_clear`].
-    pub(crate) async fn clear(&self) {
+    pub(crate) async fn wait_until_clear(&self) {
         while !self.is_clear() {
             self.cleared.notified().await;
         }
     }
 
-    fn tell(&self) {
+    fn notify_if_clear(&self) {
         if self.is_clear() {
             self.cleared.notify_one();
         }
     }
 }
 
-fn bounded(places: usize) -> u32 {
-    u32::try_from(places.min(PLACES_MAX)).unwrap_or(u32::MAX)
+fn bounded(permits: usize) -> u32 {
+    u32::try_from(permits.min(PERMITS_MAX)).unwrap_or(u32::MAX)
 }

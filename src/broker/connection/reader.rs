@@ -20,7 +20,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, timeout};
 
 use super::answers::{Answers, Pending, Work};
-use super::backlog::{Backlog, PLACES_MAX};
+use super::backlog::{Backlog, PERMITS_MAX};
 use super::closed::Closed;
 use crate::broker::context::{Session, Shared};
 use crate::broker::produce::{Appends, Produced, Taken};
@@ -32,7 +32,7 @@ const LARGE_FRAME: usize = 64 * 1024;
 
 /// Serves a connection until it ends, and returns the reason.
 pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<Shared>) -> Closed {
-    let (queue, pending) = channel(PLACES_MAX);
+    let (queue, pending) = channel(PERMITS_MAX);
     let backlog = Rc::new(Backlog::new());
     let mut reader = Reader {
         stream: &stream,
@@ -159,9 +159,9 @@ impl Reader<'_> {
         // Wait until this request would be executed next: a request that holds memory which others
         // need must not wait for anything else.
         if self.memory.is_none() && !self.backlog.is_clear() {
-            self.while_peer_is_there(self.backlog.clear()).await?;
+            self.while_peer_is_there(self.backlog.wait_until_clear()).await?;
         }
-        let room = self.frames.make_room();
+        let room = self.frames.reserve_space();
         let memory = self.memory.get_or_insert_with(|| self.shared.request_memory.open());
         memory.grow_to(room).await;
         Ok(())
@@ -174,7 +174,7 @@ impl Reader<'_> {
             None if self.backlog.is_clear() => self.shared.request_memory.open(),
             None => return false,
         };
-        let admitted = memory.try_grow_to(self.frames.make_room());
+        let admitted = memory.try_grow_to(self.frames.reserve_space());
         self.memory = Some(memory);
         admitted
     }
@@ -231,8 +231,8 @@ impl Reader<'_> {
                     Ok(Taken::Yes) => {}
                     Ok(Taken::OtherApi(frame) | Taken::NotOpen(frame, _)) => {
                         self.finish(appends.append()).await?;
-                        let room = self.room(Backlog::places_of(frame.len())).await?;
-                        self.enqueue(BytesMut::from(&*frame), None, room).await?;
+                        let permits = self.permits(Backlog::permits_for(frame.len())).await?;
+                        self.enqueue(BytesMut::from(&*frame), None, permits).await?;
                     }
                     Err(malformed) => {
                         // Earlier requests are appended as if they had arrived alone.
@@ -259,17 +259,17 @@ impl Reader<'_> {
             return self.finish(produced).await;
         }
         drop(appends);
-        let room = self.room(1).await?;
-        self.enqueue(frame, memory, room).await
+        let permits = self.permits(1).await?;
+        self.enqueue(frame, memory, permits).await
     }
 
     /// Queues the responses to the requests that were appended.
     async fn finish(&mut self, produced: Produced) -> Result<(), Closed> {
         match produced.requests.len().max(produced.parts.len()) {
             0 => Ok(()),
-            places => {
-                let room = self.room(places).await?;
-                self.push(Work::Produced(produced), room).await
+            count => {
+                let permits = self.permits(count).await?;
+                self.push(Work::Produced(produced), permits).await
             }
         }
     }
@@ -278,23 +278,23 @@ impl Reader<'_> {
         &mut self,
         frame: BytesMut,
         memory: Option<Reserved>,
-        room: OwnedSemaphorePermit,
+        permits: OwnedSemaphorePermit,
     ) -> Result<(), Closed> {
         self.backlog.add_request();
-        self.push(Work::Request { frame, memory }, room).await
+        self.push(Work::Request { frame, memory }, permits).await
     }
 
     /// Waits for permits of the backlog.
-    async fn room(&self, places: usize) -> Result<OwnedSemaphorePermit, Closed> {
-        if let Some(room) = self.backlog.try_take(places) {
-            return Ok(room);
+    async fn permits(&self, count: usize) -> Result<OwnedSemaphorePermit, Closed> {
+        if let Some(permits) = self.backlog.try_take(count) {
+            return Ok(permits);
         }
         // The semaphore is never closed before the writer ends, which it does when the connection
         // breaks.
-        self.while_peer_is_there(self.backlog.take(places)).await?.map_err(|_| Closed::ByPeer)
+        self.while_peer_is_there(self.backlog.take(count)).await?.map_err(|_| Closed::ByPeer)
     }
 
-    async fn push(&mut self, work: Work, room: OwnedSemaphorePermit) -> Result<(), Closed> {
-        self.queue.send(Pending { work, _room: room }).await.map_err(|_| Closed::ByPeer)
+    async fn push(&mut self, work: Work, permits: OwnedSemaphorePermit) -> Result<(), Closed> {
+        self.queue.send(Pending { work, _permits: permits }).await.map_err(|_| Closed::ByPeer)
     }
 }

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::coordinator::coordinators::{Coordinators, Inbox};
-use crate::broker::coordinator::offsets_topic::place_of;
+use crate::broker::coordinator::offsets_topic::partition_of;
 use crate::broker::coordinator::question::Question;
 use crate::broker::coordinator::task::Message;
 use crate::engine::EngineState;
@@ -20,7 +20,7 @@ pub(crate) struct Groups<'a> {
     coordinators: &'a Coordinators,
     engine: &'a EngineState,
     /// Cancelled when the request must stop waiting.
-    patience: &'a CancellationToken,
+    cancel: &'a CancellationToken,
 }
 
 /// A request in its coordinator's queue.
@@ -30,13 +30,13 @@ struct Asked<Q> {
 }
 
 impl<'a> Groups<'a> {
-    /// Creates access to the groups of `coordinators`; requests wait until `patience` is cancelled.
+    /// Creates access to the groups of `coordinators`; requests wait until `cancel` is cancelled.
     pub(crate) fn new(
         coordinators: &'a Coordinators,
         engine: &'a EngineState,
-        patience: &'a CancellationToken,
+        cancel: &'a CancellationToken,
     ) -> Self {
-        Self { coordinators, engine, patience }
+        Self { coordinators, engine, cancel }
     }
 
     /// Sends a request to the coordinator of `group`, and waits for the response.
@@ -46,7 +46,7 @@ impl<'a> Groups<'a> {
         question: Q,
     ) -> Result<Q::Answer, GroupError> {
         let inbox = self.inbox_of(group)?;
-        enqueue(&inbox, question).await?.answer(self.patience).await
+        enqueue(&inbox, question).await?.answer(self.cancel).await
     }
 
     /// Sends requests about several groups at once, so that the records of their coordinators are
@@ -62,7 +62,7 @@ impl<'a> Groups<'a> {
                 Err(error) => Err(error),
             });
         }
-        collect(self.patience, asked).await
+        collect(self.cancel, asked).await
     }
 
     /// The groups of all coordinators of this broker that pass the filter.
@@ -71,13 +71,13 @@ impl<'a> Groups<'a> {
         for inbox in self.coordinators.inboxes() {
             asked.push(enqueue(&inbox, filter.clone()).await);
         }
-        let lists: Result<Vec<_>, _> = collect(self.patience, asked).await.into_iter().collect();
+        let lists: Result<Vec<_>, _> = collect(self.cancel, asked).await.into_iter().collect();
         Ok(lists?.into_iter().flatten().collect())
     }
 
     fn inbox_of(&self, group: &GroupId) -> Result<Inbox, GroupError> {
-        let place = place_of(&self.engine.image(), group);
-        let inbox = place.and_then(|place| self.coordinators.inbox(place));
+        let index = partition_of(&self.engine.image(), group);
+        let inbox = index.and_then(|index| self.coordinators.inbox(index));
         inbox.ok_or_else(|| Unavailable::NotCoordinator.into())
     }
 }
@@ -92,13 +92,13 @@ async fn enqueue<Q: Question>(inbox: &Inbox, question: Q) -> Result<Asked<Q>, Gr
 }
 
 async fn collect<Q: Question>(
-    patience: &CancellationToken,
+    cancel: &CancellationToken,
     asked: Vec<Result<Asked<Q>, GroupError>>,
 ) -> Vec<Result<Q::Answer, GroupError>> {
     let mut answers = Vec::with_capacity(asked.len());
     for asked in asked {
         answers.push(match asked {
-            Ok(asked) => asked.answer(patience).await,
+            Ok(asked) => asked.answer(cancel).await,
             Err(error) => Err(error),
         });
     }
@@ -106,12 +106,12 @@ async fn collect<Q: Question>(
 }
 
 impl<Q: Question> Asked<Q> {
-    async fn answer(self, patience: &CancellationToken) -> Result<Q::Answer, GroupError> {
+    async fn answer(self, cancel: &CancellationToken) -> Result<Q::Answer, GroupError> {
         let answer = tokio::select! {
             biased;
             answer = self.answer => answer,
             // Nobody will read the response, or its memory has been held for too long.
-            () = patience.cancelled() => return Err(Unavailable::NotAvailable.into()),
+            () = cancel.cancelled() => return Err(Unavailable::NotAvailable.into()),
         };
         match answer.map(Q::read) {
             Ok(Some(answer)) => answer,

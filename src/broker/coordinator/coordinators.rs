@@ -24,12 +24,12 @@ pub(super) type Inbox = Sender<Message>;
 #[derive(Debug)]
 pub(crate) struct Coordinators {
     config: GroupConfig,
-    seats: Mutex<HashMap<PartitionIndex, Seat>>,
+    handles: Mutex<HashMap<PartitionIndex, CoordinatorHandle>>,
 }
 
 /// The coordinator of a partition for one leader epoch.
 #[derive(Debug)]
-struct Seat {
+struct CoordinatorHandle {
     partition: Arc<Partition>,
     inbox: Inbox,
 }
@@ -37,17 +37,17 @@ struct Seat {
 impl Coordinators {
     /// Creates a registry without coordinators, whose coordinators will use `config`.
     pub(crate) fn new(config: GroupConfig) -> Self {
-        Self { config, seats: Mutex::default() }
+        Self { config, handles: Mutex::default() }
     }
 
     /// The queue of the coordinator of a partition, if it is on this broker.
-    pub(super) fn inbox(&self, place: PartitionIndex) -> Option<Inbox> {
-        self.lock().get(&place).map(|seat| seat.inbox.clone())
+    pub(super) fn inbox(&self, index: PartitionIndex) -> Option<Inbox> {
+        self.lock().get(&index).map(|handle| handle.inbox.clone())
     }
 
     /// The queues of all coordinators.
     pub(super) fn inboxes(&self) -> Vec<Inbox> {
-        self.lock().values().map(|seat| seat.inbox.clone()).collect()
+        self.lock().values().map(|handle| handle.inbox.clone()).collect()
     }
 
     /// Notifies the coordinator of a partition, if there is one, that all damage of its log was
@@ -61,9 +61,9 @@ impl Coordinators {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PartitionIndex, Seat>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PartitionIndex, CoordinatorHandle>> {
         // Every change is a single call that leaves the map consistent.
-        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -72,16 +72,19 @@ impl PartitionsListener for Coordinators {
     /// and ends those of partitions that it no longer leads.
     fn partitions_changed(&self, engine: &Arc<EngineState>) {
         let topic = engine.partitions.topic(TopicName::CONSUMER_OFFSETS);
-        let mut seats = self.lock();
+        let mut handles = self.lock();
         let led = topic.iter().flat_map(|topic| topic.partitions());
-        let mut next = HashMap::with_capacity(seats.len());
+        let mut next = HashMap::with_capacity(handles.len());
         for partition in led {
-            let place = partition.id().partition;
-            let same = |seat: &Seat| Arc::ptr_eq(&seat.partition, partition);
-            let seat = seats.remove(&place).filter(same);
-            next.insert(place, seat.unwrap_or_else(|| seat_new(engine, &self.config, partition)));
+            let index = partition.id().partition;
+            let same = |handle: &CoordinatorHandle| Arc::ptr_eq(&handle.partition, partition);
+            let handle = handles.remove(&index).filter(same);
+            next.insert(
+                index,
+                handle.unwrap_or_else(|| start_coordinator(engine, &self.config, partition)),
+            );
         }
-        *seats = next;
+        *handles = next;
     }
 
     /// Returns true if each partition of the internal topic has its coordinator, or if the topic is
@@ -90,19 +93,23 @@ impl PartitionsListener for Coordinators {
         if topic.name.as_str() != TopicName::CONSUMER_OFFSETS {
             return true;
         }
-        let seats = self.lock();
+        let handles = self.lock();
         topic.partitions().all(|partition| {
-            let seat = seats.get(&partition.id().partition);
-            seat.is_some_and(|seat| Arc::ptr_eq(&seat.partition, partition))
+            let handle = handles.get(&partition.id().partition);
+            handle.is_some_and(|handle| Arc::ptr_eq(&handle.partition, partition))
         })
     }
 }
 
-fn seat_new(engine: &Arc<EngineState>, config: &GroupConfig, partition: &Arc<Partition>) -> Seat {
+fn start_coordinator(
+    engine: &Arc<EngineState>,
+    config: &GroupConfig,
+    partition: &Arc<Partition>,
+) -> CoordinatorHandle {
     let (inbox, messages) = channel(QUEUE);
     let task = Task::new(engine, config, partition, messages);
     engine.control.start(task.run());
-    Seat { partition: Arc::clone(partition), inbox }
+    CoordinatorHandle { partition: Arc::clone(partition), inbox }
 }
 
 /// Notifies every coordinator whenever topics have been deleted.

@@ -41,28 +41,28 @@ pub(super) struct Journal {
     queued: Vec<Append>,
     writing: Option<Writing>,
     /// Appends in the log that are not replicated yet, oldest first.
-    uncovered: VecDeque<(AppendId, Offset)>,
+    unreplicated: VecDeque<(AppendId, Offset)>,
     /// Notified when the high watermark may have passed the oldest append, or the partition
     /// stopped.
-    moved: Arc<Notify>,
+    progressed: Arc<Notify>,
     /// The registration for the high watermark to pass the oldest append.
-    place: Option<Registration>,
+    registration: Option<Registration>,
     _until_stopped: Registration,
 }
 
 impl Journal {
     /// Creates a journal without appends.
     pub(super) fn new(partition: &Arc<Partition>, control: &Control) -> Self {
-        let moved = Arc::new(Notify::new());
+        let progressed = Arc::new(Notify::new());
         Self {
-            _until_stopped: partition.wait_beyond(NEVER, &moved),
+            _until_stopped: partition.wait_beyond(NEVER, &progressed),
             partition: Arc::clone(partition),
             control: control.clone(),
             queued: Vec::new(),
             writing: None,
-            uncovered: VecDeque::new(),
-            moved,
-            place: None,
+            unreplicated: VecDeque::new(),
+            progressed,
+            registration: None,
         }
     }
 
@@ -82,7 +82,7 @@ impl Journal {
         };
         let written = tokio::select! {
             written = write => written,
-            () = self.moved.notified() => return None,
+            () = self.progressed.notified() => return None,
         };
         self.writing = None;
         Some(written)
@@ -90,7 +90,7 @@ impl Journal {
 
     /// Records the result of a write, and starts the next.
     pub(super) fn conclude(&mut self, written: Written, now: Timestamp) {
-        self.uncovered.extend(written.appended);
+        self.unreplicated.extend(written.appended);
         self.write_on(now);
     }
 
@@ -101,17 +101,17 @@ impl Journal {
     pub(super) fn take_replicated(&mut self) -> Result<Option<AppendId>, PartitionError> {
         let mut last = None;
         self.partition.is_covered(self.target(Acks::None, Offset::ZERO))?;
-        while let Some((id, next_offset)) = self.uncovered.front().copied() {
-            if self.place.is_none() {
+        while let Some((id, next_offset)) = self.unreplicated.front().copied() {
+            if self.registration.is_none() {
                 // Register before checking, so that no wakeup in between is missed.
                 let last_offset = Offset::new(next_offset.get() - 1);
-                self.place = Some(self.partition.wait_beyond(last_offset, &self.moved));
+                self.registration = Some(self.partition.wait_beyond(last_offset, &self.progressed));
             }
             if !self.partition.is_covered(self.target(Acks::All, next_offset))? {
                 break;
             }
-            self.place = None;
-            self.uncovered.pop_front();
+            self.registration = None;
+            self.unreplicated.pop_front();
             last = Some(id);
         }
         Ok(last)

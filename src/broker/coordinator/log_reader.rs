@@ -113,7 +113,7 @@ impl LogReader {
 
     async fn wait_for_watermark(&self) {
         let wake = Arc::new(Notify::new());
-        let _place = self.partition.wait_beyond(self.next_offset, &wake);
+        let _registration = self.partition.wait_beyond(self.next_offset, &wake);
         if self.partition.high_watermark() <= self.next_offset {
             wake.notified().await;
         }
@@ -127,7 +127,7 @@ fn read_noting(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> 
     let is_new = |entry: &&Entry| matches!(entry, Entry::Damaged(_, damage) if damage.is_new());
     for entry in chunk.entries.iter().filter(is_new) {
         if let Entry::Damaged(offset, _) = entry {
-            partition.look_at_damage(*offset)?;
+            partition.locate_damage(*offset)?;
         }
     }
     Ok(chunk)

@@ -8,7 +8,7 @@
 
 mod asking;
 mod coordinators;
-mod gone;
+mod deleted_topic;
 mod identity;
 mod journal;
 mod log_reader;
@@ -18,7 +18,7 @@ mod task;
 
 pub(crate) use asking::Groups;
 pub(crate) use coordinators::{Coordinators, forget_deleted_topics};
-pub(crate) use gone::is_gone;
+pub(crate) use deleted_topic::is_topic_deleted;
 pub(crate) use identity::{claim, member_id};
 pub use offsets_topic::OffsetsTopicConfig;
 pub(crate) use offsets_topic::{coordinator_of, ensure_offsets_topic};

@@ -97,14 +97,14 @@ pub(crate) async fn ensure_offsets_topic(
 }
 
 /// The partition of a group; `None` before the topic exists.
-pub(crate) fn place_of(image: &Image, group: &GroupId) -> Option<PartitionIndex> {
+pub(crate) fn partition_of(image: &Image, group: &GroupId) -> Option<PartitionIndex> {
     let count = i32::try_from(topic_in(image)?.partitions.len()).ok()?;
     (count > 0).then(|| partition_for(group, count))
 }
 
 /// The broker that coordinates a group, if its partition has a leader.
 pub(crate) fn coordinator_of(image: &Image, group: &GroupId) -> Option<BrokerId> {
-    topic_in(image)?.partition(place_of(image, group)?)?.leader()
+    topic_in(image)?.partition(partition_of(image, group)?)?.leader()
 }
 
 fn topic_in(image: &Image) -> Option<&Arc<Topic>> {

@@ -16,7 +16,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use crate::broker::coordinator::gone::is_gone;
+use crate::broker::coordinator::deleted_topic::is_topic_deleted;
 use crate::broker::coordinator::journal::{Journal, Written};
 use crate::broker::coordinator::log_reader::{Damage, Entry, LogReader, ReadError};
 use crate::engine::EngineState;
@@ -25,7 +25,7 @@ use crate::replication::{Partition, PartitionError};
 use crate::types::Offset;
 
 /// The time that requests wait for the log to be loaded before they are refused.
-const LOADING_PATIENCE: Duration = Duration::from_secs(1);
+const LOADING_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// The pauses between attempts to load a log after a disk error.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -61,10 +61,10 @@ pub(super) struct Task {
     answers: HashMap<Ticket, oneshot::Sender<Answer>>,
     next_ticket: u64,
     /// The time on the monotonic clock until which requests wait for the log to be loaded.
-    patient_until: Duration,
+    loading_wait_until: Duration,
     /// The time on the monotonic clock of the next check for offsets of deleted topics. `None`
     /// while the log is loaded.
-    next_look: Option<Duration>,
+    next_check: Option<Duration>,
 }
 
 /// The reason why a coordinator ended.
@@ -92,14 +92,14 @@ impl Task {
             messages,
             answers: HashMap::new(),
             next_ticket: 0,
-            patient_until: engine.clock.monotonic().saturating_add(LOADING_PATIENCE),
-            next_look: None,
+            loading_wait_until: engine.clock.monotonic().saturating_add(LOADING_WAIT_MAX),
+            next_check: None,
         }
     }
 
     /// Runs until the coordinator ends.
     pub(super) async fn run(mut self) {
-        if self.load_at_last().await.is_some() {
+        if self.load_with_retries().await.is_some() {
             self.until(pending::<()>()).await;
         }
         tracing::debug!("the coordinator of {} ends", self.partition.id());
@@ -109,7 +109,7 @@ impl Task {
 
     /// Loads the log, retrying as often as necessary; requests are refused meanwhile. `None` if the
     /// coordinator ends first.
-    async fn load_at_last(&mut self) -> Option<()> {
+    async fn load_with_retries(&mut self) -> Option<()> {
         let mut pause = FIRST_PAUSE;
         loop {
             let error = match self.load().await {
@@ -195,11 +195,11 @@ impl Task {
 
     /// Handles one event. Cancel-safe.
     async fn step(&mut self) -> ControlFlow<()> {
-        let patience = self.patience_left();
-        let left = patience.or_else(|| self.time_left());
+        let loading_wait = self.loading_wait_left();
+        let left = loading_wait.or_else(|| self.time_left());
         tokio::select! {
             () = self.engine.stopping.cancelled() => return ControlFlow::Break(()),
-            message = self.messages.recv(), if patience.is_none() => match message {
+            message = self.messages.recv(), if loading_wait.is_none() => match message {
                 Some(message) => self.take(message),
                 // Another leader epoch has replaced this coordinator.
                 None => return ControlFlow::Break(()),
@@ -208,7 +208,7 @@ impl Task {
             () = sleep_for(left) => {
                 let decision = self.coordinator.on_deadline(self.now());
                 self.perform(decision);
-                if self.next_look.is_some_and(|look| look <= self.engine.clock.monotonic()) {
+                if self.next_check.is_some_and(|check| check <= self.engine.clock.monotonic()) {
                     self.forget_topics();
                 }
             }
@@ -225,14 +225,14 @@ impl Task {
     }
 
     /// The time that requests still wait for the log to be loaded, if they do.
-    fn patience_left(&self) -> Option<Duration> {
-        let left = self.patient_until.checked_sub(self.engine.clock.monotonic());
-        left.filter(|left| self.next_look.is_none() && !left.is_zero())
+    fn loading_wait_left(&self) -> Option<Duration> {
+        let left = self.loading_wait_until.checked_sub(self.engine.clock.monotonic());
+        left.filter(|left| self.next_check.is_none() && !left.is_zero())
     }
 
     fn time_left(&self) -> Option<Duration> {
         let now = self.engine.clock.monotonic();
-        let next = [self.coordinator.next_deadline(), self.next_look].into_iter().flatten().min();
+        let next = [self.coordinator.next_deadline(), self.next_check].into_iter().flatten().min();
         next.map(|deadline| deadline.saturating_sub(now))
     }
 
@@ -246,7 +246,7 @@ impl Task {
                 self.perform(decision);
             }
             // While the log is loaded, the check at the end of loading is early enough.
-            Message::TopicsDeleted if self.next_look.is_none() => {}
+            Message::TopicsDeleted if self.next_check.is_none() => {}
             Message::TopicsDeleted => self.forget_topics(),
             // Also accepts damage found while loading: it is the same damage.
             Message::DamageSkipped => self.coordinator.accept_loss(),
@@ -259,9 +259,10 @@ impl Task {
     fn forget_topics(&mut self) {
         let now = self.now();
         let interval = self.config.offsets_check_interval.max(SHORTEST_INTERVAL);
-        self.next_look = Some(now.monotonic.saturating_add(interval));
+        self.next_check = Some(now.monotonic.saturating_add(interval));
         let image = self.engine.image();
-        let decision = self.coordinator.forget_topics(|name, id| is_gone(&image, name, id), now);
+        let decision =
+            self.coordinator.forget_topics(|name, id| is_topic_deleted(&image, name, id), now);
         self.perform(decision);
     }
 

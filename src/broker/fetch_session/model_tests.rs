@@ -156,8 +156,8 @@ fn run(seed: u64) {
         }
         let now = Duration::from_secs(step as u64);
         let mut request = reader.request();
-        let turn = match sessions.begin(&mut request, VERSION, now) {
-            Ok(turn) => turn,
+        let exchange = match sessions.begin(&mut request, VERSION, now) {
+            Ok(exchange) => exchange,
             Err(code) => panic!("seed {seed}, step {step}: {code:?}"),
         };
         let asked: Vec<Name> = request
@@ -171,7 +171,7 @@ fn run(seed: u64) {
         assert_eq!(sorted, wanted, "seed {seed}, step {step}: all are asked for, each once");
         let mut topics = full(&cluster, &request);
         let everything = topics.clone();
-        let id = turn.finish(&mut topics).unwrap();
+        let id = exchange.finish(&mut topics).unwrap();
         reader.learn(&topics);
         for topic in everything {
             for answer in topic.partitions {
@@ -203,8 +203,8 @@ fn asking(session_id: i32, session_epoch: i32, partitions: i32) -> FetchRequest 
 /// The id of a session created at `now`.
 fn begun(sessions: &FetchSessions, now: Duration) -> i32 {
     let mut request = asking(0, 0, 2);
-    let turn = sessions.begin(&mut request, VERSION, now).unwrap();
-    turn.finish(&mut full(&BTreeMap::new(), &request)).unwrap()
+    let exchange = sessions.begin(&mut request, VERSION, now).unwrap();
+    exchange.finish(&mut full(&BTreeMap::new(), &request)).unwrap()
 }
 
 fn refused(sessions: &FetchSessions, mut request: FetchRequest, version: i16) -> Option<ErrorCode> {
@@ -235,9 +235,9 @@ fn an_outdated_request_gets_an_error() {
     let sessions = FetchSessions::new(2);
     let id = begun(&sessions, Duration::ZERO);
     let mut slow = asking(id, 1, 0);
-    let turn = sessions.begin(&mut slow, VERSION, Duration::ZERO).unwrap();
+    let exchange = sessions.begin(&mut slow, VERSION, Duration::ZERO).unwrap();
     assert_eq!(refused(&sessions, asking(id, 2, 0), VERSION), None);
-    assert_eq!(turn.finish(&mut Vec::new()), Err(ErrorCode::InvalidFetchSessionEpoch));
+    assert_eq!(exchange.finish(&mut Vec::new()), Err(ErrorCode::InvalidFetchSessionEpoch));
 }
 
 #[test]
@@ -257,8 +257,8 @@ fn a_follower_evicts_a_consumer() {
     let sessions = FetchSessions::new(1);
     let consumer = begun(&sessions, Duration::ZERO);
     let mut request = FetchRequest { replica_id: 2, ..asking(0, 0, 1) };
-    let turn = sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
-    let follower = turn.finish(&mut Vec::new()).unwrap();
+    let exchange = sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
+    let follower = exchange.finish(&mut Vec::new()).unwrap();
     assert!(follower != 0 && follower != consumer);
     assert_eq!(begun(&sessions, Duration::ZERO), 0, "but not the other way round");
 }
@@ -267,18 +267,18 @@ fn a_follower_evicts_a_consumer() {
 fn sessions_hold_a_bounded_number_of_partitions() {
     let sessions = FetchSessions::new(10);
     let mut request = asking(0, 0, 60_000);
-    let turn = sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
-    let id = turn.finish(&mut Vec::new()).unwrap();
+    let exchange = sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
+    let id = exchange.finish(&mut Vec::new()).unwrap();
     assert_ne!(id, 0);
     let mut large = asking(0, 0, 60_000);
-    let turn = sessions.begin(&mut large, VERSION, Duration::ZERO).unwrap();
-    assert_eq!(turn.finish(&mut Vec::new()), Ok(0), "served, but without a session");
+    let exchange = sessions.begin(&mut large, VERSION, Duration::ZERO).unwrap();
+    assert_eq!(exchange.finish(&mut Vec::new()), Ok(0), "served, but without a session");
     let growing = asking(id, 1, 110_000);
     let code = refused(&sessions, growing, VERSION);
-    assert_eq!(code, Some(ErrorCode::FetchSessionIdNotFound), "it begins anew");
+    assert_eq!(code, Some(ErrorCode::FetchSessionIdNotFound), "the client starts a new session");
     let mut small = asking(0, 0, 100);
-    let turn = sessions.begin(&mut small, VERSION, Duration::ZERO).unwrap();
-    assert_ne!(turn.finish(&mut Vec::new()), Ok(0), "its room is free again");
+    let exchange = sessions.begin(&mut small, VERSION, Duration::ZERO).unwrap();
+    assert_ne!(exchange.finish(&mut Vec::new()), Ok(0), "its room is free again");
 }
 
 #[test]
@@ -293,9 +293,9 @@ fn a_partition_that_had_records_is_served_last_the_next_time() {
         request.topics.iter().flat_map(|t| t.partitions.iter().map(|p| p.partition)).collect()
     };
     let mut request = asking(id, 1, 0);
-    let turn = sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
+    let exchange = sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
     assert_eq!(order(&request), [0, 1]);
-    turn.finish(&mut full(&cluster, &request)).unwrap();
+    exchange.finish(&mut full(&cluster, &request)).unwrap();
     let mut request = asking(id, 2, 0);
     sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
     assert_eq!(order(&request), [1, 0]);

@@ -56,13 +56,13 @@ struct Session {
 
 /// A request, in a session or without.
 #[derive(Debug)]
-pub(crate) struct Turn<'a> {
+pub(crate) struct Exchange<'a> {
     sessions: &'a FetchSessions,
-    kind: TurnKind,
+    kind: ExchangeKind,
 }
 
 #[derive(Debug)]
-enum TurnKind {
+enum ExchangeKind {
     /// A full request with a full response.
     Sessionless,
     /// The same, and the response may create a session.
@@ -87,7 +87,7 @@ impl FetchSessions {
         request: &mut FetchRequest,
         version: i16,
         now: Duration,
-    ) -> Result<Turn<'_>, ErrorCode> {
+    ) -> Result<Exchange<'_>, ErrorCode> {
         let (id, epoch) = (request.session_id, request.session_epoch);
         let kind = match epoch {
             NO_SESSION | BEGIN => {
@@ -95,14 +95,14 @@ impl FetchSessions {
                 // one.
                 self.lock().remove(id);
                 if epoch == NO_SESSION {
-                    TurnKind::Sessionless
+                    ExchangeKind::Sessionless
                 } else {
                     first(request, version, now)
                 }
             }
             _ => self.next(request, version, now)?,
         };
-        Ok(Turn { sessions: self, kind })
+        Ok(Exchange { sessions: self, kind })
     }
 
     fn next(
@@ -110,7 +110,7 @@ impl FetchSessions {
         request: &mut FetchRequest,
         version: i16,
         now: Duration,
-    ) -> Result<TurnKind, ErrorCode> {
+    ) -> Result<ExchangeKind, ErrorCode> {
         let (id, epoch) = (request.session_id, request.session_epoch);
         let mut table = self.lock();
         let session = table.sessions.get_mut(&id).ok_or(ErrorCode::FetchSessionIdNotFound)?;
@@ -126,7 +126,7 @@ impl FetchSessions {
         session.epoch = following(epoch);
         session.last_used = now;
         request.topics = session.state.request();
-        let next = TurnKind::Next { id, epoch: session.epoch };
+        let next = ExchangeKind::Next { id, epoch: session.epoch };
         let after = session.state.len();
         table.partitions = table.partitions - before + after;
         if table.partitions > self.partitions_max && after > before {
@@ -135,7 +135,7 @@ impl FetchSessions {
         }
         if after == 0 {
             table.remove(id);
-            return Ok(TurnKind::Sessionless);
+            return Ok(ExchangeKind::Sessionless);
         }
         Ok(next)
     }
@@ -150,7 +150,7 @@ impl FetchSessions {
         while table.sessions.len() >= self.sessions_max
             || table.partitions.saturating_add(needed) > self.partitions_max
         {
-            let Some(id) = table.victim(&session) else { return NONE };
+            let Some(id) = table.eviction_candidate(&session) else { return NONE };
             table.remove(id);
         }
         let id = table.unused_id();
@@ -166,7 +166,7 @@ impl FetchSessions {
     }
 }
 
-impl Turn<'_> {
+impl Exchange<'_> {
     /// Ends a request: reduces the response to what the client does not know, and returns the
     /// session id for the response, 0 for none.
     ///
@@ -174,9 +174,9 @@ impl Turn<'_> {
     /// The error code of the whole response, if another request of the session came first.
     pub(crate) fn finish(self, topics: &mut Vec<Topic>) -> Result<i32, ErrorCode> {
         match self.kind {
-            TurnKind::Sessionless => Ok(NONE),
-            TurnKind::First { mut state, by_id, is_follower, now } => {
-                state.tell(topics, false);
+            ExchangeKind::Sessionless => Ok(NONE),
+            ExchangeKind::First { mut state, by_id, is_follower, now } => {
+                state.record_response(topics, false);
                 let epoch = following(BEGIN);
                 Ok(self.sessions.admit(Session {
                     state,
@@ -186,14 +186,14 @@ impl Turn<'_> {
                     last_used: now,
                 }))
             }
-            TurnKind::Next { id, epoch } => {
+            ExchangeKind::Next { id, epoch } => {
                 let mut table = self.sessions.lock();
                 let session =
                     table.sessions.get_mut(&id).ok_or(ErrorCode::FetchSessionIdNotFound)?;
                 if session.epoch != epoch {
                     return Err(ErrorCode::InvalidFetchSessionEpoch);
                 }
-                session.state.tell(topics, true);
+                session.state.record_response(topics, true);
                 Ok(id)
             }
         }
@@ -209,7 +209,7 @@ impl Table {
 
     /// The session to evict for a new one: the one that has been idle longest, if for long enough.
     /// A follower, on whose sessions replication depends, may also evict a consumer's.
-    fn victim(&self, newcomer: &Session) -> Option<i32> {
+    fn eviction_candidate(&self, newcomer: &Session) -> Option<i32> {
         let may_go = |session: &Session| {
             newcomer.last_used.saturating_sub(session.last_used) > IDLE
                 || (newcomer.is_follower && !session.is_follower)
@@ -232,11 +232,11 @@ impl Table {
     }
 }
 
-fn first(request: &FetchRequest, version: i16, now: Duration) -> TurnKind {
+fn first(request: &FetchRequest, version: i16, now: Duration) -> ExchangeKind {
     let mut state = State::default();
     state.update(&request.topics);
     let is_follower = request.replica_id.max(request.replica_state.replica_id) >= 0;
-    TurnKind::First { state, by_id: version >= BY_ID, is_follower, now }
+    ExchangeKind::First { state, by_id: version >= BY_ID, is_follower, now }
 }
 
 /// The epoch after this one; it skips 0, which would create a session.

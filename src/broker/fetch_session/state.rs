@@ -24,25 +24,25 @@ struct Entry {
     key: Key,
     /// The partition's last request.
     request: RequestPartition,
-    told: Told,
+    sent: SentValues,
 }
 
 /// The values of a partition in a response, without its records; −1 for values that were not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Told {
+struct SentValues {
     high_watermark: i64,
     log_start_offset: i64,
 }
 
-const NOTHING: Told = Told { high_watermark: -1, log_start_offset: -1 };
+const NOTHING: SentValues = SentValues { high_watermark: -1, log_start_offset: -1 };
 
 /// The partitions of a session.
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// The partitions by their position in the serving order.
     entries: BTreeMap<u64, Entry>,
-    places: HashMap<Key, u64>,
-    next_place: u64,
+    positions: HashMap<Key, u64>,
+    next_position: u64,
 }
 
 impl State {
@@ -62,19 +62,19 @@ impl State {
     }
 
     fn put(&mut self, key: Key, request: &RequestPartition) {
-        let known = self.places.get(&key).and_then(|place| self.entries.get_mut(place));
+        let known = self.positions.get(&key).and_then(|position| self.entries.get_mut(position));
         if let Some(entry) = known {
             entry.request = request.clone();
             return;
         }
-        let entry = Entry { key, request: request.clone(), told: NOTHING };
+        let entry = Entry { key, request: request.clone(), sent: NOTHING };
         self.push(entry);
     }
 
     fn push(&mut self, entry: Entry) {
-        self.places.insert(entry.key.clone(), self.next_place);
-        self.entries.insert(self.next_place, entry);
-        self.next_place += 1;
+        self.positions.insert(entry.key.clone(), self.next_position);
+        self.entries.insert(self.next_position, entry);
+        self.next_position += 1;
     }
 
     /// Removes partitions.
@@ -82,8 +82,8 @@ impl State {
         for topic in topics {
             let key = TopicKey { name: topic.topic.as_str().into(), id: topic.topic_id };
             for index in &topic.partitions {
-                if let Some(place) = self.places.remove(&(key.clone(), *index)) {
-                    self.entries.remove(&place);
+                if let Some(position) = self.positions.remove(&(key.clone(), *index)) {
+                    self.entries.remove(&position);
                 }
             }
         }
@@ -113,7 +113,7 @@ impl State {
     ///
     /// A partition that had records is served last the next time, so that a busy partition cannot
     /// use up the whole response for ever.
-    pub(super) fn tell(&mut self, topics: &mut Vec<Topic>, only_news: bool) {
+    pub(super) fn record_response(&mut self, topics: &mut Vec<Topic>, only_news: bool) {
         for topic in &mut *topics {
             let key = TopicKey { name: topic.topic.as_str().into(), id: topic.topic_id };
             topic.partitions.retain(|answer| {
@@ -126,19 +126,19 @@ impl State {
 
     /// Records the values sent for a partition; returns true if they are news.
     fn note(&mut self, key: &Key, answer: &PartitionAnswer) -> bool {
-        let Some(place) = self.places.get(key).copied() else { return true };
-        let Some(entry) = self.entries.get_mut(&place) else { return true };
+        let Some(position) = self.positions.get(key).copied() else { return true };
+        let Some(entry) = self.entries.get_mut(&position) else { return true };
         let failed = answer.error_code != ErrorCode::None;
-        let telling = Told {
+        let current = SentValues {
             high_watermark: answer.high_watermark,
             log_start_offset: answer.log_start_offset,
         };
         let has_records = !answer.records.is_empty();
         let has_diverged = answer.diverging_epoch.end_offset >= 0;
-        let is_news = failed || has_records || has_diverged || telling != entry.told;
+        let is_news = failed || has_records || has_diverged || current != entry.sent;
         // After an error, the peer must be told when the partition works again.
-        entry.told = if failed { NOTHING } else { telling };
-        if has_records && let Some(entry) = self.entries.remove(&place) {
+        entry.sent = if failed { NOTHING } else { current };
+        if has_records && let Some(entry) = self.entries.remove(&position) {
             self.push(entry);
         }
         is_news

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_tell_a_release_by_its_versions_find_a_late_one() {
+    fn clients_that_infer_the_release_from_versions_infer_a_recent_one() {
         let apis = list(&advertised(), ErrorCode::None, 5).api_keys;
         let most = |key: ApiKey| {
             let row = apis.iter().find(|row| row.api_key == key.number()).unwrap();

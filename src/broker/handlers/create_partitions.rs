@@ -7,8 +7,8 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::topics::{
-    Growth, check_growth, create_partitions, name_of, named_twice, patience, plan_partitions,
-    repeated,
+    Growth, check_growth, create_partitions, name_of, named_twice, plan_partitions, repeated,
+    wait_limit,
 };
 use crate::types::BrokerId;
 use crate::wire::ErrorCode;
@@ -21,11 +21,11 @@ pub(crate) type Request = CreatePartitionsRequest;
 /// Extends the topics in turn; each succeeds or fails independently.
 pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> CreatePartitionsResponse {
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
-    let within = (!request.validate_only).then(|| patience(request.timeout_ms));
+    let within = (!request.validate_only).then(|| wait_limit(request.timeout_ms));
     let mut planned = Vec::new();
     let mut results = Vec::with_capacity(request.topics.len());
-    let mut told = HashSet::new();
-    request.topics.retain(|topic| told.insert(topic.name.clone()));
+    let mut seen = HashSet::new();
+    request.topics.retain(|topic| seen.insert(topic.name.clone()));
     for wanted in request.topics {
         let extended = if repeated.contains(&wanted.name) {
             Err(named_twice())

@@ -9,9 +9,9 @@ use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_configs::source_code;
 use crate::broker::settings::{Setting, topic_settings};
 use crate::broker::topics::{
-    check_topic, name_of, named_twice, patience, plan_partitions, repeated,
+    check_topic, name_of, named_twice, plan_partitions, repeated, wait_limit,
 };
-use crate::engine::{create_topic, settled};
+use crate::engine::{create_topic, with_fixed_settings};
 use crate::metadata::{Configs, NewTopic};
 use crate::types::{BrokerId, TopicId};
 use crate::wire::ErrorCode;
@@ -23,16 +23,16 @@ use crate::wire::create_topics::{
 pub(crate) type Request = CreateTopicsRequest;
 
 /// The number that stands for the default, or for the assignment's value.
-const UNSAID: i32 = -1;
+const UNSET: i32 = -1;
 
 /// Creates the topics in turn; each succeeds or fails independently.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsResponse {
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
-    let within = (!request.validate_only).then(|| patience(request.timeout_ms));
+    let within = (!request.validate_only).then(|| wait_limit(request.timeout_ms));
     let mut planned = Vec::new();
     let mut topics = Vec::with_capacity(request.topics.len());
-    let mut told = HashSet::new();
-    for wanted in request.topics.iter().filter(|topic| told.insert(&topic.name)) {
+    let mut seen = HashSet::new();
+    for wanted in request.topics.iter().filter(|topic| seen.insert(&topic.name)) {
         let made = if repeated.contains(&wanted.name) {
             Err(named_twice())
         } else {
@@ -60,7 +60,7 @@ async fn create(
     if !call.session.may(Operation::Create, Resource::Topic(&wanted.name)) {
         return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
     }
-    let new = settled(&call.shared.engine, new_topic(wanted)?);
+    let new = with_fixed_settings(&call.shared.engine, new_topic(wanted)?);
     let replicas = check_topic(call.shared, &new)?;
     let (count, factor) = (replicas.len(), replicas.first().map_or(0, Vec::len));
     let own = new.configs.clone();
@@ -85,7 +85,7 @@ async fn create(
 fn new_topic(wanted: &RequestTopic) -> Result<NewTopic, Refusal> {
     let assigned = !wanted.assignments.is_empty();
     let (partitions, factor) = (wanted.num_partitions, wanted.replication_factor);
-    if assigned && (partitions != UNSAID || i32::from(factor) != UNSAID) {
+    if assigned && (partitions != UNSET || i32::from(factor) != UNSET) {
         let cause = "with an assignment, partitions and replication factor are -1";
         return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
     }

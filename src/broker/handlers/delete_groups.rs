@@ -13,8 +13,8 @@ pub(crate) type Request = DeleteGroupsRequest;
 
 /// Deletes each group.
 pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> DeleteGroupsResponse {
-    let mut told = HashSet::new();
-    request.groups_names.retain(|name| told.insert(name.clone()));
+    let mut seen = HashSet::new();
+    request.groups_names.retain(|name| seen.insert(name.clone()));
     let may = |id: &String| call.session.may(Operation::Delete, Resource::Group(id));
     let (allowed, refused): (Vec<_>, Vec<_>) = request.groups_names.into_iter().partition(may);
     let ids = allowed.iter().map(|id| GroupId::from(id.as_str()));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
-use crate::broker::topics::{name_of, named_twice, patience, repeated};
+use crate::broker::topics::{name_of, named_twice, repeated, wait_limit};
 use crate::engine::delete_topic;
 use crate::types::{TopicId, TopicName};
 use crate::wire::ErrorCode;
@@ -21,10 +21,10 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteTopicsRes
     topics.extend(request.topic_names.into_iter().map(named));
     let key = |topic: &RequestTopic| (topic.name.clone(), topic.topic_id);
     let repeated = repeated(topics.iter().map(key));
-    let within = patience(request.timeout_ms);
+    let within = wait_limit(request.timeout_ms);
     let mut responses = Vec::with_capacity(topics.len());
-    let mut told = HashSet::new();
-    topics.retain(|wanted| told.insert(key(wanted)));
+    let mut seen = HashSet::new();
+    topics.retain(|wanted| seen.insert(key(wanted)));
     for wanted in topics {
         let deleted = if repeated.contains(&key(&wanted)) {
             Err(named_twice())

@@ -29,7 +29,7 @@ pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeTopicPa
     };
     let cursor = request.cursor.map(|Marked(cursor)| cursor).unwrap_or_default();
     let limit = usize::try_from(request.response_partition_limit).unwrap_or(1);
-    let mut page = Page { room: limit.clamp(1, PAGE_MAX), topics: Vec::new(), next: None };
+    let mut page = Page { remaining: limit.clamp(1, PAGE_MAX), topics: Vec::new(), next: None };
     for name in names.range(cursor.topic_name.clone()..) {
         let from = if *name == cursor.topic_name { cursor.partition_index } else { 0 };
         page.add(call, &image, name, from);
@@ -47,7 +47,7 @@ pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeTopicPa
 /// A page under construction.
 struct Page {
     /// The number of partitions that still fit.
-    room: usize,
+    remaining: usize,
     topics: Vec<Topic>,
     /// The first partition that did not fit.
     next: Option<Cursor>,
@@ -56,7 +56,7 @@ struct Page {
 impl Page {
     /// Adds a topic from this partition on, as far as it fits.
     fn add(&mut self, call: &Call<'_>, image: &Image, name: &str, from: i32) {
-        if self.room == 0 {
+        if self.remaining == 0 {
             self.next = Some(Cursor { topic_name: name.to_owned(), partition_index: from });
             return;
         }
@@ -68,9 +68,12 @@ impl Page {
             return self.topics.push(refused(name, ErrorCode::InvalidRequest));
         };
         let mut rest = topic.numbered().skip(first);
-        let partitions: Vec<_> =
-            rest.by_ref().take(self.room).map(|(index, image)| partition(index, image)).collect();
-        self.room -= partitions.len();
+        let partitions: Vec<_> = rest
+            .by_ref()
+            .take(self.remaining)
+            .map(|(index, image)| partition(index, image))
+            .collect();
+        self.remaining -= partitions.len();
         self.next = rest
             .next()
             .map(|(index, _)| Cursor { topic_name: name.to_owned(), partition_index: index.0 });

@@ -33,8 +33,8 @@ pub(crate) fn handle(
 /// One result per name; a repeated name is an error.
 fn results(users: Vec<User>) -> Vec<UserResult> {
     let repeated = repeated(users.iter().map(|user| user.name.clone()));
-    let mut told = HashSet::new();
-    let asked = users.into_iter().filter(|user| told.insert(user.name.clone()));
+    let mut seen = HashSet::new();
+    let asked = users.into_iter().filter(|user| seen.insert(user.name.clone()));
     let result = |user: User| {
         let (error_code, cause) = if repeated.contains(&user.name) {
             (ErrorCode::DuplicateResource, "the user is named more than once in the request")
@@ -54,9 +54,9 @@ mod tests {
     #[test]
     fn a_user_named_twice_is_reported_once_and_as_an_error() {
         let users = ["a", "b", "a"].map(|name| User { name: name.to_owned() });
-        let told = results(users.into()).into_iter();
-        let told: Vec<_> = told.map(|result| (result.user, result.error_code)).collect();
+        let seen = results(users.into()).into_iter();
+        let seen: Vec<_> = seen.map(|result| (result.user, result.error_code)).collect();
         let expected = [("a", ErrorCode::DuplicateResource), ("b", ErrorCode::ResourceNotFound)];
-        assert_eq!(told, expected.map(|(name, code)| (name.to_owned(), code)));
+        assert_eq!(seen, expected.map(|(name, code)| (name.to_owned(), code)));
     }
 }

@@ -42,7 +42,7 @@ fn named(image: &Image, kind: i8, topic: RequestTopic) -> Topic {
     let name = topic.topic.parse::<TopicName>().ok();
     let answer = |index: i32| {
         let image = name.as_ref().and_then(|name| image.partition(name, PartitionIndex(index)));
-        partition(index, fate(image, kind))
+        partition(index, outcome(image, kind))
     };
     let partition_result = topic.partitions.into_iter().map(answer).collect();
     Topic { topic: topic.topic, partition_result }
@@ -53,7 +53,7 @@ fn all(image: &Image, kind: i8) -> Vec<Topic> {
     let mut topics = Vec::new();
     for topic in image.topics() {
         let needy = topic.numbered().filter_map(|(index, image)| {
-            let refusal = fate(Some(image), kind);
+            let refusal = outcome(Some(image), kind);
             (refusal.code != ErrorCode::ElectionNotNeeded).then(|| partition(index.0, refusal))
         });
         let partition_result: Vec<_> = needy.collect();
@@ -65,7 +65,7 @@ fn all(image: &Image, kind: i8) -> Vec<Topic> {
 }
 
 /// The result of one partition.
-fn fate(partition: Option<&PartitionImage>, kind: i8) -> Refusal {
+fn outcome(partition: Option<&PartitionImage>, kind: i8) -> Refusal {
     let Some(partition) = partition else {
         return Refusal::of(ErrorCode::UnknownTopicOrPartition);
     };
@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn a_request_does_not_elect_a_leader_for_a_partition_without_one() {
         let partition = PartitionImage { replicas: [BrokerId(1)].into(), state: None };
-        let code = |kind| fate(Some(&partition), kind).code;
+        let code = |kind| outcome(Some(&partition), kind).code;
         assert_eq!(code(PREFERRED), ErrorCode::PreferredLeaderNotAvailable);
         assert_eq!(code(UNCLEAN), ErrorCode::EligibleLeadersNotAvailable);
-        assert_eq!(fate(None, PREFERRED).code, ErrorCode::UnknownTopicOrPartition);
+        assert_eq!(outcome(None, PREFERRED).code, ErrorCode::UnknownTopicOrPartition);
     }
 }

@@ -37,7 +37,7 @@ const ZSTD_FROM: i16 = 10;
 const CHECKS_MAX: usize = 3;
 
 /// A read of one partition; `None` if bytes have to be verified first.
-type Look = fn(&Partition, ReadRequest) -> Result<Option<ReadAnswer>, PartitionError>;
+type ReadFn = fn(&Partition, ReadRequest) -> Result<Option<ReadAnswer>, PartitionError>;
 
 /// A requested partition.
 struct Wanted<'a> {
@@ -87,11 +87,11 @@ async fn in_session(
     request: &mut FetchRequest,
 ) -> Result<(FetchResponse, Vec<FileRange>), ErrorCode> {
     let now = call.shared.engine.clock.monotonic();
-    let turn = call.shared.fetch_sessions.begin(request, call.version, now)?;
+    let exchange = call.shared.fetch_sessions.begin(request, call.version, now)?;
     let wanted = resolve(call, request).await;
     let Found { mut topics, ranges, .. } = wait_for(call, request, &wanted).await;
     // Partitions that are left out have no records, so ranges and response stay in step.
-    let session_id = turn.finish(&mut topics)?;
+    let session_id = exchange.finish(&mut topics)?;
     Ok((FetchResponse { session_id, topics, ..FetchResponse::default() }, ranges))
 }
 
@@ -145,7 +145,7 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
             return found;
         }
         // Register before reading again, so that no wakeup in between is missed.
-        let _places = park(&found, wanted, &wake);
+        let _registrations = park(&found, wanted, &wake);
         found = read_checked(call, request, wanted).await;
         if found.bytes >= enough || found.refused {
             return found;
@@ -153,7 +153,7 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
         tokio::select! {
             () = wake.notified() => {}
             () = tokio::time::sleep(left) => {}
-            () = call.patience.cancelled() => return found,
+            () = call.cancel.cancelled() => return found,
         }
         found = read_checked(call, request, wanted).await;
     }
@@ -164,10 +164,10 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
 fn park(found: &Found, wanted: &[Vec<Wanted<'_>>], wake: &Arc<Notify>) -> Vec<Registration> {
     let seen = found.topics.iter().flat_map(|topic| &topic.partitions);
     let partitions = wanted.iter().flatten().filter_map(|wanted| wanted.partition.as_ref().ok());
-    let mut placed = HashSet::new();
+    let mut registered = HashSet::new();
     partitions
         .zip(seen)
-        .filter(|(partition, _)| placed.insert(Arc::as_ptr(partition)))
+        .filter(|(partition, _)| registered.insert(Arc::as_ptr(partition)))
         .map(|(partition, seen)| {
             let watermark = Offset::checked(seen.high_watermark).unwrap_or_default();
             partition.wait_beyond(watermark, wake)
@@ -183,8 +183,8 @@ async fn read_checked(
     wanted: &[Vec<Wanted<'_>>],
 ) -> Found {
     for _ in 0..CHECKS_MAX {
-        let found = read(call, request, wanted, Partition::look);
-        if found.unchecked.is_empty() || call.patience.is_cancelled() {
+        let found = read(call, request, wanted, Partition::try_read);
+        if found.unchecked.is_empty() || call.cancel.is_cancelled() {
             return found;
         }
         call.shared.engine.control.check(found.unchecked).await;
@@ -194,10 +194,15 @@ async fn read_checked(
     read(call, request, wanted, |partition, request| partition.read_unchecked(request).map(Some))
 }
 
-fn read(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>], look: Look) -> Found {
+fn read(
+    call: &Call<'_>,
+    request: &FetchRequest,
+    wanted: &[Vec<Wanted<'_>>],
+    read_fn: ReadFn,
+) -> Found {
     let mut found = Found::default();
     for (topic, partitions) in request.topics.iter().zip(wanted) {
-        let answers = partitions.iter().map(|wanted| found.look(request, wanted, look)).collect();
+        let answers = partitions.iter().map(|wanted| found.add(request, wanted, read_fn)).collect();
         found.topics.push(Topic {
             topic: topic.topic.clone(),
             topic_id: topic.topic_id,
@@ -212,7 +217,12 @@ fn read(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>], loo
 
 impl Found {
     /// Reads one partition, within the request's remaining limit.
-    fn look(&mut self, request: &FetchRequest, wanted: &Wanted<'_>, look: Look) -> PartitionAnswer {
+    fn add(
+        &mut self,
+        request: &FetchRequest,
+        wanted: &Wanted<'_>,
+        read_fn: ReadFn,
+    ) -> PartitionAnswer {
         let room = u64::try_from(request.max_bytes).unwrap_or(0).saturating_sub(self.bytes);
         let bytes_max = u64::try_from(wanted.request.partition_max_bytes).unwrap_or(0);
         let read = ReadRequest {
@@ -225,7 +235,7 @@ impl Found {
         };
         let epoch = LeaderEpoch(wanted.request.current_leader_epoch);
         let result = match &wanted.partition {
-            Ok(partition) => read_partition(partition, epoch, read, look),
+            Ok(partition) => read_partition(partition, epoch, read, read_fn),
             Err(code) => Err(Refusal::of(*code)),
         };
         let mut answer = PartitionAnswer {
@@ -269,12 +279,12 @@ fn read_partition(
     partition: &Partition,
     epoch: LeaderEpoch,
     request: ReadRequest,
-    look: Look,
+    read_fn: ReadFn,
 ) -> Result<Option<ReadAnswer>, Refusal> {
     let read = || {
         // Any negative epoch means "not given", as in Kafka.
         partition.check_epoch(epoch.max(LeaderEpoch::NONE))?;
-        look(partition, request)
+        read_fn(partition, request)
     };
     read().map_err(|error: PartitionError| Refusal::from(&error))
 }

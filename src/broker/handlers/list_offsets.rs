@@ -34,11 +34,11 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListOffsetsResp
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
         let indexes = || topic.partitions.iter().map(|wanted| wanted.partition_index);
-        let (repeated, mut told) = (repeated(indexes()), HashSet::new());
+        let (repeated, mut seen) = (repeated(indexes()), HashSet::new());
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
             let index = wanted.partition_index;
-            if told.insert(index) {
+            if seen.insert(index) {
                 let found = match isolation {
                     Err(code) => Err(Refusal::of(code)),
                     Ok(_) if repeated.contains(&index) => Err(named_twice()),

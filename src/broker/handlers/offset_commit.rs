@@ -46,8 +46,8 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetCommitRes
         topics.push(Topic { name: topic.name.clone(), topic_id: topic.topic_id, partitions });
     }
     if !offsets.is_empty() {
-        let fates = store(call, &request, offsets).await;
-        tell(&mut topics, &fates, &image);
+        let failures = store(call, &request, offsets).await;
+        add_failures(&mut topics, &failures, &image);
     }
     OffsetCommitResponse { topics, ..OffsetCommitResponse::default() }
 }
@@ -110,8 +110,12 @@ async fn store(
 }
 
 /// Adds the coordinator's refusals to the response.
-fn tell(topics: &mut [Topic], fates: &HashMap<TopicPartition, ErrorCode>, image: &Image) {
-    if fates.is_empty() {
+fn add_failures(
+    topics: &mut [Topic],
+    failures: &HashMap<TopicPartition, ErrorCode>,
+    image: &Image,
+) {
+    if failures.is_empty() {
         return;
     }
     for topic in topics {
@@ -120,7 +124,7 @@ fn tell(topics: &mut [Topic], fates: &HashMap<TopicPartition, ErrorCode>, image:
         for partition in &mut topic.partitions {
             let index = PartitionIndex(partition.partition_index);
             let key = TopicPartition { topic: name.clone(), partition: index };
-            if let Some(code) = fates.get(&key).filter(|_| !partition.error_code.is_error()) {
+            if let Some(code) = failures.get(&key).filter(|_| !partition.error_code.is_error()) {
                 partition.error_code = *code;
             }
         }

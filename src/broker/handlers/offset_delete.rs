@@ -23,10 +23,10 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetDeleteRes
     let question = DeleteOffsetsRequest { group_id: group_id.clone(), partitions };
     match call.groups().ask(&group_id, question).await {
         Ok(results) => {
-            let fates = results.into_iter().map(|(partition, result)| {
+            let errors = results.into_iter().map(|(partition, result)| {
                 (partition, result.err().as_ref().map(ErrorCode::from).unwrap_or_default())
             });
-            answer(call, &request, &fates.collect())
+            answer(call, &request, &errors.collect())
         }
         Err(error) => refused(ErrorCode::from(&error)),
     }
@@ -51,22 +51,22 @@ fn known(call: &Call<'_>, request: &Request) -> Vec<TopicPartition> {
 fn answer(
     call: &Call<'_>,
     request: &Request,
-    fates: &HashMap<TopicPartition, ErrorCode>,
+    errors: &HashMap<TopicPartition, ErrorCode>,
 ) -> OffsetDeleteResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in &request.topics {
         let name = topic.name.parse::<TopicName>();
-        let fate = |index: i32| match &name {
+        let error_of = |index: i32| match &name {
             _ if !may_read(call, &topic.name) => ErrorCode::TopicAuthorizationFailed,
             Ok(name) => {
                 let id = TopicPartition { topic: name.clone(), partition: PartitionIndex(index) };
-                fates.get(&id).copied().unwrap_or(ErrorCode::UnknownTopicOrPartition)
+                errors.get(&id).copied().unwrap_or(ErrorCode::UnknownTopicOrPartition)
             }
             Err(_) => ErrorCode::UnknownTopicOrPartition,
         };
         let partitions = topic.partitions.iter().map(|wanted| Partition {
             partition_index: wanted.partition_index,
-            error_code: fate(wanted.partition_index),
+            error_code: error_of(wanted.partition_index),
         });
         topics.push(Topic { name: topic.name.clone(), partitions: partitions.collect() });
     }

@@ -5,7 +5,7 @@
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::coordinator::is_gone;
+use crate::broker::coordinator::is_topic_deleted;
 use crate::group::{CommittedOffset, FetchOffsetsRequest, GroupId};
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
@@ -72,7 +72,7 @@ async fn offsets(
     // consumer must not apply them to a new topic of that name.
     let image = call.shared.engine.image();
     for (partition, offset) in &mut found {
-        offset.take_if(|offset| is_gone(&image, &partition.topic, offset.topic_id));
+        offset.take_if(|offset| is_topic_deleted(&image, &partition.topic, offset.topic_id));
     }
     match topics {
         Some(topics) => Ok(as_asked(call, topics, found)),

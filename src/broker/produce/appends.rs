@@ -43,7 +43,7 @@ struct Batch<'f> {
     part: usize,
     bytes: &'f mut [u8],
     /// The recompressed batch, if its topic uses another codec.
-    anew: Option<Vec<u8>>,
+    repacked: Option<Vec<u8>>,
 }
 
 /// The result of taking a frame.
@@ -218,7 +218,7 @@ impl<'f> Appends<'f> {
                     request: self.produced.requests.len(),
                     part,
                     bytes,
-                    anew: None,
+                    repacked: None,
                 });
             }
         }
@@ -236,33 +236,33 @@ fn append_group(
     let Produced { requests, parts, .. } = produced;
     let mut repacker = Repacker::default();
     let mut acks = Acks::None;
-    let mut places = Vec::with_capacity(group.len());
+    let mut targets = Vec::with_capacity(group.len());
     let mut batches = Vec::with_capacity(group.len());
     for batch in group {
         let request = &requests[batch.request];
         let terms = (rules, request.version);
         match check_batch(batch.bytes, terms, &mut repacker, decompressor) {
-            Ok(anew) => {
+            Ok(repacked) => {
                 if request.acks != Acks::None {
                     acks = Acks::Leader;
                 }
-                places.push((batch.part, request.acks));
-                batch.anew = anew;
-                batches.push(batch.anew.as_deref_mut().unwrap_or(&mut *batch.bytes));
+                targets.push((batch.part, request.acks));
+                batch.repacked = repacked;
+                batches.push(batch.repacked.as_deref_mut().unwrap_or(&mut *batch.bytes));
             }
             Err(refusal) => parts[batch.part].refuse(refusal),
         }
     }
     match partition.append(&mut batches, acks, now) {
         Ok(outcomes) => {
-            for ((part, acks), outcome) in places.into_iter().zip(outcomes) {
+            for ((part, acks), outcome) in targets.into_iter().zip(outcomes) {
                 match outcome {
                     Ok(appended) => parts[part].append(acks, appended),
                     Err(refused) => parts[part].refuse(Refusal::from(&refused)),
                 }
             }
         }
-        Err(error) => places.iter().for_each(|(part, _)| parts[*part].refuse((&error).into())),
+        Err(error) => targets.iter().for_each(|(part, _)| parts[*part].refuse((&error).into())),
     }
 }
 
@@ -298,13 +298,13 @@ fn check_batch(
     let repack = |(packing, records): (Packing, Cow<'_, [u8]>)| {
         repacker.repack(&checked.batch, &records, (packing, rules.batch_bytes_max))
     };
-    let mut anew = checked.repack.map(repack).transpose()?;
+    let mut repacked = checked.repack.map(repack).transpose()?;
     if latest != stated
-        && let Some(mut header) = HeaderMut::of_batch(anew.as_deref_mut().unwrap_or(bytes))
+        && let Some(mut header) = HeaderMut::of_batch(repacked.as_deref_mut().unwrap_or(bytes))
     {
         header.set_max_timestamp(latest);
     }
-    Ok(anew)
+    Ok(repacked)
 }
 
 /// The first version of `Produce` that allows this codec.

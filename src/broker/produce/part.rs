@@ -98,7 +98,7 @@ impl Part {
         {
             // Register before checking, so that no wakeup in between is missed.
             let last = Offset::new(target.next_offset.get() - 1);
-            let _place = partition.wait_beyond(last, &wake);
+            let _registration = partition.wait_beyond(last, &wake);
             if self.is_settled() {
                 return;
             }

@@ -54,7 +54,7 @@ impl Produced {
     /// With `acks=0`, closing the connection is the only way to report an error.
     pub(crate) fn answers(&mut self) -> Result<Option<Bytes>, Unanswerable> {
         let waiting = &self.requests[self.answered..];
-        let mut answers = ProduceAnswers::with_room_for(waiting.len());
+        let mut answers = ProduceAnswers::with_capacity_for(waiting.len());
         for request in waiting {
             let parts = &mut self.parts[request.parts.clone()];
             if !parts.iter_mut().all(Part::is_settled) {

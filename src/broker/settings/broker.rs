@@ -42,9 +42,9 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
         &initial.engine.upkeep.scrub,
     ));
     for setting in &mut settings {
-        overlay_said(setting, config, image);
+        overlay_dynamic(setting, config, image);
     }
-    settings.extend(only_said(&settings, config, image));
+    settings.extend(dynamic_only(&settings, config, image));
     let layers = Layers::new(config, image, 1);
     settings.extend(LogConfig::KEYS.iter().map(|key| layers.setting(key)));
     settings.extend(FACTS.iter().map(|(name, text, kind, about)| Setting {
@@ -59,7 +59,7 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
 }
 
 /// Adds the dynamic values of a setting that can change at runtime.
-fn overlay_said(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
+fn overlay_dynamic(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
     let has_no_effect = without_effect(setting.name).is_some();
     if live_row(setting.name).is_none() && !has_no_effect {
         return;
@@ -78,14 +78,14 @@ fn overlay_said(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
 }
 
 /// Kafka's settings without effect for which a dynamic value is stored.
-fn only_said(known: &[Setting], config: &BrokerConfig, image: &Image) -> Vec<Setting> {
+fn dynamic_only(known: &[Setting], config: &BrokerConfig, image: &Image) -> Vec<Setting> {
     let known: HashSet<&str> = known.iter().map(|setting| setting.name).collect();
     let others = WITHOUT_EFFECT.iter().filter(|(name, _)| !known.contains(name));
     let described = others.map(|(name, kind)| {
         let values = vec![Value { source: Source::Default, name, text: None }];
         let about = Cow::Owned(description(name));
         let mut setting = Setting { name, about, kind: *kind, is_fixed: false, values };
-        overlay_said(&mut setting, config, image);
+        overlay_dynamic(&mut setting, config, image);
         setting
     });
     described.filter(|setting| setting.values.len() > 1).collect()

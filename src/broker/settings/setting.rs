@@ -62,14 +62,14 @@ pub(super) fn fixed<C>(keys: &'static [Key<C>], now: &C, initial: &C) -> Vec<Set
             about: Cow::Borrowed(key.about),
             kind: key.kind,
             is_fixed: true,
-            values: said_at_start(key.name, value, default),
+            values: static_values(key.name, value, default),
         }
     };
     keys.iter().map(setting).collect()
 }
 
 /// The values of a setting that only the broker's configuration can set.
-pub(super) fn said_at_start(name: &'static str, value: String, default: String) -> Vec<Value> {
+pub(super) fn static_values(name: &'static str, value: String, default: String) -> Vec<Value> {
     let mut values = Vec::with_capacity(2);
     if value != default {
         values.push(Value { source: Source::StaticBroker, name, text: Some(value) });

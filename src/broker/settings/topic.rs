@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::broker::BrokerConfig;
-use crate::broker::settings::setting::said_at_start;
+use crate::broker::settings::setting::static_values;
 use crate::broker::settings::{Setting, Source, Value};
 use crate::config::Key;
 use crate::engine::{OFFSET_UNIT, broker_name, overlay, topic_key};
@@ -84,7 +84,7 @@ impl<'a> Layers<'a> {
             let text = Some(value.clone());
             values.push(Value { source: Source::DynamicAllBrokers, name, text });
         }
-        values.extend(said_at_start(name, value, default));
+        values.extend(static_values(name, value, default));
         let is_fixed = key.name == OFFSET_UNIT;
         Setting { name, about: Cow::Borrowed(key.about), kind: key.kind, is_fixed, values }
     }

@@ -33,7 +33,7 @@ pub(in crate::group) struct Group {
     /// The time at which the group entered its state, if known.
     pub(super) state_since: Option<Timestamp>,
     /// The deadline under which the coordinator has indexed the group.
-    pub(in crate::group) noted_deadline: Option<Duration>,
+    pub(in crate::group) indexed_deadline: Option<Duration>,
 }
 
 /// The state of the group, with the data that belongs to this state alone.
@@ -82,7 +82,7 @@ impl Group {
             pending: BTreeMap::new(),
             offsets: BTreeMap::new(),
             state_since: None,
-            noted_deadline: None,
+            indexed_deadline: None,
         }
     }
 
@@ -112,8 +112,8 @@ impl Group {
     /// Removes the members; offsets stay.
     pub(in crate::group) fn forget_members(&mut self) {
         let offsets = std::mem::take(&mut self.offsets);
-        let noted_deadline = self.noted_deadline;
-        *self = Self { offsets, noted_deadline, ..Self::new(self.id.clone()) };
+        let indexed_deadline = self.indexed_deadline;
+        *self = Self { offsets, indexed_deadline, ..Self::new(self.id.clone()) };
     }
 
     pub(in crate::group) fn state(&self) -> GroupState {

@@ -28,7 +28,7 @@ impl Group {
         step: &mut Step,
     ) -> Result<(), GroupError> {
         check_limits(&request, &step.config)?;
-        self.make_room(&request, step)?;
+        self.check_size(&request, step)?;
         self.check_protocols(&request)?;
         self.check_bytes(&request, &step.config)?;
         match request.member_id.clone() {
@@ -45,10 +45,10 @@ impl Group {
 
     /// Enforces `group.max.size`. During a rebalance it counts the members that have rejoined:
     /// after the limit was lowered, the last members to rejoin are removed.
-    fn make_room(&mut self, request: &JoinRequest, step: &mut Step) -> Result<(), GroupError> {
+    fn check_size(&mut self, request: &JoinRequest, step: &mut Step) -> Result<(), GroupError> {
         let most = step.config.max_size;
         let known = self.known_id(request).and_then(|id| self.roster.get(id));
-        let has_room = match self.phase {
+        let fits = match self.phase {
             Phase::Empty => true,
             Phase::Preparing { .. } => {
                 known.is_some_and(Member::awaits_join) || self.roster.joined() < most
@@ -57,7 +57,7 @@ impl Group {
                 known.is_some() || self.roster.len() < most
             }
         };
-        if has_room {
+        if fits {
             return Ok(());
         }
         let full = GroupError::from(JoinRefusal::GroupFull(most));
@@ -169,7 +169,7 @@ impl Group {
     /// Answers a join with the member's state in the current generation.
     fn answer_joined(&mut self, id: &MemberId, ticket: Ticket, step: &mut Step) {
         if let Some(member) = self.roster.get_mut(id) {
-            member.heard(step);
+            member.extend_session(step);
         }
         let joined = self.joined(id, self.leader.as_ref());
         let answer = joined.ok_or(GroupError::UnknownMemberId);

@@ -13,12 +13,12 @@ impl Group {
         step: &mut Step,
     ) {
         let members_before = self.roster.len();
-        let fates = request.members.into_iter().map(|leaver| {
-            let fate = self.remove_leaver(&leaver, step);
-            (leaver, fate)
+        let results = request.members.into_iter().map(|leaver| {
+            let result = self.remove_leaver(&leaver, step);
+            (leaver, result)
         });
-        let fates = fates.collect();
-        step.answer(ticket, Answer::Leave(Ok(fates)));
+        let results = results.collect();
+        step.answer(ticket, Answer::Leave(Ok(results)));
         if self.roster.len() < members_before {
             self.rebalance_or_complete(step);
         } else if matches!(self.phase, Phase::Preparing { .. }) {

@@ -154,7 +154,7 @@ impl Member {
     }
 
     /// Notes a request of the member, which extends its session.
-    pub(super) fn heard(&mut self, step: &Step) {
+    pub(super) fn extend_session(&mut self, step: &Step) {
         if let Liveness::Session(_) = self.liveness {
             self.restart_session(step);
         }

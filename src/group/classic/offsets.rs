@@ -20,15 +20,15 @@ pub(in crate::group) fn new_offsets(
     let limit = step.config.offset_metadata_max;
     let expires_at = request.retention.map(|retention| step.now.wall.plus(retention));
     let mut records = Vec::new();
-    let mut fates = Vec::new();
+    let mut results = Vec::new();
     for new in request.offsets {
         let bytes = new.metadata.len();
         if bytes > limit {
             let refusal = OffsetRefusal::MetadataTooLarge { bytes, limit };
-            fates.push((new.partition, Err(refusal)));
+            results.push((new.partition, Err(refusal)));
             continue;
         }
-        fates.push((new.partition.clone(), Ok(())));
+        results.push((new.partition.clone(), Ok(())));
         let value = Some(CommittedOffset {
             offset: new.offset,
             leader_epoch: new.leader_epoch,
@@ -40,7 +40,7 @@ pub(in crate::group) fn new_offsets(
         let group = request.group_id.clone();
         records.push(LogRecord::Offset { group, partition: new.partition, value });
     }
-    (records, fates)
+    (records, results)
 }
 
 impl Group {
@@ -63,7 +63,7 @@ impl Group {
         if is_assigning {
             return Err(GroupError::RebalanceInProgress);
         }
-        member.heard(step);
+        member.extend_session(step);
         Ok(())
     }
 
@@ -107,19 +107,19 @@ impl Group {
         }
         let subscribed = self.subscribed_topics();
         let mut records = Vec::new();
-        let mut fates = Vec::new();
+        let mut results = Vec::new();
         for partition in partitions {
             let is_subscribed =
                 subscribed.as_ref().is_none_or(|topics| topics.contains(partition.topic.as_str()));
             if is_subscribed {
-                fates.push((partition, Err(OffsetRefusal::SubscribedToTopic)));
+                results.push((partition, Err(OffsetRefusal::SubscribedToTopic)));
             } else {
                 // Write a tombstone even if no offset is stored: a commit may still be in flight.
                 records.push(self.tombstone(&partition));
-                fates.push((partition, Ok(())));
+                results.push((partition, Ok(())));
             }
         }
-        Ok((records, fates))
+        Ok((records, results))
     }
 
     /// The records that delete the group.

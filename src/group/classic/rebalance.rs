@@ -34,14 +34,14 @@ impl Group {
                 }
             }
         }
-        let patience = self.roster.rebalance_timeout();
+        let timeout = self.roster.rebalance_timeout();
         let preparing = if matches!(self.phase, Phase::Empty) {
             let delay = step.config.initial_rebalance_delay;
-            let remaining = patience.saturating_sub(delay);
+            let remaining = timeout.saturating_sub(delay);
             let initial = Some(Initial { delay, remaining, grown: false });
             Phase::Preparing { deadline: step.after(delay), initial }
         } else {
-            Phase::Preparing { deadline: step.after(patience), initial: None }
+            Phase::Preparing { deadline: step.after(timeout), initial: None }
         };
         self.phase = preparing;
         self.state_since = Some(step.now.wall);
@@ -109,7 +109,7 @@ impl Group {
         self.leader = None;
         self.enter(Phase::Empty, step);
         // If this record is lost, the members return with the log and expire again.
-        step.note(vec![self.snapshot(|_| Bytes::new())]);
+        step.append(vec![self.snapshot(|_| Bytes::new())]);
     }
 
     fn begin_generation(&mut self, step: &mut Step) {

@@ -5,7 +5,7 @@
 
 use super::group::{Group, Phase};
 use super::member::{Member, Parked};
-use crate::group::step::{Replacement, Rests, Step, Write};
+use crate::group::step::{Continuation, Replacement, Step, Write};
 use crate::group::{Answer, GroupError, JoinRequest, MemberId, Ticket};
 
 impl Group {
@@ -51,8 +51,9 @@ impl Group {
     fn store_replacement(&mut self, member: MemberId, leader: Option<MemberId>, step: &mut Step) {
         let records = vec![self.snapshot(|member| member.assignment.clone())];
         let (group, generation) = (self.id.clone(), self.generation);
-        let rests = Rests::Replacement(Replacement { group, member, generation, leader });
-        step.writes.push(Write { records, rests });
+        let continuation =
+            Continuation::Replacement(Replacement { group, member, generation, leader });
+        step.writes.push(Write { records, continuation });
     }
 
     /// Answers the pending join once the new incarnation is replicated. If a rebalance has begun

@@ -32,7 +32,7 @@ fn a_static_member_comes_back_without_a_rebalance_and_fences_its_old_incarnation
 }
 
 #[test]
-fn an_old_static_leader_that_comes_back_is_not_told_that_it_leads() {
+fn an_old_static_leader_that_comes_back_is_not_named_as_leader() {
     let mut s = Scenario::new();
     let members = s.found(vec![static_join("one")]);
     s.settle(&members);
@@ -103,7 +103,7 @@ fn a_static_member_with_other_protocols_starts_a_rebalance_if_the_choice_changes
 }
 
 #[test]
-fn a_static_member_keeps_its_place_when_it_misses_a_rebalance() {
+fn a_static_member_stays_a_member_when_it_misses_a_rebalance() {
     let mut s = Scenario::new();
     let patient = JoinRequest { session_timeout: REBALANCE * 10, ..static_join("one") };
     let members = s.found(vec![patient, join("b")]);

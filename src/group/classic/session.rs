@@ -11,7 +11,7 @@ impl Group {
         claim: &Claim,
         step: &Step,
     ) -> Result<(), GroupError> {
-        self.claimant(claim)?.heard(step);
+        self.claimant(claim)?.extend_session(step);
         match self.phase {
             Phase::Preparing { .. } => Err(GroupError::RebalanceInProgress),
             _ => Ok(()),

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::group::{Group, Phase};
 use super::join::within_limit;
 use super::member::{Parked, protocol_bytes};
-use crate::group::step::{Rests, Step, Write};
+use crate::group::step::{Continuation, Step, Write};
 use crate::group::{Answer, Generation, GroupError, MemberId, SyncRequest, Synced, Ticket};
 
 impl Group {
@@ -53,8 +53,9 @@ impl Group {
         let leads = self.leader.as_ref() == Some(id);
         if leads {
             let assigned: usize = request.assignments.iter().map(|(_, blob)| blob.len()).sum();
-            let told: usize = self.roster.iter().map(|m| protocol_bytes(&m.protocols)).sum();
-            within_limit(assigned + told, &step.config)?;
+            let metadata_bytes: usize =
+                self.roster.iter().map(|m| protocol_bytes(&m.protocols)).sum();
+            within_limit(assigned + metadata_bytes, &step.config)?;
         }
         if let Some(member) = self.roster.get_mut(id) {
             member.sync_due = false;
@@ -80,7 +81,7 @@ impl Group {
         let record = self.snapshot(|m| assignments.get(&m.id).cloned().unwrap_or_default());
         step.writes.push(Write {
             records: vec![record],
-            rests: Rests::Assignment(self.id.clone(), self.generation),
+            continuation: Continuation::Assignment(self.id.clone(), self.generation),
         });
         if let Phase::Completing { proposal, .. } = &mut self.phase {
             *proposal = Some(assignments);
@@ -150,7 +151,7 @@ impl Group {
         let protocol = self.protocol.clone().unwrap_or_default();
         let member = self.roster.get_mut(id).ok_or(GroupError::UnknownMemberId)?;
         member.sync_due = false;
-        member.heard(step);
+        member.extend_session(step);
         let assignment = member.assignment.clone();
         step.answer(ticket, Answer::Sync(Ok(Synced { protocol_type, protocol, assignment })));
         Ok(())

@@ -10,18 +10,18 @@ use crate::types::{BrokerId, LeaderEpoch};
 
 /// The state that the partition should get; `None` if its state is right, or nothing can be done.
 pub(super) fn elect(partition: &Partition, image: &Image) -> Option<PartitionState> {
-    let life = |broker: BrokerId| image.broker(broker).map(|broker| broker.incarnation);
+    let incarnation_of = |broker: BrokerId| image.broker(broker).map(|broker| broker.incarnation);
     match &partition.state {
-        None => first_state(&partition.replicas, life),
-        Some(state) => next_state(state, &partition.replicas, life),
+        None => first_state(&partition.replicas, incarnation_of),
+        Some(state) => next_state(state, &partition.replicas, incarnation_of),
     }
 }
 
 fn first_state(
     replicas: &[BrokerId],
-    life: impl Fn(BrokerId) -> Option<Incarnation>,
+    incarnation_of: impl Fn(BrokerId) -> Option<Incarnation>,
 ) -> Option<PartitionState> {
-    let isr = live(replicas.iter().copied(), &life);
+    let isr = live(replicas.iter().copied(), &incarnation_of);
     let first = *isr.first()?;
     Some(PartitionState {
         leader: Some(first.broker),
@@ -36,9 +36,9 @@ fn first_state(
 fn next_state(
     state: &PartitionState,
     replicas: &[BrokerId],
-    life: impl Fn(BrokerId) -> Option<Incarnation>,
+    incarnation_of: impl Fn(BrokerId) -> Option<Incarnation>,
 ) -> Option<PartitionState> {
-    let stayed = |member: &&IsrMember| life(member.broker) == Some(member.incarnation);
+    let stayed = |member: &&IsrMember| incarnation_of(member.broker) == Some(member.incarnation);
     let leads_on = |member: &&IsrMember| {
         state.leader == Some(member.broker) && state.leader_incarnation == member.incarnation
     };
@@ -47,7 +47,7 @@ fn next_state(
     }
     let mut isr: Vec<IsrMember> = state.isr.iter().filter(stayed).copied().collect();
     if isr.is_empty() {
-        isr = live(state.isr.iter().map(|member| member.broker), &life);
+        isr = live(state.isr.iter().map(|member| member.broker), &incarnation_of);
     }
     let in_order = || replicas.iter().find_map(|id| isr.iter().find(|m| m.broker == *id));
     let leader = isr.iter().find(leads_on).or_else(in_order).copied();
@@ -61,17 +61,18 @@ fn next_state(
         version: state.version,
         extra: state.extra.clone(),
     };
-    let as_it_was = next.leader == state.leader
+    let is_unchanged = next.leader == state.leader
         && next.leader_incarnation == state.leader_incarnation
         && next.isr == state.isr;
-    (!as_it_was).then_some(next)
+    (!is_unchanged).then_some(next)
 }
 
 /// The live brokers among `brokers`, with their current incarnations.
 fn live(
     brokers: impl Iterator<Item = BrokerId>,
-    life: impl Fn(BrokerId) -> Option<Incarnation>,
+    incarnation_of: impl Fn(BrokerId) -> Option<Incarnation>,
 ) -> Vec<IsrMember> {
-    let member = |broker| life(broker).map(|incarnation| IsrMember { broker, incarnation });
+    let member =
+        |broker| incarnation_of(broker).map(|incarnation| IsrMember { broker, incarnation });
     brokers.filter_map(member).collect()
 }

@@ -1,15 +1,15 @@
 //! The controller: the one broker that assigns partition leaders.
 //!
-//! [`plan`] is a pure function from an image to the operations that correct it. An [`Office`]
-//! executes them in transactions, each of which checks the controller epoch, so a controller that
-//! was deposed without noticing cannot write. Plans depend on the whole image, not on past events,
-//! so a new controller needs no further knowledge to take over.
+//! [`plan`] is a pure function from an image to the operations that correct it. A
+//! [`ControllerClaim`] executes them in transactions, each of which checks the controller epoch, so
+//! a controller that was deposed without noticing cannot write. Plans depend on the whole image,
+//! not on past events, so a new controller needs no further knowledge to take over.
 
+mod claim;
 mod election;
-mod office;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
 
-pub(super) use office::Office;
+pub(super) use claim::ControllerClaim;
 pub(super) use plan::{Group, plan};

@@ -2,7 +2,7 @@
 
 use crate::metadata::controller::election::elect;
 use crate::metadata::image::{Image, Topic};
-use crate::metadata::layout::Place;
+use crate::metadata::layout::NodePath;
 use crate::metadata::store::Op;
 use crate::metadata::values::encode_state;
 use crate::types::PartitionIndex;
@@ -18,7 +18,7 @@ pub(in crate::metadata) fn plan(
 ) -> impl Iterator<Item = Group> + Send {
     let elections = image.topics().flat_map(move |topic| elections(image, topic, controller_epoch));
     let removals = image.deleting().flat_map(|topic| removals(image, topic));
-    elections.chain(removals).chain(burials(image))
+    elections.chain(removals).chain(tombstone_removals(image))
 }
 
 fn elections(
@@ -28,7 +28,7 @@ fn elections(
 ) -> impl Iterator<Item = Group> + Send {
     topic.numbered().filter_map(move |(index, partition)| {
         let state = elect(partition, image)?;
-        let path = Place::PartitionState(topic.name.clone(), index).to_string();
+        let path = NodePath::PartitionState(topic.name.clone(), index).to_string();
         if image.broken().contains_key(&path) {
             // The unreadable state may hold a higher leader epoch, so do not overwrite it.
             return None;
@@ -37,7 +37,7 @@ fn elections(
         Some(if partition.state.is_some() {
             vec![Op::set(path, value, state.version)]
         } else {
-            let directory = Place::Partition(topic.name.clone(), index).to_string();
+            let directory = NodePath::Partition(topic.name.clone(), index).to_string();
             vec![Op::create(directory, ""), Op::create(path, value)]
         })
     })
@@ -49,18 +49,18 @@ fn removals(image: &Image, topic: &Topic) -> Vec<Group> {
         .numbered()
         .filter_map(|(index, _)| {
             let version = state_version(image, topic, index)?;
-            let place = |of: fn(_, _) -> Place| of(topic.name.clone(), index).to_string();
+            let node_path = |of: fn(_, _) -> NodePath| of(topic.name.clone(), index).to_string();
             Some(vec![
-                Op::delete(place(Place::PartitionState), version),
-                Op::delete(place(Place::Partition), 0),
+                Op::delete(node_path(NodePath::PartitionState), version),
+                Op::delete(node_path(NodePath::Partition), 0),
             ])
         })
         .collect();
-    let mut last = vec![Op::delete(Place::Partitions(topic.name.clone()).to_string(), 0)];
+    let mut last = vec![Op::delete(NodePath::Partitions(topic.name.clone()).to_string(), 0)];
     if let Some(version) = topic.config_version {
-        last.push(Op::delete(Place::TopicConfig(topic.name.clone()).to_string(), version));
+        last.push(Op::delete(NodePath::TopicConfig(topic.name.clone()).to_string(), version));
     }
-    last.push(Op::delete(Place::Topic(topic.name.clone()).to_string(), topic.version));
+    last.push(Op::delete(NodePath::Topic(topic.name.clone()).to_string(), topic.version));
     groups.push(last);
     groups
 }
@@ -69,18 +69,18 @@ fn removals(image: &Image, topic: &Topic) -> Vec<Group> {
 fn state_version(image: &Image, topic: &Topic, index: PartitionIndex) -> Option<i32> {
     let readable = topic.partition(index)?.state.as_ref().map(|state| state.version);
     readable.or_else(|| {
-        let path = Place::PartitionState(topic.name.clone(), index).to_string();
+        let path = NodePath::PartitionState(topic.name.clone(), index).to_string();
         image.broken().get(&path).map(|node| node.version)
     })
 }
 
 /// Deletes tombstones that are no longer needed: no nodes of the topic are left, and no data.
-fn burials(image: &Image) -> impl Iterator<Item = Group> {
+fn tombstone_removals(image: &Image) -> impl Iterator<Item = Group> {
     let nodes_left = |id| image.deleting().any(|topic| topic.id == id);
     image
         .tombstones()
         .filter(move |(id, tombstone)| tombstone.pending.is_empty() && !nodes_left(*id))
         .map(|(id, tombstone)| {
-            vec![Op::delete(Place::DeletedTopic(id).to_string(), tombstone.version)]
+            vec![Op::delete(NodePath::DeletedTopic(id).to_string(), tombstone.version)]
         })
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::metadata::controller::plan;
 use crate::metadata::image::{Image, Listener, PartitionState, Registration};
 use crate::metadata::image_builder::ImageBuilder;
-use crate::metadata::layout::Place;
+use crate::metadata::layout::NodePath;
 use crate::metadata::values::{
     ConfigValue, TombstoneValue, TopicValue, encode, encode_broker, encode_state,
 };
@@ -20,7 +20,13 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn put(&mut self, place: &Place, value: impl Into<bytes::Bytes>, version: i32, created: i64) {
+    fn put(
+        &mut self,
+        place: &NodePath,
+        value: impl Into<bytes::Bytes>,
+        version: i32,
+        created: i64,
+    ) {
         let node = Node { value: value.into(), version, created };
         self.builder.put(&place.to_string(), Some(&node));
     }
@@ -33,18 +39,18 @@ impl Cluster {
             security_protocol: "PLAINTEXT".to_owned(),
         };
         let registration = Registration { listeners: vec![listener], ..Registration::default() };
-        self.put(&Place::Broker(BrokerId(id)), encode_broker(&registration, 0), 0, incarnation);
+        self.put(&NodePath::Broker(BrokerId(id)), encode_broker(&registration, 0), 0, incarnation);
     }
 
     fn broker_gone(&mut self, id: i32) {
-        self.builder.put(&Place::Broker(BrokerId(id)).to_string(), None);
+        self.builder.put(&NodePath::Broker(BrokerId(id)).to_string(), None);
     }
 
     fn topic(&mut self, replicas: &[&[i32]]) -> TopicId {
         let assignment: Vec<Vec<BrokerId>> =
             replicas.iter().map(|ids| ids.iter().copied().map(BrokerId).collect()).collect();
         let id = TopicId::random();
-        self.put(&Place::Topic(name()), encode(&TopicValue::new(id, &assignment)), 4, 1);
+        self.put(&NodePath::Topic(name()), encode(&TopicValue::new(id, &assignment)), 4, 1);
         id
     }
 
@@ -190,7 +196,7 @@ fn an_unreadable_state_is_left_alone() {
     let mut cluster = Cluster::default();
     cluster.broker(1, 10);
     cluster.topic(&[&[1], &[1]]);
-    cluster.put(&Place::PartitionState(name(), PartitionIndex(0)), "{", 3, 5);
+    cluster.put(&NodePath::PartitionState(name(), PartitionIndex(0)), "{", 3, 5);
     assert_eq!(cluster.settle(), 1);
     assert!(cluster.image().broken().keys().any(|path| path.ends_with("/partitions/0/state")));
     assert_eq!(leader(&cluster.state(1)), Some((1, 10)));
@@ -201,10 +207,10 @@ fn a_deleted_topic_loses_its_nodes_and_then_its_tombstone() {
     let mut cluster = Cluster::default();
     cluster.broker(1, 10);
     let id = cluster.topic(&[&[1], &[1]]);
-    cluster.put(&Place::TopicConfig(name()), encode(&ConfigValue::new(Configs::new())), 2, 1);
+    cluster.put(&NodePath::TopicConfig(name()), encode(&ConfigValue::new(Configs::new())), 2, 1);
     cluster.settle();
     let tombstone = |pending| encode(&TombstoneValue::new("clicks", 2, pending, 0));
-    cluster.put(&Place::DeletedTopic(id), tombstone(vec![1]), 0, 50);
+    cluster.put(&NodePath::DeletedTopic(id), tombstone(vec![1]), 0, 50);
     assert!(cluster.image().topic(&name()).is_none(), "a deleted topic is not shown");
     let image = cluster.image();
     let groups: Vec<_> = plan(&image, 9).collect();
@@ -214,7 +220,7 @@ fn a_deleted_topic_loses_its_nodes_and_then_its_tombstone() {
     assert_eq!(last, expected);
     assert_eq!(cluster.settle(), 3);
     assert_eq!(cluster.settle(), 0, "data is left");
-    cluster.put(&Place::DeletedTopic(id), tombstone(vec![]), 1, 50);
+    cluster.put(&NodePath::DeletedTopic(id), tombstone(vec![]), 1, 50);
     assert_eq!(cluster.settle(), 1);
     assert_eq!(cluster.image().tombstones().count(), 0);
 }
@@ -247,7 +253,7 @@ proptest! {
             version: 7,
             extra: serde_json::Map::new(),
         };
-        let place = Place::PartitionState(name(), PartitionIndex(0));
+        let place = NodePath::PartitionState(name(), PartitionIndex(0));
         cluster.put(&place, encode_state(&before, 1), 7, 1);
         let changed = cluster.settle() > 0;
         let after = cluster.state(0);

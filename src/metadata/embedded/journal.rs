@@ -25,7 +25,7 @@ use crate::metadata::store::StoreError;
 const GROWTH_ON_FULL_DISK: u64 = 64 * 1024;
 
 /// With less free space than this, the file system counts as full.
-const ROOM_MIN: u64 = 1024 * 1024;
+const FREE_SPACE_MIN: u64 = 1024 * 1024;
 
 /// The number of nodes per record of a snapshot.
 const SNAPSHOT_RECORD_NODES: usize = 256;
@@ -157,13 +157,13 @@ impl Journal {
     fn is_due_on_full_disk(&self) -> bool {
         let has_grown = self.end >= self.snapshot_end + GROWTH_ON_FULL_DISK;
         has_grown
-            && self.gives_room()
+            && self.frees_space()
             && self.end >= self.replace_on_full_disk_at
-            && self.disk.free_bytes(&self.dir).is_ok_and(|free| free < ROOM_MIN)
+            && self.disk.free_bytes(&self.dir).is_ok_and(|free| free < FREE_SPACE_MIN)
     }
 
     /// True if most of the journal is transactions, which a snapshot may leave out.
-    fn gives_room(&self) -> bool {
+    fn frees_space(&self) -> bool {
         self.end >= 2 * self.snapshot_end
     }
 
@@ -178,7 +178,7 @@ impl Journal {
         txn: i64,
         changes: &[Change],
     ) -> Result<(), StoreError> {
-        if self.gives_room()
+        if self.frees_space()
             && let Err(error) = self.replace(tree)
         {
             tracing::debug!(%error, "no room for a shorter metadata journal either");

@@ -9,14 +9,14 @@ mod codec;
 #[cfg(test)]
 mod crash_tests;
 mod files;
+#[cfg(test)]
+mod full_disk_tests;
 mod journal;
 #[cfg(test)]
 mod mirror_tests;
 mod reading;
 mod rebuild;
 mod recovery;
-#[cfg(test)]
-mod room_tests;
 mod shared_values;
 mod store;
 mod tree;

@@ -16,7 +16,7 @@ use crate::metadata::embedded::journal::supersede;
 use crate::metadata::embedded::reading::{read_newest, salvage_newest};
 use crate::metadata::embedded::tree::Tree;
 use crate::metadata::image::{Configs, Incarnation, IsrMember, PartitionState};
-use crate::metadata::layout::{DIRECTORIES, Place};
+use crate::metadata::layout::{DIRECTORIES, NodePath};
 use crate::metadata::store::{Op, StoreError};
 use crate::metadata::values::{
     ClusterIdValue, ConfigValue, MarkerValue, ProducerIdBlock, TopicValue, decode, decode_state,
@@ -117,7 +117,7 @@ impl Salvage {
     /// The cluster of the journal, and the broker that has all replicas, which is `None` without
     /// topics. Returns `None` if the cluster is not legible, or several brokers are named.
     pub fn owner(&self) -> Option<(String, Option<BrokerId>)> {
-        let node = self.tree.get(&Place::ClusterId.to_string())?;
+        let node = self.tree.get(&NodePath::ClusterId.to_string())?;
         let cluster = decode::<ClusterIdValue>(&node.value).ok()?.id;
         let mut brokers = BTreeSet::new();
         for (_, node) in self.tree.snapshot(TOPICS) {
@@ -132,12 +132,12 @@ impl Salvage {
 
     /// True if the journal says that this topic was deleted and its logs are to be removed.
     pub fn is_deleted(&self, id: TopicId) -> bool {
-        self.tree.get(&Place::DeletedTopic(id).to_string()).is_some()
+        self.tree.get(&NodePath::DeletedTopic(id).to_string()).is_some()
     }
 
     /// True if the journal has a topic with this name and id.
     pub fn knows(&self, name: &TopicName, id: TopicId) -> bool {
-        let node = self.tree.get(&Place::Topic(name.clone()).to_string());
+        let node = self.tree.get(&NodePath::Topic(name.clone()).to_string());
         let value = node.and_then(|node| decode::<TopicValue>(&node.value).ok());
         value.is_some_and(|value| value.id().ok() == Some(id))
     }
@@ -155,11 +155,11 @@ impl Salvage {
             was_whole: self.is_whole,
         };
         rebuild.tree.remove_orphans();
-        rebuild.lay_out(found)?;
+        rebuild.add_directories(found)?;
         for topic in &found.topics {
             rebuild.add_topic(topic, found.broker)?;
         }
-        rebuild.pass_over_producer_ids(found)?;
+        rebuild.skip_producer_ids(found)?;
         Ok(rebuild)
     }
 }
@@ -184,27 +184,27 @@ impl Rebuild {
     }
 
     /// Adds the nodes that every tree has.
-    fn lay_out(&mut self, found: &FoundCluster) -> Result<(), StoreError> {
+    fn add_directories(&mut self, found: &FoundCluster) -> Result<(), StoreError> {
         for directory in DIRECTORIES {
             if self.tree.get(directory).is_none() {
                 self.put((*directory).to_owned(), Bytes::new())?;
             }
         }
-        if self.tree.get(&Place::ControllerEpoch.to_string()).is_none() {
-            self.put(Place::ControllerEpoch.to_string(), Bytes::from_static(b"0"))?;
+        if self.tree.get(&NodePath::ControllerEpoch.to_string()).is_none() {
+            self.put(NodePath::ControllerEpoch.to_string(), Bytes::from_static(b"0"))?;
         }
-        self.put(Place::Marker.to_string(), encode(&MarkerValue { format: FORMAT }))?;
+        self.put(NodePath::Marker.to_string(), encode(&MarkerValue { format: FORMAT }))?;
         let id = ClusterIdValue { version: "1".to_owned(), id: found.cluster_id.clone() };
-        self.put(Place::ClusterId.to_string(), encode(&id))
+        self.put(NodePath::ClusterId.to_string(), encode(&id))
     }
 
     fn add_topic(&mut self, topic: &FoundTopic, broker: BrokerId) -> Result<(), StoreError> {
-        let path = Place::Topic(topic.name.clone()).to_string();
+        let path = NodePath::Topic(topic.name.clone()).to_string();
         let old = self.tree.get(&path).and_then(|n| decode::<TopicValue>(&n.value).ok());
         let is_other = old.as_ref().is_some_and(|old| old.id().ok() != Some(topic.id));
         if is_other {
             self.remove_below(&path)?;
-            self.remove_below(&Place::TopicConfig(topic.name.clone()).to_string())?;
+            self.remove_below(&NodePath::TopicConfig(topic.name.clone()).to_string())?;
         }
         let old = old.filter(|_| !is_other);
         let known = old.as_ref().and_then(|old| old.assignment().ok()).map_or(0, |a| a.len());
@@ -212,7 +212,7 @@ impl Rebuild {
         let mut value = old.filter(|_| known > 0).unwrap_or(TopicValue::new(topic.id, &[]));
         value.add_partitions(&vec![vec![broker]; partitions - known]);
         self.put(path, encode(&value))?;
-        let parent = Place::Partitions(topic.name.clone()).to_string();
+        let parent = NodePath::Partitions(topic.name.clone()).to_string();
         if self.tree.get(&parent).is_none() {
             self.put(parent, Bytes::new())?;
         }
@@ -233,7 +233,7 @@ impl Rebuild {
         epoch: LeaderEpoch,
         broker: BrokerId,
     ) -> Result<(), StoreError> {
-        let path = Place::PartitionState(topic.clone(), partition).to_string();
+        let path = NodePath::PartitionState(topic.clone(), partition).to_string();
         let node = self.tree.get(&path);
         let state = node.as_ref().and_then(|node| decode_state(&node.value, node.version).ok());
         let is_right = match &state {
@@ -245,7 +245,7 @@ impl Rebuild {
         if is_right {
             return Ok(());
         }
-        let parent = Place::Partition(topic.clone(), partition).to_string();
+        let parent = NodePath::Partition(topic.clone(), partition).to_string();
         if self.tree.get(&parent).is_none() {
             self.put(parent, Bytes::new())?;
         }
@@ -263,7 +263,7 @@ impl Rebuild {
 
     /// Sets the settings of a topic; returns true if they come from the old journal.
     fn add_configs(&mut self, topic: &FoundTopic, is_known: bool) -> Result<bool, StoreError> {
-        let path = Place::TopicConfig(topic.name.clone()).to_string();
+        let path = NodePath::TopicConfig(topic.name.clone()).to_string();
         let old = self.tree.get(&path).and_then(|n| decode::<ConfigValue>(&n.value).ok());
         let has_old = old.is_some() || self.was_whole && is_known;
         let mut configs = match old {
@@ -280,8 +280,8 @@ impl Rebuild {
     }
 
     /// Ensures that no producer id is assigned twice.
-    fn pass_over_producer_ids(&mut self, found: &FoundCluster) -> Result<(), StoreError> {
-        let path = Place::ProducerIds.to_string();
+    fn skip_producer_ids(&mut self, found: &FoundCluster) -> Result<(), StoreError> {
+        let path = NodePath::ProducerIds.to_string();
         let block = self.tree.get(&path).and_then(|n| decode::<ProducerIdBlock>(&n.value).ok());
         let ProducerId(known) = block.and_then(|b| b.next().ok()).unwrap_or(ProducerId(0));
         let seen = found.largest_producer_id.map_or(0, |id| id.0.saturating_add(1));

@@ -69,13 +69,13 @@ impl EmbeddedStore {
             }
             done => done,
         };
-        appended.inspect_err(|error| self.tell_failure(error))?;
+        appended.inspect_err(|error| self.publish_failure(error))?;
         let paths = changes.iter().map(Change::path).map(str::to_owned).collect();
         self.tree.write().unwrap_or_else(PoisonError::into_inner).apply(txn, changes);
-        self.watchers.tell(&Event::Changed(paths));
+        self.watchers.publish(&Event::Changed(paths));
         if let Err(error) = journal.replace_if_long(&self.tree()) {
             tracing::warn!(%error, "the metadata journal was not replaced by a snapshot");
-            self.tell_failure(&error);
+            self.publish_failure(&error);
         }
         Ok(results)
     }
@@ -84,9 +84,9 @@ impl EmbeddedStore {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell_failure(&self, error: &StoreError) {
+    fn publish_failure(&self, error: &StoreError) {
         if matches!(error, StoreError::Failed { .. }) {
-            self.watchers.tell(&Event::SessionExpired);
+            self.watchers.publish(&Event::SessionExpired);
         }
     }
 }

@@ -27,8 +27,8 @@ pub(super) fn spread(
         let leader = (start % live + partition) % live;
         let round = partition / live;
         let follower = |n: usize| (leader + 1 + (round + n) % (live - 1).max(1)) % live;
-        let places = std::iter::once(leader).chain((0..replicas - 1).map(follower));
-        places.map(|place| brokers[place]).collect()
+        let indexes = std::iter::once(leader).chain((0..replicas - 1).map(follower));
+        indexes.map(|index| brokers[index]).collect()
     };
     Ok(partitions.map(replicas_of).collect())
 }

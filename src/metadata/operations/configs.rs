@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::config::{ConfigError, Fault};
 use crate::metadata::image::Configs;
-use crate::metadata::layout::Place;
+use crate::metadata::layout::NodePath;
 use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::store::Op;
 use crate::metadata::values::{ConfigValue, decode, encode};
@@ -91,10 +91,10 @@ impl Metadata {
     ) -> Result<Vec<Op>, MetadataError> {
         let mut ops = Vec::new();
         let path = match target {
-            ConfigTarget::Broker(id) => Place::BrokerConfig(*id).to_string(),
+            ConfigTarget::Broker(id) => NodePath::BrokerConfig(*id).to_string(),
             ConfigTarget::Topic(name) => {
                 ops.push(self.topic_check(name).await?);
-                Place::TopicConfig(name.clone()).to_string()
+                NodePath::TopicConfig(name.clone()).to_string()
             }
         };
         let node = self.store.get(&path).await?;
@@ -115,7 +115,7 @@ impl Metadata {
 
     /// The operation that checks that the topic still exists.
     async fn topic_check(&self, name: &TopicName) -> Result<Op, MetadataError> {
-        let path = Place::Topic(name.clone()).to_string();
+        let path = NodePath::Topic(name.clone()).to_string();
         let image = Arc::clone(&self.image().borrow());
         let node = match image.topic(name) {
             Some(_) => self.store.get(&path).await?,

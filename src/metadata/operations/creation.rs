@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::metadata::image::{Configs, Image};
-use crate::metadata::layout::Place;
+use crate::metadata::layout::NodePath;
 use crate::metadata::operations::assignment;
 use crate::metadata::operations::configs::ConfigCheck;
 use crate::metadata::store::{Op, StoreError};
@@ -50,17 +50,17 @@ impl Metadata {
     ) -> Result<TopicId, MetadataError> {
         // Serialised: two concurrent creations could together exceed a limit that neither exceeds
         // alone.
-        let _turn = self.growing.lock().await;
+        let _turn = self.creation_lock.lock().await;
         let replicas = self.check_new_topic(topic, check)?;
         let id = TopicId::random();
-        let path = Place::Topic(topic.name.clone()).to_string();
+        let path = NodePath::Topic(topic.name.clone()).to_string();
         let mut ops = vec![
             Op::create(path.clone(), encode(&TopicValue::new(id, &replicas))),
-            Op::create(Place::Partitions(topic.name.clone()).to_string(), ""),
+            Op::create(NodePath::Partitions(topic.name.clone()).to_string(), ""),
         ];
         if !topic.configs.is_empty() {
             let value = encode(&ConfigValue::new(topic.configs.clone()));
-            ops.push(Op::create(Place::TopicConfig(topic.name.clone()).to_string(), value));
+            ops.push(Op::create(NodePath::TopicConfig(topic.name.clone()).to_string(), value));
         }
         match self.execute(ops).await {
             Ok(_) => Ok(id),

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::metadata::layout::Place;
+use crate::metadata::layout::NodePath;
 use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::store::{Op, StoreError};
 use crate::metadata::values::{TombstoneValue, decode, encode};
@@ -35,10 +35,10 @@ impl Metadata {
                 pending.into_iter().map(|broker| broker.0).collect(),
                 self.clock.now().millis(),
             );
-            let path = Place::Topic(topic.name.clone()).to_string();
+            let path = NodePath::Topic(topic.name.clone()).to_string();
             let ops = vec![
                 Op::check(path.clone(), topic.version),
-                Op::create(Place::DeletedTopic(id).to_string(), encode(&tombstone)),
+                Op::create(NodePath::DeletedTopic(id).to_string(), encode(&tombstone)),
             ];
             match self.execute(ops).await {
                 Ok(_) => return Ok(()),
@@ -47,7 +47,7 @@ impl Metadata {
                 }
                 Err(error) => {
                     attempts.again(error)?;
-                    self.look_at(&[path]).await?;
+                    self.reload(&[path]).await?;
                 }
             }
         }
@@ -58,7 +58,7 @@ impl Metadata {
     /// # Errors
     /// The errors of the store. A missing tombstone is not an error.
     pub async fn topic_data_removed(&self, id: TopicId) -> Result<(), MetadataError> {
-        let path = Place::DeletedTopic(id).to_string();
+        let path = NodePath::DeletedTopic(id).to_string();
         let mut attempts = Attempts::default();
         loop {
             let Some(node) = self.store.get(&path).await? else { return Ok(()) };

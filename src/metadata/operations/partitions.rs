@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::metadata::layout::Place;
+use crate::metadata::layout::NodePath;
 use crate::metadata::operations::assignment;
 use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::store::Op;
@@ -23,7 +23,7 @@ impl Metadata {
         total: i32,
         replicas: &[Vec<BrokerId>],
     ) -> Result<(), MetadataError> {
-        let _turn = self.growing.lock().await;
+        let _turn = self.creation_lock.lock().await;
         let mut attempts = Attempts::default();
         loop {
             let (op, _) = self.added_partitions(name, total, replicas).await?;
@@ -54,7 +54,7 @@ impl Metadata {
         total: i32,
         replicas: &[Vec<BrokerId>],
     ) -> Result<(Op, Vec<Vec<BrokerId>>), MetadataError> {
-        let path = Place::Topic(name.clone()).to_string();
+        let path = NodePath::Topic(name.clone()).to_string();
         let image = Arc::clone(&self.image().borrow());
         let node = match image.topic(name) {
             Some(_) => self.store.get(&path).await?,

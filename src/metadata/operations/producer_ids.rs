@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::metadata::layout::Place;
+use crate::metadata::layout::NodePath;
 use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::store::Op;
 use crate::metadata::values::{ProducerIdBlock, decode, encode};
@@ -28,7 +28,7 @@ impl Metadata {
     }
 
     async fn new_block(&self) -> Result<Range<i64>, MetadataError> {
-        let path = Place::ProducerIds.to_string();
+        let path = NodePath::ProducerIds.to_string();
         let unreadable = |reason| MetadataError::malformed(&path, reason);
         let mut attempts = Attempts::default();
         loop {

@@ -6,15 +6,15 @@
 //! knows the transaction that created it. Every write names the version on which it is based; there
 //! are no blind writes. A write whose future was dropped may or may not have happened.
 
+mod contract;
 mod error;
 mod op;
 mod path;
-mod seam;
 mod watch;
 
+pub use contract::{Node, Store, StoreFuture};
 pub use error::{Remedy, StoreError};
 pub use op::{CreateMode, Op, OpResult};
 pub use path::validate_path;
 pub(super) use path::{children_prefix, parent};
-pub use seam::{Node, Store, StoreFuture};
 pub use watch::{Event, Watch, Watchers};

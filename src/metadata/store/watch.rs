@@ -37,11 +37,11 @@ impl Watch {
     /// Waits for the next event. Cancel-safe.
     pub async fn next(&self) -> Event {
         loop {
-            let told = self.inbox.told.notified();
+            let notified = self.inbox.notify.notified();
             if let Some(event) = self.try_next() {
                 return event;
             }
-            told.await;
+            notified.await;
         }
     }
 
@@ -75,7 +75,7 @@ impl Watchers {
             path: path.to_owned(),
             below: children_prefix(path),
             pending: Mutex::default(),
-            told: Notify::new(),
+            notify: Notify::new(),
         });
         let mut inboxes = locked(&self.inboxes);
         inboxes.retain(|inbox| inbox.strong_count() > 0);
@@ -84,7 +84,7 @@ impl Watchers {
     }
 
     /// Reports an event to all watches concerned.
-    pub fn tell(&self, event: &Event) {
+    pub fn publish(&self, event: &Event) {
         for inbox in locked(&self.inboxes).iter().filter_map(Weak::upgrade) {
             inbox.receive(event);
         }
@@ -96,7 +96,7 @@ struct Inbox {
     path: String,
     below: String,
     pending: Mutex<Pending>,
-    told: Notify,
+    notify: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -132,7 +132,7 @@ impl Inbox {
         if pending.resync {
             pending.changed = BTreeSet::new();
         }
-        self.told.notify_one();
+        self.notify.notify_one();
     }
 }
 
@@ -153,10 +153,10 @@ mod tests {
     fn a_watcher_sees_each_changed_path_of_its_subtree_once() {
         let watchers = Watchers::default();
         let watch = watchers.watch("/a");
-        watchers.tell(&changed(&["/ab", "/b"]));
+        watchers.publish(&changed(&["/ab", "/b"]));
         assert_eq!(watch.try_next(), None);
-        watchers.tell(&changed(&["/a/x", "/b"]));
-        watchers.tell(&changed(&["/a/x", "/a"]));
+        watchers.publish(&changed(&["/a/x", "/b"]));
+        watchers.publish(&changed(&["/a/x", "/a"]));
         assert_eq!(watch.try_next(), Some(changed(&["/a", "/a/x"])));
         assert_eq!(watch.try_next(), None);
     }
@@ -166,12 +166,12 @@ mod tests {
         let watchers = Watchers::default();
         let watch = watchers.watch("/");
         for i in 0..=PENDING_MAX {
-            watchers.tell(&changed(&[&format!("/n{i}")]));
+            watchers.publish(&changed(&[&format!("/n{i}")]));
         }
-        watchers.tell(&changed(&["/late"]));
+        watchers.publish(&changed(&["/late"]));
         assert_eq!(watch.try_next(), Some(Event::Resync));
         assert_eq!(watch.try_next(), None);
-        watchers.tell(&changed(&["/after"]));
+        watchers.publish(&changed(&["/after"]));
         assert_eq!(watch.try_next(), Some(changed(&["/after"])));
     }
 
@@ -179,10 +179,10 @@ mod tests {
     async fn an_event_wakes_a_waiting_watcher_and_an_expired_session_stays_expired() {
         let watchers = Watchers::default();
         let watch = watchers.watch("/");
-        let (event, ()) = tokio::join!(watch.next(), async { watchers.tell(&changed(&["/x"])) });
+        let (event, ()) = tokio::join!(watch.next(), async { watchers.publish(&changed(&["/x"])) });
         assert_eq!(event, changed(&["/x"]));
-        watchers.tell(&Event::SessionExpired);
-        watchers.tell(&changed(&["/x"]));
+        watchers.publish(&Event::SessionExpired);
+        watchers.publish(&changed(&["/x"]));
         assert_eq!(watch.next().await, Event::SessionExpired);
         assert_eq!(watch.next().await, Event::SessionExpired);
     }

@@ -14,7 +14,7 @@ fn strict() -> ProduceRules {
 }
 
 /// Everything that a reader may do with untrusted bytes.
-fn look_at_all(bytes: &[u8]) {
+fn read_everything(bytes: &[u8]) {
     let limits = Limits::for_batches_up_to(1 << 16);
     let mut decompressor = Decompressor::new(limits);
     let mut batches = Batches::new(bytes);
@@ -49,7 +49,7 @@ fn seal(bytes: &mut [u8]) {
 proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..300)) {
-        look_at_all(&bytes);
+        read_everything(&bytes);
     }
 
     #[test]
@@ -65,7 +65,7 @@ proptest! {
         bytes[23..27].copy_from_slice(&(count - 1).to_be_bytes());
         bytes[57..61].copy_from_slice(&count.to_be_bytes());
         seal(&mut bytes);
-        look_at_all(&bytes);
+        read_everything(&bytes);
     }
 
     #[test]
@@ -81,7 +81,7 @@ proptest! {
         if sealed {
             seal(&mut bytes);
         }
-        look_at_all(&bytes);
+        read_everything(&bytes);
     }
 }
 

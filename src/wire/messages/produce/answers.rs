@@ -19,7 +19,7 @@ pub struct ProduceAnswers {
 
 impl ProduceAnswers {
     /// Creates an empty buffer with space for about this many responses.
-    pub fn with_room_for(answers: usize) -> Self {
+    pub fn with_capacity_for(answers: usize) -> Self {
         let mut writer = Writer::new(Layout::classic(0));
         writer.reserve(answers.saturating_mul(SIZE_EXPECTED));
         Self { writer }
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn answers_are_encoded_like_single_responses() {
         for version in ProduceRequest::VERSIONS {
-            let mut answers = ProduceAnswers::with_room_for(0);
+            let mut answers = ProduceAnswers::with_capacity_for(0);
             let mut expected = Vec::new();
             for seed in 0..50 {
                 let layout = Layout::of(ApiKey::Produce, version);

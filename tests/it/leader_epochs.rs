@@ -53,11 +53,11 @@ fn logs_by(disk: &FaultyDisk, clock: &Arc<dyn Clock>) -> LocalLogs {
     LocalLogs { data, flusher: Arc::new(flusher), upkeep: Arc::new(upkeep) }
 }
 
-fn reign(logs: &LocalLogs, epoch: LeaderEpoch) -> Arc<Partition> {
-    reign_with(logs, epoch, LogConfig::default())
+fn lead(logs: &LocalLogs, epoch: LeaderEpoch) -> Arc<Partition> {
+    lead_with(logs, epoch, LogConfig::default())
 }
 
-fn reign_with(logs: &LocalLogs, epoch: LeaderEpoch, config: LogConfig) -> Arc<Partition> {
+fn lead_with(logs: &LocalLogs, epoch: LeaderEpoch, config: LogConfig) -> Arc<Partition> {
     let spec = PartitionSpec {
         partition: id(),
         topic_id: ID,
@@ -74,7 +74,7 @@ fn reign_with(logs: &LocalLogs, epoch: LeaderEpoch, config: LogConfig) -> Arc<Pa
 fn a_log_that_is_open_goes_on_under_the_next_epoch() {
     let logs = logs(&FaultyDisk::new(Arc::new(MemoryDisk::default()), 1));
     for epoch in [1, 2] {
-        let partition = reign(&logs, LeaderEpoch(epoch));
+        let partition = lead(&logs, LeaderEpoch(epoch));
         partition.lead().unwrap();
         let mut batch = batch([7]);
         let now = SystemClock.now();
@@ -91,11 +91,11 @@ fn a_log_is_not_removed_while_a_leader_epoch_is_recorded() {
     let logs = logs(&disk);
     let metadata = PartitionMetadata { topic_id: ID, offset_unit: OffsetUnit::Record };
     logs.data.create_log(&id(), metadata).unwrap();
-    let partition = reign(&logs, LeaderEpoch(1));
+    let partition = lead(&logs, LeaderEpoch(1));
 
     let hold = disk.hold_sync();
     let leading = thread::spawn(move || partition.lead());
-    assert!(hold.wait_for(1, Duration::from_secs(10)), "the reign is not put on record");
+    assert!(hold.wait_for(1, Duration::from_secs(10)), "the leader epoch is not recorded");
     let data = Arc::clone(&logs.data);
     let removing = thread::spawn(move || data.remove_log(&id(), ID));
     thread::sleep(Duration::from_millis(100));
@@ -114,7 +114,7 @@ fn deleting_records_removes_no_others_after_a_clock_jump() {
     let logs = logs_by(&disk, &(Arc::clone(&clock) as Arc<dyn Clock>));
     let config =
         LogConfig { segment_size: ByteSize(1), retention: Some(DAY * 7), ..LogConfig::default() };
-    let partition = reign_with(&logs, LeaderEpoch(1), config);
+    let partition = lead_with(&logs, LeaderEpoch(1), config);
     partition.lead().unwrap();
     for number in 0..10 {
         let mut batch = batch([number]);

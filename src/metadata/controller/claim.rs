@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 use crate::metadata::controller::plan::Group;
 use crate::metadata::image::Controller;
-use crate::metadata::layout::Place;
+use crate::metadata::layout::NodePath;
 use crate::metadata::store::{Op, OpResult, Store, StoreError};
 use crate::metadata::values::{ControllerValue, decode_controller_epoch, encode};
 use crate::metadata::{MetadataError, Remedy};
@@ -18,7 +18,7 @@ const BYTES_MAX: usize = 512 * 1024;
 /// A claim to be the controller. Only the store knows whether it still holds, so each write checks
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::metadata) struct Office {
+pub(in crate::metadata) struct ControllerClaim {
     /// The broker, and the transaction that made it controller.
     pub(in crate::metadata) holder: Controller,
     /// The controller epoch.
@@ -27,14 +27,14 @@ pub(in crate::metadata) struct Office {
     epoch_version: i32,
 }
 
-impl Office {
+impl ControllerClaim {
     /// Claims the controller role for a registered broker; `None` if another broker was first.
-    pub(in crate::metadata) async fn take(
+    pub(in crate::metadata) async fn acquire(
         store: &dyn Store,
         broker: BrokerId,
         now: Timestamp,
     ) -> Result<Option<Self>, MetadataError> {
-        let epoch_path = Place::ControllerEpoch.to_string();
+        let epoch_path = NodePath::ControllerEpoch.to_string();
         let Some(node) = store.get(&epoch_path).await? else {
             return Err(StoreError::NoNode { path: epoch_path }.into());
         };
@@ -43,9 +43,9 @@ impl Office {
             + 1;
         let value = encode(&ControllerValue::new(broker.0, now.millis()));
         let ops = vec![
-            Op::create_ephemeral(Place::Controller.to_string(), value),
+            Op::create_ephemeral(NodePath::Controller.to_string(), value),
             Op::set(epoch_path, epoch.to_string(), node.version),
-            Op::check(Place::Broker(broker).to_string(), 0),
+            Op::check(NodePath::Broker(broker).to_string(), 0),
         ];
         let results = match store.multi(ops).await {
             Ok(results) => results,
@@ -66,7 +66,7 @@ impl Office {
         store: &dyn Store,
         groups: &mut Peekable<impl Iterator<Item = Group>>,
     ) -> (Vec<String>, Result<(), StoreError>) {
-        let mut ops = vec![Op::check(Place::ControllerEpoch.to_string(), self.epoch_version)];
+        let mut ops = vec![Op::check(NodePath::ControllerEpoch.to_string(), self.epoch_version)];
         let mut bytes = 0;
         let mut is_first = true;
         while let Some(group) = groups.next_if(|group| {

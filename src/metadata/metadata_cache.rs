@@ -2,17 +2,17 @@
 //!
 //! After every event and every write, the affected nodes are read again, and the image follows what
 //! was read. So it does not matter whether a change was this broker's own, or whether an event was
-//! coalesced with others. There is one keeper per broker, and it never reads an older state than
+//! coalesced with others. There is one cache per broker, and it never reads an older state than
 //! before.
 
 use std::iter::Peekable;
 use std::sync::Arc;
 
 use crate::io::Clock;
-use crate::metadata::controller::{Group, Office, plan};
+use crate::metadata::controller::{ControllerClaim, Group, plan};
 use crate::metadata::image::Image;
 use crate::metadata::image_builder::ImageBuilder;
-use crate::metadata::layout::{Place, TOPICS};
+use crate::metadata::layout::{NodePath, TOPICS};
 use crate::metadata::store::{Store, children_prefix};
 use crate::metadata::{MetadataError, Remedy};
 use crate::types::BrokerId;
@@ -22,23 +22,23 @@ use crate::types::BrokerId;
 const ROUNDS_MAX: usize = 16;
 
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct MetadataCache {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     broker: BrokerId,
     builder: ImageBuilder,
     /// Only a registered broker may become controller.
     registered: bool,
-    office: Option<Office>,
+    claim: Option<ControllerClaim>,
 }
 
-impl Keeper {
+impl MetadataCache {
     pub(super) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, broker: BrokerId) -> Self {
         let builder = ImageBuilder::default();
-        Self { store, clock, broker, builder, registered: false, office: None }
+        Self { store, clock, broker, builder, registered: false, claim: None }
     }
 
-    pub(super) fn stand_for_office(&mut self) {
+    pub(super) fn mark_registered(&mut self) {
         self.registered = true;
     }
 
@@ -80,14 +80,14 @@ impl Keeper {
     pub(super) async fn settle(&mut self) -> Result<(), MetadataError> {
         for _ in 0..ROUNDS_MAX {
             let image = self.builder.build();
-            let Some(office) = self.office(&image).await? else { return Ok(()) };
+            let Some(claim) = self.claim_controller(&image).await? else { return Ok(()) };
             // Claiming the controller role has read everything again.
             let image = self.builder.build();
-            let mut groups = plan(&image, office.epoch).peekable();
+            let mut groups = plan(&image, claim.epoch).peekable();
             if groups.peek().is_none() {
                 return Ok(());
             }
-            self.execute(office, groups).await?;
+            self.execute(claim, groups).await?;
         }
         tracing::warn!(rounds = ROUNDS_MAX, "the cluster changes faster than it can be settled");
         Ok(())
@@ -95,36 +95,39 @@ impl Keeper {
 
     /// The claim to the controller role, if this broker holds it, or it was vacant and this broker
     /// got it.
-    async fn office(&mut self, image: &Image) -> Result<Option<Office>, MetadataError> {
-        let held = self.office.filter(|office| image.controller() == Some(office.holder));
+    async fn claim_controller(
+        &mut self,
+        image: &Image,
+    ) -> Result<Option<ControllerClaim>, MetadataError> {
+        let held = self.claim.filter(|claim| image.controller() == Some(claim.holder));
         if held.is_some() || !self.registered || image.controller().is_some() {
-            self.office = held;
+            self.claim = held;
             return Ok(held);
         }
         let now = self.clock.now();
-        self.office = Office::take(&*self.store, self.broker, now).await?;
-        if let Some(office) = self.office {
-            tracing::info!(broker = %self.broker, epoch = office.epoch, "is the controller now");
+        self.claim = ControllerClaim::acquire(&*self.store, self.broker, now).await?;
+        if let Some(claim) = self.claim {
+            tracing::info!(broker = %self.broker, epoch = claim.epoch, "is the controller now");
         }
         // The last writes of the previous controller may not have been reported yet.
         self.resync().await?;
-        Ok(self.office)
+        Ok(self.claim)
     }
 
     /// Executes the groups until one is refused; the nodes concerned are then up to date.
     async fn execute(
         &mut self,
-        office: Office,
+        claim: ControllerClaim,
         mut groups: Peekable<impl Iterator<Item = Group>>,
     ) -> Result<(), MetadataError> {
         while groups.peek().is_some() {
-            let (nodes, result) = office.write(&*self.store, &mut groups).await;
+            let (nodes, result) = claim.write(&*self.store, &mut groups).await;
             self.refresh(&nodes).await?;
             match result {
                 Ok(()) => {}
                 Err(error) if error.remedy() == Remedy::Refresh => {
                     tracing::debug!(%error, "planned on an old image");
-                    return self.refresh(&[Place::Controller.to_string()]).await;
+                    return self.refresh(&[NodePath::Controller.to_string()]).await;
                 }
                 Err(error) => return Err(error.into()),
             }
