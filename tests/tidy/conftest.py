@@ -1,4 +1,4 @@
-"""What every rule needs: the repository's tree, and a way to plant an offence."""
+"""Fixtures for all rules: the repository's tree, and a way to plant an offence."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -11,7 +11,7 @@ SPARK_PROGRAMS = r"-m (mail|logs|on_spark)\b|on_spark/|tests/spark"
 
 
 def faults(tree: Tree) -> Iterator[str]:
-    """What is wrong with `.ci/lanes`."""
+    """The faults of `.ci/lanes`."""
     targets = set(re.findall(r"^([a-z-]+):", tree.read("Makefile"), re.MULTILINE))
     minutes_in_sum = 0
     for row in tree.read(".ci/lanes").splitlines():

@@ -1,4 +1,4 @@
-"""What the command line answers is documented: every field of every row."""
+"""The output of the command line is documented: every field of every row."""
 
 import re
 from collections.abc import Iterator

@@ -27,3 +27,12 @@ def functions(source: str) -> Iterator[Function]:
                 names = names[1:]
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             yield Function(node.name, node.lineno, lines, len(names))
+
+
+def names(source: str) -> Iterator[tuple[str, int]]:
+    """The names of classes, functions and annotated fields, each with its line."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, node.lineno
