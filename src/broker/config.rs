@@ -285,8 +285,8 @@ impl BrokerConfig {
         let counting = (0..rows.len()).filter(same).max_by_key(|other| rank(&rows[*other].0))?;
         match rows[counting].0.as_str() {
             _ if counting == row => None,
-            other if other == name => Some("a later row says it".to_owned()),
-            other => Some(format!("{other} says it")),
+            other if other == name => Some("overridden by a later row".to_owned()),
+            other => Some(format!("overridden by {other}")),
         }
     }
 
@@ -412,13 +412,16 @@ mod tests {
 
     #[test]
     fn a_row_of_lower_precedence_is_ignored_but_must_be_valid() {
-        let outranked = Verdict::Ignored("log.retention.ms says it".to_owned());
+        let outranked = Verdict::Ignored("overridden by log.retention.ms".to_owned());
         let rows = [("log.retention.ms", "-1"), ("log.retention.hours", "168")];
         assert_eq!(judged(&rows), [Verdict::Honoured, outranked]);
         let rows = [("log.retention.ms", "-1"), ("log.retention.hours", "soon")];
         assert!(matches!(&judged(&rows)[..], [Verdict::Honoured, Verdict::Refused(_)]));
         let twice = judged(&[("num.partitions", "3"), ("num.partitions", "4")]);
-        assert_eq!(twice, [Verdict::Ignored("a later row says it".to_owned()), Verdict::Honoured]);
+        assert_eq!(
+            twice,
+            [Verdict::Ignored("overridden by a later row".to_owned()), Verdict::Honoured]
+        );
     }
 
     #[test]

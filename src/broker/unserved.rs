@@ -54,7 +54,7 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "waiting requests are woken by what they wait for and leave nothing to purge",
+        about: "waiting requests are completed by events, so there is nothing to purge",
         names: &[
             "delete.records.purgatory.purge.interval.requests",
             "fetch.purgatory.purge.interval.requests",
@@ -63,11 +63,12 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "an answer is as large as its request allows, and memory is bounded otherwise",
+        about: "the request limits the size of its response, and memory is bounded by other \
+                settings",
         names: &["fetch.max.bytes", "max.request.partition.size.limit"],
     },
     Family {
-        about: "flushes are scheduled by need, and checkpoints go with them",
+        about: "flushes and checkpoints are scheduled on demand",
         names: &[
             "log.dir.failure.timeout.ms",
             "log.flush.offset.checkpoint.interval.ms",
@@ -139,7 +140,7 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "transactions are not served, and producers that ask for them are told so",
+        about: "transactions are not supported, and requests for them are refused",
         names: &[
             "transaction.abort.timed.out.transaction.cleanup.interval.ms",
             "transaction.max.timeout.ms",
@@ -155,7 +156,7 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "groups are of the classic kind, which clients use unless told otherwise",
+        about: "groups are of the classic type, which is the default of clients",
         names: &[
             "errors.deadletterqueue.*",
             "group.consumer.*",
@@ -168,15 +169,15 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "nobody logs in by Kerberos, and the setting that would ask for it is refused",
+        about: "Kerberos is not supported, and the setting that enables it is refused",
         names: &["sasl.kerberos.*"],
     },
     Family {
-        about: "the topic of committed offsets is stored as its members send it",
+        about: "the topic of committed offsets is stored without recompression",
         names: &["offsets.topic.compression.codec"],
     },
     Family {
-        about: "tiered storage is not served",
+        about: "tiered storage is not supported",
         names: &[
             "log.local.retention.bytes",
             "log.local.retention.ms",
@@ -190,7 +191,7 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "quotas are not served, and who sets one is told so",
+        about: "quotas are not supported, and requests to set one are refused",
         names: &[
             "alter.log.dirs.replication.quota.window.num",
             "alter.log.dirs.replication.quota.window.size.seconds",
@@ -203,7 +204,7 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "there is no virtual machine whose metrics could be reported",
+        about: "there is no Java virtual machine whose metrics could be reported",
         names: &[
             "auto.include.jmx.reporter",
             "kafka.metrics.polling.interval.secs",
@@ -216,7 +217,7 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "what is spoken and stored has one version, and clients choose theirs",
+        about: "the protocol needs no version setting, and the storage format has one version",
         names: &[
             "inter.broker.protocol.version",
             "log.message.downconversion.enable",
@@ -248,7 +249,8 @@ pub(crate) const REFUSED: &[Family] = &[
         ],
     },
     Family {
-        about: "Java classes cannot be loaded, and what they would forbid would be allowed",
+        about: "Java classes cannot be loaded, so everything that they would forbid would be \
+                allowed",
         names: &[
             "alter.config.policy.class.name",
             "client.quota.callback.class",
@@ -256,11 +258,12 @@ pub(crate) const REFUSED: &[Family] = &[
         ],
     },
     Family {
-        about: "values are taken as they stand: none is looked up elsewhere",
+        about: "values are literal: configuration providers are not supported",
         names: &["config.providers", "config.providers.*"],
     },
     Family {
-        about: "there are limits for all addresses alike: max.connections.per.ip, max.connections",
+        about: "limits apply to all addresses alike: use max.connections.per.ip and \
+                max.connections",
         names: &["max.connection.creation.rate", "max.connections.per.ip.overrides"],
     },
     Family {
@@ -307,7 +310,7 @@ pub(crate) const SETTLED: &[Settled] = &[
     },
     Settled {
         name: "remote.log.storage.system.enable",
-        about: "tiered storage is not served: only false",
+        about: "tiered storage is not supported: only false",
         is_so: |value| value == "false",
     },
 ];

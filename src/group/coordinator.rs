@@ -133,7 +133,7 @@ impl Coordinator {
         let mut step = Step::new(now, &self.config);
         match self.lifecycle {
             Lifecycle::Active(_) => self.dispatch(ticket, request, &mut step),
-            // Accept heartbeats while loading: Kafka's clients would leave the group on this error.
+            // Accept heartbeats while loading, as Kafka does: clients treat this error as fatal.
             Lifecycle::Loading if matches!(request, Request::Heartbeat(_)) => {
                 step.answer(ticket, Answer::Heartbeat(Ok(())));
             }

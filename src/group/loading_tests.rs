@@ -64,7 +64,7 @@ fn a_loading_coordinator_reports_it_instead_of_empty_results() {
     let request = LeaveRequest { group_id: group(), members: vec![] };
     let ticket = s.send(Request::Leave(request));
     assert_eq!(s.answer(ticket), Answer::Leave(Err(loading)));
-    // Kafka's clients would leave the group on an error here.
+    // Kafka's clients treat an error here as fatal.
     let heartbeat = HeartbeatRequest { group_id: group(), claim: nobody() };
     let ticket = s.send(Request::Heartbeat(heartbeat));
     assert_eq!(s.answer(ticket), Answer::Heartbeat(Ok(())));

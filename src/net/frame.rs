@@ -10,7 +10,7 @@ const PREFIX: usize = 4;
 
 /// The minimum free space of the buffer before a read, so that one call receives the requests that
 /// a pipelining client has sent.
-const READ_SIZE_MIN: usize = 64 * 1024;
+const READ_SIZE: usize = 64 * 1024;
 
 /// A large frame gets a buffer of its size at once if no more than this is missing, or no more than
 /// has arrived: growing by doubling would copy all of it and hold up to twice as much.
@@ -69,22 +69,22 @@ impl FrameBuffer {
         stream.try_read_buf(&mut self.bytes)
     }
 
-    /// Reads at most `READ_SIZE_MIN` of the available bytes: the beginning of a request.
+    /// Reads at most `READ_SIZE` of the available bytes: the beginning of a request.
     ///
     /// # Errors
     /// As [`FrameBuffer::fill`].
     pub fn fill_some(&mut self, stream: &TcpStream) -> io::Result<usize> {
         self.reserve_space();
-        stream.try_read_buf(&mut (&mut self.bytes).limit(READ_SIZE_MIN))
+        stream.try_read_buf(&mut (&mut self.bytes).limit(READ_SIZE))
     }
 
     /// Reserves space for the next read and returns the resulting capacity of the buffer.
     pub fn reserve_space(&mut self) -> usize {
         let (missing, held) = (self.missing(), self.held());
         let room = self.bytes.capacity() - held;
-        let is_large = missing + held > 2 * READ_SIZE_MIN;
+        let is_large = missing + held > 2 * READ_SIZE;
         if !is_large || missing > held.max(TRUSTED) {
-            self.bytes.reserve(READ_SIZE_MIN);
+            self.bytes.reserve(READ_SIZE);
         } else if room < missing {
             let mut whole = BytesMut::with_capacity(held + missing);
             whole.extend_from_slice(&self.bytes);
@@ -211,13 +211,13 @@ mod tests {
 
     #[test]
     fn a_large_frame_is_received_into_a_buffer_of_its_size() {
-        let size = 20 * READ_SIZE_MIN;
+        let size = 20 * READ_SIZE;
         let prefix = i32::try_from(size).unwrap().to_be_bytes();
         let mut buffer = FrameBuffer { bytes: prefix[..].into(), frame_max: size };
         while buffer.missing() > 0 {
             buffer.reserve_space();
             let room = buffer.bytes.capacity() - buffer.held();
-            buffer.bytes.resize(buffer.held() + room.min(READ_SIZE_MIN).min(buffer.missing()), 7);
+            buffer.bytes.resize(buffer.held() + room.min(READ_SIZE).min(buffer.missing()), 7);
             assert!(buffer.bytes.capacity() <= PREFIX + size);
         }
         assert_eq!(buffer.next_frame().unwrap().unwrap().len(), size);
@@ -227,7 +227,7 @@ mod tests {
     fn a_large_announced_length_reserves_little_until_bytes_arrive() {
         let mut buffer = FrameBuffer { bytes: [0x7f; PREFIX][..].into(), frame_max: usize::MAX };
         buffer.reserve_space();
-        assert!(buffer.bytes.capacity() <= 2 * READ_SIZE_MIN);
+        assert!(buffer.bytes.capacity() <= 2 * READ_SIZE);
     }
 
     #[test]

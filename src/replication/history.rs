@@ -17,7 +17,7 @@ impl Partition {
         self.check_running()?;
         let end = self.log().map_or(Offset::ZERO, |log| log.log_end_offset());
         if epoch == self.epoch() {
-            // The current epoch may have no entry yet: it gets one with its first batch.
+            // The current epoch may have no entry yet: it is recorded just before its first batch.
             return Ok(Some((epoch, end)));
         }
         match self.log() {

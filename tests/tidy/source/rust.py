@@ -138,7 +138,7 @@ def _skip_generics(masked: str, position: int) -> int:
 
 
 def _body(masked: str, position: int) -> int | None:
-    """Where the body opens, or `None` for a declaration that ends in a semicolon."""
+    """The position of the body, or `None` for a declaration that ends in a semicolon."""
     while masked[position] not in "{;":
         position = closing(masked, position) if masked[position] in _OPEN else position
         position += 1
