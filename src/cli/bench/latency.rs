@@ -83,7 +83,7 @@ impl Row for LatencyRow {
 /// A run: the producer, the consumer and the results.
 struct Run<'a> {
     topic: &'a str,
-    run: Uuid,
+    id: Uuid,
     value: Vec<u8>,
     producer: Producer,
     consumer: Consumer,
@@ -108,7 +108,7 @@ impl Options {
         producer.partition_count(&self.topic)?;
         let mut course = Run {
             topic: &self.topic,
-            run: Uuid::new_v4(),
+            id: Uuid::new_v4(),
             value: vec![b'x'; self.size as usize],
             producer,
             consumer: at_the_end(&client, &self.topic, settings.consumer)?,
@@ -163,7 +163,7 @@ impl Run<'_> {
     /// Publishes the record scheduled for this monotonic time.
     fn send(&mut self, due: Duration) -> Result<(), CommandError> {
         let nanos = u64::try_from(due.as_nanos()).unwrap_or(u64::MAX);
-        self.value[..16].copy_from_slice(self.run.as_bytes());
+        self.value[..16].copy_from_slice(self.id.as_bytes());
         self.value[16..MARK].copy_from_slice(&nanos.to_be_bytes());
         let value = Some(self.value.as_slice());
         let record = ProducerRecord { topic: self.topic, value, ..ProducerRecord::default() };
@@ -177,7 +177,7 @@ impl Run<'_> {
         let Some(message) = self.consumer.next(Some(timeout))? else { return Ok(false) };
         let now = SystemClock.monotonic();
         let mark = message.value().and_then(|value| value.first_chunk::<MARK>());
-        let own = mark.and_then(|mark| mark.strip_prefix(self.run.as_bytes()));
+        let own = mark.and_then(|mark| mark.strip_prefix(self.id.as_bytes()));
         if let Some(due) = own.and_then(|due| due.try_into().ok()).map(u64::from_be_bytes) {
             self.latencies.add(now.saturating_sub(Duration::from_nanos(due)));
         }

@@ -267,7 +267,7 @@ impl Pipeline {
         state.unsent.extend(pieces(&frame, records));
         match completion {
             Completion::Answer(answer) => {
-                state.unanswered.push_back(Waiting { correlation_id, answer })
+                state.unanswered.push_back(Waiting { correlation_id, answer });
             }
             Completion::Written(written) => state.unwritten.push(written),
         }
