@@ -52,5 +52,5 @@ def test_the_example_does_what_it_shows(docstring: Docstring) -> None:
         asyncio.run(follow(docstring, broker))
 
 
-def test_what_is_awaited_elsewhere_only_has_an_example() -> None:
+def test_the_main_asynchronous_calls_have_examples() -> None:
     assert {docstring.name for docstring in WITH_EXAMPLES} >= AT_LEAST

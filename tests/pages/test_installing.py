@@ -22,7 +22,7 @@ def installs_by_name(tree: Tree) -> Iterator[str]:
                 yield f"{path}:{number}: {found[0]}"
 
 
-def test_nobody_is_told_to_install_a_strangers_package() -> None:
+def test_no_page_says_to_install_another_projects_package() -> None:
     assert list(installs_by_name(Tree.of_repository())) == []
 
 

@@ -66,7 +66,7 @@ def follow_text(text: str, folder: Path) -> None:
     Session(folder, blocks_of("page.md", text)).follow()
 
 
-def test_what_a_page_gets_wrong_is_found(tmp_path: Path) -> None:
+def test_a_wrong_output_on_a_page_is_found(tmp_path: Path) -> None:
     python = "```python\nprint(1 + 1)\n```\n\n```output\n3\n```\n"
     console = "```console\n$ echo two\nthree\n```\n"
     failing = "```console\n$ streamlog topic describe none\n```\n"

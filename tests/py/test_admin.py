@@ -129,7 +129,7 @@ def test_a_topic_is_made_found_and_deleted(admin: AdminClient, topic: str) -> No
     assert partitions_of(admin, topic) == 1
 
 
-def test_what_a_new_topic_cannot_be_is_said(admin: AdminClient, topic: str) -> None:
+def test_an_invalid_new_topic_is_reported(admin: AdminClient, topic: str) -> None:
     for new, expected in [
         (NewTopic("no/path", 1), "TOPIC_EXCEPTION"),
         (NewTopic("__consumer_offsets", 1), "TOPIC_EXCEPTION"),
@@ -214,7 +214,7 @@ def test_a_setting_is_set_appended_to_cut_and_dropped(admin: AdminClient, topic:
     assert apply("cleanup.policy", "delete", AlterConfigOpType.SUBTRACT) == "compact"
 
 
-def test_what_does_not_fit_changes_nothing(admin: AdminClient, topic: str) -> None:
+def test_an_invalid_change_of_settings_changes_nothing(admin: AdminClient, topic: str) -> None:
     create(admin, topic)
     steps = [
         step("retention.ms", "1000", AlterConfigOpType.SET),
@@ -282,7 +282,9 @@ def test_defaults_of_topics_change_while_the_broker_runs_and_outlive_it(
     assert settings(admin, ResourceType.TOPIC, topic)["retention.ms"].value == "604800000"
 
 
-def test_what_needs_a_restart_is_refused_while_the_broker_runs(admin: AdminClient) -> None:
+def test_a_setting_that_needs_a_restart_is_refused_while_the_broker_runs(
+    admin: AdminClient,
+) -> None:
     partitions = step("num.partitions", "3", AlterConfigOpType.SET)
     message = refused(change(admin, ResourceType.BROKER, "1", partitions))
     assert "INVALID_REQUEST" in message

@@ -38,7 +38,7 @@ def sums(rows: list[dict[str, Any]]) -> Counter[tuple[str, str, int]]:
     return counts
 
 
-def test_what_was_delivered_is_told_by_topic_and_window(fresh: streamlog.Client) -> None:
+def test_delivered_records_are_counted_by_topic_and_window(fresh: streamlog.Client) -> None:
     base = 1_700_000_000_000 // 60_000 * 60_000
     with fresh.producer(audit="front", audit_window=60.0) as producer:
         for number in range(1000):
@@ -67,13 +67,13 @@ def test_two_producers_have_names_of_their_own(fresh: streamlog.Client) -> None:
     assert len({row["producer"] for row in rows}) == 2
 
 
-def test_a_producer_without_it_tells_nothing(fresh: streamlog.Client) -> None:
+def test_a_producer_without_it_publishes_no_counts(fresh: streamlog.Client) -> None:
     with fresh.producer() as producer:
         producer.send("orders", b"x")
     assert fresh.admin.topics() == ["orders"]
 
 
-def test_what_was_not_delivered_is_not_counted(fresh: streamlog.Client) -> None:
+def test_undelivered_records_are_not_counted(fresh: streamlog.Client) -> None:
     fresh.admin.create_topic("small", config={"max.message.bytes": 200})
     producer = fresh.producer(audit="front")
     producer.send("small", bytes(1000))
@@ -84,7 +84,9 @@ def test_what_was_not_delivered_is_not_counted(fresh: streamlog.Client) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_a_producer_that_nobody_flushes_tells_after_a_while(fresh: streamlog.Client) -> None:
+def test_a_producer_that_nobody_flushes_publishes_counts_after_a_while(
+    fresh: streamlog.Client,
+) -> None:
     producer = fresh.producer(audit="front")
     producer.send("orders", b"x").result()
     until(lambda: told(fresh), 30)
@@ -93,7 +95,7 @@ def test_a_producer_that_nobody_flushes_tells_after_a_while(fresh: streamlog.Cli
     assert len(told(fresh)) == 1
 
 
-def test_the_log_has_the_last_word_about_time(fresh: streamlog.Client) -> None:
+def test_the_log_determines_the_time(fresh: streamlog.Client) -> None:
     fresh.admin.create_topic("stamped", config={"message.timestamp.type": "LogAppendTime"})
     with fresh.producer(audit="front") as producer:
         producer.send("stamped", b"x", timestamp=1_000_000)
@@ -101,7 +103,7 @@ def test_the_log_has_the_last_word_about_time(fresh: streamlog.Client) -> None:
     assert [row["from_ms"] for row in told(fresh)] == [time // 600_000 * 600_000]
 
 
-def test_a_producer_on_an_event_loop_tells_too() -> None:
+def test_a_producer_on_an_event_loop_publishes_counts_too() -> None:
     async def main(address: str) -> None:
         async with aio.connect(address) as client, client.producer(audit="loop") as producer:
             await producer.send("orders", b"x")

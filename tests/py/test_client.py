@@ -41,7 +41,7 @@ def consume_streamlog(address: str, topic: str, count: int) -> Rows:
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("produce", PRODUCERS.values(), ids=PRODUCERS)
-def test_what_others_produce_our_client_consumes(
+def test_streamlogs_client_consumes_records_of_other_clients(
     shared_broker: BrokerProcess, topic: str, produce: Produce, codec: str
 ) -> None:
     produce(shared_broker.address, topic, ROWS, codec)
@@ -49,7 +49,7 @@ def test_what_others_produce_our_client_consumes(
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_what_our_client_produces_all_consume(
+def test_all_clients_consume_records_of_streamlogs_client(
     shared_broker: BrokerProcess, topic: str, codec: str
 ) -> None:
     produce_streamlog(shared_broker.address, topic, ROWS, codec)
@@ -78,7 +78,7 @@ def test_a_record_comes_back_with_all_its_parts(client: Client, topic: str) -> N
     assert message.timestamp_ms == T0.timestamp() * 1000
 
 
-def test_null_and_empty_are_told_apart(client: Client, topic: str) -> None:
+def test_null_and_empty_are_distinguished(client: Client, topic: str) -> None:
     with client.producer() as producer:
         producer.send(topic, None, key=b"tombstone", partition=0)
         producer.send(topic, b"", key=b"", partition=0)
@@ -108,7 +108,7 @@ def test_a_key_stays_in_its_partition_and_in_order(client: Client, topic: str) -
     assert {message.partition for message in messages} == {0, 1, 2, 3}
 
 
-def test_a_consumer_goes_on_where_it_is_told(client: Client, topic: str) -> None:
+def test_a_consumer_resumes_where_it_is_configured_to(client: Client, topic: str) -> None:
     with client.producer() as producer:
         for i in range(100):
             timestamp = T0 + timedelta(seconds=i)
@@ -130,7 +130,7 @@ def test_a_consumer_goes_on_where_it_is_told(client: Client, topic: str) -> None
     assert values(read(client, topic, 1, start=T0 + timedelta(seconds=99))) == [b"99"]
 
 
-def test_a_topic_tells_its_offsets(client: Client, topic: str) -> None:
+def test_a_topic_has_its_offsets(client: Client, topic: str) -> None:
     client.admin.create_topic(topic, partitions=2)
     with client.producer() as producer:
         for i in range(10):

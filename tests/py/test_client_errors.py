@@ -30,7 +30,7 @@ def test_the_environment_says_where_to_connect(
         assert shared_broker.address in repr(client)
 
 
-def test_an_option_that_does_not_fit_is_named_by_the_callers_word(client: Client) -> None:
+def test_an_option_that_is_invalid_is_named_by_the_callers_word(client: Client) -> None:
     cases: list[tuple[dict[str, object], str]] = [
         ({"lingr": 1}, "lingr: unknown setting; did you mean 'linger'"),
         ({"linger": -1.0}, "linger: '-1' does not fit"),
@@ -111,9 +111,7 @@ def test_a_partition_that_is_not_there_is_refused(client: Client, topic: str) ->
         producer.send(topic, b"x", partition=7)
 
 
-def test_an_offset_that_the_log_does_not_have_is_an_error_if_so_wished(
-    client: Client, topic: str
-) -> None:
+def test_an_offset_outside_the_log_is_an_error_on_request(client: Client, topic: str) -> None:
     with client.producer() as producer:
         producer.send(topic, b"x", partition=0).result(10)
     with client.consumer(topic, start=1000, on_out_of_range="error") as consumer:
@@ -125,7 +123,7 @@ def test_an_offset_that_the_log_does_not_have_is_an_error_if_so_wished(
         assert next(consumer).value == b"x"
 
 
-def test_what_was_closed_says_so(client: Client, topic: str) -> None:
+def test_closed_objects_report_it(client: Client, topic: str) -> None:
     producer = client.producer()
     producer.close()
     producer.close()

@@ -30,7 +30,7 @@ def rest(client: Client, topic: str) -> list[int]:
         return sorted(number(message) for message in consumer.until_end())
 
 
-def test_a_group_goes_on_where_it_stopped(client: Client, numbers: str) -> None:
+def test_a_group_resumes_where_it_stopped(client: Client, numbers: str) -> None:
     with client.consumer(numbers, group=numbers) as consumer:
         first = [number(message) for message in consumer.take(15, timeout=20)]
         # The last message counts as done only when the next is requested.
@@ -46,7 +46,7 @@ def test_the_last_of_so_many_is_done_when_their_loop_ends(client: Client, number
     assert rest(client, numbers) == sorted(set(range(40)) - set(first))
 
 
-def test_a_message_whose_work_fails_comes_again(client: Client, numbers: str) -> None:
+def test_a_message_whose_work_fails_is_delivered_again(client: Client, numbers: str) -> None:
     done: list[int] = []
 
     def work() -> None:
@@ -72,7 +72,7 @@ def test_only_what_is_committed_by_hand_is_done(client: Client, numbers: str) ->
     assert rest(client, numbers) == list(range(28, 40))
 
 
-def test_what_counts_as_received_is_not_given_out_again(client: Client, numbers: str) -> None:
+def test_a_received_message_is_not_delivered_again(client: Client, numbers: str) -> None:
     with client.consumer(numbers, group=numbers, commit="received") as consumer:
         got = [number(message) for message in consumer.take(7, timeout=20)]
     assert rest(client, numbers) == sorted(set(range(40)) - set(got))
@@ -108,7 +108,7 @@ def test_a_member_is_kept_while_its_program_works(client: Client, numbers: str) 
         consumer.commit()
 
 
-def test_a_group_that_others_began_is_carried_on(
+def test_a_group_begun_by_other_clients_is_continued(
     client: Client, shared_broker: BrokerProcess, numbers: str
 ) -> None:
     options = {

@@ -81,7 +81,7 @@ CONSUMERS = {"confluent": consume_confluent, "kafka-python": consume_kafka_pytho
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("produce", PRODUCERS.values(), ids=PRODUCERS)
-def test_what_one_client_produces_all_consume(
+def test_all_clients_consume_the_records_of_each(
     shared_broker: BrokerProcess, topic: str, produce: Produce, codec: str
 ) -> None:
     produce(shared_broker.address, topic, ROWS, codec)

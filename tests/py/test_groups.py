@@ -133,7 +133,7 @@ def is_shared_by(admin: AdminClient, group: str, members: int) -> bool:
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("client", group_member.MEMBERS)
-def test_a_group_of_three_goes_on_when_a_member_is_killed(
+def test_a_group_of_three_continues_when_a_member_is_killed(
     groups_broker: BrokerProcess, topic: str, group: str, client: str, tmp_path: Path
 ) -> None:
     address, admin = groups_broker.address, admin_of(groups_broker.address)
@@ -360,7 +360,7 @@ def test_two_clients_share_one_group(groups_broker: BrokerProcess, topic: str, g
     one.close()
 
 
-def test_a_transactional_producer_is_told_that_there_are_no_transactions(
+def test_a_transactional_producer_gets_unsupported_version(
     groups_broker: BrokerProcess,
 ) -> None:
     other = KafkaProducer(bootstrap_servers=groups_broker.address, transactional_id="t")

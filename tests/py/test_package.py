@@ -23,7 +23,7 @@ def test_both_entries_run_the_same_command_line(entry: list[str]) -> None:
     assert refused.stdout == ""
 
 
-def test_a_broker_makes_its_folder_where_it_is_started(tmp_path: Path) -> None:
+def test_a_broker_creates_its_folder_where_it_is_started(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "streamlog.broker", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as broker:
         assert broker.stdout is not None

@@ -71,7 +71,7 @@ def test_a_bar_is_drawn_on_a_terminal_and_gone_in_the_end(
         assert b"\x1b" not in out, command
 
 
-def test_nothing_is_drawn_where_nobody_watches(
+def test_no_bar_is_drawn_without_a_terminal(
     shared_broker: BrokerProcess, filled: str, tmp_path: Path
 ) -> None:
     for command in commands(shared_broker, filled, tmp_path):
@@ -80,7 +80,7 @@ def test_nothing_is_drawn_where_nobody_watches(
         assert run.stderr == b"", command
 
 
-def test_nothing_is_drawn_for_who_wants_no_colours(
+def test_no_bar_is_drawn_with_no_color(
     shared_broker: BrokerProcess, filled: str, tmp_path: Path
 ) -> None:
     for command in commands(shared_broker, filled, tmp_path):

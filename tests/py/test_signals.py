@@ -98,7 +98,7 @@ def test_ctrl_c_is_never_missed_and_ends_every_call_at_once(
             process.kill()
 
 
-def test_who_had_signals_written_to_a_descriptor_still_gets_them(
+def test_a_wakeup_descriptor_set_by_the_program_still_gets_signals(
     client: Client, topic: str
 ) -> None:
     ours, theirs = socket.socketpair()

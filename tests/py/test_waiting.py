@@ -93,7 +93,7 @@ def test_a_handler_that_raises_nothing_lets_the_wait_go_on(client: Client, topic
     assert calls == [signal.SIGUSR1]
 
 
-def test_a_closed_consumer_gives_out_nothing(client: Client, topic: str) -> None:
+def test_a_closed_consumer_delivers_nothing(client: Client, topic: str) -> None:
     with client.producer() as producer:
         producer.send_all(topic, [b"%d" % number for number in range(10)])
     consumer = client.consumer(topic)

@@ -71,5 +71,5 @@ def test_other_sources_are_found_and_streamlog_says_what_is_missing(
     assert told.endswith("pip install 'pyspark>=4.2,<5' 'pyarrow>=18'")
 
 
-def test_with_all_that_it_needs_the_source_is_there(folder: str) -> None:
+def test_the_source_is_found_with_all_requirements(folder: str) -> None:
     assert looked_up(folder, "") == ["['other', 'streamlog']", "made"]

@@ -40,7 +40,9 @@ def test_the_examples_do_what_they_show(spark: SparkSession) -> None:
                 assert said == [], "".join(said)
 
 
-def test_counts_that_were_told_twice_count_once_and_gaps_are_named(spark: SparkSession) -> None:
+def test_counts_that_were_published_twice_count_once_and_gaps_are_named(
+    spark: SparkSession,
+) -> None:
     with streamlog.Broker() as broker, broker.connect() as client:
         with client.producer(audit="front", audit_window=60.0) as producer:
             for minute in range(3):

@@ -41,7 +41,7 @@ def start(broker: BrokerProcess, topic: str, tmp_path: Path) -> Iterator[Start]:
         process.wait()
 
 
-def test_what_comes_between_loads_is_there_once_though_it_was_killed(
+def test_records_between_killed_loads_are_loaded_once(
     start: Start, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic, partitions=2)

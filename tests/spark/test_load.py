@@ -115,7 +115,7 @@ def test_key_value_headers_and_times_come_as_they_are(
     assert (told[b"streamlog.start"], told[b"streamlog.stop"]) == (b"0", b"3")
 
 
-def test_more_dates_than_files_may_be_open_come_all(
+def test_all_dates_are_written_though_the_number_of_open_files_is_limited(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic)
@@ -216,7 +216,7 @@ def test_a_folder_of_something_else_is_refused(
             load_here(other.address, lake, [topic])
 
 
-def test_options_that_do_not_fit_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_options_that_are_invalid_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(streamlog.ConfigError, match="neither given"):
         load(spark, tmp_path)
     with pytest.raises(streamlog.ConfigError, match="both given"):

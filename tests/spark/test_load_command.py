@@ -55,7 +55,7 @@ def test_a_python_that_was_named_stays(run: Run, monkeypatch: pytest.MonkeyPatch
     assert run()["PYSPARK_PYTHON"] == "another"
 
 
-def test_workers_of_a_cluster_are_the_clusters(run: Run) -> None:
+def test_workers_of_a_cluster_use_its_python(run: Run) -> None:
     assert run("--master", "spark://there:7077") == {
         "PYSPARK_PYTHON": None,
         "JAVA_HOME": "/a/java",
@@ -113,7 +113,7 @@ offset 7 of topic 'orders', partition 1, could not be read for 1 s, which broker
          "error: [Errno 13] Permission denied: '/lake'\n"),
     ],
 )  # fmt: skip
-def test_a_task_that_fails_is_told_by_what_was_raised_in_it(
+def test_a_failed_task_is_reported_with_the_error_raised_in_it(
     run: Run,
     error: Exception,
     told: str,
@@ -129,7 +129,7 @@ def test_a_task_that_fails_is_told_by_what_was_raised_in_it(
     assert capsys.readouterr().err == told
 
 
-def test_an_address_where_nobody_listens_is_named_after_as_long_as_it_was_told(
+def test_an_unreachable_address_is_named_after_the_timeout(
     tmp_path: Path,
 ) -> None:
     with socket.socket() as taken:

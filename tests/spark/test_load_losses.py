@@ -26,7 +26,7 @@ def offsets(path: Path) -> list[int]:
     return sorted(row[2] for row in rows_of_files(path).elements())
 
 
-def test_what_was_deleted_before_its_load_is_an_error_or_named(
+def test_records_deleted_before_their_load_are_an_error_or_listed(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic)
@@ -45,7 +45,7 @@ def test_what_was_deleted_before_its_load_is_an_error_or_named(
     assert offsets(tmp_path) == [0, 1, 2, 3, 4, 7, 8, 9]
 
 
-def test_what_is_deleted_during_its_load_is_an_error_or_named(
+def test_records_deleted_during_their_load_are_an_error_or_listed(
     spark: SparkSession,
     broker: BrokerProcess,
     client: streamlog.Client,
@@ -106,7 +106,7 @@ def test_a_topic_deleted_during_its_load_is_a_loss_of_its_records(
     assert done.records == 0
 
 
-def test_a_topic_made_anew_is_another_topic(
+def test_a_recreated_topic_is_another_topic(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic)
@@ -151,7 +151,7 @@ def test_a_partition_that_came_later_is_loaded_from_its_first_record(
     assert load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False).records == 4
 
 
-def test_a_pattern_never_means_what_a_query_keeps_for_itself(
+def test_a_pattern_never_matches_internal_topics_of_a_query(
     client: streamlog.Client, topic: str
 ) -> None:
     kept = (staging_topic(topic, topic), commit_topic(topic))

@@ -23,7 +23,7 @@ _RECORDS = 3_000
 _RANGES = 40
 
 
-def test_a_load_goes_on_when_the_broker_is_back_and_one_that_begins_waits_for_it(
+def test_a_load_continues_when_the_broker_is_back_and_one_that_begins_waits_for_it(
     spark: SparkSession, shaky: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
     lakes = [tmp_path / "lake", tmp_path / "other"]
@@ -45,7 +45,7 @@ def test_a_load_goes_on_when_the_broker_is_back_and_one_that_begins_waits_for_it
         assert rows_of_files(lakes[0]) == rows_of_log(client, [topic])
 
 
-def test_a_task_that_gave_brokers_up_is_an_error_of_spark_and_the_next_load_does_the_rest(
+def test_a_task_without_brokers_is_an_error_of_spark_and_the_next_load_finishes(
     spark: SparkSession, shaky: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
     done = tmp_path / "lake" / "_streamlog" / "receipts" / "000001"
@@ -64,7 +64,7 @@ def test_a_task_that_gave_brokers_up_is_an_error_of_spark_and_the_next_load_does
         assert rows_of_files(tmp_path / "lake") == rows_of_log(client, [topic])
 
 
-def test_a_load_waits_for_as_long_as_it_was_told(
+def test_a_load_waits_for_as_long_as_configured(
     spark: SparkSession, shaky: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
     begin = partial(load, spark, tmp_path / "lake", bootstrap=shaky.address, subscribe=topic)

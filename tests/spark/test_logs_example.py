@@ -45,7 +45,7 @@ def test_an_alert_is_a_line() -> None:
     assert line.split() == f"00:00:00 to 00:00:05 web-1 {counts}".split()
 
 
-def test_lines_of_real_logs_are_told_apart(spark: SparkSession) -> None:
+def test_lines_of_real_logs_are_distinguished(spark: SparkSession) -> None:
     lines = {
         "<27>1 2026-11-21T22:00:00Z web nginx 1 - - connect() refused": True,
         "<30>1 2026-11-21T22:00:00Z web cron 1 - - error in the words only": False,
@@ -108,7 +108,7 @@ class PutAside(io.BufferedReader):
         return line
 
 
-def test_what_comes_just_before_a_rotation_is_not_lost(tmp_path: Path) -> None:
+def test_lines_just_before_a_rotation_are_not_lost(tmp_path: Path) -> None:
     path = tmp_path / "syslog"
     path.write_text("first\n")
     lines = publish._lines(path, PutAside(path))

@@ -33,7 +33,7 @@ def test_topics_are_created_described_and_deleted(run: Run, topic: str) -> None:
     run(main)
 
 
-def test_offsets_and_the_cluster_are_told(run: Run, topic: str) -> None:
+def test_offsets_and_the_cluster_are_reported(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         await fill(client, topic, 5)
         admin = client.admin

@@ -9,7 +9,7 @@ from py.aio.conftest import Run, eventually, fill
 from streamlog import aio
 
 
-def test_a_group_goes_on_where_it_stopped(run: Run, topic: str) -> None:
+def test_a_group_resumes_where_it_stopped(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         await fill(client, topic, 20)
         async with client.consumer(topic, group=topic) as consumer:
@@ -44,7 +44,7 @@ def test_commits_are_awaited(run: Run, topic: str) -> None:
     run(main)
 
 
-def test_members_share_and_are_told(run: Run, topic: str) -> None:
+def test_members_share_partitions_and_get_callbacks(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         values = await fill(client, topic, 100, partitions=4)
         got: list[bytes] = []

@@ -56,7 +56,7 @@ def test_the_loop_keeps_ticking_while_messages_are_consumed(run: Run, topic: str
     run(main)
 
 
-def test_no_thread_is_made_but_the_client_s_own(run: Run, topic: str) -> None:
+def test_no_thread_is_created_but_the_client_s_own(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         before = threading.active_count()
         await fill(client, topic, 10)
@@ -175,9 +175,7 @@ asyncio.run(main())
 """
 
 
-def test_sigterm_ends_the_loop_of_who_asked_for_it(
-    shared_broker: BrokerProcess, topic: str
-) -> None:
+def test_sigterm_ends_the_loop_on_request(shared_broker: BrokerProcess, topic: str) -> None:
     command = [sys.executable, "-c", TERMINATED, shared_broker.address, topic]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

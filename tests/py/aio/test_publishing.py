@@ -102,7 +102,7 @@ def test_a_program_s_own_partitioner_is_asked(run: Run, topic: str) -> None:
     run(main)
 
 
-def test_what_is_too_large_or_closed_is_refused(run: Run, topic: str) -> None:
+def test_a_record_too_large_or_after_close_is_refused(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         producer = client.producer()
         with pytest.raises(streamlog.MessageTooLarge):
@@ -135,7 +135,7 @@ def test_a_failed_delivery_cannot_be_missed(broker: BrokerProcess, topic: str) -
     asyncio.run(main())
 
 
-def test_a_failure_that_came_after_who_asked_gave_up_is_raised_by_flush(
+def test_a_failure_after_its_waiter_gave_up_is_raised_by_flush(
     broker: BrokerProcess, topic: str
 ) -> None:
     async def main() -> None:
@@ -154,7 +154,9 @@ def test_a_failure_that_came_after_who_asked_gave_up_is_raised_by_flush(
     asyncio.run(main())
 
 
-def test_a_failure_that_was_told_is_not_told_again(broker: BrokerProcess, topic: str) -> None:
+def test_a_failure_that_was_reported_is_not_reported_again(
+    broker: BrokerProcess, topic: str
+) -> None:
     async def main() -> None:
         async with aio.connect(broker.address) as client:
             producer = client.producer(delivery_timeout=2, send_timeout=1)
@@ -209,7 +211,7 @@ def test_an_error_of_the_block_is_not_hidden(broker: BrokerProcess, topic: str) 
     asyncio.run(main())
 
 
-def test_a_flush_that_takes_too_long_says_so(broker: BrokerProcess, topic: str) -> None:
+def test_a_flush_that_takes_too_long_reports_it(broker: BrokerProcess, topic: str) -> None:
     async def main() -> None:
         async with aio.connect(broker.address) as client:
             producer = client.producer()

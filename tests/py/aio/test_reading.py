@@ -62,7 +62,7 @@ def test_batches_are_full_or_as_old_as_allowed(run: Run, topic: str) -> None:
     run(main)
 
 
-def test_streams_share_the_partitions_out(run: Run, topic: str) -> None:
+def test_streams_divide_the_partitions(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         values = await fill(client, topic, 40, partitions=4)
         got: list[list[bytes]] = [[], []]
@@ -124,7 +124,7 @@ def test_seeking_pausing_and_rewinding(run: Run, topic: str) -> None:
     run(main)
 
 
-def test_an_event_ends_the_loop_after_the_message_in_hand(run: Run, topic: str) -> None:
+def test_an_event_ends_the_loop_after_the_current_message(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         await fill(client, topic, 3)
         stop = asyncio.Event()
@@ -280,7 +280,7 @@ def test_batches_hold_all_that_can_be_decoded(run: Run, topic: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["consumer", "batches", "stream", "until_end"])
-def test_a_message_is_not_done_while_its_letter_cannot_be_published(
+def test_a_message_is_not_done_before_its_dead_letter_is_published(
     run: Run, topic: str, form: str
 ) -> None:
     forms: dict[str, Callable[[aio.Consumer[Any]], AsyncIterator[object]]] = {
@@ -346,9 +346,7 @@ def test_a_topic_is_read_in_both_directions(run: Run, topic: str) -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 10**30])
-def test_a_number_of_messages_that_does_not_fit_is_refused(
-    run: Run, topic: str, count: int
-) -> None:
+def test_a_number_of_messages_that_is_invalid_is_refused(run: Run, topic: str, count: int) -> None:
     async def main(client: aio.Client) -> None:
         await fill(client, topic, 1)
         read = client.topic(topic)
@@ -374,7 +372,7 @@ def test_a_number_of_messages_that_does_not_fit_is_refused(
     run(main)
 
 
-def test_a_closed_consumer_goes_nowhere_and_says_so(run: Run, topic: str) -> None:
+def test_a_closed_consumer_goes_nowhere_and_reports_it(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         await fill(client, topic, 3)
         closed, unused = await client.consumer(topic), client.consumer(topic)

@@ -39,7 +39,7 @@ def test_a_topic_is_described_and_grows(
         streamlog_client.admin.topic("nowhere")
 
 
-def test_settings_are_read_set_and_taken_back(streamlog_client: Client, topic: str) -> None:
+def test_settings_are_read_set_and_reset(streamlog_client: Client, topic: str) -> None:
     admin = streamlog_client.admin
     before = admin.settings(topic=topic)["retention.ms"]
     admin.set_settings({"retention.ms": 1000}, topic=topic, dry_run=True)
@@ -94,9 +94,7 @@ def test_a_group_is_listed_described_reset_and_deleted(
         group.delete()
 
 
-def test_what_is_told_of_partitions_is_sorted(
-    streamlog_client: Client, streamlog_topic: str
-) -> None:
+def test_results_by_partition_are_sorted(streamlog_client: Client, streamlog_topic: str) -> None:
     places = [(streamlog_topic, partition) for partition in range(12)]
     streamlog_client.admin.create_topic(streamlog_topic, partitions=12)
     group = streamlog_client.admin.group(f"group-of-{streamlog_topic}")

@@ -209,7 +209,7 @@ def test_contradictory_options_are_one_error_that_names_both(
         ),
     ],
 )
-def test_a_value_that_does_not_fit_is_named_with_what_is_expected(
+def test_a_value_that_is_invalid_is_named_with_what_is_expected(
     streamlog_client: Client, topic: str, call: Callable[[Client, str], object], words: str
 ) -> None:
     with nothing_lost(streamlog_client, topic), pytest.raises(streamlog.ConfigError, match=words):
@@ -284,7 +284,7 @@ NUMBERS: list[tuple[str, int, Callable[[Client, str, int], object]]] = [
 
 
 @pytest.mark.parametrize(("name", "below", "call"), NUMBERS)
-def test_a_number_that_does_not_fit_is_named_with_its_argument_and_what_is_expected(
+def test_a_number_that_is_invalid_is_named_with_its_argument_and_what_is_expected(
     streamlog_client: Client,
     topic: str,
     name: str,
@@ -299,7 +299,7 @@ def test_a_number_that_does_not_fit_is_named_with_its_argument_and_what_is_expec
 
 
 @pytest.mark.parametrize("place", [BEYOND, -BEYOND])
-def test_an_offset_beyond_all_logs_is_no_place_in_a_topic(
+def test_an_offset_beyond_all_logs_is_not_a_position_in_a_topic(
     streamlog_client: Client, topic: str, place: int
 ) -> None:
     with nothing_lost(streamlog_client, topic):
@@ -374,7 +374,7 @@ def test_an_advertised_address_that_leads_nowhere_is_named_with_the_remedy(tmp_p
         assert values(client, "t") == []
 
 
-def test_a_value_that_cannot_be_decoded_holds_up_no_other(
+def test_a_value_that_cannot_be_decoded_delays_no_other(
     streamlog_client: Client, topic: str
 ) -> None:
     with nothing_lost(streamlog_client, topic):
@@ -419,7 +419,7 @@ def test_a_batch_too_large_for_its_topic_is_named_with_its_size_and_the_setting(
         assert str(raised.value.size) in str(raised.value)
 
 
-def test_a_closed_client_says_so_and_loses_nothing(
+def test_a_closed_client_reports_it_and_loses_nothing(
     streamlog_broker: streamlog.Broker, streamlog_client: Client, topic: str
 ) -> None:
     with nothing_lost(streamlog_client, topic):
@@ -464,7 +464,7 @@ def test_a_closed_member_commits_no_more_and_says_why(streamlog_client: Client, 
         lambda consumer: consumer.streams(2),
     ],
 )
-def test_a_closed_consumer_goes_nowhere_and_says_so(
+def test_a_closed_consumer_goes_nowhere_and_reports_it(
     streamlog_broker: streamlog.Broker,
     streamlog_client: Client,
     topic: str,

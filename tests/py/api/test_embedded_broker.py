@@ -17,7 +17,7 @@ from py.support.timing import quickest
 READY_SECONDS = 0.05
 
 
-def test_a_broker_is_ready_when_it_is_made() -> None:
+def test_a_broker_is_ready_when_it_is_created() -> None:
     with streamlog.Broker() as broker, broker.connect() as client:
         assert broker.address == broker.bootstrap == f"127.0.0.1:{broker.port}"
         client.producer().send("t", b"hi").result()
@@ -67,7 +67,7 @@ def test_settings_are_keywords_and_a_dict() -> None:
         assert client.topic("t").partitions() == 3
 
 
-def test_a_setting_that_does_not_fit_is_named_and_nothing_is_left(
+def test_a_setting_that_is_invalid_is_named_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))

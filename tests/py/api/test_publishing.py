@@ -29,7 +29,7 @@ def test_serializers_make_bytes_of_keys_and_values(streamlog_client: Client, top
     assert rows == [(b"", b"3"), (b"2", b'{"id": 2}'), (b"7", b""), (b"7", b'{"id": 1}')]
 
 
-def test_what_a_serializer_raises_reaches_the_caller(streamlog_client: Client, topic: str) -> None:
+def test_an_error_of_a_serializer_reaches_the_caller(streamlog_client: Client, topic: str) -> None:
     with streamlog_client.producer(value=json.dumps) as producer:
         with pytest.raises(TypeError, match="not JSON serializable"):
             producer.send(topic, object())
@@ -92,7 +92,7 @@ def test_contradictory_options_are_named_together(streamlog_client: Client) -> N
         streamlog_client.producer(acks=1, idempotence=True)
 
 
-def test_a_ticket_tells_what_went_wrong_without_raising(tmp_path: Path) -> None:
+def test_a_ticket_has_the_error_without_raising(tmp_path: Path) -> None:
     with streamlog.Broker(tmp_path) as broker, broker.connect() as client:
         client.admin.create_topic("t", config={"max.message.bytes": 1000})
         producer = client.producer()
@@ -105,7 +105,7 @@ def test_a_ticket_tells_what_went_wrong_without_raising(tmp_path: Path) -> None:
         producer.close()
 
 
-def test_failures_that_nobody_asked_for_are_raised_in_the_end(streamlog_client: Client) -> None:
+def test_failures_of_ignored_tickets_are_raised_at_the_end(streamlog_client: Client) -> None:
     name = "small"
     streamlog_client.admin.create_topic(name, config={"max.message.bytes": 1000}, exist_ok=True)
     with (

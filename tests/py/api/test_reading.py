@@ -42,7 +42,7 @@ def numbers(messages: Iterator[streamlog.Message]) -> list[int]:
     return [int(message.raw_value or b"-1") for message in messages]
 
 
-def test_batches_hold_what_there_is_and_at_most_so_many(
+def test_batches_hold_existing_messages_up_to_the_limit(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     with streamlog_client.consumer(topic) as consumer:
@@ -59,7 +59,7 @@ def test_a_batch_is_a_sequence(streamlog_client: streamlog.Client, topic: str) -
         assert len(batch) == 10
 
 
-def test_a_batch_in_hand_is_not_committed(streamlog_client: streamlog.Client, topic: str) -> None:
+def test_a_current_batch_is_not_committed(streamlog_client: streamlog.Client, topic: str) -> None:
     with streamlog_client.consumer(topic, group="batches") as consumer:
         batches = consumer.batches(max_messages=40, max_wait=10)
         done = {(m.partition, m.offset) for m in next(batches)}
@@ -122,7 +122,7 @@ def test_each_partition_is_in_one_stream_and_in_order(
                 assert offsets == list(range(25))
 
 
-def test_a_stream_that_nobody_reads_holds_up_no_other(
+def test_a_stream_that_nobody_reads_delays_no_other(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     with streamlog_client.producer() as producer:
@@ -134,7 +134,7 @@ def test_a_stream_that_nobody_reads_holds_up_no_other(
         assert len(list(islice(first, 25 + 64))) == 89
 
 
-def test_streams_of_a_group_go_on_where_it_stopped(
+def test_streams_of_a_group_resume_where_it_stopped(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     with streamlog_client.consumer(topic, group="streams") as consumer:
@@ -161,7 +161,7 @@ def test_streams_are_asked_for_before_anything_is_read(
             consumer.streams(0)
 
 
-def test_a_paused_partition_rests_until_it_is_resumed(
+def test_a_paused_partition_delivers_nothing_until_it_is_resumed(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     with streamlog_client.consumer(topic) as consumer:
@@ -177,7 +177,7 @@ def test_a_paused_partition_rests_until_it_is_resumed(
             consumer.pause(7)
 
 
-def test_a_full_buffer_of_what_rests_stops_nothing_else(
+def test_a_full_buffer_of_paused_partitions_affects_nothing_else(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     with streamlog_client.producer() as producer:
@@ -220,7 +220,7 @@ def test_values_and_keys_are_what_their_decoders_make_of_them(
     assert (again.key, again.value, again) == (7, {"id": 1}, first)
 
 
-def test_what_cannot_be_decoded_is_an_error_that_carries_the_message(
+def test_a_message_that_does_not_decode_raises_an_error_with_the_message(
     streamlog_client: streamlog.Client, streamlog_topic: str
 ) -> None:
     with streamlog_client.producer() as producer:
@@ -275,7 +275,7 @@ def mixed(streamlog_client: streamlog.Client, streamlog_topic: str) -> str:
 
 
 @pytest.mark.parametrize("value", [None, int])
-def test_a_batch_before_an_error_of_a_partition_is_given_out_first(
+def test_a_batch_before_an_error_of_a_partition_is_delivered_first(
     streamlog_client: streamlog.Client,
     streamlog_topic: str,
     value: Callable[[bytes], int] | None,
@@ -327,7 +327,7 @@ def test_batches_hold_all_that_can_be_decoded(
         assert [message.value for message in batch] == [1, 3]
 
 
-def test_a_batch_before_what_cannot_be_decoded_is_in_hand(
+def test_a_batch_before_a_decoding_error_is_not_done(
     streamlog_client: streamlog.Client, mixed: str
 ) -> None:
     with streamlog_client.consumer(mixed, group=mixed, value=int) as consumer:
@@ -365,7 +365,7 @@ LETTERED: dict[str, Callable[[streamlog.Consumer[int | None]], Iterator[object]]
 
 
 @pytest.mark.parametrize("form", LETTERED)
-def test_a_message_is_not_done_while_its_letter_cannot_be_published(
+def test_a_message_is_not_done_before_its_dead_letter_is_published(
     streamlog_client: streamlog.Client, mixed: str, narrow: str, form: str
 ) -> None:
     admin = streamlog_client.admin
@@ -397,7 +397,7 @@ def test_a_message_is_not_done_while_its_letter_cannot_be_published(
     assert [letter.value for letter in streamlog_client.topic(narrow)] == [b"no number " * 20]
 
 
-def test_a_letter_that_cannot_be_published_is_passed_by_seeking(
+def test_a_letter_that_cannot_be_published_is_skipped_by_seeking(
     streamlog_client: streamlog.Client, mixed: str, narrow: str
 ) -> None:
     with streamlog_client.consumer(
@@ -441,7 +441,7 @@ def test_a_broadcast_reaches_everyone_from_now_on(
         assert numbers(one.take(1)) == numbers(other.take(1)) == [1000]
 
 
-def test_a_member_is_told_what_comes_and_goes(
+def test_a_member_is_called_with_assigned_and_revoked_partitions(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     told: list[tuple[str, list[Pair]]] = []
@@ -466,7 +466,7 @@ def test_a_member_is_told_what_comes_and_goes(
 
 
 @pytest.mark.parametrize("make", [threading.Event, multiprocessing.Event])
-def test_an_event_ends_the_loop_after_the_message_in_hand(
+def test_an_event_ends_the_loop_after_the_current_message(
     streamlog_client: streamlog.Client, topic: str, make: Callable[[], Event]
 ) -> None:
     stop = make()
@@ -509,7 +509,7 @@ def test_an_event_ends_a_loop_that_waits(streamlog_client: streamlog.Client, top
         assert list(consumer) == []
 
 
-def test_sigterm_ends_the_loop_and_is_given_back(
+def test_sigterm_ends_the_loop_and_its_handler_is_restored(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     before = signal.getsignal(signal.SIGTERM)

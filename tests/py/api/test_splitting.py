@@ -64,7 +64,7 @@ def test_all_but_the_record_that_is_too_large_alone_are_delivered_in_order(
     producer.close()
 
 
-def test_without_order_nothing_is_lost_or_doubled_either(
+def test_without_order_nothing_is_lost_or_duplicated_either(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     sent = values(large=None)
@@ -96,7 +96,7 @@ def test_batches_that_were_split_are_counted_as_delivered(
     assert told() == {windows[0]: COUNT // 2 - 1, windows[1]: COUNT // 2}
 
 
-def test_callers_who_wait_for_a_split_batch_are_told(
+def test_callers_waiting_for_a_split_batch_get_its_outcome(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     streamlog_client.admin.set_settings({"max.message.bytes": 400}, topic=topic)

@@ -68,7 +68,7 @@ def test_the_last_messages_of_a_topic_come_by_time(topic: streamlog.Topic) -> No
     assert len(numbers(topic.read(limit=7))) == 7
 
 
-def test_a_stretch_of_time_is_read_and_replayed(topic: streamlog.Topic) -> None:
+def test_a_time_range_is_read_and_replayed(topic: streamlog.Topic) -> None:
     since, until = BEGIN + timedelta(minutes=100), BEGIN + timedelta(minutes=110)
     assert sorted(numbers(topic.read(since, until))) == list(range(100, 110))
     replayed = topic.replay(since, until, where=lambda message: message.partition == 0)
@@ -79,7 +79,7 @@ def test_a_stretch_of_time_is_read_and_replayed(topic: streamlog.Topic) -> None:
 
 
 @pytest.mark.parametrize("gap", [1, 7, 1000, 123_456])
-def test_gaps_in_offsets_are_passed_over(
+def test_gaps_in_offsets_are_skipped(
     gap: int, monkeypatch: pytest.MonkeyPatch, streamlog_client: streamlog.Client
 ) -> None:
     offsets = [number * gap for number in range(100)]
@@ -108,7 +108,7 @@ def test_gaps_in_offsets_are_passed_over(
     assert rewound(client, positions, 25) == {("t", 0): offsets[-25]}
 
 
-def test_what_is_not_there_is_said(
+def test_missing_topics_and_invalid_positions_are_reported(
     streamlog_client: streamlog.Client, topic: streamlog.Topic
 ) -> None:
     with pytest.raises(streamlog.TopicNotFound, match="nowhere"):

@@ -55,7 +55,7 @@ CALLS: dict[str, tuple[str, Call]] = {
 
 
 @pytest.mark.parametrize("form", CALLS)
-def test_what_is_no_number_of_seconds_is_named_with_what_is_expected(
+def test_an_invalid_timeout_is_named_with_the_expected_form(
     streamlog_client: streamlog.Client, streamlog_topic: str, form: str
 ) -> None:
     name, call = CALLS[form]
@@ -70,7 +70,7 @@ def test_what_is_no_number_of_seconds_is_named_with_what_is_expected(
 
 @pytest.mark.parametrize("wait", [BEYOND, 1e19, float("inf")], ids=["whole", "large", "infinite"])
 @pytest.mark.parametrize("form", CALLS)
-def test_what_is_beyond_all_time_is_for_ever(
+def test_a_very_long_timeout_is_infinite(
     streamlog_client: streamlog.Client, streamlog_topic: str, form: str, wait: float
 ) -> None:
     _, call = CALLS[form]

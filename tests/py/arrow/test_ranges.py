@@ -23,7 +23,7 @@ def patiently(batches: Iterator[pyarrow.RecordBatch]) -> pyarrow.RecordBatch:
     raise AssertionError("it never came")
 
 
-def test_a_batch_that_does_not_come_is_given_up_and_asked_for_again(
+def test_a_batch_that_does_not_come_times_out_and_can_be_requested_again(
     streamlog_client: streamlog.Client, streamlog_topic: str
 ) -> None:
     with streamlog_client.producer() as producer:

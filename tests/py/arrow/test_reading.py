@@ -101,7 +101,7 @@ def test_an_offset_range_is_read_and_says_how_far_it_got(
         streamlog_client.topic(topic).partition(7).arrow()
 
 
-def test_what_the_log_has_no_more_is_passed_over_or_told(
+def test_deleted_records_are_skipped_or_reported(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     streamlog_client.admin.delete_records(topic, 0, 20)
@@ -154,7 +154,7 @@ def test_a_batch_outlives_all_that_it_was_read_by(
     assert part.to_pylist() == before[10:30]
 
 
-def test_batches_in_hand_are_not_committed(streamlog_client: streamlog.Client, topic: str) -> None:
+def test_current_batches_are_not_committed(streamlog_client: streamlog.Client, topic: str) -> None:
     with streamlog_client.consumer(topic, group="arrow") as consumer:
         batches = consumer.arrow(max_rows=40, max_wait=10)
         done = next(batches)
@@ -176,7 +176,7 @@ def test_streams_have_batches_of_their_own(streamlog_client: streamlog.Client, t
             next(consumer.arrow())
 
 
-def test_assignments_are_told_before_their_first_batch(
+def test_assignments_are_reported_before_their_first_batch(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     told: list[list[tuple[str, int]]] = []
@@ -242,7 +242,7 @@ def _raising() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_raising")
-def test_what_a_signal_kept_from_being_given_out_is_read_again(
+def test_messages_not_delivered_because_of_a_signal_are_read_again(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     with streamlog_client.consumer(topic) as consumer:
@@ -258,7 +258,9 @@ def test_what_a_signal_kept_from_being_given_out_is_read_again(
 
 
 @pytest.mark.usefixtures("_raising")
-def test_so_is_what_lies_before_an_end(streamlog_client: streamlog.Client, topic: str) -> None:
+def test_the_same_applies_to_reads_up_to_an_end(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
     with streamlog_client.consumer(topic) as consumer:
         messages = consumer.until_end()
         consumer.pause(1)

@@ -79,7 +79,7 @@ def test_rows_are_what_messages_are(
     assert found[0]["timestamp"] == TIME
 
 
-def test_the_types_are_those_that_spark_takes(
+def test_types_are_those_that_spark_takes(
     streamlog_client: streamlog.Client, streamlog_topic: str
 ) -> None:
     with streamlog_client.consumer(streamlog_topic, create_topics=True) as consumer:
@@ -112,7 +112,7 @@ def test_columns_are_those_that_were_named_in_their_order(
         assert pyarrow.table(partition.arrow(columns=names)) == whole.select(names)
 
 
-def test_wrong_columns_and_limits_are_told_by_name(
+def test_wrong_columns_and_limits_are_reported_by_name(
     streamlog_client: streamlog.Client, streamlog_topic: str
 ) -> None:
     with streamlog_client.consumer(streamlog_topic, create_topics=True) as consumer:
@@ -147,7 +147,7 @@ def test_limits_cut_batches(streamlog_client: streamlog.Client, streamlog_topic:
     assert sizes(1000) == [100]
 
 
-def test_the_time_of_the_log_is_told_apart(
+def test_the_time_of_the_log_is_distinguished(
     streamlog_client: streamlog.Client, streamlog_topic: str
 ) -> None:
     config = {"message.timestamp.type": "LogAppendTime"}
@@ -196,7 +196,7 @@ def test_offsets_that_count_bytes_are_read_to_the_end(
 
 
 @pytest.mark.streamlog(log_cleaner_backoff_ms=50)
-def test_gaps_of_compaction_are_passed_over_and_told(
+def test_gaps_of_compaction_are_skipped_and_reported(
     streamlog_client: streamlog.Client, streamlog_topic: str
 ) -> None:
     config: dict[str, str | float] = {

@@ -59,7 +59,7 @@ def test_a_dictionary_of_another_client_is_used(
         client.admin.group("billing").delete()
 
 
-def test_a_consumer_takes_the_dictionary_that_its_client_was_made_with(
+def test_a_consumer_takes_the_dictionary_that_its_client_was_created_with(
     streamlog_broker: streamlog.Broker, streamlog_client: Client, streamlog_topic: str
 ) -> None:
     streamlog_client.admin.create_topic(streamlog_topic)
@@ -93,7 +93,7 @@ def test_a_consumer_takes_the_dictionary_that_its_client_was_made_with(
         ("socket.keepalive.enable", True, "no counterpart here: leave it out"),
     ],
 )
-def test_what_is_refused_has_its_reason_and_is_not_unknown(
+def test_a_refused_option_has_a_reason_and_is_not_unknown(
     client: Client, name: str, value: object, reason: str
 ) -> None:
     with pytest.raises(streamlog.ConfigError, match=reason) as raised:

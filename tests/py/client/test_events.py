@@ -71,7 +71,7 @@ def test_a_busy_client_reports_each_outage_once(broker: BrokerProcess, topic: st
     assert kinds == [events.Lost, events.Connected] * 2
 
 
-def test_what_a_client_closes_itself_is_no_outage(
+def test_connections_closed_by_the_client_are_no_outage(
     broker: BrokerProcess, caplog: pytest.LogCaptureFixture, topic: str
 ) -> None:
     caplog.set_level(logging.INFO, logger="streamlog")
@@ -88,7 +88,7 @@ def test_what_a_client_closes_itself_is_no_outage(
     assert said(caplog, "WARNING") == []
 
 
-def test_rebalances_are_told_with_the_share(client: Client, topic: str) -> None:
+def test_rebalances_are_reported_with_the_assignment(client: Client, topic: str) -> None:
     client.admin.create_topic(topic, partitions=2)
     seen: list[events.Event] = []
     client.on_event(seen.append)
@@ -113,7 +113,7 @@ def test_figures_count_requests_and_bytes(client: Client, topic: str) -> None:
     assert client.stats().bytes_received - before.bytes_received > 100_000
 
 
-def test_a_callback_that_blocks_or_fails_holds_up_nobody(
+def test_a_callback_that_blocks_or_fails_delays_nothing(
     broker: BrokerProcess, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures: list[object] = []
@@ -161,7 +161,7 @@ def test_a_closed_client_lets_go_of_its_callbacks(broker: BrokerProcess) -> None
     until(is_gone)
 
 
-def test_what_cannot_be_called_is_refused(client: Client) -> None:
+def test_a_callback_that_is_not_callable_is_refused(client: Client) -> None:
     with pytest.raises(streamlog.ConfigError, match="callback: expected something that can be"):
         client.on_event("print")  # type: ignore[type-var]
 

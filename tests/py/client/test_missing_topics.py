@@ -49,7 +49,7 @@ def test_a_missing_partition_is_no_misspelt_topic(client: Client, topic: str) ->
     assert raised.value.nearest is None
 
 
-def test_a_consumer_that_is_told_to_creates_its_topic(client: Client, topic: str) -> None:
+def test_a_consumer_creates_its_topic_on_request(client: Client, topic: str) -> None:
     with client.consumer(topic, create_topics=True) as consumer:
         client.producer().send(topic, b"x").result(10)
         assert next(consumer).value == b"x"
@@ -71,7 +71,7 @@ def test_a_group_does_not_bring_back_a_topic_that_was_deleted(client: Client, to
     assert topic not in client.admin.topics()
 
 
-def test_a_producer_creates_its_topic_and_says_so(
+def test_a_producer_creates_its_topic_and_reports_it(
     client: Client, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="streamlog")

@@ -23,7 +23,9 @@ def publish(client: Client, topic: str, count: int, partitions: int = 1) -> None
             producer.send(topic, b"%d" % number, key=b"k%d" % number, partition=number % partitions)
 
 
-def test_a_retried_message_comes_again_later_and_is_counted(client: Client, topic: str) -> None:
+def test_a_retried_message_is_delivered_again_later_and_is_counted(
+    client: Client, topic: str
+) -> None:
     publish(client, topic, 3)
     seen: list[tuple[bytes | None, int]] = []
     retried_at = 0.0
@@ -90,7 +92,9 @@ def test_a_rejected_message_keeps_its_headers(client: Client, topic: str) -> Non
     assert letter.header("streamlog-error") == b"no such customer"
 
 
-def test_what_cannot_be_decoded_is_a_dead_letter_at_once(client: Client, topic: str) -> None:
+def test_a_message_that_does_not_decode_is_a_dead_letter_at_once(
+    client: Client, topic: str
+) -> None:
     client.admin.create_topic(topic)
     with client.producer() as producer:
         producer.send_all(topic, [b"{", b'{"id": 1}'])
@@ -99,7 +103,7 @@ def test_what_cannot_be_decoded_is_a_dead_letter_at_once(client: Client, topic: 
     assert [letter.value for letter in client.topic(f"{topic}.dead")] == [b"{"]
 
 
-def test_a_crash_in_hand_gives_the_message_out_again(client: Client, topic: str) -> None:
+def test_a_crash_during_the_work_delivers_the_message_again(client: Client, topic: str) -> None:
     publish(client, topic, 2)
 
     def crash() -> None:
@@ -184,7 +188,7 @@ def test_an_event_ends_a_queue_that_waits(client: Client, topic: str) -> None:
         ({"max_deliveries": 0}, "at least once"),
     ],
 )
-def test_what_does_not_fit_is_refused(
+def test_invalid_values_are_refused(
     client: Client, topic: str, options: dict[str, object], text: str
 ) -> None:
     with pytest.raises(streamlog.ConfigError, match=text):

@@ -72,7 +72,7 @@ def test_a_topic_is_read_decoded(client: Client, filled: str) -> None:
     ]
 
 
-def test_what_cannot_be_decoded_is_named_and_passed_over(client: Client, filled: str) -> None:
+def test_a_message_that_does_not_decode_is_named_and_skipped(client: Client, filled: str) -> None:
     client.producer().send(filled, b"no json").result(10)
     messages = client.topic(filled).read(3, value=json.loads)
     assert next(messages).value is None
@@ -97,7 +97,7 @@ def test_a_topic_is_read_decoded_on_a_loop(run: Run, filled: str) -> None:
     run(main)
 
 
-def test_texts_are_sent_as_utf8_where_that_was_chosen(client: Client, topic: str) -> None:
+def test_texts_are_sent_with_the_chosen_encoding(client: Client, topic: str) -> None:
     with client.producer(encoding="utf-8") as producer:
         producer.send(topic, "größer", key="ключ", headers={"name": "é"}).result(10)
         producer.send(topic, b"\xff", key=None).result(10)
@@ -109,9 +109,7 @@ def test_texts_are_sent_as_utf8_where_that_was_chosen(client: Client, topic: str
     assert [message.value for message in messages[1:]] == [b"\xff", b"a", b"b"]
 
 
-def test_texts_are_refused_with_the_remedy_where_nothing_was_chosen(
-    client: Client, topic: str
-) -> None:
+def test_texts_are_refused_with_the_remedy_without_an_encoding(client: Client, topic: str) -> None:
     with client.producer() as producer, pytest.raises(TypeError, match='encoding="utf-8"'):
         producer.send(topic, "text")  # type: ignore[arg-type]
     with pytest.raises(streamlog.ConfigError, match=r"encoding: 'latin-1' does not fit"):
@@ -153,7 +151,7 @@ def test_a_loop_over_a_closed_consumer_is_an_error_on_a_loop(run: Run, filled: s
 
 
 @pytest.mark.parametrize("value", [None, json.loads], ids=["bytes", "decoded"])
-def test_tombstones_are_passed_over_and_count_as_done(
+def test_tombstones_are_skipped_and_count_as_done(
     client: Client, filled: str, value: object
 ) -> None:
     options: dict[str, Any] = {} if value is None else {"value": value}

@@ -83,13 +83,13 @@ def read(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Rea
     return blocking if request.param == "blocking" else on_a_loop
 
 
-def test_gaps_between_offsets_make_no_stretch_larger(read: Read) -> None:
+def test_gaps_between_offsets_make_no_read_larger(read: Read) -> None:
     log = Log(range(0, 100_000_000, 100))
     assert read(log, 100_000) == list(log.offsets[:-100_001:-1])
     assert MOST_MESSAGES // 4 <= log.most <= MOST_MESSAGES + 1
 
 
-def test_a_dense_stretch_behind_a_gap_is_read_in_parts(read: Read) -> None:
+def test_a_dense_range_behind_a_gap_is_read_in_parts(read: Read) -> None:
     dense = list(range(100_000))
     log = Log([*dense, *range(100_000, 100_000_000, 1_000_000)])
     assert read(log, 1 << 20) == list(reversed(log.offsets))

@@ -53,7 +53,7 @@ def test_a_read_begins_at_the_time_asked_for(
     assert sorted(map(int, values_of(table))) == list(range(40, 100))
 
 
-def test_what_the_connector_writes_streamlog_reads(
+def test_streamlog_reads_records_of_the_connector(
     kafka: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
 ) -> None:
     client.admin.create_topic(topic, partitions=2)

@@ -8,7 +8,7 @@ from pyspark.errors import StreamingQueryException
 from spark.connector.tables import Copy, digest
 
 
-def test_a_stream_goes_on_from_its_checkpoint(copy: Copy) -> None:
+def test_a_stream_resumes_from_its_checkpoint(copy: Copy) -> None:
     copy.make(2, 3)
     values = [b"%d" % number * 7 for number in range(3000)]
     for part in (values[:1000], values[1000:]):

@@ -217,7 +217,7 @@ def test_every_record_is_a_row_or_a_letter(spark: SparkSession) -> None:
     assert len(letters) > 300, f"seed {seed}"
 
 
-def test_a_letter_tells_where_it_comes_from(spark: SparkSession) -> None:
+def test_a_letter_names_its_origin(spark: SparkSession) -> None:
     letters = dead_letters(decode_csv(table_of(spark, [b"1,a", b"no"]), "id INT, name STRING"))
     (letter,) = letters.collect()
     assert (bytes(letter.key), bytes(letter.value)) == (b"k", b"no")
@@ -243,6 +243,6 @@ def test_a_schema_that_spark_cannot_hold_is_refused(spark: SparkSession, schema:
         decode_avro(table_of(spark, []), schema)
 
 
-def test_a_schema_that_is_none_is_refused(spark: SparkSession) -> None:
+def test_a_schema_that_is_invalid_is_refused(spark: SparkSession) -> None:
     with pytest.raises(ConfigError, match="schema: 'id BIGINTT' does not fit"):
         decode_json(table_of(spark, []), "id BIGINTT")

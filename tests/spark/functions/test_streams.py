@@ -65,7 +65,7 @@ def rows(spark: SparkSession, tmp_path: Path) -> Rows:
     return run
 
 
-def test_windows_come_when_the_watermark_has_passed_them(
+def test_a_window_is_emitted_once_the_watermark_has_passed_it(
     spark: SparkSession, tmp_path: Path, rows: Rows
 ) -> None:
     feed = Feed(spark, tmp_path)
@@ -102,7 +102,7 @@ def test_sliding_windows_overlap_and_sessions_end_in_silence(
     ]
 
 
-def test_a_window_that_is_none_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_window_that_is_invalid_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     feed = Feed(spark, tmp_path)
     feed.add(("00:00", 1))
     table = feed.table()

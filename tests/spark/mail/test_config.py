@@ -25,14 +25,14 @@ def test_the_file_of_the_example_fits() -> None:
         ("[inlet]\npoll = = 1", r"mail\.toml: .*line 2"),
     ],
 )
-def test_what_does_not_fit_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_values_are_named(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "mail.toml"
     path.write_text(text)
     with pytest.raises(config.ConfigError, match=message):
         config.read(path)
 
 
-def test_a_command_says_so_and_starts_nothing(configured: Callable[..., Commands]) -> None:
+def test_a_command_reports_it_and_starts_nothing(configured: Callable[..., Commands]) -> None:
     commands = configured(inlet='aftr = "remove"')
     process = commands.start("inlet", "--once")
     said, _ = process.communicate(timeout=100)

@@ -19,7 +19,7 @@ from spark.mail.conftest import SEED, Commands
 PLAIN = {"blocks", "pipes", "semicolons", "sentences", "shorthand", "table"}
 
 
-def test_there_are_70_000_instruments_of_25_classes_that_can_be_told_apart() -> None:
+def test_there_are_70_000_instruments_of_25_classes_that_can_be_distinguished() -> None:
     everything = universe()
     assert len(everything) == 70_000
     assert len({one.asset_class for one in everything}) == len(ASSET_CLASSES) == 25

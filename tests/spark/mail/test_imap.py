@@ -65,7 +65,7 @@ def test_mails_of_an_account_are_removed_once_they_are_stored(
     assert server.count("INBOX") == 0
 
 
-def test_neither_a_killed_inlet_nor_a_server_that_goes_away_loses_a_mail(
+def test_neither_a_killed_inlet_nor_a_server_outage_loses_a_mail(
     configured: Callable[..., Commands],
     client: streamlog.Client,
     server: ImapServer,
@@ -100,7 +100,7 @@ def test_neither_a_killed_inlet_nor_a_server_that_goes_away_loses_a_mail(
     assert len(there) == 60
 
 
-def test_an_inlet_that_ends_when_nothing_waits_waits_for_a_server_that_is_away(
+def test_an_inlet_run_once_waits_for_an_unreachable_server(
     configured: Callable[..., Commands],
     client: streamlog.Client,
     server: ImapServer,
@@ -120,7 +120,7 @@ def test_an_inlet_that_ends_when_nothing_waits_waits_for_a_server_that_is_away(
 
 
 @pytest.mark.parametrize("is_renumbered", [False, True])
-def test_of_mails_that_a_server_has_renumbered_meanwhile_none_is_let_go(
+def test_no_mail_is_released_after_a_server_has_renumbered_them(
     server: ImapServer, monkeypatch: pytest.MonkeyPatch, is_renumbered: bool
 ) -> None:
     monkeypatch.setenv("MAIL_PASSWORD", PASSWORD)

@@ -138,7 +138,7 @@ def test_a_mail_of_20_mb_passes_and_is_read(
     assert str(MAIL_BYTES) in (folder / "rejected" / "huge.eml.reason").read_text()
 
 
-def test_mails_that_strangers_made_stop_no_other(
+def test_malicious_mails_stop_no_other(
     configured: Callable[..., Commands], client: streamlog.Client, folder: Path
 ) -> None:
     commands = configured()
@@ -156,7 +156,7 @@ def test_mails_that_strangers_made_stop_no_other(
     assert list(inbox.iterdir()) == []
 
 
-def test_an_mbox_and_a_folder_of_ones_own_stay_as_they_are(
+def test_an_mbox_and_a_users_folder_are_not_changed(
     configured: Callable[..., Commands],
     client: streamlog.Client,
     folder: Path,
@@ -211,7 +211,7 @@ def test_a_name_that_is_used_again_is_another_mail(
     assert list(inbox.waiting()) == [Waiting("a.eml", b"another", 7)]
 
 
-def test_a_file_that_somebody_took_away_meanwhile_is_nobodys_loss(tmp_path: Path) -> None:
+def test_a_file_removed_meanwhile_is_not_an_error(tmp_path: Path) -> None:
     inbox = Folder(tmp_path / "in", "remove", tmp_path / "done", tmp_path / "rejected")
     (tmp_path / "in" / "a.eml").write_bytes(b"a")
     mails = list(inbox.waiting())
@@ -220,7 +220,7 @@ def test_a_file_that_somebody_took_away_meanwhile_is_nobodys_loss(tmp_path: Path
     assert list(inbox.waiting()) == []
 
 
-def test_a_file_that_changed_hands_meanwhile_stops_nothing(tmp_path: Path) -> None:
+def test_a_replaced_file_stops_nothing(tmp_path: Path) -> None:
     inbox = Folder(tmp_path / "in", "keep", tmp_path / "done", tmp_path / "rejected")
     (tmp_path / "in" / "a.eml").write_bytes(b"a")
     (tmp_path / "in" / "b.eml").write_bytes(b"b")

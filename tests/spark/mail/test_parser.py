@@ -90,7 +90,7 @@ def test_three_digits_after_a_mark_are_decimals_if_the_instrument_has_as_many() 
 
 
 @pytest.mark.parametrize("text", ["", "n/a", "1.2.3.4", "12:30", "2026-03-02", "1,23,456", "-"])
-def test_what_is_no_number_is_none(text: str) -> None:
+def test_a_value_that_is_not_a_number_is_none(text: str) -> None:
     assert number(text, None, None) is None
 
 
@@ -110,12 +110,12 @@ def test_dates_sizes_telephones_and_percentages_are_no_prices(reader: Reader) ->
         "On Monday Ada wrote:",
     ],
 )
-def test_what_was_written_before_does_not_count(reader: Reader, mark: str) -> None:
+def test_prices_in_quoted_mails_do_not_count(reader: Reader, mark: str) -> None:
     text = f"{SHARE.ticker} 10.25 EUR\n\n{mark}\n> {SHARE.isin} last 9.75 EUR\n{BOND.isin} 99.5 USD"
     assert read(reader, text) == [("last", "10.25", "EUR")]
 
 
-def test_a_table_that_only_lays_out_the_page_is_looked_through(reader: Reader) -> None:
+def test_a_table_that_only_lays_out_the_page_is_read_through(reader: Reader) -> None:
     html = f"""<table><tr><td><p>All prices in CHF.</p>
       <table><tr><th>ISIN</th><th>Bid</th><th>Ask</th></tr>
       <tr><td>{SHARE.isin}</td><td>1'010.50</td><td>&nbsp;</td></tr></table></td></tr></table>
@@ -132,7 +132,7 @@ def test_a_mail_without_prices_is_read_and_has_none(reader: Reader) -> None:
     assert read(reader, "Lunch at 12.30? My number is 4471.93.") == []
 
 
-def test_what_cannot_be_opened_says_why(reader: Reader) -> None:
+def test_a_file_that_cannot_be_opened_has_a_reason(reader: Reader) -> None:
     mail = EmailMessage()
     mail["Date"] = "Mon, 02 Mar 2026 10:15:00 +0100"
     mail.set_content("See attached.")
@@ -187,12 +187,12 @@ def content() -> None:
 
 
 @pytest.mark.parametrize("work", [stubborn, careless, content])
-def test_what_passes_over_errors_is_given_up_too(work: Callable[[], None]) -> None:
+def test_a_reader_that_ignores_errors_is_given_up_too(work: Callable[[], None]) -> None:
     with pytest.raises(Unreadable, match=r"longer than 0\.05 s"), time_limit(0.05):
         work()
 
 
-def test_what_never_comes_to_an_end_is_given_up() -> None:
+def test_a_file_that_never_ends_is_given_up() -> None:
     timer = signal.getitimer(signal.ITIMER_REAL)
     with pytest.raises(Unreadable, match=r"longer than 0\.05 s"), time_limit(0.05):
         forever()

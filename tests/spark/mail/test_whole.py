@@ -39,7 +39,7 @@ def committed(client: streamlog.Client, commands: Commands) -> bool:
     return all((done.get(place) or 0) >= stop for place, stop in ends.items())
 
 
-def test_one_command_does_all_of_it_with_mails_of_ones_own(
+def test_one_command_runs_everything_with_a_users_mails(
     mailbox: list[tuple[bytes, Truth]], folder: Path
 ) -> None:
     own = folder / "own"
@@ -145,7 +145,7 @@ class Careless(Reader):
         return reading
 
 
-def test_what_is_read_again_replaces_what_was_read_before(
+def test_a_new_reading_replaces_the_previous_one(
     configured: Callable[..., Commands],
     client: streamlog.Client,
     spark: SparkSession,

@@ -35,14 +35,14 @@ def gate(each: float = 1.0, **limits: int) -> Gate:
     return Gate(Admission(**limits), lambda place, start, stop: each)
 
 
-def test_a_quiet_partition_gets_on_beside_a_busy_one() -> None:
+def test_a_quiet_partition_advances_beside_a_busy_one() -> None:
     ends = {BUSY: 1_000_000, QUIET: 50}
     taken = triggers(gate(max_offsets=1000), ends, ReadMaxRows(1000), 50)
     assert all(sum(part.values()) == 1000 for part in taken)
     assert [part[QUIET] for part in taken] == [1] * 50
 
 
-def test_a_quiet_partition_gets_on_beside_a_busy_one_by_bytes_too() -> None:
+def test_a_quiet_partition_advances_beside_a_busy_one_by_bytes_too() -> None:
     ends = {BUSY: 1_000_000, QUIET: 50}
     taken = triggers(gate(10.0, max_bytes=10_000), ends, ReadAllAvailable(), 50)
     # A trigger without limits admits all records at once.
@@ -52,7 +52,7 @@ def test_a_quiet_partition_gets_on_beside_a_busy_one_by_bytes_too() -> None:
     assert [part[QUIET] for part in taken] == [1] * 50
 
 
-def test_more_partitions_than_a_trigger_may_take_records_have_their_turns() -> None:
+def test_more_partitions_than_the_limit_take_turns() -> None:
     ends = dict.fromkeys(places(5), 4)
     taken = triggers(gate(max_offsets=2), ends, ReadMaxRows(2), 10)
     assert [[number for (_, number), count in part.items() if count] for part in taken] == [
@@ -60,7 +60,7 @@ def test_more_partitions_than_a_trigger_may_take_records_have_their_turns() -> N
     ]  # fmt: skip
 
 
-def test_a_record_larger_than_the_limit_passes_alone_and_each_partition_has_its_turn() -> None:
+def test_a_record_larger_than_the_limit_passes_alone_and_partitions_take_turns() -> None:
     ends = dict.fromkeys(places(3), 2)
     taken = triggers(gate(100.0, max_bytes=10), ends, ReadMaxBytes(10), 6)
     found = [next(number for (_, number), count in part.items() if count) for part in taken]
@@ -69,7 +69,7 @@ def test_a_record_larger_than_the_limit_passes_alone_and_each_partition_has_its_
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_shares_are_what_may_be_taken_and_no_partition_is_left_out(seed: int) -> None:
+def test_shares_are_what_may_be_taken_and_no_partition_is_omitted(seed: int) -> None:
     chance = random.Random(seed)
     backlogs = {place: chance.choice([0, 1, 50, 10**6]) for place in places(chance.randint(1, 9))}
     most = chance.randint(1, 2000)

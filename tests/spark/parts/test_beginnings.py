@@ -35,7 +35,7 @@ LATE = "2027-01-01T00:00:00Z"
         ({"startingOffsetsByTimestamp": f'{{"TOPIC":{{"0":{BEGAN_MS + 5_000}}}}}'}, 5),
     ],
 )
-def test_a_stream_begins_where_it_is_told(
+def test_a_stream_begins_where_it_is_configured_to(
     broker: BrokerProcess,
     client: streamlog.Client,
     topic: str,
@@ -91,7 +91,7 @@ def filled(client: streamlog.Client, topic: str) -> str:
     ],
 )
 @pytest.mark.parametrize("more", [{}, {"maxOffsetsPerTrigger": "3"}, {"minOffsetsPerTrigger": "5"}])
-def test_a_first_trigger_done_again_begins_where_it_began(
+def test_a_repeated_first_trigger_has_the_same_start(
     broker: BrokerProcess,
     client: streamlog.Client,
     filled: str,
@@ -115,7 +115,7 @@ def test_a_first_trigger_done_again_begins_where_it_began(
         played.reader.stop()
 
 
-def test_what_comes_between_two_questions_for_the_beginning_is_read(
+def test_records_between_two_requests_for_the_start_are_read(
     broker: BrokerProcess, client: streamlog.Client, filled: str
 ) -> None:
     played = Played(broker.address, subscribe=filled, startingOffsets="latest")
@@ -129,7 +129,7 @@ def test_what_comes_between_two_questions_for_the_beginning_is_read(
         played.reader.stop()
 
 
-def test_only_the_mark_of_the_first_trigger_tells_where_it_began(
+def test_only_the_mark_of_the_first_trigger_has_its_start(
     broker: BrokerProcess, client: streamlog.Client, filled: str
 ) -> None:
     played = Played(broker.address, subscribe=filled)
@@ -145,7 +145,7 @@ def test_only_the_mark_of_the_first_trigger_tells_where_it_began(
         played.reader.stop()
 
 
-def test_a_beginning_that_the_log_does_not_have_any_more_is_told_when_it_is_done_again(
+def test_a_deleted_start_is_reported_when_the_first_trigger_is_repeated(
     broker: BrokerProcess, client: streamlog.Client, filled: str
 ) -> None:
     played = Played(broker.address, subscribe=filled)
@@ -190,7 +190,7 @@ def test_a_beginning_at_the_end_of_what_there_is_now_is_no_loss(
         reader.stop()
 
 
-def test_a_time_without_a_record_is_told_to_those_alone_who_have_no_checkpoint(
+def test_a_start_time_without_a_record_is_an_error_only_without_a_checkpoint(
     broker: BrokerProcess, client: streamlog.Client, filled: str
 ) -> None:
     late = {"subscribe": filled, "startingTimestamp": LATE}
@@ -209,7 +209,7 @@ def test_a_time_without_a_record_is_told_to_those_alone_who_have_no_checkpoint(
         reader.stop()
 
 
-def test_a_first_trigger_is_done_again_though_nothing_is_as_late_as_its_beginning_is_now(
+def test_a_first_trigger_is_repeated_though_its_start_option_now_matches_no_record(
     broker: BrokerProcess, client: streamlog.Client, filled: str
 ) -> None:
     played = Played(broker.address, subscribe=filled, startingTimestamp=AGO)

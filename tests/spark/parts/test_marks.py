@@ -32,7 +32,7 @@ def played(broker: BrokerProcess, client: streamlog.Client, topic: str) -> Itera
     played.reader.stop()
 
 
-def test_a_topic_that_outgrew_its_forerunner_while_the_query_was_down_is_told(
+def test_a_recreated_topic_longer_than_the_old_one_is_reported(
     played: Played, client: streamlog.Client, topic: str
 ) -> None:
     client.admin.delete_topic(topic)
@@ -43,7 +43,7 @@ def test_a_topic_that_outgrew_its_forerunner_while_the_query_was_down_is_told(
     assert played.drain() == new
 
 
-def test_a_trigger_done_again_does_not_take_the_records_of_a_later_topic(
+def test_a_repeated_trigger_does_not_take_the_records_of_a_later_topic(
     played: Played, client: streamlog.Client, topic: str
 ) -> None:
     publish(client, topic, "more", 10)
@@ -60,7 +60,7 @@ def test_a_trigger_done_again_does_not_take_the_records_of_a_later_topic(
 
 
 @pytest.mark.parametrize("left", [0, 3])
-def test_a_trigger_done_again_is_parted_by_bytes_though_its_records_are_gone(
+def test_a_repeated_trigger_is_divided_by_bytes_though_its_records_are_gone(
     left: int, played: Played, client: streamlog.Client, topic: str
 ) -> None:
     publish(client, topic, "more", 10)
@@ -77,7 +77,7 @@ def test_a_trigger_done_again_is_parted_by_bytes_though_its_records_are_gone(
         assert values(played.reader.read(part)) == []
 
 
-def test_a_topic_whose_first_records_are_gone_begins_at_what_there_is(
+def test_a_topic_whose_first_records_are_deleted_begins_at_the_log_start(
     played: Played, client: streamlog.Client, topic: str
 ) -> None:
     client.admin.delete_topic(topic)
@@ -107,11 +107,11 @@ def test_a_checkpoint_without_ids_goes_on_and_has_them_from_then_on(
         played.drain()
 
 
-def test_at_rest_a_checkpoint_stays_as_it_is_to_the_letter(played: Played) -> None:
+def test_at_rest_a_checkpoint_stays_as_it_is_byte_for_byte(played: Played) -> None:
     assert played.plan() == played.checkpoint
 
 
-def test_what_is_reported_for_lag_has_offsets_alone(played: Played, topic: str) -> None:
+def test_the_offsets_reported_for_lag_have_no_ids(played: Played, topic: str) -> None:
     played.plan()
     assert played.reader.reportLatestOffset() == {topic: {"0": 10}}
 

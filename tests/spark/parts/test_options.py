@@ -70,7 +70,9 @@ def _dotted(options: dict[str, str]) -> dict[str, str]:
         ),
     ],
 )
-def test_what_does_not_fit_is_told_with_what_would(options: dict[str, str], words: str) -> None:
+def test_invalid_values_are_reported_with_the_expected_form(
+    options: dict[str, str], words: str
+) -> None:
     with pytest.raises(ConfigError, match=words):
         batch(**options)
 
@@ -110,12 +112,14 @@ def test_options_of_kafkas_sink_are_taken_under_their_names(
         ({"maxBytesPerTrigger": "0"}, "'maxBytesPerTrigger': '0' does not fit"),
     ],
 )
-def test_what_does_not_fit_a_stream_is_told(options: dict[str, str], words: str) -> None:
+def test_options_that_a_stream_does_not_have_are_reported(
+    options: dict[str, str], words: str
+) -> None:
     with pytest.raises(ConfigError, match=words):
         stream(**options)
 
 
-def test_all_unknown_names_are_told_at_once() -> None:
+def test_all_unknown_names_are_reported_at_once() -> None:
     with pytest.raises(ConfigError, match=r"'colums': unknown.*'minpartition': unknown"):
         batch(colums="value", minPartition="3")
 
@@ -167,7 +171,7 @@ def test_columns_are_a_part_of_kafkas_in_any_order() -> None:
         default_schema({**GIVEN, "columns": "value", "includeHeaders": "true"})
 
 
-def test_a_schema_that_does_not_fit_is_told() -> None:
+def test_a_schema_that_is_invalid_is_reported() -> None:
     text = StructType([StructField("value", StringType())])
     with pytest.raises(ConfigError, match="'value' is binary, not string: cast it after reading"):
         Reading.of_batch(GIVEN, text)
@@ -177,7 +181,7 @@ def test_a_schema_that_does_not_fit_is_told() -> None:
         Reading.of_batch({**GIVEN, "includeHeaders": "true"}, SCHEMA)
 
 
-def test_sizes_and_stretches_of_time_have_units() -> None:
+def test_sizes_and_durations_have_units() -> None:
     assert [size("x", text) for text in ("5", "2k", "2 KiB", "1MB", "1g")] == [
         5, 2048, 2048, 1 << 20, 1 << 30,
     ]  # fmt: skip

@@ -45,7 +45,7 @@ def test_times_of_partitions_are_asked_once_for_each_topic_and_time(dated: Dated
     assert sorted(dated.asked) == [("orders", 4000), ("orders", 15000), ("prices", 4000)]
 
 
-def test_where_no_record_is_so_late_it_is_the_end_or_an_error(dated: Dated) -> None:
+def test_a_time_after_all_records_is_the_end_or_an_error(dated: Dated) -> None:
     latest = AtTimes("startingTimestamp", 15_000)
     assert place_of(latest, dated, ENDS)["orders", 0] == 10
     error = AtTimes("startingTimestamp", 15_000, (), "error")

@@ -80,7 +80,7 @@ def old(count: int) -> list[bytes]:
     return [b"old %d" % number for number in range(count)]
 
 
-def test_what_is_loaded_by_the_first_task_is_left_out_of_later_collections_of_garbage(
+def test_garbage_collection_after_a_task_excludes_imported_modules(
     written: Written,
 ) -> None:
     gc.unfreeze()
@@ -91,7 +91,7 @@ def test_what_is_loaded_by_the_first_task_is_left_out_of_later_collections_of_ga
     gc.unfreeze()
 
 
-def test_a_reading_that_ends_early_is_gone_on_with(
+def test_a_read_that_ends_early_is_resumed(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ranges = Ranges(most=4)
@@ -100,7 +100,7 @@ def test_a_reading_that_ends_early_is_gone_on_with(
     assert ranges.asked == [0, 4, 8]
 
 
-def test_a_reading_that_does_not_get_on_is_an_error_that_says_where(
+def test_a_read_without_progress_is_an_error_with_its_position(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "Range", Ranges(most=0))
@@ -111,7 +111,7 @@ def test_a_reading_that_does_not_get_on_is_an_error_that_says_where(
     assert "could not be read for 1 s" in told.value.__notes__[0]
 
 
-def test_a_broker_may_go_away_after_rows_that_took_their_taker_long(
+def test_a_broker_may_be_unreachable_after_rows_were_consumed_slowly(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outage, clock = iter([RequestTimeout("the broker is away")]), Clock()
@@ -129,7 +129,7 @@ def test_a_broker_may_go_away_after_rows_that_took_their_taker_long(
     assert values(iter((first, *batches))) == old(10)
 
 
-def test_a_topic_made_anew_between_two_readings_is_told(
+def test_a_topic_recreated_between_two_readings_is_reported(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def renew(number: int) -> None:
@@ -141,7 +141,7 @@ def test_a_topic_made_anew_between_two_readings_is_told(
         values(written.task(10).batches())
 
 
-def test_a_range_that_was_cut_back_still_knows_its_topic(
+def test_a_range_that_was_truncated_still_knows_its_topic(
     written: Written, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def renew(number: int) -> None:
@@ -157,7 +157,7 @@ def test_a_range_that_was_cut_back_still_knows_its_topic(
     assert "the topic was deleted, or made anew" in told[-1]
 
 
-def test_a_topic_made_anew_while_it_is_read_is_told(
+def test_a_topic_recreated_while_it_is_read_is_reported(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "Range", Ranges(100, before=lambda _: written.make_anew()))

@@ -68,7 +68,7 @@ def check(
          "job.toml:8: sink.copy: option 'acks': 'most' does not fit"),
     ],
 )  # fmt: skip
-def test_a_mistake_about_topics_is_told_with_its_place(
+def test_a_mistake_about_topics_is_reported_with_its_place(
     verb: str, case: tuple[str, str, int, str], job: str, topic: str, check: Check
 ) -> None:
     old, new, told = (str(part).replace("TOPIC", topic) for part in (case[0], case[1], case[3]))
@@ -78,7 +78,7 @@ def test_a_mistake_about_topics_is_told_with_its_place(
     assert err.startswith(f"streamlog: {told}")
 
 
-def test_all_mistakes_are_told_at_once(job: str, topic: str, check: Check) -> None:
+def test_all_mistakes_are_reported_at_once(job: str, topic: str, check: Check) -> None:
     wrong = job.replace(f'"{topic}"', f'"{topic}.none"').replace('.copy"', '.nowhere"')
     code, _, err = check("validate", wrong)
     assert code == 5
@@ -95,7 +95,7 @@ def test_a_sound_job_is_called_so_and_nothing_is_made(
     assert client.admin.topics() == before
 
 
-def test_without_a_broker_the_file_alone_is_checked_and_that_is_said(
+def test_without_a_broker_only_the_file_is_checked_with_a_message(
     job: str, broker: BrokerProcess, check: Check
 ) -> None:
     code, out, err = check("validate", job.replace(broker.address, "127.0.0.1:1"))

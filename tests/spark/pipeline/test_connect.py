@@ -81,7 +81,7 @@ def test_a_job_runs_on_a_server_of_spark_connect(
     assert all(count in line for count, line in zip(counts, sorted(told), strict=True))
 
 
-def test_what_cannot_be_there_is_told_before_it_starts(
+def test_server_settings_and_missing_servers_are_reported_before_the_start(
     run: Run, client: streamlog.Client, topic: str
 ) -> None:
     client.admin.create_topic(topic)

@@ -49,7 +49,7 @@ def test_a_number_and_a_unit_are_a_duration(text: str, seen: str, microseconds: 
         *((text, "") for text in ("", ".", "5 minutes 1 hour", "99999999999999 days")),
     ],
 )
-def test_what_is_none_is_told_with_the_nearest_unit(text: str, end: str) -> None:
+def test_an_invalid_duration_is_reported_with_the_nearest_unit(text: str, end: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Duration.of(text, "delay")
     assert str(caught.value) == f"delay: '{text}' does not fit, expected as '10 seconds'{end}"
@@ -122,7 +122,7 @@ def test_windows_are_longer_than_nothing_and_leave_no_gaps(
     assert told.startswith(f"job.toml:{fault}"), told
 
 
-def test_what_spark_is_told_is_what_was_checked() -> None:
+def test_spark_gets_the_duration_that_was_checked() -> None:
     job = read(
         JOB.replace("10 seconds", "interval  10 SECONDS").replace("1 hour", "INTERVAL 1 hour")
     )

@@ -104,7 +104,7 @@ def test_a_whole_job_is_read() -> None:
     )
 
 
-def test_every_fault_is_told_with_its_line_its_key_and_the_nearest_name() -> None:
+def test_every_fault_is_reported_with_its_line_its_key_and_the_nearest_name() -> None:
     assert faults_of("""\
 nmae = "x"
 [stream]
@@ -242,7 +242,7 @@ def test_a_fault_is_found(text: str, fault: str) -> None:
     assert any(found.startswith(fault) for found in faults_of(text)), faults_of(text)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.toml: it cannot be read: No such file"):
         Job.of(tmp_path / "none.toml")
 

@@ -51,7 +51,7 @@ def _publish(client: streamlog.Client, topic: str, begin: int, end: int) -> None
         producer.send_all(topic, range(begin, end), key=str, value=str)
 
 
-def test_triggers_that_start_while_a_broker_is_away_go_on_when_it_is_back(
+def test_triggers_that_start_while_a_broker_is_unreachable_continue_when_it_is_back(
     spark: SparkSession,
     broker: BrokerProcess,
     shaky: BrokerProcess,

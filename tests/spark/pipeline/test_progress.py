@@ -15,7 +15,7 @@ def test_lag_is_what_lies_between_what_was_read_and_the_end_of_each_partition() 
     assert lag(read, latest) == {"orders": 5, "returns": 0}
 
 
-def test_a_topic_that_was_cut_back_has_no_lag_below_nothing() -> None:
+def test_a_truncated_topic_has_no_negative_lag() -> None:
     assert lag({"orders": {"0": 10}}, {"orders": {"0": 4}}) == {"orders": 0}
 
 
@@ -50,7 +50,7 @@ def line_of(*dropped: int) -> str:
     return line
 
 
-def test_rows_that_a_watermark_left_out_are_told_with_their_batch() -> None:
+def test_rows_that_a_watermark_dropped_are_reported_with_their_batch() -> None:
     assert line_of() == "sales: batch 4, 12,345 rows in, 0 out, 1.3 s"
     assert line_of(0) == "sales: batch 4, 12,345 rows in, 0 out, 1.3 s"
     assert line_of(1000, 0, 2) == "sales: batch 4, 12,345 rows in, 0 out, 1,002 late, 1.3 s"

@@ -10,7 +10,7 @@ RAISED = "streamlog.errors.RequestTimeout: no answer"
 NOTE = "brokers were away for 5 s, which brokerTimeout sets"
 
 
-def test_of_a_python_process_what_was_raised_is_told_first_and_not_where() -> None:
+def test_an_error_in_a_python_worker_is_reported_first_without_its_stack() -> None:
     failed = "[STREAM_FAILED] Query [id = 7] terminated with exception: Task 0 failed"
     led_to = f"{STACK}OSError: refused\n\nThe above exception was the direct cause of this:\n\n"
     text = (
@@ -22,7 +22,7 @@ def test_of_a_python_process_what_was_raised_is_told_first_and_not_where() -> No
     assert lines_of(RuntimeError(ended)) == [RAISED, "[PYTHON_DATA_SOURCE_ERROR] Failed to plan:"]
 
 
-def test_all_other_errors_are_told_as_they_are() -> None:
+def test_all_other_errors_are_reported_unchanged() -> None:
     assert lines_of(RuntimeError("one\n  two")) == ["one", "  two"]
     assert reason_of(RuntimeError("one\n  two")) == "one"
     assert reason_of(RuntimeError("An error occurred while calling o7\n: two")) == "two"

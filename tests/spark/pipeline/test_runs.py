@@ -185,7 +185,7 @@ table = "orders"
 """
 
 
-def test_a_stream_goes_on_where_it_was_and_loses_and_doubles_nothing(
+def test_a_stream_resumes_where_it_was_and_loses_and_doubles_nothing(
     spark: SparkSession, client: streamlog.Client, topic: str, tmp_path: Path, execute: Execute
 ) -> None:
     for name in (topic, topic + ".dead", topic + ".out"):
@@ -353,7 +353,7 @@ def test_rows_that_come_too_late_are_counted_in_the_line_of_their_trigger(
     assert "10 rows in, 0 out, 2 late" in late[1], told
 
 
-def test_without_a_topic_for_letters_a_broken_record_ends_the_job(
+def test_without_a_dead_letter_topic_a_broken_record_ends_the_job(
     client: streamlog.Client, topic: str, execute: Execute
 ) -> None:
     client.admin.create_topic(topic, partitions=1)
@@ -435,7 +435,7 @@ files = "out"
          r"job\.toml:\d+: sink\.copy: .*a topic is only ever appended to"),
     ],
 )  # fmt: skip
-def test_what_spark_refuses_is_told_with_its_place_and_nothing_starts(
+def test_an_error_of_spark_is_reported_with_its_line_and_nothing_starts(
     spark: SparkSession,
     topic: str,
     tmp_path: Path,
@@ -451,7 +451,7 @@ def test_what_spark_refuses_is_told_with_its_place_and_nothing_starts(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cluster_or_a_topic_that_is_not_there_is_told_before_spark_starts(
+def test_a_missing_cluster_or_topic_is_reported_before_spark_starts(
     broker: BrokerProcess, job_of: Callable[[str], Job], topic: str
 ) -> None:
     text = f"[source.a]\ntopic = '{topic}'\n[sink.b]\nfrom = 'a'\ntopic = 'b'\n"

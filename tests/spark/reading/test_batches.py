@@ -142,7 +142,7 @@ def test_a_read_begins_and_ends_at_times(
     assert sorted(int(row.value) for row in rows) == list(expected)
 
 
-def test_a_read_begins_and_ends_a_stretch_before_now(
+def test_a_read_begins_and_ends_a_duration_before_now(
     spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
 ) -> None:
     with client.producer() as producer:
@@ -183,7 +183,7 @@ def test_a_read_begins_and_ends_a_stretch_before_now(
         ({"kafka.fetch.max.byte": "1"}, "did you mean 'fetch.max.bytes'"),
     ],
 )
-def test_what_does_not_fit_the_topic_is_an_error_that_names_it(
+def test_options_that_do_not_match_the_topic_are_an_error_that_names_it(
     spark: SparkSession,
     broker: BrokerProcess,
     client: streamlog.Client,

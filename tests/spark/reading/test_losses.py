@@ -13,7 +13,7 @@ from spark.reading.rows import PATIENCE, Collected, Streamed, fill, published, r
 from streamlog.spark.reading.loss import Losses
 
 
-def test_deleted_records_are_an_error_of_a_batch_or_left_out_with_a_warning(
+def test_deleted_records_are_an_error_of_a_batch_or_dropped_with_a_warning(
     spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
 ) -> None:
     fill(client, topic, 100)
@@ -26,7 +26,7 @@ def test_deleted_records_are_an_error_of_a_batch_or_left_out_with_a_warning(
     assert read(rest) == published(client, topic)
 
 
-def test_records_deleted_under_a_checkpoint_end_a_query_or_are_left_out(
+def test_records_deleted_under_a_checkpoint_end_a_query_or_are_omitted(
     streamed: Streamed,
 ) -> None:
     topic = streamed.topic
@@ -55,7 +55,7 @@ def test_a_topic_deleted_under_a_query_ends_it(streamed: Streamed) -> None:
             query.awaitTermination(PATIENCE)
 
 
-def test_a_topic_made_anew_under_a_query_is_read_from_its_beginning_if_losses_do(
+def test_a_topic_recreated_under_a_query_is_read_from_its_beginning_if_losses_are_allowed(
     streamed: Streamed,
 ) -> None:
     streamed.fill(20)
@@ -71,7 +71,7 @@ def test_a_topic_made_anew_under_a_query_is_read_from_its_beginning_if_losses_do
     assert read(got.rows[first:]) == streamed.published()
 
 
-def test_a_topic_made_anew_while_a_query_is_down_is_told(streamed: Streamed) -> None:
+def test_a_topic_recreated_while_a_query_is_down_is_reported(streamed: Streamed) -> None:
     topic = streamed.topic
     streamed.fill(20)
     got = streamed.drain(Collected())

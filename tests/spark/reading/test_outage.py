@@ -21,7 +21,7 @@ _AWAY_SECONDS = float(os.environ.get("STREAMLOG_AWAY_SECONDS", "12"))
 pytestmark = pytest.mark.timeout(300 + 2 * _AWAY_SECONDS)
 
 
-def test_a_query_goes_on_when_the_broker_is_back(
+def test_a_query_continues_when_the_broker_is_back(
     spark: SparkSession, shaky: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
     got = Collected()

@@ -36,7 +36,7 @@ def test_triggers_take_no_more_than_they_may_and_a_group_shows_how_far_it_is(
     assert Mark.of(offsets).offsets == {(topic, 0): 200, (topic, 1): 200}
 
 
-def test_a_trigger_that_failed_is_done_again_with_the_same_records(streamed: Streamed) -> None:
+def test_a_failed_trigger_is_repeated_with_the_same_records(streamed: Streamed) -> None:
     streamed.fill(300)
     got = Collected()
 
@@ -54,7 +54,7 @@ def test_a_trigger_that_failed_is_done_again_with_the_same_records(streamed: Str
     assert read(got.rows) == streamed.published()
 
 
-def test_a_first_trigger_that_failed_is_done_again_from_where_it_began(streamed: Streamed) -> None:
+def test_a_failed_first_trigger_is_repeated_from_its_start(streamed: Streamed) -> None:
     streamed.fill(100)
     group = streamed.client.admin.group(f"of-{streamed.topic}")
     group.commit({(streamed.topic, 0): 20, (streamed.topic, 1): 30})
@@ -80,7 +80,9 @@ def test_a_first_trigger_that_failed_is_done_again_from_where_it_began(streamed:
     assert read(got.rows) == expected
 
 
-def test_what_there_is_now_may_be_nothing_while_the_topic_grows(streamed: Streamed) -> None:
+def test_an_available_now_query_may_start_at_the_end_while_the_topic_grows(
+    streamed: Streamed,
+) -> None:
     streamed.fill(10)
     end = Event()
 
@@ -103,7 +105,7 @@ def test_what_there_is_now_may_be_nothing_while_the_topic_grows(streamed: Stream
     assert {row.partition for row in again.rows} == {0, 1}
 
 
-def test_a_stream_begins_at_the_end_unless_told_otherwise_and_goes_on(streamed: Streamed) -> None:
+def test_a_stream_begins_at_the_end_by_default_and_goes_on(streamed: Streamed) -> None:
     streamed.fill(50)
     got = Collected()
     reader = streamed.spark.readStream.format("streamlog").option("subscribe", streamed.topic)
@@ -169,7 +171,7 @@ def test_triggers_hold_about_as_many_bytes_as_they_may(streamed: Streamed) -> No
     assert max(sizes) <= 1.1 * (200 << 10)
 
 
-def test_every_trigger_is_told_by_partition(
+def test_every_trigger_is_reported_by_partition(
     spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     fill(client, topic, 100)
@@ -203,7 +205,7 @@ def test_every_trigger_is_told_by_partition(
     assert [partition_progress(progress) for progress in read] == [first, second]
 
 
-def test_other_sources_are_left_out(spark: SparkSession, tmp_path: Path) -> None:
+def test_other_sources_are_omitted(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "one.txt").write_text("1\n")
     rows = spark.readStream.text(str(tmp_path / "in"))

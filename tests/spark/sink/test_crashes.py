@@ -85,7 +85,7 @@ def test_crashes_at_random_steps_publish_each_record_once(
     assert counted_by_confluent(broker.address, topic) == expected, f"seed {seed}"
 
 
-def test_what_readers_see_of_a_batch_half_published_is_a_part_of_it_and_later_the_rest(
+def test_readers_see_a_part_of_a_half_published_batch_and_later_the_rest(
     start: Start, client: streamlog.Client, broker: BrokerProcess, topic: str
 ) -> None:
     client.admin.create_topic(topic, partitions=1)
@@ -208,7 +208,7 @@ def test_a_driver_that_is_overtaken_in_mid_copy_finds_the_batch_published(
     assert counted(client, topic) == Counter(expected + values)
 
 
-def test_a_query_goes_on_though_retention_took_what_it_had_finished(
+def test_a_query_continues_though_retention_deleted_its_finished_records(
     start: Start, client: streamlog.Client, topic: str
 ) -> None:
     client.admin.create_topic(topic, partitions=1)
@@ -235,7 +235,7 @@ def test_staged_records_that_somebody_deleted_are_missed(
         again.commit(0, again.staged(values_of(0, 60)))
 
 
-def test_a_driver_whose_record_comes_second_is_told_so(
+def test_a_driver_whose_record_is_second_is_fenced(
     start: Start, client: streamlog.Client, topic: str
 ) -> None:
     client.admin.create_topic(topic, partitions=1)
@@ -394,7 +394,7 @@ def test_a_topic_that_takes_only_small_batches_gets_all_of_a_large_one(
     assert counted(client, topic) == Counter(values)
 
 
-def test_what_decides_and_what_is_staged_is_on_disk_whatever_the_broker_is_set_to(
+def test_commits_and_staged_records_are_on_disk_whatever_the_brokers_settings(
     tmp_path: Path, topic: str
 ) -> None:
     caching = ("--set", "write.caching=true")

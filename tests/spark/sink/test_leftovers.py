@@ -45,7 +45,7 @@ def test_queries_are_listed_with_what_they_have_left(
     assert row[2:] == ["1", "yes", "20", query.topic]
 
 
-def test_a_query_that_is_given_up_is_removed_and_what_it_published_stays(
+def test_removing_an_abandoned_query_keeps_its_published_records(
     query: Query,
     broker: BrokerProcess,
     client: streamlog.Client,
@@ -89,7 +89,7 @@ def test_a_query_with_a_batch_to_finish_is_kept(
     assert len(own_topics(client, query)) == 2
 
 
-def test_a_query_that_is_not_there_is_told_by_name(
+def test_a_missing_query_is_reported_by_name(
     broker: BrokerProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(broker, "remove", "none-such") == 1

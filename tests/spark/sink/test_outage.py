@@ -93,7 +93,7 @@ def batches_of(rows: int, spark: SparkSession) -> Iterator[None]:
         spark.conf.unset(_ROWS_AT_ONCE)
 
 
-def test_a_broker_that_goes_away_in_the_middle_of_a_batch_gets_all_of_it_when_it_is_back(
+def test_a_broker_back_after_an_outage_within_a_batch_gets_all_of_it(
     spark: SparkSession, broker: BrokerProcess, shaky: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
     source = spark.readStream.format("streamlog").option("bootstrap", broker.address)

@@ -54,7 +54,7 @@ def begin_while_away(settings: Settings, broker: BrokerProcess) -> None:
         ),
     ],
 )
-def test_a_task_fails_when_brokers_are_away_for_longer_than_it_was_told(
+def test_a_task_fails_when_brokers_are_unreachable_for_longer_than_its_timeout(
     write: Callable[[Settings, BrokerProcess], None],
     options: dict[str, str],
     error: type[StreamlogError],
@@ -76,7 +76,9 @@ def test_a_task_fails_when_brokers_are_away_for_longer_than_it_was_told(
         assert "brokerTimeout" in told.value.__notes__[-1]
 
 
-def test_a_copy_gives_up_when_brokers_are_away_for_longer_than_it_was_told(tmp_path: Path) -> None:
+def test_a_copy_gives_up_when_brokers_are_unreachable_for_longer_than_its_timeout(
+    tmp_path: Path,
+) -> None:
     with BrokerProcess(tmp_path / "data") as broker, streamlog.connect(broker.address) as client:
         for name in ("staged", "t"):
             client.admin.create_topic(name, partitions=1)
@@ -106,7 +108,7 @@ def test_a_copy_gives_up_when_brokers_are_away_for_longer_than_it_was_told(tmp_p
         assert time.monotonic() - began < 20
 
 
-def test_a_broker_may_go_away_at_the_end_of_a_commit_that_took_long(
+def test_a_broker_may_be_unreachable_at_the_end_of_a_long_commit(
     broker: BrokerProcess, client: streamlog.Client, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.admin.create_topic(topic)

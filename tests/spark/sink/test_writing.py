@@ -110,7 +110,7 @@ BAD: list[tuple[dict[str, str], str, str]] = [
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad[2])
-def test_what_cannot_be_written_is_told_at_planning(
+def test_columns_that_cannot_be_written_are_reported_at_planning(
     bad: tuple[dict[str, str], str, str],
     spark: SparkSession,
     broker: BrokerProcess,
