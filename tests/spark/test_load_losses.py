@@ -13,7 +13,7 @@ from streamlog.spark import load
 from streamlog.spark.offline.job import Job, Outcome
 from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.loading import Loading
-from streamlog.spark.offline.plan import TopicPlaces
+from streamlog.spark.offline.plan import TopicPositions
 from streamlog.spark.offline.planning import Choice
 from streamlog.spark.offline.writing import write_range
 from streamlog.spark.options import Connection
@@ -157,7 +157,7 @@ def test_a_pattern_never_matches_internal_topics_of_a_query(
     kept = (staging_topic(topic, topic), commit_topic(topic))
     for name in (topic, *kept):
         client.admin.create_topic(name)
-    planned = {name: TopicPlaces("of an earlier load") for name in kept}
+    planned = {name: TopicPositions("of an earlier load") for name in kept}
     chosen = Choice.of(None, f".*{topic}.*").topics(client, planned)
     assert chosen == [topic]
     assert Choice.of(kept[0], None).topics(client, {}) == [kept[0]]

@@ -8,14 +8,14 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 import streamlog
 from py.support.broker import BrokerProcess, until
 from spark.parts.played import Played
-from streamlog.spark.reading.offsets import Offsets, Place
+from streamlog.spark.reading.offsets import Offsets, TopicPartition
 from streamlog.spark.reading.settings import Admission
 from streamlog.spark.streaming.admission import Gate, shared_out
 
 BUSY, QUIET = ("orders", 0), ("orders", 1)
 
 
-def places(count: int) -> list[Place]:
+def places(count: int) -> list[TopicPartition]:
     """Returns the names of partitions."""
     return [("orders", number) for number in range(count)]
 

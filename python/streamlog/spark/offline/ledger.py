@@ -24,7 +24,7 @@ from typing import Any
 
 from streamlog.errors import ConfigError
 from streamlog.spark.offline import durable
-from streamlog.spark.offline.plan import Plan, TopicPlaces
+from streamlog.spark.offline.plan import Plan, TopicPositions
 
 __all__ = ["HIDDEN", "Ledger", "local_folder"]
 
@@ -87,7 +87,7 @@ class Ledger:
             return None
         return Plan.from_json(self._file("plans", max(numbers)).read_text())
 
-    def places(self) -> dict[str, TopicPlaces]:
+    def places(self) -> dict[str, TopicPositions]:
         """Returns the offsets up to which all is planned."""
         plan = self.newest()
         return {} if plan is None else plan.places

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-__all__ = ["Loss", "Plan", "Range", "TopicPlaces"]
+__all__ = ["Loss", "Plan", "Range", "TopicPositions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Loss:
 
 
 @dataclass(slots=True)
-class TopicPlaces:
+class TopicPositions:
     """The planned part of a topic: the first unplanned offset of each partition."""
 
     id: str
@@ -64,7 +64,7 @@ class Plan:
 
     number: int
     ranges: list[Range]
-    places: dict[str, TopicPlaces]
+    places: dict[str, TopicPositions]
     """The positions in all topics with ranges in this or an earlier plan."""
     losses: list[Loss]
     """Records that were already lost when the plan was made."""
@@ -91,7 +91,7 @@ class Plan:
             kept["number"],
             [Range(**part) for part in kept["ranges"]],
             {
-                topic: TopicPlaces(
+                topic: TopicPositions(
                     places["id"], {int(key): value for key, value in places["next"].items()}
                 )
                 for topic, places in kept["places"].items()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from streamlog._core import Client
 from streamlog.errors import ConfigError, OffsetOutOfRange, TopicNotFound
-from streamlog.spark.offline.plan import Loss, Plan, Range, TopicPlaces
+from streamlog.spark.offline.plan import Loss, Plan, Range, TopicPositions
 from streamlog.spark.reading.subscription import Subscription
 
 __all__ = ["Choice", "lost", "make_plan"]
@@ -46,7 +46,7 @@ class Choice:
             raise ConfigError("subscribe: there is no topic in it")
         return cls(names)
 
-    def topics(self, client: Client, planned: Mapping[str, TopicPlaces]) -> list[str]:
+    def topics(self, client: Client, planned: Mapping[str, TopicPositions]) -> list[str]:
         """Returns the topics to load: existing ones, and those loaded before."""
         if self.pattern is None:
             return list(self.names)
@@ -61,7 +61,7 @@ class _Making:
 
     fails: bool
     """True if a loss is an error."""
-    places: dict[str, TopicPlaces]
+    places: dict[str, TopicPositions]
     ranges: list[Range] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
 
@@ -99,7 +99,7 @@ def make_plan(client: Client, choice: Choice, newest: Plan | None, fail_on_data_
     before = {} if newest is None else newest.places
     making = _Making(
         fail_on_data_loss,
-        {topic: TopicPlaces(old.id, dict(old.next)) for topic, old in before.items()},
+        {topic: TopicPositions(old.id, dict(old.next)) for topic, old in before.items()},
     )
     for topic in choice.topics(client, before):
         _add_topic(making, client, topic, choice)
@@ -126,7 +126,7 @@ def _add_topic(making: _Making, client: Client, topic: str, choice: Choice) -> N
             making.lose(Loss(topic, partition, wanted, begins.get(partition) or 0, reason))
         old = None
     if old is None:
-        making.places[topic] = TopicPlaces(topic_id)
+        making.places[topic] = TopicPositions(topic_id)
     for partition in sorted(ends):
         begin, end = begins.get(partition), ends[partition]
         if begin is None or end is None:
@@ -144,5 +144,5 @@ def lost(loss: Loss) -> OffsetOutOfRange:
 _REMEDY = "What there is is loaded with fail_on_data_loss=False (--no-fail-on-data-loss)"
 
 
-def _next(places: TopicPlaces) -> str:
+def _next(places: TopicPositions) -> str:
     return ", ".join(f"offset {offset} of partition {part}" for part, offset in places.next.items())

@@ -98,7 +98,7 @@ def plan(job: Job) -> str:
     if job.stream is not None:
         words = {"once": "once", "available-now": "what there is, then ends"}
         trigger = words.get(job.stream.trigger, f"every {job.stream.trigger}")
-        how = f"streams, {trigger}; checkpoint {job.stream.told}"
+        how = f"streams, {trigger}; checkpoint {job.stream.display}"
     rows = [("KIND", "NAME", "FROM", "WHAT"), ("job", job.name, job.where, how), *job.rows]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return "\n".join(_aligned(row, widths) for row in rows)
@@ -112,8 +112,10 @@ def _aligned(row: tuple[str, str, str, str], widths: Iterable[int]) -> str:
 
 def _sound(path: str, job: Job) -> str:
     counts = {"source": job.sources, "step": job.steps, "sink": job.sinks}
-    told = (f"{len(each)} {name}{'' if len(each) == 1 else 's'}" for name, each in counts.items())
-    return f"{path} is sound: {', '.join(told)}"
+    counted = (
+        f"{len(each)} {name}{'' if len(each) == 1 else 's'}" for name, each in counts.items()
+    )
+    return f"{path} is sound: {', '.join(counted)}"
 
 
 @contextmanager

@@ -25,7 +25,7 @@ class Stream:
     """``once``, ``available-now``, or an interval such as ``10 seconds``."""
     checkpoint: str
     """The folder in which each sink has a checkpoint of its name."""
-    told: str
+    display: str
     """The same for display, without the values of variables."""
 
     @classmethod
@@ -35,7 +35,7 @@ class Stream:
         checkpoint = section.text("checkpoint", is_needed=True)
         place = located(checkpoint, folder) if checkpoint else ""
         section.end()
-        return cls(trigger, place, "".join(section.told("checkpoint", place)))
+        return cls(trigger, place, "".join(section.display("checkpoint", place)))
 
 
 def _trigger(section: Section) -> str:
@@ -143,7 +143,7 @@ def _letters(sources: list[Source], steps: list[Step], bootstrap: str) -> Iterat
                 kind="topic",
                 view=each.name,
                 where=topic,
-                told=topic,
+                display=topic,
                 options={"bootstrap": at, "topic": topic},
                 are_letters=True,
             )

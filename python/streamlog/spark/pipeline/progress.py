@@ -24,13 +24,13 @@ class Progress:
         self.rows_in = 0
         self.rows_out = 0
         self._name = name
-        self._told = -1
+        self._reported = -1
 
     def news(self) -> Iterator[str]:
         """Returns a line for each batch finished since the last call."""
         for progress in self.query.recentProgress:
-            if progress.batchId > self._told and not _is_idle(progress):
-                self._told = progress.batchId
+            if progress.batchId > self._reported and not _is_idle(progress):
+                self._reported = progress.batchId
                 yield self._line(progress)
 
     def _line(self, progress: "StreamingQueryProgress") -> str:
@@ -38,14 +38,14 @@ class Progress:
         self.rows_in += progress.numInputRows
         self.rows_out += went
         seconds = progress.batchDuration / 1000
-        told = f"{self._name}: batch {progress.batchId}, {progress.numInputRows:,} rows in, "
+        line = f"{self._name}: batch {progress.batchId}, {progress.numInputRows:,} rows in, "
         late = sum(each.numRowsDroppedByWatermark for each in progress.stateOperators)
-        told += f"{went:,} out, " + (f"{late:,} late, " if late else "") + f"{seconds:.1f} s"
+        line += f"{went:,} out, " + (f"{late:,} late, " if late else "") + f"{seconds:.1f} s"
         behind: dict[str, int] = {}
         for source in progress.sources:
             behind |= lag_of(source)
         listed = ", ".join(f"{topic} {count:,}" for topic, count in sorted(behind.items()))
-        return told + (f"; lag {listed}" if listed else "")
+        return line + (f"; lag {listed}" if listed else "")
 
 
 def lag_of(source: "SourceProgress") -> dict[str, int]:

@@ -33,8 +33,8 @@ def raised_of(error: Exception) -> list[str]:
     # The last stack is the error's own, the earlier ones are those of its causes.
     below = text.rpartition(_STACK)[2].splitlines()
     raised = dropwhile(lambda line: not line or line.startswith(" "), below)
-    told = takewhile(lambda line: not line.startswith(("\tat ", " SQLSTATE")), raised)
-    return list(filter(None, told))
+    lines = takewhile(lambda line: not line.startswith(("\tat ", " SQLSTATE")), raised)
+    return list(filter(None, lines))
 
 
 def reason_of(error: Exception) -> str:

@@ -172,7 +172,7 @@ class Section:
         assert isinstance(values, list), values
         return tuple(self._filled(each, key) for each in values)
 
-    def told(self, key: str, *used: str) -> tuple[str, ...]:
+    def display(self, key: str, *used: str) -> tuple[str, ...]:
         """Returns the strings for display; as written if they contain variables."""
         value = self._values.get(key)
         written = value if isinstance(value, list) else [value]

@@ -97,9 +97,9 @@ def _find(job: Job) -> None:
     except ValueError as error:
         message = f"master: '{job.where}' does not fit: expected as 'sc://HOST:15002'"
         raise ConfigError(message) from error
-    told = f"{address[0]}:{address[1]}"
+    endpoint = f"{address[0]}:{address[1]}"
     try:
         socket.create_connection(address, _CONNECT_SECONDS).close()
     except OSError as error:
-        message = f"master: no server of Spark Connect is at {told}: {error}; is it started?"
-        raise ConnectError(message, [(told, str(error))]) from error
+        message = f"master: no server of Spark Connect is at {endpoint}: {error}; is it started?"
+        raise ConnectError(message, [(endpoint, str(error))]) from error

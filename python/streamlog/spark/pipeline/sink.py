@@ -38,7 +38,7 @@ class Sink:
     view: str
     where: str
     """The topic, the folder, or the address of the database."""
-    told: str
+    display: str
     """The same for display, without the values of variables: a value may be a password."""
     format: str = "streamlog"
     options: dict[str, str] = field(default_factory=dict)
@@ -67,16 +67,16 @@ class Sink:
                 options["driver"] = driver
         named = {"topic": "streamlog", "jdbc": "jdbc"}
         place = located(where, folder) if kind == "files" else where
-        told = where if kind == "topic" else "".join(section.told(kind, place))
+        display = where if kind == "topic" else "".join(section.display(kind, place))
         if kind == "jdbc":
-            told += f", table {''.join(section.told('table', options['dbtable']))}"
+            display += f", table {''.join(section.display('table', options['dbtable']))}"
         sink = cls(
             name=section.name,
             place=section.place,
             kind=kind,
             view=section.text("from", is_needed=True),
             where=place,
-            told=told,
+            display=display,
             format=named.get(kind) or section.word("format", _FORMATS, "parquet"),
             options=options | section.settings("options", (*options, "checkpointLocation")),
             encode=section.word("encode", ("none", "json"), "none"),
@@ -176,9 +176,9 @@ class Sink:
     def __str__(self) -> str:
         """The summary for a plan."""
         words = {"topic": "topic", "files": self.format, "jdbc": "JDBC"}
-        told = f"{words[self.kind]} {self.told}"
+        display = f"{words[self.kind]} {self.display}"
         if self.kind == "topic":
-            told += f" at {self.options['bootstrap']}"
+            display += f" at {self.options['bootstrap']}"
         if self.options.get("exactlyOnce") == "true":
-            told += ", exactly once"
-        return told + (f", by {', '.join(self.folders)}" if self.folders else "")
+            display += ", exactly once"
+        return display + (f", by {', '.join(self.folders)}" if self.folders else "")

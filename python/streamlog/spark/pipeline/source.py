@@ -61,7 +61,7 @@ class Source:
     """``topic``, ``pattern``, ``files`` or ``jdbc``."""
     what: tuple[str, ...]
     """Topics, a pattern, paths, or the address of a database."""
-    told: tuple[str, ...]
+    display: tuple[str, ...]
     """The same for display, without the values of variables: a value may be a password."""
     format: str
     options: dict[str, str] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Source:
             place=section.place,
             kind=kind,
             what=what,
-            told=what if kind in ("topic", "pattern") else section.told(kind, *what),
+            display=what if kind in ("topic", "pattern") else section.display(kind, *what),
             format=word,
             options=options | section.settings("options", options),
             schema=schema,
@@ -132,7 +132,7 @@ class Source:
         if self.format != "streamlog":
             return
         from streamlog.spark.reading.logs import Logs
-        from streamlog.spark.reading.places import check_partitions
+        from streamlog.spark.reading.positions import check_partitions
 
         reading = self._reading()
         ends = Logs(reading.connection, reading.subscription).ends().ends
@@ -160,12 +160,12 @@ class Source:
     def __str__(self) -> str:
         """The summary for a plan."""
         words = {"topic": "topic", "pattern": "topics like", "files": self.format, "jdbc": "JDBC"}
-        told = f"{words[self.kind]} {', '.join(self.told)}"
+        display = f"{words[self.kind]} {', '.join(self.display)}"
         if self.bootstrap:
-            told += f" at {self.bootstrap}"
+            display += f" at {self.bootstrap}"
         start = self.options.get("startingOffsets") or self.options.get("startingTimestamp")
-        told += f" from {start}" if start else ""
-        return told + (f"; {self.decoding}" if self.decoding else "")
+        display += f" from {start}" if start else ""
+        return display + (f"; {self.decoding}" if self.decoding else "")
 
 
 Parts = tuple[tuple[str, ...], str, str, dict[str, str]]

@@ -31,7 +31,7 @@ class Step:
     inputs: tuple[str, ...]
     """The views that it uses; for SQL, Spark finds them."""
     arguments: dict[str, Any] = field(default_factory=dict)
-    told: Mapping[str, Any] = field(default_factory=dict)
+    display: Mapping[str, Any] = field(default_factory=dict)
     """The arguments given in the file, without the values of variables."""
     decoding: Decoding | None = None
     watermark: Watermark | None = None
@@ -45,22 +45,26 @@ class Step:
             if section.has("from"):
                 section.fault("SQL names its views itself", "from")
             arguments: dict[str, Any] = {"sql": section.text("sql")}
-            told: Mapping[str, object] = {"sql": "".join(section.told("sql", arguments["sql"]))}
+            display: Mapping[str, object] = {
+                "sql": "".join(section.display("sql", arguments["sql"]))
+            }
         else:
             inputs = (section.text("from", is_needed=True),)
-            arguments, told = {}, {}
+            arguments, display = {}, {}
         decoding = None
         inner = section.table(verb) if verb != "sql" else None
         if inner is not None and verb == "decode":
             decoding = Decoding.read(inner, folder)
         elif inner is not None:
-            arguments, told = _READERS[verb](inner), inner.written
+            arguments, display = _READERS[verb](inner), inner.written
             inner.end()
         if verb == "join":
             inputs = (*inputs, arguments.pop("with", ""))
         watermark = Watermark.read(section.table("watermark"))
         section.end()
-        return cls(section.name, section.place, verb, inputs, arguments, told, decoding, watermark)
+        return cls(
+            section.name, section.place, verb, inputs, arguments, display, decoding, watermark
+        )
 
     def table(self, session: "SparkSession", views: "Mapping[str, DataFrame]") -> "DataFrame":
         """Returns its rows, computed from the preceding views."""
@@ -74,12 +78,12 @@ class Step:
     def __str__(self) -> str:
         """The summary for a plan."""
         if self.verb == "sql":
-            return " ".join(self.told["sql"].split())
+            return " ".join(self.display["sql"].split())
         if self.decoding is not None:
             return str(self.decoding)
-        shown = {key: self.told.get(key, value) for key, value in self.arguments.items()}
-        told = [f"{key} {_told(value)}" for key, value in shown.items() if value]
-        return f"{self.verb}: {', '.join(told)}"
+        shown = {key: self.display.get(key, value) for key, value in self.arguments.items()}
+        display = [f"{key} {_displayed(value)}" for key, value in shown.items() if value]
+        return f"{self.verb}: {', '.join(display)}"
 
 
 def _read_deduplicate(section: Section) -> dict[str, Any]:
@@ -171,7 +175,7 @@ _APPLIED: "dict[str, Callable[..., DataFrame]]" = {
 }
 
 
-def _told(value: object) -> str:
+def _displayed(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} = {each}" for key, each in value.items())
     return ", ".join(value) if isinstance(value, tuple | list) else str(value)

@@ -8,8 +8,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from streamlog.errors import ConfigError
 from streamlog.spark.reading.logs import Logs, State
 from streamlog.spark.reading.loss import Losses
-from streamlog.spark.reading.offsets import Offsets, Place
-from streamlog.spark.reading.places import AtEnd, AtOffsets, place_of
+from streamlog.spark.reading.offsets import Offsets, TopicPartition
+from streamlog.spark.reading.positions import AtEnd, AtOffsets, resolve
 from streamlog.spark.reading.ranges import OffsetRange, cut
 from streamlog.spark.reading.records import RangeReader
 from streamlog.spark.reading.settings import Reading
@@ -65,8 +65,8 @@ class BatchReader(DataSourceReader):
 
     def _bounds(self, logs: Logs, state: State, begins: Offsets) -> tuple[Offsets, Offsets]:
         reading, ends = self.reading, state.ends
-        starts = place_of(reading.start, logs, ends)
-        stops = place_of(reading.end or AtEnd("latest"), logs, ends)
+        starts = resolve(reading.start, logs, ends)
+        stops = resolve(reading.end or AtEnd("latest"), logs, ends)
         losses = Losses(reading.fails_on_loss)
         for place in ends:
             self._check_order(place, starts[place], stops[place])
@@ -75,7 +75,7 @@ class BatchReader(DataSourceReader):
             stops[place] = _within(place, stops[place], bounds, losses)
         return starts, stops
 
-    def _check_order(self, place: Place, start: int, stop: int) -> None:
+    def _check_order(self, place: TopicPartition, start: int, stop: int) -> None:
         reading = self.reading
         are_given = isinstance(reading.start, AtOffsets) or isinstance(reading.end, AtOffsets)
         if start > stop and are_given:
@@ -84,7 +84,7 @@ class BatchReader(DataSourceReader):
             raise ConfigError(f"{words} (startingOffsets) and end at {stop} (endingOffsets)")
 
 
-def _within(place: Place, offset: int, bounds: tuple[int, int], losses: Losses) -> int:
+def _within(place: TopicPartition, offset: int, bounds: tuple[int, int], losses: Losses) -> int:
     earliest, latest = bounds
     if not earliest <= offset <= latest:
         losses.outside(place, offset, bounds)

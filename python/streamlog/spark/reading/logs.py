@@ -12,7 +12,7 @@ from streamlog.errors import TopicNotFound
 from streamlog.spark.clients import client_of
 from streamlog.spark.options import Connection
 from streamlog.spark.patience import patiently
-from streamlog.spark.reading.offsets import Offsets, Place
+from streamlog.spark.reading.offsets import Offsets, TopicPartition
 from streamlog.spark.reading.subscription import Subscription
 
 __all__ = ["Logs", "State", "time_of"]
@@ -93,7 +93,7 @@ class Logs:
         """Returns the ends of the topics' partitions, without missing topics."""
         return self._each(topics, self._ends_of)
 
-    def at(self, topic: str, time_ms: int) -> dict[Place, int | None]:
+    def at(self, topic: str, time_ms: int) -> dict[TopicPartition, int | None]:
         """Returns the first offsets at or after a time; None for partitions without one."""
         if time_ms < 0:
             # In ListOffsets negative timestamps are special values, but records may have them.

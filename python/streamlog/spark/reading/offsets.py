@@ -10,13 +10,13 @@ from typing import Any, TypeAlias, TypeVar
 
 from streamlog.errors import ConfigError
 
-__all__ = ["EARLIEST", "LATEST", "Nested", "Offsets", "Place", "flat", "nested", "parsed"]
+__all__ = ["EARLIEST", "LATEST", "Nested", "Offsets", "TopicPartition", "flat", "nested", "parsed"]
 
 _T = TypeVar("_T")
 
-Place: TypeAlias = tuple[str, int]
+TopicPartition: TypeAlias = tuple[str, int]
 """A topic, and a partition number."""
-Offsets: TypeAlias = dict[Place, int]
+Offsets: TypeAlias = dict[TopicPartition, int]
 Nested: TypeAlias = dict[str, dict[str, int]]
 """Offsets in JSON's form."""
 
@@ -28,7 +28,7 @@ LATEST = -1
 _EXPECTED = 'expected JSON as {"topic":{"0":123}}'
 
 
-def nested(offsets: Mapping[Place, int]) -> Nested:
+def nested(offsets: Mapping[TopicPartition, int]) -> Nested:
     """Returns offsets in JSON's form, sorted by topic and partition.
 
     Example:
@@ -59,7 +59,7 @@ def flat(offsets: Mapping[str, Mapping[str, int]]) -> Offsets:
 
 def parsed(
     option: str, text: str, value: Callable[[Any], _T], what: str = "an offset"
-) -> dict[Place, _T]:
+) -> dict[TopicPartition, _T]:
     """Parses an option with a value for each partition, each parsed by `value`.
 
     Raises:
@@ -86,7 +86,7 @@ def parsed(
     return found
 
 
-def listed(option: str, text: str) -> list[Place]:
+def listed(option: str, text: str) -> list[TopicPartition]:
     """Parses a list of partitions, ``{"topic":[0,1]}``.
 
     Raises:

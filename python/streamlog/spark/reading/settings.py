@@ -9,7 +9,7 @@ from streamlog.errors import ConfigError
 from streamlog.spark.options import Connection, Options
 from streamlog.spark.reading import subscription
 from streamlog.spark.reading.columns import schema_of, wanted
-from streamlog.spark.reading.places import ENDING, STARTING, AtTimes, Point, ending, starting
+from streamlog.spark.reading.positions import ENDING, STARTING, AtTimes, Point, ending, starting
 from streamlog.spark.reading.subscription import Subscription
 
 __all__ = ["Admission", "Reading", "Split", "default_schema"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from streamlog.errors import ConfigError
 from streamlog.spark.options import Options, misfit
-from streamlog.spark.reading.offsets import Place, listed
+from streamlog.spark.reading.offsets import TopicPartition, listed
 
 __all__ = ["NAMES", "Subscription"]
 
@@ -23,7 +23,7 @@ class Subscription:
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[TopicPartition, ...] = ()
 
     @classmethod
     def of(cls, options: Options) -> "Subscription":
@@ -66,7 +66,7 @@ class Subscription:
             return False
         return re.fullmatch(self.pattern, topic) is not None
 
-    def has(self, place: Place) -> bool:
+    def has(self, place: TopicPartition) -> bool:
         """Returns true if this partition of a selected topic is read."""
         return not self.places or place in self.places
 

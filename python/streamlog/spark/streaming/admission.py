@@ -6,12 +6,12 @@ from typing import TypeAlias
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
-from streamlog.spark.reading.offsets import Offsets, Place
+from streamlog.spark.reading.offsets import Offsets, TopicPartition
 from streamlog.spark.reading.settings import Admission
 
 __all__ = ["Gate", "shared_out"]
 
-_Measure: TypeAlias = Callable[[Place, int, int], float]
+_Measure: TypeAlias = Callable[[TopicPartition, int, int], float]
 
 
 class Gate:
@@ -22,7 +22,7 @@ class Gate:
         self._admission = admission
         self._record_bytes = record_bytes
         self._last = time.monotonic()
-        self._last_served: Place | None = None
+        self._last_served: TopicPartition | None = None
         """The last partition that was served when not all could be."""
 
     def is_worth_it(self, begun: Offsets, ends: Offsets) -> bool:
@@ -85,12 +85,12 @@ def _backlogs(begun: Offsets, ends: Offsets) -> Offsets:
     return {place: max(0, end - begun.get(place, end)) for place, end in ends.items()}
 
 
-def _fitting(each: Mapping[Place, float], most: int) -> list[Place]:
+def _fitting(each: Mapping[TopicPartition, float], most: int) -> list[TopicPartition]:
     """Returns the first partitions of which one record each fits the limit; at least one.
 
     A trigger has to make progress, if only by a single record that exceeds the limit.
     """
-    found: list[Place] = []
+    found: list[TopicPartition] = []
     total = 0.0
     for place, size in each.items():
         total += size
@@ -100,7 +100,7 @@ def _fitting(each: Mapping[Place, float], most: int) -> list[Place]:
     return found
 
 
-def shared_out(backlogs: Mapping[Place, int], most: int) -> Offsets:
+def shared_out(backlogs: Mapping[TopicPartition, int], most: int) -> Offsets:
     """Divides `most` offsets among the partitions in proportion to their backlogs.
 
     Every partition with a backlog gets at least one offset, so that none starves beside a busy

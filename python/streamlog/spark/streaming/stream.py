@@ -17,8 +17,8 @@ from pyspark.sql.streaming.datasource import (
 from streamlog.errors import ConfigError
 from streamlog.spark.reading.logs import Logs, State
 from streamlog.spark.reading.loss import Losses
-from streamlog.spark.reading.offsets import Nested, Offsets, Place, nested
-from streamlog.spark.reading.places import place_of
+from streamlog.spark.reading.offsets import Nested, Offsets, TopicPartition, nested
+from streamlog.spark.reading.positions import resolve
 from streamlog.spark.reading.ranges import OffsetRange, cut
 from streamlog.spark.reading.records import RangeReader
 from streamlog.spark.reading.settings import Reading
@@ -70,7 +70,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._beginning is None:
             state = self._logs.ends()
             try:
-                place = place_of(self.reading.start, self._logs, state.ends)
+                place = resolve(self.reading.start, self._logs, state.ends)
             except ConfigError as misfit:
                 self._misfit, place = misfit, state.ends
             self._beginning = _mark(place, state).json()
@@ -192,7 +192,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start if end == Mark.of(start) else end.json()
         return replace(end, began=began).json()
 
-    def _record_bytes(self, place: Place, start: int, stop: int) -> float:
+    def _record_bytes(self, place: TopicPartition, start: int, stop: int) -> float:
         return self._mean_bytes(OffsetRange(*place, start, stop))
 
     def _mean_bytes(self, part: OffsetRange) -> float:

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from streamlog.errors import ConfigError
 from streamlog.spark.options import Options, misfit
 from streamlog.spark.reading.logs import Logs, time_of
-from streamlog.spark.reading.offsets import EARLIEST, LATEST, Offsets, Place, parsed, whole
+from streamlog.spark.reading.offsets import EARLIEST, LATEST, Offsets, TopicPartition, parsed, whole
 from streamlog.spark.reading.times import time_ms
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "Point",
     "check_partitions",
     "ending",
-    "place_of",
+    "resolve",
     "starting",
 ]
 
@@ -47,7 +47,7 @@ class AtOffsets:
     """An offset of each partition; -2 and -1 are the ends."""
 
     option: str
-    offsets: tuple[tuple[Place, int], ...]
+    offsets: tuple[tuple[TopicPartition, int], ...]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class AtTimes:
 
     option: str
     time_ms: int | None
-    times: tuple[tuple[Place, int], ...] = ()
+    times: tuple[tuple[TopicPartition, int], ...] = ()
     otherwise: Literal["error", "latest"] = "latest"
     """The treatment of partitions without such a record."""
 
@@ -143,7 +143,7 @@ def _at_offsets(option: str, text: str) -> Point:
     return AtOffsets(option, tuple(parsed(option, text, whole).items()))
 
 
-def place_of(point: Point, logs: Logs, ends: Offsets) -> Offsets:
+def resolve(point: Point, logs: Logs, ends: Offsets) -> Offsets:
     """Resolves a point to offsets of the partitions that have these ends.
 
     Raises:
@@ -192,7 +192,7 @@ def _known(option: str, offsets: Offsets, logs: Logs, ends: Offsets) -> Offsets:
     }
 
 
-def _check_same(option: str, given: Iterable[Place], ends: Offsets) -> None:
+def _check_same(option: str, given: Iterable[TopicPartition], ends: Offsets) -> None:
     for words, places in (
         ("is not read", set(given) - set(ends)),
         ("is missing", set(ends) - set(given)),
@@ -202,7 +202,9 @@ def _check_same(option: str, given: Iterable[Place], ends: Offsets) -> None:
             raise ConfigError(f"option '{option}': partition {partition} of '{topic}' {words}")
 
 
-def _at_time(point: AtTimes, times: dict[Place, int], logs: Logs, ends: Offsets) -> Offsets:
+def _at_time(
+    point: AtTimes, times: dict[TopicPartition, int], logs: Logs, ends: Offsets
+) -> Offsets:
     # A request returns the offsets of all partitions of a topic: make one for each time.
     asked = {(topic, times[topic, partition]) for topic, partition in ends}
     answers = {of: logs.at(*of) for of in sorted(asked)}
@@ -216,7 +218,7 @@ def _at_time(point: AtTimes, times: dict[Place, int], logs: Logs, ends: Offsets)
     return found
 
 
-def _none_so_late(option: str, place: Place, time_ms: int) -> ConfigError:
+def _none_so_late(option: str, place: TopicPartition, time_ms: int) -> ConfigError:
     topic, partition = place
     words = f"option '{option}': no record of topic '{topic}', partition {partition}"
     hint = "startingOffsetsByTimestampStrategy=latest begins at the end then"
