@@ -15,61 +15,59 @@ use crate::storage::{LogConfig, ScrubOptions};
 const PAGE: &str = "docs/configuration.md";
 
 const HEAD: &str = "\
-# Settings
+# Configuration
 
-This page is made from the rows in the code, and a test fails when it is not what they say. After
-changing a row: `make settings-page`.
+This page lists every setting of brokers and topics. Names and units are Kafka's if Kafka has the
+setting. Sizes may have a unit, as `64 MiB`. An unknown name is refused with the nearest known one.
 
-The first value found counts: for a topic's setting, the topic's own; then what was set for the
-broker, then for all brokers, while they ran; then the command line (`--set KEY=VALUE`), the file of
-`--config FILE` (TOML, or Kafka's `server.properties`), and the default. Of several names of one
-setting in one place the one counts that counts with Kafka: milliseconds before minutes, and minutes
-before hours.
-
-An unknown name is refused with the nearest one. Names and units are Kafka's where Kafka has the
-setting. Sizes may be written with a unit, as `64 MiB`.
+The first value found applies: for a topic's setting, the topic's own; then the value set for the
+running broker, then for all running brokers; then the command line (`--set KEY=VALUE`), the file of
+`--config FILE` (TOML, or Kafka's `server.properties`), and the default. If one source sets the same
+setting under several names, Kafka's precedence applies: `.ms` beats `.minutes`, which beats
+`.hours`.
 ";
 
 const BROKER: &str = "
-## Of a broker
+## Broker settings
 
-Read when it starts. While it runs, `auto.create.topics.enable`, `max.connections` and
-`max.connections.per.ip` can be changed.
+These settings are read at startup. `auto.create.topics.enable`, `max.connections` and
+`max.connections.per.ip` can be changed while the broker runs.
 
 | name | type | default | unit | meaning |
 |---|---|---|---|---|
 ";
 
 const TOPIC: &str = "
-## Of a topic
+## Topic settings
 
-Given when a topic is made, or changed at any time. Set for a broker, under this name or one of the
-others, it is the default of all its topics, and can be changed while the broker runs.
+These settings can be given when a topic is created, or changed at any time. Set for a broker, under
+this name or one of the others, a value is the default of all topics, and can be changed while the
+broker runs.
 
 | name | on a broker also | type | default | unit | meaning |
 |---|---|---|---|---|---|
 ";
 
 const UNSERVED: &str = "
-## Of Kafka alone
+## Kafka settings without effect
 
-A `server.properties` may hold settings that have no meaning here. `streamlog config check FILE`
-says of each row whether it is honoured, ignored or refused, and why. Those that only tune are
-ignored:
+A `server.properties` may contain settings that have no meaning here. `streamlog config check FILE`
+says for each line whether it is honoured, ignored or refused, and why. Settings that only tune
+performance are ignored:
 
 | names | why |
 |---|---|
 ";
 
 const TAKEN: &str = "
-Apache Kafka changes some settings while a broker runs that do nothing here, or that are read at the
-start only. Such a change is taken and kept, so that tools go on, and `DescribeConfigs` describes it
-as without effect, with the reason:
+Apache Kafka can change some settings while a broker runs that have no effect here, or that are read
+at startup only. Such a change is accepted and stored, so that tools continue, and `DescribeConfigs`
+describes it as without effect, with the reason:
 ";
 
 const UNSAFE: &str = "
-A broker does not start with these, since it would be less safe, or keep other data, than its file
-says:
+A broker does not start with these settings, because it would be less safe, or store other data,
+than its file says:
 
 | names | why |
 |---|---|
