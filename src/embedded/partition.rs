@@ -65,7 +65,7 @@ impl Partition {
         let now = self.led.handle.clock().now();
         let batch = self.batch(records.into_iter().map(Into::into), now)?;
         let mut batch = self.checked(batch, now).map_err(|error| self.rejected(error))?;
-        self.led.handle.wait_for_room();
+        self.led.handle.wait_for_budget();
         if !self.led.partition.is_appendable() {
             self.led.partition.lead().map_err(|error| self.led.refused(error))?;
         }

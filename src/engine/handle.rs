@@ -37,9 +37,9 @@ impl EngineHandle {
     }
 
     /// Blocks while so much is unflushed that the kernel might throttle writers.
-    pub(crate) fn wait_for_room(&self) {
+    pub(crate) fn wait_for_budget(&self) {
         if self.engine.logs.flusher.is_over_budget() {
-            self.engine.logs.flusher.wait_for_room();
+            self.engine.logs.flusher.wait_for_budget();
         }
     }
 

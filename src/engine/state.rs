@@ -63,7 +63,7 @@ impl EngineState {
 
     /// Waits while so much is unflushed that the kernel might throttle writers.
     pub(crate) async fn unflushed_room(&self) {
-        self.logs.flusher.room().await;
+        self.logs.flusher.budget_available().await;
     }
 
     /// Notifies the listener, if there is one yet, that the partitions have changed.

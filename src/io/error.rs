@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind};
 
 use nix::errno::Errno;
 
-use crate::io::place::Displaced;
+use crate::io::displacement::Displaced;
 
 /// Returns true if a write failed for want of space (ENOSPC, EDQUOT, EFBIG). The bytes written so
 /// far are truncated, and the caller may try again when space returns.

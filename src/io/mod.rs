@@ -12,6 +12,9 @@ mod clock;
 mod disk;
 #[cfg(test)]
 mod disk_tests;
+mod displacement;
+#[cfg(test)]
+mod displacement_tests;
 mod error;
 #[cfg(any(test, feature = "internals"))]
 pub mod faulty;
@@ -27,9 +30,6 @@ mod memory;
 #[cfg(test)]
 mod memory_tests;
 mod open_files;
-mod place;
-#[cfg(test)]
-mod place_tests;
 mod random;
 mod reporting;
 mod send_file;
@@ -41,6 +41,7 @@ mod system_tests;
 
 pub use clock::{Clock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode, create_dir_durably, read_text};
+pub use displacement::{is_displaced, require_dir_in_place, require_in_place};
 pub(crate) use error::{failed_sync, is_error_of_file, same_error};
 pub use error::{is_failed_sync, is_out_of_descriptors, is_out_of_space};
 pub use file::{File, FileRange, read_exact_at, write_all_at};
@@ -54,7 +55,6 @@ pub use manual_clock::ManualClock;
 #[cfg(any(test, feature = "internals"))]
 pub use memory::MemoryDisk;
 pub use open_files::{CachedFile, OpenFiles, Share};
-pub use place::{is_displaced, require_dir_in_place, require_in_place};
 pub use random::SeededRandom;
 pub(crate) use reporting::{ReportingDisk, is_reported};
 pub use socket::send_buffers;

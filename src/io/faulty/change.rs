@@ -6,18 +6,18 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::{Child, DirectoryId, Place};
+use super::tree::{Child, DirectoryId, NameInDirectory};
 use crate::io::SeededRandom;
 
 /// One change of names.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     /// A new file or directory got a name.
-    Link { place: Place, child: Child },
+    Link { place: NameInDirectory, child: Child },
     /// A name was removed.
-    Unlink { place: Place, child: Child },
+    Unlink { place: NameInDirectory, child: Child },
     /// A child got another name, taken from `replaced` if that had it.
-    Move { from: Place, to: Place, child: Child, replaced: Option<Child> },
+    Move { from: NameInDirectory, to: NameInDirectory, child: Child, replaced: Option<Child> },
 }
 
 impl Change {

@@ -8,6 +8,7 @@
 //! A test tool for this engine and for embedders: it takes one lock for all calls, keeps unsynced
 //! bytes in memory and hands out no descriptor. All random choices follow from a seed.
 
+mod applying;
 mod change;
 mod disk;
 #[cfg(test)]
@@ -22,7 +23,6 @@ mod namespace;
 #[cfg(test)]
 mod namespace_tests;
 mod page_cache;
-mod settling;
 mod tree;
 
 pub use disk::FaultyDisk;

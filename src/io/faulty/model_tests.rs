@@ -155,7 +155,7 @@ impl Model {
             self.files[id].is_tainted = true;
         } else {
             file.sync_data().unwrap();
-            settle(&mut self.files[id]);
+            apply(&mut self.files[id]);
         }
     }
 
@@ -197,7 +197,7 @@ impl Model {
         for directory in DIRECTORIES {
             self.sync_dir(directory);
         }
-        self.files.iter_mut().for_each(settle);
+        self.files.iter_mut().for_each(apply);
     }
 
     fn check_alive(&self) {
@@ -250,7 +250,7 @@ impl Model {
 }
 
 /// Records a successful sync: only the current content counts, unless a sync failed before.
-fn settle(history: &mut History) {
+fn apply(history: &mut History) {
     if !history.is_tainted {
         history.versions.drain(..history.versions.len() - 1);
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::change::{Change, Changes};
 use super::page_cache::CachedFile;
-use super::tree::{Child, FileId, FileNode, Place, Tree};
+use super::tree::{Child, FileId, FileNode, NameInDirectory, Tree};
 use crate::io::{DirLock, Disk, Entry, Inode, MemoryDisk, OpenMode, SeededRandom};
 
 /// The live view over the inner disk.
@@ -44,7 +44,7 @@ impl Namespace {
         Ok(id)
     }
 
-    fn create_file(&mut self, place: Place) -> io::Result<FileId> {
+    fn create_file(&mut self, place: NameInDirectory) -> io::Result<FileId> {
         // Until the name is durable, the bytes are on a medium that nothing can find after a crash.
         let medium = MemoryDisk::default().open(Path::new("/unnamed"), OpenMode::CreateNew)?;
         let cached = CachedFile::over(medium)?;
@@ -57,7 +57,7 @@ impl Namespace {
         Ok(id)
     }
 
-    fn link(&mut self, place: Place, child: Child) -> io::Result<()> {
+    fn link(&mut self, place: NameInDirectory, child: Child) -> io::Result<()> {
         self.tree.children(&*self.inner, place.directory)?.insert(place.name.clone(), child);
         self.changes.push(Change::Link { place, child });
         Ok(())
@@ -70,10 +70,10 @@ impl Namespace {
     /// The bytes of a file, opened on the inner disk if it is not cached yet.
     pub(super) fn cached(&mut self, id: FileId) -> io::Result<&mut CachedFile> {
         let node = self.tree.files.get(&id).ok_or(ErrorKind::NotFound)?;
-        let opened = match (&node.cached, &node.home) {
+        let opened = match (&node.cached, &node.durable_name) {
             (Some(_), _) => None,
-            (None, Some(home)) => {
-                let path = self.tree.path_of_place(home).ok_or(ErrorKind::NotFound)?;
+            (None, Some(durable_name)) => {
+                let path = self.tree.path_of_name(durable_name).ok_or(ErrorKind::NotFound)?;
                 let medium = match self.inner.open(&path, OpenMode::Write) {
                     Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                         self.inner.open(&path, OpenMode::Read)?
@@ -115,7 +115,7 @@ impl Namespace {
         if node.handles > 0 {
             return;
         }
-        if node.home.is_some() {
+        if node.durable_name.is_some() {
             let is_clean = node.cached.as_ref().map(CachedFile::is_clean);
             if matches!(is_clean, Some(Ok(true))) {
                 node.cached = None;
@@ -181,7 +181,7 @@ impl Namespace {
         }
     }
 
-    fn unlink(&mut self, place: Place, child: Child) -> io::Result<()> {
+    fn unlink(&mut self, place: NameInDirectory, child: Child) -> io::Result<()> {
         self.tree.children(&*self.inner, place.directory)?.remove(&place.name);
         self.changes.push(Change::Unlink { place, child });
         Ok(())
@@ -191,7 +191,7 @@ impl Namespace {
         let (mut directory, names) = Tree::names(path)?;
         let last = names.len();
         for (depth, name) in names.into_iter().enumerate() {
-            let place = Place { directory, name };
+            let place = NameInDirectory { directory, name };
             directory = match self.tree.child(&*self.inner, &place)? {
                 Some(Child::Directory(found)) => found,
                 Some(Child::File(_)) if depth + 1 == last => {
@@ -252,13 +252,13 @@ impl Namespace {
             return Ok(());
         }
         let changes = self.changes.take_of(directory);
-        self.settle(&changes)
+        self.apply(&changes)
     }
 
     /// Makes everything durable.
     pub(super) fn sync_all(&mut self, random: &mut SeededRandom) -> io::Result<()> {
         let changes = self.changes.take_all();
-        self.settle(&changes)?;
+        self.apply(&changes)?;
         for node in self.tree.files.values_mut() {
             if let Some(cached) = &mut node.cached {
                 cached.sync(random)?;
@@ -288,20 +288,23 @@ impl Namespace {
             return cached.write_back(random);
         }
         let changes = self.changes.take_oldest();
-        self.settle(&changes)
+        self.apply(&changes)
     }
 
     /// Takes the inner disk's lock on the directory of `file`, after making that directory durable.
     pub(super) fn lock(&mut self, file: &Path, owner: &str) -> io::Result<(Inode, DirLock)> {
         let place = self.tree.place(&*self.inner, file)?;
         let changes = self.changes.take_of(place.directory);
-        self.settle(&changes)?;
+        self.apply(&changes)?;
         let dir = self.tree.path_of(place.directory).ok_or(ErrorKind::NotFound)?;
         let guard = self.inner.lock(&dir, &dir.join(&place.name), owner)?;
         let inode = place.directory.inode();
         if self.tree.child(&*self.inner, &place)?.is_none() {
-            let node =
-                FileNode { home: Some(place.clone()), is_named: true, ..FileNode::default() };
+            let node = FileNode {
+                durable_name: Some(place.clone()),
+                is_named: true,
+                ..FileNode::default()
+            };
             let child = Child::File(self.tree.add_file(node));
             self.tree.children(&*self.inner, place.directory)?.insert(place.name, child);
         }
@@ -311,9 +314,9 @@ impl Namespace {
     /// Simulates a power failure: some pending changes reach the inner disk, the rest are lost.
     pub(super) fn lose_power(mut self, random: &mut SeededRandom) -> io::Result<()> {
         let survivors = self.changes.take_survivors(random);
-        self.settle(&survivors)?;
+        self.apply(&survivors)?;
         for node in self.tree.files.into_values() {
-            if let (Some(cached), Some(_)) = (node.cached, node.home) {
+            if let (Some(cached), Some(_)) = (node.cached, node.durable_name) {
                 cached.lose_power(random)?;
             }
         }

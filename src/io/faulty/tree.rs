@@ -1,7 +1,7 @@
 //! The directories and files a disk knows, and their names on the medium.
 //!
-//! Live names are in `children`. A *home* is the durable name: the name on the inner disk, whatever
-//! the live name is by now. A file or directory without one exists in memory only.
+//! Live names are in `children`. The durable name is the name on the inner disk, whatever the live
+//! name is by now. A file or directory without a durable name exists in memory only.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -39,7 +39,7 @@ pub(super) enum Child {
 
 /// A name in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct NameInDirectory {
     pub(super) directory: DirectoryId,
     pub(super) name: String,
 }
@@ -47,22 +47,22 @@ pub(super) struct Place {
 /// A directory.
 #[derive(Debug)]
 pub(super) struct Directory {
-    pub(super) home: Option<Home>,
+    pub(super) durable_name: Option<DurableName>,
     /// `None` until it was read from the inner disk.
     children: Option<BTreeMap<String, Child>>,
 }
 
 /// The name of a directory on the inner disk.
 #[derive(Debug)]
-pub(super) enum Home {
+pub(super) enum DurableName {
     Root(PathBuf),
-    In(Place),
+    In(NameInDirectory),
 }
 
 /// A file; its cache exists while it is open or differs from the medium.
 #[derive(Debug, Default)]
 pub(super) struct FileNode {
-    pub(super) home: Option<Place>,
+    pub(super) durable_name: Option<NameInDirectory>,
     pub(super) cached: Option<CachedFile>,
     pub(super) handles: usize,
     /// True if it has a live name.
@@ -88,7 +88,10 @@ const CURRENT: DirectoryId = DirectoryId(1);
 
 impl Tree {
     pub(super) fn new() -> Self {
-        let root = |path: &str| Directory { home: Some(Home::Root(path.into())), children: None };
+        let root = |path: &str| Directory {
+            durable_name: Some(DurableName::Root(path.into())),
+            children: None,
+        };
         let directories = BTreeMap::from([(ROOT, root("/")), (CURRENT, root("."))]);
         Self { directories, files: BTreeMap::new(), next: 2 }
     }
@@ -108,25 +111,25 @@ impl Tree {
 
     fn insert_directory(
         &mut self,
-        home: Option<Home>,
+        durable_name: Option<DurableName>,
         children: Option<BTreeMap<String, Child>>,
     ) -> DirectoryId {
         self.next += 1;
         let id = DirectoryId(self.next);
-        self.directories.insert(id, Directory { home, children });
+        self.directories.insert(id, Directory { durable_name, children });
         id
     }
 
     /// The path of a directory on the inner disk; `None` if it is not there.
     pub(super) fn path_of(&self, directory: DirectoryId) -> Option<PathBuf> {
-        match self.directories.get(&directory)?.home.as_ref()? {
-            Home::Root(path) => Some(path.clone()),
-            Home::In(place) => self.path_of_place(place),
+        match self.directories.get(&directory)?.durable_name.as_ref()? {
+            DurableName::Root(path) => Some(path.clone()),
+            DurableName::In(place) => self.path_of_name(place),
         }
     }
 
     /// The path that a name has, or would have, on the inner disk.
-    pub(super) fn path_of_place(&self, place: &Place) -> Option<PathBuf> {
+    pub(super) fn path_of_name(&self, place: &NameInDirectory) -> Option<PathBuf> {
         Some(self.path_of(place.directory)?.join(&place.name))
     }
 
@@ -159,11 +162,15 @@ impl Tree {
                 inner.remove_file(&path.join(&entry.name))?;
                 continue;
             }
-            let home = Place { directory, name: entry.name.clone() };
+            let durable_name = NameInDirectory { directory, name: entry.name.clone() };
             let child = if entry.is_dir {
-                Child::Directory(self.insert_directory(Some(Home::In(home)), None))
+                Child::Directory(self.insert_directory(Some(DurableName::In(durable_name)), None))
             } else {
-                let node = FileNode { home: Some(home), is_named: true, ..FileNode::default() };
+                let node = FileNode {
+                    durable_name: Some(durable_name),
+                    is_named: true,
+                    ..FileNode::default()
+                };
                 Child::File(self.add_file(node))
             };
             children.insert(entry.name, child);
@@ -172,7 +179,11 @@ impl Tree {
     }
 
     /// The file or directory at a live name.
-    pub(super) fn child(&mut self, inner: &dyn Disk, place: &Place) -> io::Result<Option<Child>> {
+    pub(super) fn child(
+        &mut self,
+        inner: &dyn Disk,
+        place: &NameInDirectory,
+    ) -> io::Result<Option<Child>> {
         Ok(self.children(inner, place.directory)?.get(&place.name).copied())
     }
 
@@ -197,7 +208,7 @@ impl Tree {
     pub(super) fn directory(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<DirectoryId> {
         let (mut directory, names) = Self::names(path)?;
         for name in names {
-            directory = match self.child(inner, &Place { directory, name })? {
+            directory = match self.child(inner, &NameInDirectory { directory, name })? {
                 Some(Child::Directory(found)) => found,
                 Some(Child::File(_)) => return Err(ErrorKind::NotADirectory.into()),
                 None => return Err(ErrorKind::NotFound.into()),
@@ -207,11 +218,11 @@ impl Tree {
     }
 
     /// The live directory of a path's last name, and that name.
-    pub(super) fn place(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<Place> {
+    pub(super) fn place(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<NameInDirectory> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(ErrorKind::InvalidInput.into());
         };
         let directory = self.directory(inner, parent)?;
-        Ok(Place { directory, name: name.to_string_lossy().into_owned() })
+        Ok(NameInDirectory { directory, name: name.to_string_lossy().into_owned() })
     }
 }

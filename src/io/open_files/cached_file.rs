@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Wea
 use arc_swap::ArcSwapOption;
 
 use super::ring::{Closing, Entry, Handle, OpenFiles};
-use crate::io::place::Displaced;
+use crate::io::displacement::Displaced;
 use crate::io::{
     Disk, File, Inode, OpenMode, failed_sync, is_displaced, is_failed_sync, same_error,
 };
@@ -91,8 +91,8 @@ impl CachedFile {
         self.with(|_| Ok(())).map(|()| pin)
     }
 
-    /// Opens it, if need be, and keeps it open until `settle`, `retire` or the end, because its
-    /// path is about to refer to another file or to none.
+    /// Opens it, if need be, and keeps it open until `set_renamed`, `retire` or the end, because
+    /// its path is about to refer to another file or to none.
     ///
     /// # Errors
     /// As the disk's `open`.
@@ -103,7 +103,7 @@ impl CachedFile {
     }
 
     /// Sets the path that it was renamed to; it need not be kept open any more.
-    pub fn settle(&self, path: PathBuf) {
+    pub fn set_renamed(&self, path: PathBuf) {
         let mut state = self.lock_state();
         state.path = path;
         state.is_kept = false;

@@ -187,7 +187,7 @@ fn a_file_that_is_kept_open_survives_its_name() {
     disk.remove_file(Path::new("/old")).unwrap();
     let replacement = made(&cache, "/new");
     disk.rename(Path::new("/new"), Path::new("/old")).unwrap();
-    replacement.settle("/old".into());
+    replacement.set_renamed("/old".into());
     assert_eq!(cache.release(10), 1);
     assert_eq!(read(&file, 4), "/old", "who read the old one goes on with it");
     assert_eq!(read(&replacement, 4), "/new");

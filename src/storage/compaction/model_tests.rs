@@ -63,11 +63,11 @@ impl World {
             sequence: 0,
             last_sent: None,
         };
-        world.reign();
+        world.start_epoch();
         world
     }
 
-    fn live(&mut self) {
+    fn run(&mut self) {
         for _ in 0..STEPS {
             self.clock.advance(Duration::from_millis(self.random.below(20)));
             match self.random.below(28) {
@@ -76,7 +76,7 @@ impl World {
                 14..=15 => self.log.roll(self.clock.now()).unwrap(),
                 16..=20 => self.compact(),
                 21 => self.compact_a_little(),
-                22 => self.die_compacting(),
+                22 => self.crash_while_compacting(),
                 23 => self.clock.advance(self.config.delete_retention),
                 24 => self.crash(false),
                 25 => self.crash(true),
@@ -175,7 +175,7 @@ impl World {
     }
 
     /// The power fails in the middle of a compaction.
-    fn die_compacting(&mut self) {
+    fn crash_while_compacting(&mut self) {
         let below = self.touch();
         let calls = self.random.between(1, 12);
         for operation in [
@@ -213,7 +213,7 @@ impl World {
             self.forget_producer();
         }
         self.recorded = self.log.checkpoint_offsets();
-        self.reign();
+        self.start_epoch();
         self.check();
     }
 
@@ -238,14 +238,14 @@ impl World {
         let (log_start, log_end) = (marks.log_start, marks.durable);
         self.log = self.open(StartPoint::Clean { log_start, log_end });
         self.recorded = marks;
-        self.reign();
+        self.start_epoch();
     }
 
     fn open(&self, start: StartPoint) -> Arc<Log> {
         open(Arc::new(self.disk.clone()), &self.clock, &self.config, start).unwrap()
     }
 
-    fn reign(&mut self) {
+    fn start_epoch(&mut self) {
         self.epoch = LeaderEpoch(self.epoch.0 + 1);
         assert_eq!(self.log.start_epoch(self.epoch).unwrap().get(), self.end());
     }
@@ -276,5 +276,5 @@ impl World {
 
 #[test]
 fn no_key_loses_its_last_value_whatever_fails() {
-    each_seed(SEEDS, |seed| World::new(seed).live());
+    each_seed(SEEDS, |seed| World::new(seed).run());
 }

@@ -46,7 +46,7 @@ pub(super) fn put_in_place(
         log.fail(&error);
         return Err(error);
     }
-    replacement.settle();
+    replacement.set_renamed();
     log.replace(group, replacement);
     for closed in group {
         // Without readers only this pass refers to it, and would keep its files open until the end.

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const GLANCE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum Report {
     Flushed(PartitionIndex, Offset),
     Fatal(String),
 }
@@ -33,7 +33,7 @@ struct World {
     disk: FaultyDisk,
     env: LogEnv,
     flusher: Flusher,
-    told: Receiver<Told>,
+    reports: Receiver<Report>,
 }
 
 impl World {
@@ -41,25 +41,28 @@ impl World {
         Self::with(options, listener)
     }
 
-    fn with(options: FlusherOptions, listener: impl Fn(SyncSender<Told>) -> FlushListener) -> Self {
+    fn with(
+        options: FlusherOptions,
+        listener: impl Fn(SyncSender<Report>) -> FlushListener,
+    ) -> Self {
         Self::with_clock(options, listener, Arc::new(SystemClock))
     }
 
     fn with_clock(
         options: FlusherOptions,
-        listener: impl Fn(SyncSender<Told>) -> FlushListener,
+        listener: impl Fn(SyncSender<Report>) -> FlushListener,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
         disk.create_dir(Path::new("/data")).unwrap();
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-        let (sender, told) = sync_channel(10_000);
+        let (sender, reports) = sync_channel(10_000);
         let world = (Arc::clone(&shared), Arc::clone(&clock));
         let flusher = Flusher::start(world, Path::new("/data"), options, listener(sender)).unwrap();
         let files = OpenFiles::new(Arc::clone(&shared), Share::Fixed(100));
         let producers = ProducerLimits::default();
         let env = LogEnv { disk: shared, files, reserve: None, clock, producers };
-        Self { disk, env, flusher, told }
+        Self { disk, env, flusher, reports }
     }
 
     /// A new log, ready for records.
@@ -74,19 +77,19 @@ impl World {
     }
 
     /// Waits for `count` reports, in any order.
-    fn told(&self, count: usize) -> Vec<Told> {
-        (0..count).map(|_| self.told.recv_timeout(PATIENCE).unwrap()).collect()
+    fn reports(&self, count: usize) -> Vec<Report> {
+        (0..count).map(|_| self.reports.recv_timeout(PATIENCE).unwrap()).collect()
     }
 }
 
-fn listener(sender: SyncSender<Told>) -> FlushListener {
+fn listener(sender: SyncSender<Report>) -> FlushListener {
     let on_flushed = sender.clone();
     FlushListener {
         on_flushed: Box::new(move |flushed| {
             let partition = flushed.log.partition().partition;
-            on_flushed.send(Told::Flushed(partition, flushed.offset)).unwrap();
+            on_flushed.send(Report::Flushed(partition, flushed.offset)).unwrap();
         }),
-        on_fatal: Box::new(move |error| sender.send(Told::Fatal(error.to_string())).unwrap()),
+        on_fatal: Box::new(move |error| sender.send(Report::Fatal(error.to_string())).unwrap()),
     }
 }
 
@@ -103,8 +106,8 @@ fn append(log: &Log, value: &[u8]) {
     log.append(&mut [&mut batch], AppendAt { epoch: EPOCH, now: NOW }).unwrap();
 }
 
-fn flushed(index: i32, offset: i64) -> Told {
-    Told::Flushed(PartitionIndex(index), Offset::new(offset))
+fn flushed(index: i32, offset: i64) -> Report {
+    Report::Flushed(PartitionIndex(index), Offset::new(offset))
 }
 
 #[test]
@@ -113,9 +116,9 @@ fn awaited_records_are_flushed_at_once_and_others_are_not() {
     let log = world.log(0, lazy());
     append(&log, b"a");
     world.flusher.schedule(&log, false);
-    assert!(world.told.recv_timeout(GLANCE).is_err());
+    assert!(world.reports.recv_timeout(GLANCE).is_err());
     world.flusher.schedule(&log, true);
-    assert_eq!(world.told(1), [flushed(0, 1)]);
+    assert_eq!(world.reports(1), [flushed(0, 1)]);
     assert_eq!(world.flusher.unflushed_bytes(), 0);
 }
 
@@ -126,7 +129,7 @@ fn records_nobody_awaits_are_flushed_when_they_are_old_enough() {
     let log = world.log(0, config);
     append(&log, b"a");
     world.flusher.schedule(&log, false);
-    assert_eq!(world.told(1), [flushed(0, 1)]);
+    assert_eq!(world.reports(1), [flushed(0, 1)]);
 }
 
 #[test]
@@ -138,10 +141,10 @@ fn without_on_demand_even_awaited_records_follow_the_policy() {
         append(&log, b"a");
         world.flusher.schedule(&log, true);
     }
-    assert!(world.told.recv_timeout(GLANCE).is_err());
+    assert!(world.reports.recv_timeout(GLANCE).is_err());
     append(&log, b"a");
     world.flusher.schedule(&log, true);
-    assert_eq!(world.told(1), [flushed(0, 3)]);
+    assert_eq!(world.reports(1), [flushed(0, 3)]);
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn all_who_wait_share_the_next_flush() {
     }
     let before = world.disk.calls(Operation::SyncData);
     drop(hold);
-    assert_eq!(world.told(2), [flushed(0, 1), flushed(0, 101)]);
+    assert_eq!(world.reports(2), [flushed(0, 1), flushed(0, 101)]);
     assert_eq!(world.disk.calls(Operation::SyncData) - before, 1);
 }
 
@@ -178,7 +181,7 @@ fn many_logs_are_flushed_by_syncs_of_the_file_system() {
         }
         let before = world.disk.calls(Operation::SyncFilesystem);
         drop(hold);
-        world.told(101);
+        world.reports(101);
         assert_eq!(world.disk.calls(Operation::SyncFilesystem) - before, 1);
         for (index, log) in logs.iter().enumerate() {
             let records = if index == 0 { round * 2 } else { round };
@@ -202,13 +205,13 @@ fn a_failed_flush_is_fatal_and_not_tried_again() {
     );
     append(&bad, b"a");
     world.flusher.schedule(&bad, true);
-    let told = world.told(1);
-    assert!(matches!(&told[..], [Told::Fatal(_)]), "{told:?}");
+    let reports = world.reports(1);
+    assert!(matches!(&reports[..], [Report::Fatal(_)]), "{reports:?}");
     assert_eq!(bad.flushed_offset(), Offset::ZERO);
     world.flusher.schedule(&bad, true);
     append(&good, b"b");
     world.flusher.schedule(&good, true);
-    assert_eq!(world.told(1), [flushed(1, 1)]);
+    assert_eq!(world.reports(1), [flushed(1, 1)]);
     assert_eq!(world.flusher.failed(), [bad.partition().clone()]);
 }
 
@@ -222,7 +225,7 @@ fn a_log_that_failed_before_does_not_count_as_a_failed_flush() {
     world.flusher.schedule(&full, true);
     append(&good, b"b");
     world.flusher.schedule(&good, true);
-    assert_eq!(world.told(1), [flushed(1, 1)]);
+    assert_eq!(world.reports(1), [flushed(1, 1)]);
     assert_eq!(world.flusher.failed(), [full.partition().clone()]);
 }
 
@@ -242,8 +245,8 @@ fn a_log_whose_sync_failed_elsewhere_is_fatal_to_its_next_flush() {
         flush.join().unwrap().unwrap_err();
     });
     world.flusher.schedule(&bad, true);
-    let told = world.told(1);
-    assert!(matches!(&told[..], [Told::Fatal(_)]), "{told:?}");
+    let reports = world.reports(1);
+    assert!(matches!(&reports[..], [Report::Fatal(_)]), "{reports:?}");
 }
 
 #[test]
@@ -261,16 +264,16 @@ fn a_flush_without_a_descriptor_for_the_directory_is_retried() {
             world.flusher.schedule(log, true);
         }
         drop(hold);
-        let mut told = world.told(logs.len());
-        told.sort_by_key(|told| format!("{told:?}"));
+        let mut reports = world.reports(logs.len());
+        reports.sort_by_key(|reports| format!("{reports:?}"));
         let mut expected: Vec<_> = (0..many).map(|index| flushed(index, 1)).collect();
-        expected.sort_by_key(|told| format!("{told:?}"));
-        assert_eq!(told, expected);
+        expected.sort_by_key(|reports| format!("{reports:?}"));
+        assert_eq!(reports, expected);
         assert_eq!(world.flusher.unflushed_bytes(), 0);
         assert!(world.flusher.failed().is_empty());
         append(&logs[0], b"b");
         world.flusher.schedule(&logs[0], true);
-        assert_eq!(world.told(1), [flushed(0, 2)]);
+        assert_eq!(world.reports(1), [flushed(0, 2)]);
     }
 }
 
@@ -288,8 +291,8 @@ fn a_failed_sync_of_the_file_system_fails_every_log_it_was_for() {
     }
     world.disk.inject(Fault::new(Operation::SyncFilesystem, Failure::InputOutput));
     drop(hold);
-    let told = world.told(40);
-    assert_eq!(told.iter().filter(|told| matches!(told, Told::Fatal(_))).count(), 39);
+    let reports = world.reports(40);
+    assert_eq!(reports.iter().filter(|reports| matches!(reports, Report::Fatal(_))).count(), 39);
     assert!(logs[1..].iter().all(|log| log.flushed_offset() == Offset::ZERO));
 }
 
@@ -304,15 +307,15 @@ fn producers_wait_while_the_budget_is_exceeded() {
     assert!(world.flusher.is_over_budget());
     assert!(hold.wait_for(1, PATIENCE), "flushed although no rule asks for it");
     std::thread::scope(|scope| {
-        let waits = scope.spawn(|| world.flusher.wait_for_room());
+        let waits = scope.spawn(|| world.flusher.wait_for_budget());
         assert!(!waits.is_finished());
         drop(hold);
         waits.join().unwrap();
     });
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(world.flusher.room());
+    runtime.block_on(world.flusher.budget_available());
     assert!(!world.flusher.is_over_budget());
-    assert_eq!(world.told(1), [flushed(0, 1)]);
+    assert_eq!(world.reports(1), [flushed(0, 1)]);
 }
 
 #[test]
@@ -323,7 +326,7 @@ fn a_stopped_flusher_has_no_threads_left() {
     world.flusher.schedule(&log, false);
     world.flusher.stop();
     drop(world.flusher);
-    assert!(world.told.recv().is_err(), "nobody can tell anything any more");
+    assert!(world.reports.recv().is_err(), "nobody can tell anything any more");
 }
 
 #[test]
@@ -335,7 +338,7 @@ fn a_thread_that_panics_is_reported_as_a_failed_flush_is() {
     let log = world.log(0, lazy());
     append(&log, b"v");
     world.flusher.schedule(&log, true);
-    let [Told::Fatal(reason)] = &world.told(1)[..] else { panic!("nobody is told") };
+    let [Report::Fatal(reason)] = &world.reports(1)[..] else { panic!("nobody is told") };
     assert!(reason.contains("flusher-"), "{reason}");
     world.flusher.stop();
 }
@@ -361,15 +364,18 @@ fn a_flush_into_a_removed_or_replaced_file_is_refused_and_fatal() {
             world.flusher.schedule(log, true);
         }
         drop(hold);
-        assert_eq!(world.told(1), [flushed(0, 1)]);
-        world.told(count);
+        assert_eq!(world.reports(1), [flushed(0, 1)]);
+        world.reports(count);
 
         append(&logs[0], b"c");
         rename_aside(&world.disk, gone);
         world.disk.create_dir(Path::new(gone)).unwrap();
         world.flusher.schedule(&logs[0], true);
-        let told = world.told(1);
-        assert!(matches!(&told[..], [Told::Fatal(said)] if said.contains(gone)), "{told:?}");
+        let reports = world.reports(1);
+        assert!(
+            matches!(&reports[..], [Report::Fatal(said)] if said.contains(gone)),
+            "{reports:?}"
+        );
         assert_eq!(logs[0].flushed_offset(), Offset::new(2));
         assert_eq!(world.flusher.failed(), [logs[0].partition().clone()]);
     }
@@ -388,7 +394,7 @@ fn an_append_that_waits_for_no_flush_is_confirmed_once_a_second() {
     clock.advance(Duration::from_millis(1));
     let refused = world.flusher.confirm(&log).unwrap_err();
     assert!(refused.leaves_disk_unknown(), "{refused}");
-    assert_eq!(world.told(1), [Told::Fatal(refused.to_string())]);
+    assert_eq!(world.reports(1), [Report::Fatal(refused.to_string())]);
     let again = log.append(&mut [], AppendAt { epoch: EPOCH, now: NOW }).unwrap_err();
     assert!(matches!(again, StorageError::Failed { .. }), "{again}");
 }

@@ -80,8 +80,8 @@ struct Shared {
     /// Wakes a flusher thread.
     work: Condvar,
     /// Wakes threads, and below tasks, that wait for the budget.
-    room: Condvar,
-    room_for_tasks: Notify,
+    budget_freed: Condvar,
+    budget_freed_for_tasks: Notify,
     over_budget: AtomicBool,
     /// True if the file system's descriptor was open before the writes that its next sync covers.
     armed: AtomicBool,
@@ -126,8 +126,8 @@ impl Flusher {
             listener,
             state: Mutex::new(State { queue, slots, timer: None, stopping: false }),
             work: Condvar::new(),
-            room: Condvar::new(),
-            room_for_tasks: Notify::new(),
+            budget_freed: Condvar::new(),
+            budget_freed_for_tasks: Notify::new(),
             over_budget: AtomicBool::new(false),
             armed: AtomicBool::new(false),
             threads: Mutex::default(),
@@ -188,9 +188,9 @@ impl Flusher {
     }
 
     /// Waits, as a task, until producers may continue.
-    pub async fn room(&self) {
+    pub async fn budget_available(&self) {
         loop {
-            let notified = self.shared.room_for_tasks.notified();
+            let notified = self.shared.budget_freed_for_tasks.notified();
             tokio::pin!(notified);
             // From here on no notification is missed.
             notified.as_mut().enable();
@@ -202,10 +202,15 @@ impl Flusher {
     }
 
     /// Waits, as a thread, until producers may continue or the flusher stops.
-    pub fn wait_for_room(&self) {
+    pub fn wait_for_budget(&self) {
         let state = self.shared.lock();
         let blocked = |state: &mut State| state.queue.is_over_budget() && !state.stopping;
-        drop(self.shared.room.wait_while(state, blocked).unwrap_or_else(PoisonError::into_inner));
+        drop(
+            self.shared
+                .budget_freed
+                .wait_while(state, blocked)
+                .unwrap_or_else(PoisonError::into_inner),
+        );
     }
 
     /// Bytes appended and not flushed.
@@ -225,7 +230,7 @@ impl Flusher {
     pub fn stop(&self) {
         self.shared.lock().stopping = true;
         self.shared.work.notify_all();
-        self.shared.room.notify_all();
+        self.shared.budget_freed.notify_all();
         let threads = std::mem::take(&mut *self.shared.lock_threads());
         for thread in threads {
             // A thread that panicked has reported it already.
@@ -298,8 +303,8 @@ impl Shared {
     fn note_budget(&self, state: &State) {
         let over = state.queue.is_over_budget();
         if self.over_budget.swap(over, Ordering::AcqRel) && !over {
-            self.room.notify_all();
-            self.room_for_tasks.notify_waiters();
+            self.budget_freed.notify_all();
+            self.budget_freed_for_tasks.notify_waiters();
         }
     }
 

@@ -94,7 +94,7 @@ impl World {
                     assert_eq!(marks.durable.get(), self.model.end());
                 }
             }
-            4 => self.die_cutting(),
+            4 => self.crash_while_truncating(),
             _ => {
                 let below = self.log.flushed_offset();
                 if let Ok(start) = self.log.advance_log_start(below) {
@@ -107,7 +107,7 @@ impl World {
         self.crash(Crash::Power)
     }
 
-    pub(super) fn die_cutting(&mut self) {
+    pub(super) fn crash_while_truncating(&mut self) {
         let to = self.cut_point();
         let before = self.model.batches.clone();
         let kept = before.iter().filter(|batch| batch.next <= to);
@@ -212,7 +212,7 @@ impl World {
         assert_eq!(self.log.flushed_offset().get(), end);
         assert_eq!(self.model.end().max(start), end);
         self.forget_lost_producer();
-        self.reign()
+        self.start_epoch()
     }
 }
 

@@ -73,12 +73,12 @@ impl World {
             producer: ProducerId(1),
             lied: false,
         };
-        world.reign();
+        world.start_epoch();
         world
     }
 
     /// Runs a history; returns false if it ended in damage, after which it cannot continue.
-    pub(super) fn live(&mut self) {
+    pub(super) fn run(&mut self) {
         for _ in 0..STEPS {
             self.clock.advance(Duration::from_millis(self.random.below(5)));
             let goes_on = match self.random.below(34) {
@@ -94,7 +94,7 @@ impl World {
                 29 => self.die(),
                 30 => self.crash(Crash::Process),
                 31 => self.crash(Crash::Power),
-                _ => self.reign(),
+                _ => self.start_epoch(),
             };
             if !goes_on {
                 return;
@@ -254,7 +254,7 @@ impl World {
         self.model.cut(end);
         self.forget_lost_producer();
         assert_eq!(self.model.end().max(self.model.log_start), end);
-        self.reign()
+        self.start_epoch()
     }
 
     /// Chooses where to truncate, and lowers the recorded offsets first, as the contract demands.
@@ -305,7 +305,7 @@ impl World {
         let start = StartPoint::Clean { log_start: marks.log_start, log_end: marks.durable };
         self.log = self.open(start).unwrap();
         self.forget_lost_producer();
-        self.reign()
+        self.start_epoch()
     }
 
     /// Snapshots decide whether a producer without batches in the log is still known.
@@ -321,7 +321,7 @@ impl World {
         open(&self.disk, &self.clock, &self.config, start)
     }
 
-    pub(super) fn reign(&mut self) -> bool {
+    pub(super) fn start_epoch(&mut self) -> bool {
         self.epoch = LeaderEpoch(self.epoch.0 + 1);
         assert_eq!(self.log.start_epoch(self.epoch).unwrap().get(), self.model.end());
         true
@@ -349,5 +349,5 @@ fn open(
 
 #[test]
 fn a_log_holds_the_appended_batches_whatever_fails() {
-    each_seed(SEEDS, |seed| World::new(seed).live());
+    each_seed(SEEDS, |seed| World::new(seed).run());
 }

@@ -62,8 +62,8 @@ impl<E: Entry> Index<E> {
     }
 
     /// Sets the path that the file was renamed to; it need not be kept open any more.
-    pub(super) fn settle(&self, path: PathBuf) {
-        self.file.settle(path);
+    pub(super) fn set_renamed(&self, path: PathBuf) {
+        self.file.set_renamed(path);
     }
 
     /// The number of entries.
@@ -191,10 +191,10 @@ impl<E: Entry> Index<E> {
     }
 
     /// Creates the file of a new index under a temporary name and writes all entries to it,
-    /// durably. The file is created even without entries, and stays open until `settle`.
+    /// durably. The file is created even without entries, and stays open until `set_renamed`.
     pub(super) fn write_as(&self, path: &Path) -> io::Result<()> {
         let mut state = self.write_lock();
-        self.file.settle(path.to_owned());
+        self.file.set_renamed(path.to_owned());
         self.file.create()?;
         self.file.keep_open()?;
         // An earlier attempt may have left some bytes.

@@ -124,10 +124,10 @@ impl Segment {
     }
 
     /// Records that all files of a replacement have their final names.
-    pub(crate) fn settle(&self) {
-        self.file.settle(self.path(FileKind::Log));
-        self.offsets.settle(self.path(FileKind::OffsetIndex));
-        self.times.settle(self.path(FileKind::TimeIndex));
+    pub(crate) fn set_renamed(&self) {
+        self.file.set_renamed(self.path(FileKind::Log));
+        self.offsets.set_renamed(self.path(FileKind::OffsetIndex));
+        self.times.set_renamed(self.path(FileKind::TimeIndex));
     }
 
     /// The state shared by all parts of its log.
@@ -380,7 +380,7 @@ impl Segment {
             let name = file_name::deleted(&path);
             match self.context.disk.rename(&path, &name) {
                 Ok(()) => {
-                    self.settle_one(kind, &name);
+                    self.set_renamed_file(kind, &name);
                     deleted.push(name);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -398,11 +398,11 @@ impl Segment {
         self.is_deleted.load(Ordering::Acquire)
     }
 
-    fn settle_one(&self, kind: FileKind, name: &Path) {
+    fn set_renamed_file(&self, kind: FileKind, name: &Path) {
         match kind {
-            FileKind::Log => self.file.settle(name.to_owned()),
-            FileKind::OffsetIndex => self.offsets.settle(name.to_owned()),
-            FileKind::TimeIndex => self.times.settle(name.to_owned()),
+            FileKind::Log => self.file.set_renamed(name.to_owned()),
+            FileKind::OffsetIndex => self.offsets.set_renamed(name.to_owned()),
+            FileKind::TimeIndex => self.times.set_renamed(name.to_owned()),
             _ => {}
         }
     }

@@ -43,8 +43,8 @@ impl<'f> Window<'f> {
     pub(super) fn bytes(&mut self, position: u64, wanted: usize) -> io::Result<&[u8]> {
         let left = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
         let wanted = wanted.min(left);
-        let held = self.held(position);
-        if held < wanted {
+        let available = self.available(position);
+        if available < wanted {
             self.fill(position, wanted.max(self.stretch.min(left)))?;
         }
         let skip = usize::try_from(position - self.start).unwrap_or(usize::MAX);
@@ -52,7 +52,7 @@ impl<'f> Window<'f> {
     }
 
     /// The number of bytes from `position` on that are in memory.
-    fn held(&self, position: u64) -> usize {
+    fn available(&self, position: u64) -> usize {
         let skip = position.checked_sub(self.start).and_then(|skip| usize::try_from(skip).ok());
         skip.map_or(0, |skip| self.buffer.len().saturating_sub(skip))
     }

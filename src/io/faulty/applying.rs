@@ -9,23 +9,23 @@ use std::path::PathBuf;
 
 use super::change::Change;
 use super::namespace::Namespace;
-use super::tree::{Child, Home, Place, UNFINISHED};
+use super::tree::{Child, DurableName, NameInDirectory, UNFINISHED};
 use crate::io::OpenMode;
 
 impl Namespace {
     /// Applies changes of names to the inner disk, in their order, and syncs its directories.
-    pub(super) fn settle(&mut self, changes: &[Change]) -> io::Result<()> {
+    pub(super) fn apply(&mut self, changes: &[Change]) -> io::Result<()> {
         let mut touched = BTreeSet::new();
         for change in changes {
             match change {
-                Change::Link { place, child } => self.settle_link(place, *child)?,
-                Change::Unlink { place, child } => self.settle_unlink(place, *child)?,
+                Change::Link { place, child } => self.apply_link(place, *child)?,
+                Change::Unlink { place, child } => self.apply_unlink(place, *child)?,
                 Change::Move { from, to, child, replaced } => {
                     self.inner.rename(&self.path_to(from)?, &self.path_to(to)?)?;
                     if let Some(replaced) = replaced {
-                        self.set_home(*replaced, None);
+                        self.set_durable_name(*replaced, None);
                     }
-                    self.set_home(*child, Some(to.clone()));
+                    self.set_durable_name(*child, Some(to.clone()));
                     touched.insert(from.directory);
                 }
             }
@@ -39,11 +39,11 @@ impl Namespace {
                 self.inner.sync_dir(&path)?;
             }
         }
-        self.forget_settled(changes);
+        self.forget_applied(changes);
         Ok(())
     }
 
-    fn settle_link(&mut self, place: &Place, child: Child) -> io::Result<()> {
+    fn apply_link(&mut self, place: &NameInDirectory, child: Child) -> io::Result<()> {
         let path = self.path_to(place)?;
         match child {
             Child::Directory(_) => self.inner.create_dir(&path)?,
@@ -56,41 +56,43 @@ impl Namespace {
                 self.inner.rename(&unfinished, &path)?;
             }
         }
-        self.set_home(child, Some(place.clone()));
+        self.set_durable_name(child, Some(place.clone()));
         Ok(())
     }
 
-    fn settle_unlink(&mut self, place: &Place, child: Child) -> io::Result<()> {
+    fn apply_unlink(&mut self, place: &NameInDirectory, child: Child) -> io::Result<()> {
         let path = self.path_to(place)?;
         match child {
             Child::Directory(_) => self.inner.remove_dir(&path)?,
             Child::File(_) => self.inner.remove_file(&path)?,
         }
-        self.set_home(child, None);
+        self.set_durable_name(child, None);
         Ok(())
     }
 
-    fn path_to(&self, place: &Place) -> io::Result<PathBuf> {
-        let path = self.tree.path_of_place(place);
+    fn path_to(&self, place: &NameInDirectory) -> io::Result<PathBuf> {
+        let path = self.tree.path_of_name(place);
         path.ok_or_else(|| io::Error::other("a name was to be durable before its directory"))
     }
 
-    fn set_home(&mut self, child: Child, home: Option<Place>) {
+    fn set_durable_name(&mut self, child: Child, durable_name: Option<NameInDirectory>) {
         match child {
             Child::File(id) => {
                 if let Some(node) = self.tree.files.get_mut(&id) {
-                    node.home = home;
+                    node.durable_name = durable_name;
                 }
             }
-            Child::Directory(id) => match (self.tree.directories.get_mut(&id), home) {
-                (Some(directory), Some(home)) => directory.home = Some(Home::In(home)),
+            Child::Directory(id) => match (self.tree.directories.get_mut(&id), durable_name) {
+                (Some(directory), Some(name)) => {
+                    directory.durable_name = Some(DurableName::In(name));
+                }
                 (Some(_), None) => drop(self.tree.directories.remove(&id)),
                 (None, _) => {}
             },
         }
     }
 
-    fn forget_settled(&mut self, changes: &[Change]) {
+    fn forget_applied(&mut self, changes: &[Change]) {
         for change in changes {
             let (Change::Link { child, .. }
             | Change::Unlink { child, .. }
