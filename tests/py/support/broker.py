@@ -65,16 +65,16 @@ class BrokerProcess:
             raise AssertionError(message)
         return line.removeprefix("ready ").strip()
 
-    def stop(self) -> int:
+    def stop(self, patience: float = STOP_SECONDS) -> int:
         """Asks it to stop and returns its exit code."""
         process = self._take()
         process.send_signal(signal.SIGTERM)
         try:
-            return process.wait(STOP_SECONDS)
+            return process.wait(patience)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            message = f"the broker did not stop within {STOP_SECONDS} s:\n{self.log()}"
+            message = f"the broker did not stop within {patience} s:\n{self.log()}"
             raise AssertionError(message) from None
 
     def kill(self) -> None:
