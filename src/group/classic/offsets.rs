@@ -44,8 +44,8 @@ pub(in crate::group) fn new_offsets(
 }
 
 impl Group {
-    /// Checks that the claimant may commit now. During PreparingRebalance the ending generation may
-    /// still commit; during CompletingRebalance no member owns any partition.
+    /// Checks that the claimant may commit now. During `PreparingRebalance` the ending generation
+    /// may still commit; during `CompletingRebalance` no member owns any partition.
     pub(in crate::group) fn check_commit(
         &mut self,
         claim: &Claim,
