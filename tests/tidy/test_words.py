@@ -15,7 +15,7 @@ from tidy.source.tree import Tree
 
 # A first line that opens with one of these asks a question instead of naming its subject.
 QUESTION = re.compile(r"(What|Who|Whose|Whom|Where|Whether|How|Why|When)\b")
-QUESTIONS_MAX = Fraction(15, 1000)
+QUESTIONS_MAX = Fraction(1, 1000)
 
 # Words that the project no longer uses; the glossary has the terms that replace them.
 PRIVATE_WORDS = frozenset(
