@@ -19,7 +19,19 @@ QUESTIONS_MAX = Fraction(1, 1000)
 
 # Words that the project no longer uses; the glossary has the terms that replace them.
 PRIVATE_WORDS = frozenset(
-    {"burial", "burials", "fates", "keeper", "office", "reigns", "seat", "seats", "vouched"}
+    {
+        "burial",
+        "burials",
+        "fates",
+        "keeper",
+        "needy",
+        "office",
+        "reign",
+        "reigns",
+        "seat",
+        "seats",
+        "vouched",
+    }
 )
 
 _DOC_LINE = re.compile(r"\s*//([/!])(?!/) ?(.*)")
