@@ -43,7 +43,7 @@ struct Batch<'f> {
     part: usize,
     bytes: &'f mut [u8],
     /// The recompressed batch, if its topic uses another codec.
-    repacked: Option<Vec<u8>>,
+    recompressed: Option<Vec<u8>>,
 }
 
 /// The result of taking a frame.
@@ -218,7 +218,7 @@ impl<'f> Appends<'f> {
                     request: self.produced.requests.len(),
                     part,
                     bytes,
-                    repacked: None,
+                    recompressed: None,
                 });
             }
         }
@@ -242,13 +242,13 @@ fn append_group(
         let request = &requests[batch.request];
         let terms = (rules, request.version);
         match check_batch(batch.bytes, terms, &mut repacker, decompressor) {
-            Ok(repacked) => {
+            Ok(recompressed) => {
                 if request.acks != Acks::None {
                     acks = Acks::Leader;
                 }
                 targets.push((batch.part, request.acks));
-                batch.repacked = repacked;
-                batches.push(batch.repacked.as_deref_mut().unwrap_or(&mut *batch.bytes));
+                batch.recompressed = recompressed;
+                batches.push(batch.recompressed.as_deref_mut().unwrap_or(&mut *batch.bytes));
             }
             Err(refusal) => parts[batch.part].refuse(refusal),
         }
@@ -298,13 +298,13 @@ fn check_batch(
     let repack = |(packing, records): (Packing, Cow<'_, [u8]>)| {
         repacker.repack(&checked.batch, &records, (packing, rules.batch_bytes_max))
     };
-    let mut repacked = checked.repack.map(repack).transpose()?;
+    let mut recompressed = checked.repack.map(repack).transpose()?;
     if latest != stated
-        && let Some(mut header) = HeaderMut::of_batch(repacked.as_deref_mut().unwrap_or(bytes))
+        && let Some(mut header) = HeaderMut::of_batch(recompressed.as_deref_mut().unwrap_or(bytes))
     {
         header.set_max_timestamp(latest);
     }
-    Ok(repacked)
+    Ok(recompressed)
 }
 
 /// The first version of `Produce` that allows this codec.
