@@ -70,7 +70,7 @@ pub(crate) enum CommandError {
     },
 
     /// A destructive command was not confirmed.
-    #[error("{0}; nothing was done, --yes does it")]
+    #[error("{0}; nothing was done: add --yes to confirm")]
     Unconfirmed(String),
 
     /// The command needs the Python package.

@@ -98,7 +98,7 @@ impl Background {
         if let Some(thread) = thread
             && thread.join().is_err()
         {
-            tracing::error!("the client's thread ended by a panic");
+            tracing::error!("the client's thread panicked");
         }
     }
 }
@@ -111,13 +111,13 @@ impl Drop for Background {
 
 fn run(runtime: Runtime, running: &TaskTracker, stopping: &CancellationToken) {
     if let Err(error) = SigSet::all().thread_block() {
-        tracing::warn!(%error, "the client's thread takes signals");
+        tracing::warn!(%error, "the client's thread could not block signals");
     }
     runtime.block_on(async {
         stopping.cancelled().await;
         running.close();
         if tokio::time::timeout(STOP_MAX, running.wait()).await.is_err() {
-            tracing::warn!("tasks of the client were cut off");
+            tracing::warn!("tasks of the client were aborted");
         }
     });
     runtime.shutdown_background();

@@ -52,7 +52,7 @@ impl ClientConfig {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "bootstrap.servers",
-            about: "Brokers to ask first, as HOST:PORT or HOST (port 9092), separated by commas.",
+            about: "Bootstrap brokers as HOST:PORT or HOST (port 9092), separated by commas.",
             kind: Kind::List,
             set: |c, text| bootstrap(text).map(|v| c.bootstrap = v),
             get: |c| c.bootstrap.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
@@ -69,28 +69,28 @@ impl ClientConfig {
         },
         Key {
             name: "default.api.timeout.ms",
-            about: "How long a call may take that is given no time of its own.",
+            about: "Default timeout of a call.",
             kind: Kind::Int,
             set: |c, text| millis(text, 1).map(|v| c.timeout = v),
             get: |c| c.timeout.as_millis().to_string(),
         },
         Key {
             name: "request.timeout.ms",
-            about: "How long a request may wait while nothing arrives of its answer.",
+            about: "Timeout of a request while no bytes of its answer arrive.",
             kind: Kind::Int,
             set: |c, text| millis(text, 1).map(|v| c.request_timeout = v),
             get: |c| c.request_timeout.as_millis().to_string(),
         },
         Key {
             name: "socket.connection.setup.timeout.ms",
-            about: "How long one attempt to connect may take.",
+            about: "Timeout of one attempt to connect.",
             kind: Kind::Long,
             set: |c, text| millis(text, 1).map(|v| c.connect_timeout = v),
             get: |c| c.connect_timeout.as_millis().to_string(),
         },
         Key {
             name: "retry.backoff.ms",
-            about: "Pause after the first failed attempt; it doubles with each further one.",
+            about: "Pause after the first failed attempt; doubled by each further one.",
             kind: Kind::Long,
             set: |c, text| millis(text, 0).map(|v| c.retry_backoff = v),
             get: |c| c.retry_backoff.as_millis().to_string(),
@@ -104,7 +104,7 @@ impl ClientConfig {
         },
         Key {
             name: "metadata.max.age.ms",
-            about: "After how long what is known of topics is asked for again.",
+            about: "Age at which topic metadata is requested again.",
             kind: Kind::Long,
             set: |c, text| millis(text, 1).map(|v| c.metadata_max_age = v),
             get: |c| c.metadata_max_age.as_millis().to_string(),

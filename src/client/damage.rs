@@ -22,7 +22,7 @@ pub enum Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderFault {
     /// Offsets before the batch are missing.
-    #[error("offsets {from} to {to} (excluded) are missing, and the broker knows no reason for it")]
+    #[error("offsets {from} to {to} (excluded) are missing, for no reason known to the broker")]
     Missing {
         /// The first missing offset.
         from: Offset,
@@ -30,7 +30,7 @@ pub enum OrderFault {
         to: Offset,
     },
     /// The batch overlaps the previous one, or lies before the requested offset.
-    #[error("the batch begins at offset {found}, where {expected} comes next")]
+    #[error("the batch begins at offset {found} instead of {expected}")]
     Repeated {
         /// The expected offset.
         expected: Offset,
@@ -38,7 +38,7 @@ pub enum OrderFault {
         found: Offset,
     },
     /// The batch reaches beyond the high watermark.
-    #[error("the batch reaches to offset {next}, beyond the high watermark {high_watermark}")]
+    #[error("the batch ends at offset {next}, beyond the high watermark {high_watermark}")]
     BeyondWatermark {
         /// The offset after the batch.
         next: Offset,

@@ -70,7 +70,7 @@ pub enum ClientError {
     #[error(
         "the records of {partition} from offset {offset} on are damaged; `streamlog partition \
          damage` lists what is, `streamlog partition skip-damage {partition} --from {offset} --to \
-         END --yes` lets readers go on behind it"
+         END --yes` lets readers skip it"
     )]
     Damaged {
         /// The partition.
@@ -90,7 +90,7 @@ pub enum ClientError {
         unlisted: u64,
     },
     /// The client, producer or consumer was closed.
-    #[error("the client, or what was made from it, was closed: make it anew")]
+    #[error("the client, or an object created from it, was closed: create a new one")]
     Closed,
     /// A broker refused with an error code that has no variant of its own.
     #[error("the broker answered {code}{}", after_colon(message))]

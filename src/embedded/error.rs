@@ -44,7 +44,7 @@ pub enum EmbeddedError {
         source: InvalidTopicName,
     },
     /// The topic does not exist.
-    #[error("there is no topic '{topic}': make it with `ensure_topic`")]
+    #[error("there is no topic '{topic}': create it with `ensure_topic`")]
     UnknownTopic {
         /// The name.
         topic: String,
@@ -60,7 +60,7 @@ pub enum EmbeddedError {
         count: usize,
     },
     /// The topic is internal; only the engine writes to it.
-    #[error("topic '{topic}' is the engine's own: it can be read, and nothing else")]
+    #[error("topic '{topic}' is internal: it can only be read")]
     Internal {
         /// The topic.
         topic: String,
@@ -69,7 +69,7 @@ pub enum EmbeddedError {
     #[error("an append needs at least one record")]
     NoRecords,
     /// The records violate a setting of their topic; nothing was appended.
-    #[error("{partition} does not take these records{}", remark(.source))]
+    #[error("{partition} refuses these records{}", remark(.source))]
     Refused {
         /// The partition.
         partition: TopicPartition,
@@ -96,7 +96,7 @@ pub enum EmbeddedError {
     },
     /// A batch has unexpected offsets; it is not returned.
     #[error(
-        "{partition} goes on at offset {found} where {expected} comes next: seek beyond it, or \
+        "{partition} continues at offset {found} instead of {expected}: seek beyond it, or \
          restore the file"
     )]
     OutOfOrder {
@@ -153,10 +153,10 @@ fn hint(source: &EngineError) -> &'static str {
             ": it is in use; close it there, or connect to the broker that serves it"
         }
         EngineError::Storage(StorageError::Foreign { .. }) => {
-            ": it is somebody else's; set `broker_id` to its owner's, or take another directory"
+            ": it belongs to another broker; set `broker_id` to its id, or use another directory"
         }
         EngineError::Storage(StorageError::TooNew { .. }) => {
-            ": a later release has written it; use that one"
+            ": it was written by a later release; use that release"
         }
         _ => "",
     }
@@ -165,10 +165,10 @@ fn hint(source: &EngineError) -> &'static str {
 fn remark(source: &RecordError) -> &'static str {
     match source {
         RecordError::TooLarge { .. } => {
-            ": append fewer at a time, or let its `max.message.bytes` be larger"
+            ": append fewer records at a time, or raise its `max.message.bytes`"
         }
         RecordError::Rejected(records) => match records.first().map(|record| record.reason) {
-            Some(Rejection::NoKey) => ": it is compacted, so that each needs a key",
+            Some(Rejection::NoKey) => ": it is compacted, so each record needs a key",
             _ => {
                 ": their times are outside its `message.timestamp.before.max.ms` and \
                  `...after.max.ms`"

@@ -79,7 +79,7 @@ impl Birth {
             return Ok(());
         }
         Err(ForkError::new_err(
-            "this belongs to the process that this one was forked from: make it anew in the \
+            "this belongs to the process that this one was forked from: create a new one in the \
              child, as client.consumer(...) does, or start processes with \"spawn\"",
         ))
     }

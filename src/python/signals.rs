@@ -30,7 +30,7 @@ impl Signals for Interpreter {
                 _ => py.import("os")?.call_method1("write", (before, missed)).map(drop),
             });
             if let Err(error) = restored {
-                tracing::debug!(%error, "signals that came during a wait were not passed on");
+                tracing::debug!(%error, "signals that arrived during a wait were not passed on");
             }
             if let Some(pending) = pending {
                 pending.restore(py);

@@ -321,7 +321,7 @@ fn invalid_calls_are_refused_with_a_remedy() {
         (logs.create_topic("small", 1, &[]).unwrap_err(), "exists"),
         (logs.create_topic("x", 0, &[]).unwrap_err(), "1 to"),
         (logs.create_topic("x", 1, &[("retention.mss", "1")]).unwrap_err(), "retention.ms"),
-        (logs.delete_topic("__consumer_offsets").unwrap_err(), "the engine's own"),
+        (logs.delete_topic("__consumer_offsets").unwrap_err(), "is internal"),
         (small.append::<&str>([]).unwrap_err(), "at least one"),
         (small.append(["x".repeat(200).as_str()]).unwrap_err(), "max.message.bytes"),
         (small.append([far]).unwrap_err(), "message.timestamp"),

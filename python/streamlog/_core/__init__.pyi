@@ -308,8 +308,8 @@ class Client:
             >>> @client.on_event
             ... def seen(event):
             ...     print(event)
-            >>> seen(streamlog.events.Lost("127.0.0.1:9092", "it hung up"))
-            Lost(address='127.0.0.1:9092', reason='it hung up')
+            >>> seen(streamlog.events.Lost("127.0.0.1:9092", "it closed the connection"))
+            Lost(address='127.0.0.1:9092', reason='it closed the connection')
         """
 
     def stats(self) -> ClientStats:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Consumer", "Stream"]
 
-_CLOSED = "the consumer was closed: make it anew"
+_CLOSED = "the consumer was closed: create a new one"
 _UNUSED = "it does not read yet: await it, or enter its block"
 
 

@@ -174,7 +174,7 @@ fn check_found(file: &ContextsFile, name: &str) -> Result<(), CommandError> {
 fn tell_overrides() {
     for name in [BOOTSTRAP_VARIABLE, VARIABLE] {
         if variable(name).is_some() {
-            let words = "is set in the environment, and counts before the chosen context";
+            let words = "is set in the environment and overrides the current context";
             let _ = writeln!(io::stderr().lock(), "streamlog: {name} {words}");
         }
     }

@@ -28,7 +28,7 @@ impl Options {
         match rebuild_metadata(&self.dir, &partitions)? {
             Some(rebuilt) => {
                 if rebuilt.is_identity_new {
-                    writeln!(out, "meta.properties is made again, with a new directory.id")?;
+                    writeln!(out, "meta.properties was recreated with a new directory.id")?;
                 }
                 if rebuilt.is_journal_new {
                     write_text(out, &rebuilt)?;
@@ -44,7 +44,8 @@ fn partitions(text: &str) -> Result<(TopicName, usize), String> {
     let (topic, count) = text.split_once('=').ok_or("TOPIC=COUNT is expected")?;
     let count = count.parse().ok().filter(|count| (1..=10_000).contains(count));
     let count = count.ok_or("COUNT is a number from 1 to 10000")?;
-    let topic = topic.parse().map_err(|error| format!("'{topic}' is no topic: {error}"))?;
+    let topic =
+        topic.parse().map_err(|error| format!("'{topic}' is not a valid topic name: {error}"))?;
     Ok((topic, count))
 }
 
@@ -53,7 +54,7 @@ fn write_text(out: &mut dyn Write, rebuilt: &RebuiltMetadata) -> io::Result<()> 
         let configs = if topic.has_old_configs {
             "settings from the old journal"
         } else {
-            "settings not known: those of the broker, until they are changed"
+            "settings unknown: the broker's defaults apply until they are changed"
         };
         let (name, id, count) = (&topic.name, topic.id, topic.partitions);
         writeln!(out, "topic {name}, id {id}: {count} partitions, {configs}")?;
@@ -64,14 +65,14 @@ fn write_text(out: &mut dyn Write, rebuilt: &RebuiltMetadata) -> io::Result<()> 
     for path in &rebuilt.set_aside {
         writeln!(out, "old file kept: {}", path.display())?;
     }
-    writeln!(out, "producer ids go on from {}", rebuilt.next_producer_id)?;
+    writeln!(out, "producer ids continue from {}", rebuilt.next_producer_id)?;
     if !rebuilt.was_whole {
         writeln!(
             out,
-            "not known: topics without records, partitions behind the last that has records, \
+            "not known: topics without records, partitions after the last one with records, \
              topics that were being deleted, settings changed on the broker while it ran; \
              groups and their offsets are in __consumer_offsets"
         )?;
     }
-    writeln!(out, "the metadata journal is made anew")
+    writeln!(out, "the metadata journal was rebuilt")
 }

@@ -122,7 +122,7 @@ fn loss(
     });
     let stretches: Vec<String> = stretches.collect();
     if stretches.is_empty() {
-        return format!("{partition} has no damage that is known between {from} and {to}");
+        return format!("{partition} has no known damage between {from} and {to}");
     }
     format!("this gives up what {partition} held at {}", stretches.join(", "))
 }
@@ -158,6 +158,6 @@ mod tests {
         let expected = "this gives up what orders-0 held at \
                         offsets 3 to 5 (50 bytes of /data/orders-0/0.log)";
         assert_eq!(loss(&place, range(0, 9), &damage), expected);
-        assert!(loss(&place, range(5, 9), &damage).contains("has no damage"));
+        assert!(loss(&place, range(5, 9), &damage).contains("has no known damage"));
     }
 }

@@ -98,7 +98,7 @@ impl FromStr for Encoding {
     fn from_str(name: &str) -> Result<Self, String> {
         <Self as ValueEnum>::from_str(name, false).map_err(|_| {
             let names: Vec<String> = Self::value_variants().iter().map(Self::to_string).collect();
-            format!("'{name}' is no encoding: use {}", names.join(", "))
+            format!("'{name}' is not an encoding: use {}", names.join(", "))
         })
     }
 }

@@ -178,7 +178,7 @@ impl Piece {
                 return Ok(None);
             }
             Some(other) => {
-                return Err(format!("%{other} stands for nothing: use {LETTERS} or %%"));
+                return Err(format!("%{other} has no meaning: use {LETTERS} or %%"));
             }
             None => return Err("a letter is missing after %".to_owned()),
         }))
@@ -225,14 +225,17 @@ impl Format {
 fn letterless(text: &str) -> String {
     match Output::from_str(text, true) {
         Ok(_) => format!("`-o {text}` writes {text}; a format has letters as in '%k: %s\\n'"),
-        Err(_) => format!("no letter stands in it, so that all records look the same: {LETTERS}"),
+        Err(_) => {
+            format!("it has no letter after %, so all records would look the same: {LETTERS}")
+        }
     }
 }
 
 /// Parses an encoding in braces, if there is one.
 fn braced(letters: &mut Chars<'_>) -> Result<Option<Encoding>, String> {
     let Some(rest) = letters.as_str().strip_prefix('{') else { return Ok(None) };
-    let (name, after) = rest.split_once('}').ok_or_else(|| format!("a brace is open: {{{rest}"))?;
+    let (name, after) =
+        rest.split_once('}').ok_or_else(|| format!("a closing brace is missing: {{{rest}"))?;
     *letters = after.chars();
     name.parse().map(Some)
 }
@@ -249,11 +252,9 @@ fn escaped(letters: &mut Chars<'_>) -> Result<u8, String> {
             let digits: String = letters.take(2).collect();
             let is_byte = digits.len() == 2 && !digits.starts_with('+');
             let byte = u8::from_str_radix(&digits, 16).ok().filter(|_| is_byte);
-            byte.ok_or_else(|| format!("\\x{digits} is no byte: it takes two hexadecimal digits"))
+            byte.ok_or_else(|| format!("\\x{digits} is not a byte: use two hexadecimal digits"))
         }
-        Some(other) => {
-            Err(format!("\\{other} stands for nothing: use \\n \\t \\r \\0 \\x1f or \\\\"))
-        }
+        Some(other) => Err(format!("\\{other} has no meaning: use \\n \\t \\r \\0 \\x1f or \\\\")),
         None => Err("a letter is missing after \\".to_owned()),
     }
 }

@@ -37,7 +37,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(30);
 
 /// The error of records without a response when Ctrl-C was pressed.
 #[derive(Debug, thiserror::Error)]
-#[error("Ctrl-C: of the {sent} records sent, the last may not be stored")]
+#[error("Ctrl-C: of the {sent} records sent, the last ones may not be stored")]
 struct Unanswered {
     sent: u64,
 }
@@ -376,7 +376,7 @@ impl PlaceRow {
 /// Reports why records are delayed. A failed delivery is reported at the end.
 fn tell_refusal(error: &ClientError) {
     let words = WithCauses(error);
-    let _ = writeln!(io::stderr().lock(), "streamlog: trying again: {words}");
+    let _ = writeln!(io::stderr().lock(), "streamlog: retrying: {words}");
 }
 
 impl NoRecord {

@@ -145,7 +145,8 @@ impl Brokers {
             self.refresh(Some(&[]), false).await?;
         }
         let address = self.topology().address(broker).cloned();
-        let missing = || ClientError::unreachable(format!("broker {broker}"), "nobody knows it");
+        let missing =
+            || ClientError::unreachable(format!("broker {broker}"), "it is not in the cluster");
         self.call(&address.ok_or_else(missing)?, request).await
     }
 

@@ -337,7 +337,9 @@ impl Pipeline {
                 return ClientError::unreachable(&self.address, error);
             }
             match buffer.fill(stream) {
-                Ok(0) => return ClientError::unreachable(&self.address, "it hung up"),
+                Ok(0) => {
+                    return ClientError::unreachable(&self.address, "it closed the connection");
+                }
                 Ok(count) => {
                     self.arrivals.fetch_add(1, Ordering::Relaxed);
                     self.monitor.received(count);
@@ -368,7 +370,10 @@ impl Pipeline {
                 let _ = waiting.answer.send(Ok(frame));
                 Ok(())
             }
-            _ => Err(ClientError::unreachable(&self.address, "it answered what was not asked")),
+            _ => Err(ClientError::unreachable(
+                &self.address,
+                "it sent a response that belongs to no request",
+            )),
         }
     }
 

@@ -77,7 +77,7 @@ impl Monitor {
         drop(state);
         let (address, outage) =
             (address.to_string(), self.clock.monotonic().saturating_sub(lost_at));
-        tracing::info!("reached a broker again at {address}, after {outage:.1?} without any");
+        tracing::info!("reconnected to a broker at {address} after {outage:.1?} without any");
         self.tell(&Event::Connected { address, outage });
     }
 
@@ -199,7 +199,7 @@ mod tests {
         let seen = Arc::clone(&events);
         monitor.listen(Arc::new(move |event| seen.lock().unwrap().push(event.clone())));
         let (one, other) = (HostPort::new("one", 1), HostPort::new("other", 2));
-        let broken = ClientError::unreachable(&one, "it hung up");
+        let broken = ClientError::unreachable(&one, "it closed the connection");
 
         monitor.refused(&one, &broken);
         monitor.opened(&one);

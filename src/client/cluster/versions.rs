@@ -29,7 +29,10 @@ impl Versions {
         } else {
             Err(ClientError::Broker {
                 code: ErrorCode::UnsupportedVersion,
-                message: format!("it serves {} in versions {least} to {most}", R::KEY.name()),
+                message: format!(
+                    "the broker supports {} in versions {least} to {most}",
+                    R::KEY.name()
+                ),
             })
         }
     }

@@ -82,8 +82,8 @@ impl ConsumerConfig {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "auto.offset.reset",
-            about: "Where reading begins, and goes on when the log does not have the position: \
-                    earliest, latest, or none for an error.",
+            about: "Start position, also used when the position is out of range: earliest, \
+                latest, or none for an error.",
             kind: Kind::String,
             set: |c, text| {
                 (c.start, c.out_of_range) = match text.trim() {
@@ -107,28 +107,28 @@ impl ConsumerConfig {
         },
         Key {
             name: "fetch.max.bytes",
-            about: "Bytes that one answer may have.",
+            about: "Maximum size of a fetch response.",
             kind: Kind::Int,
             set: |c, text| size(text, 1, 128 << 20).map(|v| c.fetch_max = v),
             get: |c| c.fetch_max.to_string(),
         },
         Key {
             name: "max.partition.fetch.bytes",
-            about: "Bytes of one partition that an answer may have.",
+            about: "Maximum size of one partition's records in a fetch response.",
             kind: Kind::Int,
             set: |c, text| size(text, 1, 128 << 20).map(|v| c.partition_fetch_max = v),
             get: |c| c.partition_fetch_max.to_string(),
         },
         Key {
             name: "fetch.min.bytes",
-            about: "Bytes that an answer should have at least, unless the wait is over.",
+            about: "Minimum size of a fetch response, unless the wait is over.",
             kind: Kind::Int,
             set: |c, text| size(text, 0, 128 << 20).map(|v| c.fetch_min = v),
             get: |c| c.fetch_min.to_string(),
         },
         Key {
             name: "fetch.max.wait.ms",
-            about: "How long a broker waits for that many bytes.",
+            about: "Time that a broker waits for the minimum size.",
             kind: Kind::Int,
             set: |c, text| {
                 number::<u32>(text, 0, 300_000)?;
@@ -138,21 +138,21 @@ impl ConsumerConfig {
         },
         Key {
             name: "fetch.buffer.bytes",
-            about: "Bytes that are fetched ahead of the reader.",
+            about: "Size of the prefetch buffer.",
             kind: Kind::Long,
             set: |c, text| size(text, 1, u64::MAX).map(|v| c.buffer = v),
             get: |c| c.buffer.to_string(),
         },
         Key {
             name: "check.crcs",
-            about: "Whether the checksums of batches are verified.",
+            about: "Verifies the checksums of batches.",
             kind: Kind::Boolean,
             set: |c, text| switch(text).map(|v| c.check_crcs = v),
             get: |c| c.check_crcs.to_string(),
         },
         Key {
             name: "allow.auto.create.topics",
-            about: "Whether a missing topic that a consumer asks for may be created by brokers.",
+            about: "Lets brokers create a missing topic that a consumer requests.",
             kind: Kind::Boolean,
             set: |c, text| switch(text).map(|v| c.auto_create_topics = v),
             get: |c| c.auto_create_topics.to_string(),

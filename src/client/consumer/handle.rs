@@ -347,7 +347,7 @@ impl Consumer {
         match streams {
             0 => fault("a consumer has at least one stream"),
             _ if self.shared.part(streams) => Ok(()),
-            _ => fault("they have to be asked for once, and before anything is read"),
+            _ => fault("streams() can be called once, and before anything is read"),
         }
     }
 

@@ -90,7 +90,7 @@ impl ProducerConfig {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "acks",
-            about: "When a broker answers: all, 1 or 0.",
+            about: "Acknowledgement that brokers send: all, 1 or 0.",
             kind: Kind::String,
             set: |c, text| {
                 c.acks = match text.trim() {
@@ -105,7 +105,7 @@ impl ProducerConfig {
         },
         Key {
             name: "enable.idempotence",
-            about: "Whether retries are stored once; needs acks=all. Empty is: with acks=all.",
+            about: "Stores retries only once; needs acks=all. Empty enables it with acks=all.",
             kind: Kind::Boolean,
             set: |c, text| {
                 c.idempotence = match text.trim() {
@@ -118,7 +118,7 @@ impl ProducerConfig {
         },
         Key {
             name: "compression.type",
-            about: "How batches are packed: none, gzip, snappy, lz4 or zstd.",
+            about: "Compression of batches: none, gzip, snappy, lz4 or zstd.",
             kind: Kind::String,
             set: |c, text| {
                 let parsed = text.trim().parse().map(|v| c.compression = v);
@@ -141,49 +141,49 @@ impl ProducerConfig {
         },
         Key {
             name: "batch.size",
-            about: "Bytes at which a batch is sent at once.",
+            about: "Size in bytes at which a batch is sent at once.",
             kind: Kind::Int,
             set: |c, text| size(text, 1, 16 << 20).map(|v| c.batch_size = v),
             get: |c| c.batch_size.to_string(),
         },
         Key {
             name: "linger.ms",
-            about: "How long a smaller batch waits for more records.",
+            about: "Time a smaller batch waits for more records.",
             kind: Kind::Long,
             set: |c, text| millis(text, 0).map(|v| c.linger = v),
             get: |c| c.linger.as_millis().to_string(),
         },
         Key {
             name: "buffer.memory",
-            about: "Bytes of records that may be on their way; beyond, sending waits.",
+            about: "Maximum size of unacknowledged records; sending waits beyond it.",
             kind: Kind::Long,
             set: |c, text| size(text, 1, u64::MAX).map(|v| c.buffer = v),
             get: |c| c.buffer.to_string(),
         },
         Key {
             name: "max.request.size",
-            about: "Bytes above which a record is refused, and a request not filled.",
+            about: "Maximum size of a record and of a request.",
             kind: Kind::Int,
             set: |c, text| size(text, 1 << 10, 100 << 20).map(|v| c.request_max = v),
             get: |c| c.request_max.to_string(),
         },
         Key {
             name: "max.block.ms",
-            about: "How long sending may wait for room, or for a topic to be found.",
+            about: "Time that sending may wait for buffer space or topic metadata.",
             kind: Kind::Long,
             set: |c, text| millis(text, 0).map(|v| c.send_timeout = v),
             get: |c| c.send_timeout.as_millis().to_string(),
         },
         Key {
             name: "delivery.timeout.ms",
-            about: "How long delivery of a record is tried.",
+            about: "Time limit for delivering a record.",
             kind: Kind::Int,
             set: |c, text| millis(text, 1).map(|v| c.delivery_timeout = v),
             get: |c| c.delivery_timeout.as_millis().to_string(),
         },
         Key {
             name: "partitioner",
-            about: "Who chooses partitions: keyed, sticky, random or roundrobin.",
+            about: "Partitioning strategy: keyed, sticky, random or roundrobin.",
             kind: Kind::String,
             set: |c, text| {
                 c.partitioner = match text.trim() {
@@ -204,14 +204,14 @@ impl ProducerConfig {
         },
         Key {
             name: "max.in.flight.requests.per.connection",
-            about: "Requests that may be unanswered at one broker.",
+            about: "Maximum number of unanswered requests per broker.",
             kind: Kind::Int,
             set: |c, text| number(text, 1, 1000).map(|v| c.in_flight_max = v),
             get: |c| c.in_flight_max.to_string(),
         },
         Key {
             name: "audit.tier",
-            about: "Delivered records are counted under this name, and told to streamlog.audit.",
+            about: "Counts delivered records under this name and publishes to streamlog.audit.",
             kind: Kind::String,
             set: |c, text| {
                 let tier = text.trim();
@@ -225,7 +225,7 @@ impl ProducerConfig {
         },
         Key {
             name: "audit.window.ms",
-            about: "The width of the windows in which they are counted; empty for ten minutes.",
+            about: "Width of the audit windows; empty for ten minutes.",
             kind: Kind::Long,
             set: |c, text| {
                 c.audit_window = match text.trim() {

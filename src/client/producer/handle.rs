@@ -312,7 +312,7 @@ impl Shared {
         if self.is_closed() {
             return ClientError::Closed;
         }
-        let (operation, elapsed) = ("waiting for room to send", self.config.send_timeout);
+        let (operation, elapsed) = ("waiting for buffer space", self.config.send_timeout);
         ClientError::Timeout { operation, elapsed, last_error: None }
     }
 

@@ -319,7 +319,7 @@ impl World {
 
     /// Breaks the connection after the broker has processed `taken` of the requests.
     fn break_connection(&mut self, taken: usize) {
-        let lost = Refused::from(ClientError::unreachable("broker", "it hung up"));
+        let lost = Refused::from(ClientError::unreachable("broker", "it closed the connection"));
         for index in 0..self.under_way.len() {
             let lost = lost.clone();
             self.answer(|broker, bytes| {

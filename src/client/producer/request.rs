@@ -133,7 +133,7 @@ pub(crate) fn outcome(
     let found = rows.flat_map(|row| &row.partitions).find(|row| row.index == index.0);
     let about = format!("{topic}-{index}");
     match found {
-        None => Err(ClientError::unreachable(about, "the answer does not speak of it").into()),
+        None => Err(ClientError::unreachable(about, "the response does not contain it").into()),
         Some(row) => judge(row, &about, size),
     }
 }

@@ -100,7 +100,7 @@ impl RawReader {
         let unavailable = ErrorCode::OffsetNotAvailable;
         let fetched = plan.settle(answer).pop().map(|fetched| fetched.outcome);
         let data = fetched.unwrap_or_else(|| {
-            Err(ClientError::unreachable(&about, "the answer does not speak of it"))
+            Err(ClientError::unreachable(&about, "the response does not contain it"))
         })?;
         let mut found = self.in_order(&source, &data)?;
         if let (None, Some(fault)) = (found.end, found.fault) {

@@ -22,10 +22,10 @@ const TLS: ForeignSetting = Refused("not served yet: TLS");
 const SASL: ForeignSetting = Refused("not served yet: SASL");
 const TRANSACTIONS: ForeignSetting = Refused("not served yet: transactions");
 const NEXT_PROTOCOL: &str = "not served yet: the group protocol of KIP-848";
-const METRICS: ForeignSetting =
-    Refused("not served: client.stats() and client.on_event() tell instead");
-const LOGGING: ForeignSetting =
-    Refused("set where Python logs: the logger is 'streamlog.client', DEBUG its most talkative");
+const METRICS: ForeignSetting = Refused("not supported: use client.stats() and client.on_event()");
+const LOGGING: ForeignSetting = Refused(
+    "configured by Python's logging: the logger is 'streamlog.client', its finest level DEBUG",
+);
 const SERIALIZER: ForeignSetting =
     Refused("a function: key= and value= of client.producer() take it");
 const DESERIALIZER: ForeignSetting =
@@ -35,7 +35,7 @@ const CALLBACK: ForeignSetting =
 const DELIVERY: ForeignSetting =
     Refused("given per record: producer.send() returns a ticket, and flush() raises what failed");
 const RETRIES: ForeignSetting =
-    Refused("not counted: delivery.timeout.ms says for how long a record is tried");
+    Refused("not counted: delivery.timeout.ms limits the time of retries");
 const PARTITIONER: ForeignSetting = Refused("named otherwise: partitioner= of client.producer()");
 const BATCH_BYTES: ForeignSetting = Refused("counted in bytes: batch.size");
 const SEND_BYTES: ForeignSetting = Refused("counted in bytes: buffer.memory");
@@ -86,9 +86,9 @@ const ROWS: &[(&str, ForeignSetting)] = &[
         "enable.auto.offset.store",
         Fixed(&["true"], "commit=\"manual\" and consumer.commit(message) store what is done"),
     ),
-    ("offset.store.method", Fixed(&["broker"], "offsets are stored by brokers only")),
-    ("api.version.request", Fixed(&["true"], "versions are agreed on with each broker")),
-    ("api.version", Refused("versions are agreed on with each broker: leave it out")),
+    ("offset.store.method", Fixed(&["broker"], "offsets are stored on brokers only")),
+    ("api.version.request", Fixed(&["true"], "versions are negotiated with each broker")),
+    ("api.version", Refused("versions are negotiated with each broker: leave it out")),
     ("api.version.fallback.ms", NONE),
     ("broker.version.fallback", NONE),
     ("key.serializer", SERIALIZER),

@@ -110,11 +110,11 @@ fn bytes(name: &str, value: &Bound<'_, PyAny>, texts: Texts) -> PyResult<Option<
     value.extract().map(Some).map_err(|_| {
         let kind = value.get_type();
         let remedy = if value.is_instance_of::<PyString>() {
-            "encode it first, or make the producer with encoding=\"utf-8\""
+            "encode it first, or create the producer with encoding=\"utf-8\""
         } else {
-            "encode it first, or make the producer with key= and value="
+            "encode it first, or create the producer with key= and value="
         };
-        PyTypeError::new_err(format!("{name} is to be bytes or None, not {kind}: {remedy}"))
+        PyTypeError::new_err(format!("{name} must be bytes or None, not {kind}: {remedy}"))
     })
 }
 

@@ -129,7 +129,7 @@ impl Decoding {
         match &self.on_error {
             OnError::DeadLetter(letters) if topics.contains(&letters.topic) => {
                 let reason = format!(
-                    "dead letters of '{0}' cannot go to '{0}': they would be read again, for ever",
+                    "dead letters of '{0}' cannot go to '{0}': they would be read endlessly",
                     letters.topic
                 );
                 Err(refused(&ConfigError::single("on_error", reason)))
@@ -300,7 +300,7 @@ impl Letter {
         let raised = raised(py, error);
         let note = format!(
             "the message at offset {} of {} cannot be decoded, and could not be published to {}: \
-             the next call tries again, seek() goes past it",
+             the next call tries again, seek() skips it",
             self.taken.message.offset(),
             self.taken.message.topic_partition(),
             self.letters.topic
@@ -397,7 +397,7 @@ fn undecodable(py: Python<'_>, message: client::Message, part: &str, error: PyEr
     let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
     let text = format!(
         "the {part} of the message at offset {} of {} cannot be decoded: {kind}: {}; \
-         on_error=\"skip\" passes over such messages, on_error=DeadLetters(TOPIC) keeps them",
+         on_error=\"skip\" skips such messages, on_error=DeadLetters(TOPIC) keeps them",
         message.offset(),
         message.topic_partition(),
         error.value(py)

@@ -71,7 +71,7 @@ fn text_invalid_in_its_encoding_is_reported_with_its_line() {
     let (code, words) = desk.failure(&["produce", "t", "-k", "x", "-s", "key=i64"]);
     assert!(code == 2 && words.contains("--key: 'x'"), "{words}");
     let (code, words) = desk.failure(&["consume", "t", "-s", "int64"]);
-    assert!(code == 2 && words.contains("'int64' is no encoding: use text, hex"), "{words}");
+    assert!(code == 2 && words.contains("'int64' is not an encoding: use text, hex"), "{words}");
     let (code, words) = desk.failure(&["consume", "t", "-f", "%v{int64}"]);
     assert!(code == 2 && words.contains("'int64' is no encoding"), "{words}");
 }

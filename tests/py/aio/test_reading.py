@@ -386,10 +386,10 @@ def test_a_closed_consumer_goes_nowhere_and_reports_it(run: Run, topic: str) -> 
                 partial(consumer.streams, 2),
             ]
             for call in calls:
-                with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+                with pytest.raises(streamlog.Closed, match="was closed: create a new one"):
                     call()
             for back in (consumer.rewind(timedelta(hours=1)), consumer.rewind(messages=1)):
-                with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+                with pytest.raises(streamlog.Closed, match="was closed: create a new one"):
                     await back
         assert closed.positions().keys() == {(topic, 0)}
 

@@ -148,7 +148,7 @@ def test_a_name_that_other_clients_have_is_answered_with_ours(
             lambda client, topic: client.consumer(
                 topic, value=int, on_error=streamlog.DeadLetters(topic)
             ),
-            ("on_error", "for ever"),
+            ("on_error", "endlessly"),
         ),
     ],
 )
@@ -435,7 +435,7 @@ def test_a_closed_client_reports_it_and_loses_nothing(
             lambda: list(consumer),
         ]
         for call in calls:
-            with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+            with pytest.raises(streamlog.Closed, match="was closed: create a new one"):
                 call()
 
 
@@ -473,10 +473,10 @@ def test_a_closed_consumer_goes_nowhere_and_reports_it(
     with nothing_lost(streamlog_client, topic), streamlog_broker.connect() as client:
         closed, forsaken = client.consumer(topic), client.consumer(topic)
         closed.close()
-        with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+        with pytest.raises(streamlog.Closed, match="was closed: create a new one"):
             call(closed)
         client.close()
-        with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+        with pytest.raises(streamlog.Closed, match="was closed: create a new one"):
             call(forsaken)
 
 

@@ -46,7 +46,7 @@ def test_an_idle_client_notices_an_outage_and_its_end(
         assert back.address == broker.address
         assert back.outage > 0
         until(lambda: said(caplog, "INFO"))
-        assert f"reached a broker again at {broker.address}" in said(caplog, "INFO")[0]
+        assert f"reconnected to a broker at {broker.address}" in said(caplog, "INFO")[0]
         assert not client.stats().is_lost
         assert client.stats().connects >= 2
         assert len(said(caplog, "WARNING")) == 1

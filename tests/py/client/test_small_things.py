@@ -135,7 +135,7 @@ def test_a_loop_over_a_closed_consumer_is_an_error(client: Client, filled: str, 
         "arrow": consumer.arrow,
         "until_end": consumer.until_end,
     }
-    with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+    with pytest.raises(streamlog.Closed, match="was closed: create a new one"):
         forms[form]()
 
 

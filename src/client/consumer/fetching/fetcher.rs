@@ -464,7 +464,7 @@ impl Fetcher {
         match error.remedy() {
             Remedy::Reject | Remedy::Fatal => self.shared.stop(source, error),
             Remedy::Refresh | Remedy::Retry => {
-                tracing::debug!(partition = %source.partition, %error, "fetching is tried again");
+                tracing::debug!(partition = %source.partition, %error, "the fetch is retried");
                 self.stale.insert(source.partition.topic.clone());
                 let until = self.rest_until(now);
                 self.resting.insert(source.slot, until);

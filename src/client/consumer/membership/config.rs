@@ -59,7 +59,7 @@ impl GroupConfig {
     pub const KEYS: &[Key<ConsumerConfig>] = &[
         Key {
             name: "group.id",
-            about: "The group to read in; empty to read without one.",
+            about: "Consumer group; empty to read without a group.",
             kind: Kind::String,
             set: |c, text| {
                 c.group.id = filled(text);
@@ -69,7 +69,7 @@ impl GroupConfig {
         },
         Key {
             name: "group.instance.id",
-            about: "A name of the member that outlives its connection.",
+            about: "Static member id, which keeps the assignment across restarts.",
             kind: Kind::String,
             set: |c, text| {
                 c.group.instance_id = filled(text);
@@ -79,28 +79,28 @@ impl GroupConfig {
         },
         Key {
             name: "session.timeout.ms",
-            about: "A member not heard of for so long is put out.",
+            about: "Time without a heartbeat after which a member is removed.",
             kind: Kind::Int,
             set: |c, text| millis(text, 1).map(|v| c.group.session_timeout = v),
             get: |c| c.group.session_timeout.as_millis().to_string(),
         },
         Key {
             name: "heartbeat.interval.ms",
-            about: "How often a member lets itself be heard.",
+            about: "Interval between heartbeats.",
             kind: Kind::Int,
             set: |c, text| millis(text, 1).map(|v| c.group.heartbeat_interval = v),
             get: |c| c.group.heartbeat_interval.as_millis().to_string(),
         },
         Key {
             name: "max.poll.interval.ms",
-            about: "How long a rebalance waits for the members.",
+            about: "Time that a rebalance waits for members.",
             kind: Kind::Int,
             set: |c, text| millis(text, 1).map(|v| c.group.rebalance_timeout = v),
             get: |c| c.group.rebalance_timeout.as_millis().to_string(),
         },
         Key {
             name: "enable.auto.commit",
-            about: "Whether offsets are stored once the next message is asked for.",
+            about: "Commits offsets once the next message is requested.",
             kind: Kind::Boolean,
             set: |c, text| {
                 let commit = |on| if on { Commit::Processed } else { Commit::Manual };
@@ -110,14 +110,14 @@ impl GroupConfig {
         },
         Key {
             name: "auto.commit.interval.ms",
-            about: "How often they are.",
+            about: "Interval between commits.",
             kind: Kind::Int,
             set: |c, text| millis(text, 1).map(|v| c.group.commit_interval = v),
             get: |c| c.group.commit_interval.as_millis().to_string(),
         },
         Key {
             name: "partition.assignment.strategy",
-            about: "Ways to share partitions out, the best first: range, roundrobin.",
+            about: "Assignment strategies in order of preference: range, roundrobin.",
             kind: Kind::List,
             set: |c, text| {
                 let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());

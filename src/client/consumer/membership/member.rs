@@ -89,7 +89,7 @@ impl Member {
                 self.shared.arrivals.fail_for_good(error);
                 break;
             }
-            tracing::debug!(%error, "the group's coordinator is asked for again");
+            tracing::debug!(%error, "looking up the group's coordinator again");
             let silence = self.shared.now().saturating_sub(self.heard_at);
             if silence > self.group().session_timeout {
                 self.step_down();
@@ -165,7 +165,7 @@ impl Member {
         let request = calls::sync(self.group(), &joined, &shares)?;
         let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
         let synced = connection.submit(&request)?.answer_within(limit).await?;
-        ClientError::check(synced.error_code, "taking over a share", None)?;
+        ClientError::check(synced.error_code, "taking over an assignment", None)?;
         let share = calls::share(&synced.assignment)?;
         let stored = connection.submit(&calls::stored(self.group(), &share))?.answer().await?;
         self.committed = committed::read(&stored)?;
@@ -302,7 +302,7 @@ impl Member {
             // A deleted topic needs no offsets. Other causes of a refusal show in the next
             // heartbeat.
             Err(ClientError::TopicNotFound { .. }) => {
-                tracing::debug!("offsets of a topic that is gone are not stored");
+                tracing::debug!("offsets of a deleted topic are not committed");
             }
             Err(error) => return Err(error),
         }
@@ -312,11 +312,11 @@ impl Member {
     /// Commits and leaves. After a failure the others only wait for the session timeout.
     async fn leave(&mut self, connection: &Connection) {
         if let Err(error) = self.commit().await {
-            tracing::warn!(%error, "the last offsets were not stored");
+            tracing::warn!(%error, "the last offsets were not committed");
         }
         let Some(joined) = self.membership.joined() else { return };
         if let Err(error) = self.say_goodbye(connection, &joined.identity.member).await {
-            tracing::debug!(%error, "the group was left without a word");
+            tracing::debug!(%error, "leaving the group failed; the session will time out");
         }
     }
 

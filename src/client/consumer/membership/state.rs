@@ -107,7 +107,7 @@ impl Membership {
         // lost partition under the new generation.
         let share = shared.assignment.assigned();
         if let Some((lost, _)) = offsets.iter().find(|(partition, _)| !share.contains(partition)) {
-            let about = format!("{lost} is not this member's any more");
+            let about = format!("{lost} is no longer assigned to this member");
             return refused(ErrorCode::IllegalGeneration, &about);
         }
         let request = calls::commit(&self.group, &joined.identity, offsets);

@@ -75,5 +75,5 @@ impl Producer {
 }
 
 fn no_topic(row: usize) -> ConfigError {
-    ConfigError::single("topic", format!("row {row} of the batch names none"))
+    ConfigError::single("topic", format!("row {row} of the batch has no topic"))
 }
