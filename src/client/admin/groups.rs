@@ -1,7 +1,7 @@
 //! Consumer groups: listing, describing and deleting them.
 
 use crate::client::admin::handle::{AdminCalls, unanswered};
-use crate::client::consumer::share_of;
+use crate::client::consumer::read_assignment;
 use crate::client::{Call, ClientError};
 use crate::types::{BrokerId, TopicPartition};
 use crate::wire::{
@@ -147,7 +147,7 @@ impl GroupDescription {
 impl MemberDescription {
     fn of(row: describe_groups::Member) -> Result<Self, ClientError> {
         Ok(Self {
-            assignment: share_of(&row.member_assignment)?,
+            assignment: read_assignment(&row.member_assignment)?,
             member_id: row.member_id,
             instance_id: row.group_instance_id,
             client_id: row.client_id,

@@ -33,4 +33,4 @@ pub use stream::Stream;
 pub use until_end::UntilEnd;
 
 pub(crate) use fetching::{FetchPlan, InOrder, OffsetRules, PartitionData, Source, in_order};
-pub(crate) use membership::share_of;
+pub(crate) use membership::read_assignment;

@@ -5,17 +5,17 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::Output;
 
-use super::on_a_cluster::Desk;
+use super::on_a_cluster::CommandLine;
 
 /// A home directory without a contexts file, and an empty environment.
 struct Home {
-    desk: Desk,
+    command_line: CommandLine,
     dir: tempfile::TempDir,
 }
 
 impl Home {
     fn new() -> Self {
-        Self { desk: Desk::new(), dir: tempfile::tempdir().unwrap() }
+        Self { command_line: CommandLine::new(), dir: tempfile::tempdir().unwrap() }
     }
 
     fn path(&self) -> PathBuf {
@@ -27,7 +27,7 @@ impl Home {
     }
 
     fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
-        let mut command = self.desk.command(arguments);
+        let mut command = self.command_line.command(arguments);
         for variable in ["STREAMLOG_BOOTSTRAP", "STREAMLOG_CONFIG", "XDG_CONFIG_HOME"] {
             command.env_remove(variable);
         }
@@ -52,9 +52,9 @@ impl Home {
 #[test]
 fn a_context_is_added_selected_listed_and_removed() {
     let home = Home::new();
-    home.desk.text(&["topic", "create", "orders"]);
+    home.command_line.text(&["topic", "create", "orders"]);
     assert_eq!(home.text(&["context", "list"]), "");
-    home.text(&["context", "add", "near", &home.desk.address(), "-X", "linger.ms=20ms"]);
+    home.text(&["context", "add", "near", &home.command_line.address(), "-X", "linger.ms=20ms"]);
     home.text(&["context", "add", "far", "127.0.0.1:1", "--use"]);
     let mode = fs::metadata(home.path()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -68,7 +68,7 @@ fn a_context_is_added_selected_listed_and_removed() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!((&rows[0]["context"], &rows[0]["is_current"]), (&"near".into(), &true.into()));
-    assert_eq!(rows[0]["servers"], home.desk.address());
+    assert_eq!(rows[0]["servers"], home.command_line.address());
     assert_eq!(rows[0]["settings"]["linger.ms"], "20");
     assert_eq!((&rows[1]["context"], &rows[1]["is_current"]), (&"far".into(), &false.into()));
 

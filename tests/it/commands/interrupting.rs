@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use streamlog::record::{BatchBuilder, BatchSettings, Compression, Compressor};
 use streamlog::types::Timestamp;
 
-use super::on_a_cluster::Desk;
+use super::on_a_cluster::CommandLine;
 use crate::support::{Connection, TOPIC};
 
 const RECORDS: usize = 3_000_000;
@@ -57,9 +57,9 @@ struct Ended {
 }
 
 /// A broker with a topic that takes many seconds to read.
-fn loaded() -> Desk {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", TOPIC, "-p", "1"]);
+fn loaded() -> CommandLine {
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", TOPIC, "-p", "1"]);
     let mut builder = BatchBuilder::new();
     for _ in 0..BATCH {
         let time = Timestamp::from_millis(1_700_000_000_000);
@@ -67,11 +67,11 @@ fn loaded() -> Desk {
     }
     let mut compressor = Compressor::new(Compression::Lz4, None).unwrap();
     let batch = builder.build(&BatchSettings::default(), &mut compressor).unwrap();
-    let mut connection = Connection::open(desk.address().parse().unwrap()).unwrap();
+    let mut connection = Connection::open(command_line.address().parse().unwrap()).unwrap();
     for _ in 0..RECORDS / BATCH {
         connection.produce(batch.clone(), 1).unwrap().unwrap();
     }
-    desk
+    command_line
 }
 
 impl Running {
@@ -197,7 +197,7 @@ fn assert_soon(what: &dyn std::fmt::Debug, mut times: Vec<Duration>) {
 
 #[test]
 fn readers_end_on_ctrl_c_with_whole_lines_for_any_output() {
-    let desk = loaded();
+    let command_line = loaded();
     let verbs: [&[&str]; 4] = [
         &["consume", TOPIC],
         &["consume", TOPIC, "--no-follow"],
@@ -207,21 +207,21 @@ fn readers_end_on_ctrl_c_with_whole_lines_for_any_output() {
     for verb in verbs {
         let mut times = Vec::new();
         for sink in [Sink::File, Sink::Pipe, Sink::Terminal] {
-            let ended = Running::start(desk.command(verb), sink).once_busy().interrupt();
+            let ended = Running::start(command_line.command(verb), sink).once_busy().interrupt();
             times.push(ended.check(&(verb, sink)));
             assert!(is_whole(&ended.written, sink), "{verb:?} {sink:?}");
         }
         assert_soon(&verb, times);
     }
-    let group = desk.rows(&["group", "describe", "g"]);
+    let group = command_line.rows(&["group", "describe", "g"]);
     assert_eq!(group[0]["client"], serde_json::Value::Null, "the member left its group: {group:?}");
 }
 
 #[test]
 fn rows_in_any_format_are_whole_after_ctrl_c() {
-    let desk = loaded();
+    let command_line = loaded();
     let verb = ["consume", TOPIC, "-o", "json"];
-    let ended = Running::start(desk.command(&verb), Sink::Pipe).once_busy().interrupt();
+    let ended = Running::start(command_line.command(&verb), Sink::Pipe).once_busy().interrupt();
     ended.check(&verb);
     let text = String::from_utf8(ended.written).unwrap();
     assert!(text.ends_with("}\n"), "{:?}", &text[text.len() - 50..]);
@@ -229,9 +229,9 @@ fn rows_in_any_format_are_whole_after_ctrl_c() {
 
 #[test]
 fn a_stalled_reader_does_not_delay_ctrl_c() {
-    let desk = loaded();
+    let command_line = loaded();
     for sink in [Sink::Pipe, Sink::Terminal] {
-        let mut command = desk.command(&["consume", TOPIC, "--group", "g"]);
+        let mut command = command_line.command(&["consume", TOPIC, "--group", "g"]);
         let (mut ours, theirs): (File, Stdio) = if sink == Sink::Terminal {
             let pty = nix::pty::openpty(None, None).unwrap();
             (pty.master.into(), pty.slave.into())
@@ -255,19 +255,19 @@ fn a_stalled_reader_does_not_delay_ctrl_c() {
 
 #[test]
 fn benchmarks_and_producers_end_on_ctrl_c() {
-    let desk = loaded();
-    desk.text(&["topic", "create", "other", "-p", "1"]);
+    let command_line = loaded();
+    command_line.text(&["topic", "create", "other", "-p", "1"]);
     let verbs: [&[&str]; 3] = [
         &["bench", "consume", TOPIC],
         &["bench", "produce", "other", "-n", "1000000000"],
         &["bench", "latency", "other", "-n", "1000000000", "-r", "1000000"],
     ];
     for verb in verbs {
-        let running = || Running::start(desk.command(verb), Sink::Pipe).once_busy();
+        let running = || Running::start(command_line.command(verb), Sink::Pipe).once_busy();
         let times = (0..3).map(|_| running().interrupt().check(&verb)).collect();
         assert_soon(&verb, times);
     }
-    let mut command = desk.command(&["produce", "other", "-o", "json"]);
+    let mut command = command_line.command(&["produce", "other", "-o", "json"]);
     let mut running = Running::start(
         {
             command.stdin(Stdio::piped());
@@ -288,8 +288,8 @@ fn benchmarks_and_producers_end_on_ctrl_c() {
 
 #[test]
 fn commands_on_log_files_end_on_ctrl_c() {
-    let desk = loaded();
-    let log = desk.data().join(format!("{TOPIC}-0"));
+    let command_line = loaded();
+    let log = command_line.data().join(format!("{TOPIC}-0"));
     let segment = log.join("00000000000000000000.log");
     let dir = tempfile::tempdir().unwrap();
     // One file under many names takes time to read, and no disk space.
@@ -305,7 +305,7 @@ fn commands_on_log_files_end_on_ctrl_c() {
     ];
     for (verb, path, options) in files {
         let running = || {
-            let mut command = desk.command(&["log", verb]);
+            let mut command = command_line.command(&["log", verb]);
             command.arg(path).args(options);
             Running::start(command, Sink::File).once_busy()
         };
@@ -348,9 +348,9 @@ fn a_batch_of_many_records_is_interrupted_by_ctrl_c() {
 
 #[test]
 fn a_repeated_output_ends_on_ctrl_c_between_two_runs() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", TOPIC, "-p", "1"]);
-    desk.text(&["consume", TOPIC, "-e", "--group", "g"]);
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", TOPIC, "-p", "1"]);
+    command_line.text(&["consume", TOPIC, "-e", "--group", "g"]);
     let verbs: [&[&str]; 8] = [
         &["topic", "list"],
         &["topic", "describe", TOPIC],
@@ -362,7 +362,7 @@ fn a_repeated_output_ends_on_ctrl_c_between_two_runs() {
         &["cluster", "status"],
     ];
     for verb in verbs {
-        let mut command = desk.command(&[verb, &["--watch", "3600"]].concat());
+        let mut command = command_line.command(&[verb, &["--watch", "3600"]].concat());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         // The first output has arrived.
         let mut first = [0; 1];

@@ -11,11 +11,11 @@ use serde_json::Value;
 use crate::cluster::TestBroker;
 
 /// A broker, and commands with its address in their environment.
-pub(super) struct Desk {
+pub(super) struct CommandLine {
     broker: TestBroker,
 }
 
-impl Desk {
+impl CommandLine {
     pub(super) fn new() -> Self {
         Self { broker: TestBroker::start() }
     }
@@ -82,80 +82,91 @@ impl Desk {
     }
 
     fn with_records(count: usize) -> Self {
-        let desk = Self::new();
-        desk.text(&["topic", "create", "t", "-p", "2"]);
+        let command_line = Self::new();
+        command_line.text(&["topic", "create", "t", "-p", "2"]);
         let lines: Vec<_> = (0..count).map(|number| format!("k{number}:v{number}")).collect();
-        let produced = desk.run_with(&["produce", "t", "-K", ":", "-z", "zstd"], &lines.join("\n"));
+        let produced =
+            command_line.run_with(&["produce", "t", "-K", ":", "-z", "zstd"], &lines.join("\n"));
         assert_eq!(produced.status.code(), Some(0));
-        desk
+        command_line
     }
 }
 
 #[test]
 fn a_topic_is_created_shown_changed_and_deleted() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "a", "b", "-p", "2", "-c", "retention.ms=1000"]);
-    assert_eq!(desk.text(&["topic", "list"]).lines().count(), 3);
-    desk.text(&["topic", "alter", "a", "-p", "3", "-d", "retention.ms", "-c", "flush.ms=7"]);
-    assert_eq!(desk.rows(&["topic", "describe", "a"]).len(), 3);
-    let set = desk.rows(&["config", "show", "topic/a"]);
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "a", "b", "-p", "2", "-c", "retention.ms=1000"]);
+    assert_eq!(command_line.text(&["topic", "list"]).lines().count(), 3);
+    command_line.text(&[
+        "topic",
+        "alter",
+        "a",
+        "-p",
+        "3",
+        "-d",
+        "retention.ms",
+        "-c",
+        "flush.ms=7",
+    ]);
+    assert_eq!(command_line.rows(&["topic", "describe", "a"]).len(), 3);
+    let set = command_line.rows(&["config", "show", "topic/a"]);
     assert_eq!(
         (set.len(), &set[0]["name"], &set[0]["value"]),
         (1, &"flush.ms".into(), &"7".into())
     );
-    desk.text(&["config", "set", "topic/a", "flush.ms"]);
-    assert!(desk.rows(&["config", "show", "topic/a"]).is_empty());
+    command_line.text(&["config", "set", "topic/a", "flush.ms"]);
+    assert!(command_line.rows(&["config", "show", "topic/a"]).is_empty());
 
-    let (code, words) = desk.failure(&["topic", "delete", "a", "b"]);
+    let (code, words) = command_line.failure(&["topic", "delete", "a", "b"]);
     assert!(code == 2 && words.contains("--yes"), "{words}");
-    desk.text(&["topic", "delete", "a", "b", "--yes"]);
-    assert!(desk.rows(&["topic", "list"]).is_empty());
+    command_line.text(&["topic", "delete", "a", "b", "--yes"]);
+    assert!(command_line.rows(&["topic", "list"]).is_empty());
 }
 
 #[test]
 fn exit_codes_distinguish_kinds_of_failures() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "t"]);
-    assert_eq!(desk.failure(&["topic", "create", "t"]).0, 5);
-    desk.text(&["topic", "create", "t", "--if-not-exists"]);
-    assert_eq!(desk.failure(&["topic", "describe", "missing"]).0, 5);
-    assert_eq!(desk.failure(&["consume", "missing", "-e"]).0, 5);
-    assert_eq!(desk.failure(&["topic", "lst"]).0, 2);
-    assert_eq!(desk.failure(&["consume", "t", "--from", "yesterday"]).0, 2);
-    assert_eq!(desk.failure(&["topic", "list", "-X", "lingr.ms=1"]).0, 2);
-    assert_eq!(desk.failure(&["topic", "alter", "t"]).0, 2);
-    let (code, words) = desk.failure(&["config", "show", "node/7"]);
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t"]);
+    assert_eq!(command_line.failure(&["topic", "create", "t"]).0, 5);
+    command_line.text(&["topic", "create", "t", "--if-not-exists"]);
+    assert_eq!(command_line.failure(&["topic", "describe", "missing"]).0, 5);
+    assert_eq!(command_line.failure(&["consume", "missing", "-e"]).0, 5);
+    assert_eq!(command_line.failure(&["topic", "lst"]).0, 2);
+    assert_eq!(command_line.failure(&["consume", "t", "--from", "yesterday"]).0, 2);
+    assert_eq!(command_line.failure(&["topic", "list", "-X", "lingr.ms=1"]).0, 2);
+    assert_eq!(command_line.failure(&["topic", "alter", "t"]).0, 2);
+    let (code, words) = command_line.failure(&["config", "show", "node/7"]);
     assert!(code == 5 && words.contains("there is no node 7; the cluster has 1"), "{words}");
-    assert_eq!(desk.failure(&["config", "set", "node/7", "num.partitions=2"]).0, 5);
-    let (code, words) = desk.failure(&["topic", "list", "-b", "127.0.0.1:1"]);
+    assert_eq!(command_line.failure(&["config", "set", "node/7", "num.partitions=2"]).0, 5);
+    let (code, words) = command_line.failure(&["topic", "list", "-b", "127.0.0.1:1"]);
     assert!(code == 3 && words.contains("127.0.0.1:1"), "{words}");
     assert!(words.contains("`streamlog broker` starts one"), "{words}");
-    let (code, words) = desk.failure(&["topic", "create", "a", "b c"]);
+    let (code, words) = command_line.failure(&["topic", "create", "a", "b c"]);
     assert!(code == 2 && words.contains("\"b c\""), "{words}");
-    assert_eq!(desk.failure(&["topic", "describe", "a"]).0, 5, "nothing was created");
+    assert_eq!(command_line.failure(&["topic", "describe", "a"]).0, 5, "nothing was created");
 }
 
 #[test]
 fn a_missing_name_is_refused_at_once() {
-    let desk = Desk::new();
+    let command_line = CommandLine::new();
     let began = Instant::now();
     for command in
         [&["consume", "missing"][..], &["tail", "missing"], &["bench", "consume", "missing"]]
     {
-        assert_eq!(desk.failure(command).0, 5, "{command:?}");
+        assert_eq!(command_line.failure(command).0, 5, "{command:?}");
     }
-    assert_eq!(desk.failure(&["config", "show", "node/7"]).0, 5);
+    assert_eq!(command_line.failure(&["config", "show", "node/7"]).0, 5);
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
 #[test]
 fn a_context_on_the_command_line_overrides_the_environment() {
-    let desk = Desk::new();
+    let command_line = CommandLine::new();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("config.toml");
     std::fs::write(&path, "[context.down]\nbootstrap.servers = '127.0.0.1:1'\n").unwrap();
     let code = |options: &[&str], variables: &[(&str, &str)]| {
-        let mut command = desk.command(&[&["topic", "list"], options].concat());
+        let mut command = command_line.command(&[&["topic", "list"], options].concat());
         command.env("STREAMLOG_CONFIG", &path).envs(variables.iter().copied());
         command.output().unwrap().status.code().unwrap()
     };
@@ -168,13 +179,13 @@ fn a_context_on_the_command_line_overrides_the_environment() {
 
 #[test]
 fn records_consumed_as_json_can_be_produced_again() {
-    let desk = Desk::with_records(5);
-    let json = desk.text(&["consume", "t", "-e", "-o", "json"]);
-    desk.text(&["topic", "create", "copy"]);
-    let told = desk.run_with(&["produce", "copy", "--json", "-o", "csv"], &json);
+    let command_line = CommandLine::with_records(5);
+    let json = command_line.text(&["consume", "t", "-e", "-o", "json"]);
+    command_line.text(&["topic", "create", "copy"]);
+    let told = command_line.run_with(&["produce", "copy", "--json", "-o", "csv"], &json);
     assert_eq!(String::from_utf8(told.stdout).unwrap().lines().count(), 6);
     let lines = |topic, format| {
-        let text = desk.text(&["consume", topic, "-e", "-f", format]);
+        let text = command_line.text(&["consume", topic, "-e", "-f", format]);
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.sort();
         lines
@@ -183,26 +194,26 @@ fn records_consumed_as_json_can_be_produced_again() {
     assert_eq!(pairs, ["k0=v0", "k1=v1", "k2=v2", "k3=v3", "k4=v4"]);
     let (everything, of_one_time) = ("%k=%s at %T\\n", r#"{"value": "v", "timestamp": 1234}"#);
     assert_eq!(lines("copy", everything), lines("t", everything));
-    desk.run_with(&["produce", "t", "--json"], of_one_time);
+    command_line.run_with(&["produce", "t", "--json"], of_one_time);
     assert!(lines("t", everything).contains(&"=v at 1234".to_owned()));
 }
 
 #[test]
 fn large_json_lines_are_read_and_a_line_too_long_is_reported() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "t", "copy", "-p", "1"]);
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "copy", "-p", "1"]);
     for byte in [0xff, 0] {
         let mut value = tempfile::NamedTempFile::new().unwrap();
         value.write_all(&vec![byte; 800_000]).unwrap();
-        desk.text(&["produce", "t", "--file", value.path().to_str().unwrap()]);
+        command_line.text(&["produce", "t", "--file", value.path().to_str().unwrap()]);
     }
-    let json = desk.text(&["consume", "t", "-e", "-o", "json"]);
-    let told = desk.run_with(&["produce", "copy", "--json"], &json);
+    let json = command_line.text(&["consume", "t", "-e", "-o", "json"]);
+    let told = command_line.run_with(&["produce", "copy", "--json"], &json);
     assert_eq!(told.status.code(), Some(0), "{}", String::from_utf8_lossy(&told.stderr));
-    assert_eq!(desk.text(&["consume", "copy", "-e", "-f", "%S\\n"]), "800000\n800000\n");
+    assert_eq!(command_line.text(&["consume", "copy", "-e", "-f", "%S\\n"]), "800000\n800000\n");
 
     let command = ["produce", "copy", "--json", "-X", "max.request.size=1024"];
-    let told = desk.run_with(&command, &format!("{{}}\n{json}"));
+    let told = command_line.run_with(&command, &format!("{{}}\n{json}"));
     let words = String::from_utf8(told.stderr).unwrap();
     assert_eq!(told.status.code(), Some(1), "{words}");
     assert!(words.contains("line 2 of standard input") && words.contains("longer"), "{words}");
@@ -210,27 +221,28 @@ fn large_json_lines_are_read_and_a_line_too_long_is_reported() {
 
 #[test]
 fn records_before_an_invalid_line_are_delivered() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "t", "-p", "1"]);
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "-p", "1"]);
     for (last, words) in [("{", "EOF"), ("{\"valu\": \"c\"}", "unknown field `valu`")] {
         let lines = format!("{{\"value\": \"a\"}}\n{{\"key\": \"k\", \"value\": \"b\"}}\n{last}\n");
-        let produced = desk.run_with(&["produce", "t", "--json"], &lines);
+        let produced = command_line.run_with(&["produce", "t", "--json"], &lines);
         let said = String::from_utf8(produced.stderr).unwrap();
         assert_eq!(produced.status.code(), Some(1), "{said}");
         assert!(said.contains("line 3, column") && said.contains(words), "{said}");
         assert!(!said.contains("line 1"), "{said}");
     }
-    let missing = desk.run(&["produce", "t", "--file", "/dev/null", "--file", "/no/such/file"]);
+    let missing =
+        command_line.run(&["produce", "t", "--file", "/dev/null", "--file", "/no/such/file"]);
     assert_eq!(missing.status.code(), Some(1));
-    assert_eq!(desk.text(&["consume", "t", "-e"]), "a\nb\na\nb\n\n");
+    assert_eq!(command_line.text(&["consume", "t", "-e"]), "a\nb\na\nb\n\n");
 }
 
 #[test]
 fn a_failed_delivery_is_reported_before_an_invalid_line() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "t", "-p", "1", "-c", "max.message.bytes=200"]);
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "-p", "1", "-c", "max.message.bytes=200"]);
     let lines = format!("{{\"value\": \"{}\"}}\n{{\n", "a".repeat(1000));
-    let produced = desk.run_with(&["produce", "t", "--json"], &lines);
+    let produced = command_line.run_with(&["produce", "t", "--json"], &lines);
     let words = String::from_utf8(produced.stderr).unwrap();
     assert_eq!(produced.status.code(), Some(1), "{words}");
     let complaints: Vec<&str> = words.lines().collect();
@@ -241,11 +253,11 @@ fn a_failed_delivery_is_reported_before_an_invalid_line() {
 
 #[test]
 fn reading_starts_and_ends_at_the_given_positions() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "t", "-p", "1"]);
-    desk.run_with(&["produce", "t"], "0\n1\n2\n3\n4\n");
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "-p", "1"]);
+    command_line.run_with(&["produce", "t"], "0\n1\n2\n3\n4\n");
     let read = |options: &[&str]| {
-        desk.text(&[&["consume", "t", "-e"], options].concat()).replace('\n', "")
+        command_line.text(&[&["consume", "t", "-e"], options].concat()).replace('\n', "")
     };
     assert_eq!(read(&[]), "01234");
     assert_eq!(read(&["--from", "3"]), "34");
@@ -257,16 +269,16 @@ fn reading_starts_and_ends_at_the_given_positions() {
     assert_eq!(read(&["--from", "latest"]), "");
     assert_eq!(read(&["--until", "-1h"]), "");
     assert_eq!(read(&["--until", "2100-01-01"]), "01234");
-    assert_eq!(desk.text(&["tail", "t", "-n", "3"]), "2\n3\n4\n");
+    assert_eq!(command_line.text(&["tail", "t", "-n", "3"]), "2\n3\n4\n");
 }
 
 #[test]
 fn a_group_continues_after_the_records_written() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "t", "-p", "1"]);
-    desk.run_with(&["produce", "t"], "0\n1\n2\n3\n4\n5\n");
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "-p", "1"]);
+    command_line.run_with(&["produce", "t"], "0\n1\n2\n3\n4\n5\n");
     let read = |options: &[&str]| {
-        desk.text(&[&["consume", "t", "-e", "-g", "g"], options].concat()).replace('\n', "")
+        command_line.text(&[&["consume", "t", "-e", "-g", "g"], options].concat()).replace('\n', "")
     };
     assert_eq!(read(&["-n", "2"]), "01");
     assert_eq!(read(&["--until", "4"]), "23");
@@ -276,65 +288,65 @@ fn a_group_continues_after_the_records_written() {
 
 #[test]
 fn a_group_does_not_skip_records_that_could_not_be_written() {
-    let desk = Desk::with_records(500);
+    let command_line = CommandLine::with_records(500);
     let read = ["consume", "t", "-e", "-g", "g"];
     for options in [&[][..], &["-n", "450"], &["-f", "%s %s %s %s %s %s %s %s\\n"]] {
-        let mut command = desk.command(&[&read[..], options].concat());
+        let mut command = command_line.command(&[&read[..], options].concat());
         command.stdout(File::options().write(true).open("/dev/full").unwrap());
         let output = command.stderr(Stdio::piped()).output().unwrap();
         let words = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{words}");
         assert!(words.contains("cannot write to standard output"), "{words}");
     }
-    assert_eq!(desk.text(&read).lines().count(), 500);
-    assert_eq!(desk.text(&read), "");
+    assert_eq!(command_line.text(&read).lines().count(), 500);
+    assert_eq!(command_line.text(&read), "");
 }
 
 #[test]
 fn a_relative_start_is_refused_for_a_group() {
     let read = ["consume", "t", "-g", "g", "-e", "-b", "127.0.0.1:1", "--from", "-2"];
-    let (code, words) = Desk::new().failure(&read);
+    let (code, words) = CommandLine::new().failure(&read);
     assert!(code == 2 && words.contains("--from") && words.contains("group reset"), "{words}");
 }
 
 #[test]
 fn a_group_shows_its_lag_and_is_reset_only_with_yes() {
-    let desk = Desk::with_records(6);
-    let read = desk.text(&["consume", "t", "-e", "-g", "g"]);
+    let command_line = CommandLine::with_records(6);
+    let read = command_line.text(&["consume", "t", "-e", "-g", "g"]);
     assert_eq!(read.lines().count(), 6);
     let lag = || -> u64 {
-        let rows = desk.rows(&["group", "describe", "g"]);
+        let rows = command_line.rows(&["group", "describe", "g"]);
         rows.iter().map(|row| row["lag"].as_u64().unwrap()).sum()
     };
     assert_eq!(lag(), 0);
-    let planned = desk.rows(&["group", "reset", "g", "--to", "earliest"]);
+    let planned = command_line.rows(&["group", "reset", "g", "--to", "earliest"]);
     assert!(planned.iter().all(|row| row["is_done"] == false && row["to_offset"] == 0));
     assert_eq!(lag(), 0);
-    desk.text(&["group", "reset", "g", "--to", "earliest", "--yes"]);
+    command_line.text(&["group", "reset", "g", "--to", "earliest", "--yes"]);
     assert_eq!(lag(), 6);
-    assert_eq!(desk.rows(&["group", "list"])[0]["state"], "Empty");
-    desk.text(&["topic", "delete", "t", "--yes"]);
-    let [row] = &desk.rows(&["group", "describe", "g"])[..] else { panic!("one row") };
+    assert_eq!(command_line.rows(&["group", "list"])[0]["state"], "Empty");
+    command_line.text(&["topic", "delete", "t", "--yes"]);
+    let [row] = &command_line.rows(&["group", "describe", "g"])[..] else { panic!("one row") };
     assert_eq!((&row["state"], &row["topic"]), (&"Empty".into(), &Value::Null));
-    assert_eq!(desk.failure(&["group", "delete", "g"]).0, 2);
-    desk.text(&["group", "delete", "g", "--yes"]);
-    assert_eq!(desk.failure(&["group", "describe", "g"]).0, 5);
+    assert_eq!(command_line.failure(&["group", "delete", "g"]).0, 2);
+    command_line.text(&["group", "delete", "g", "--yes"]);
+    assert_eq!(command_line.failure(&["group", "describe", "g"]).0, 5);
 }
 
 #[test]
 fn the_cluster_and_its_nodes_are_shown() {
-    let desk = Desk::with_records(1);
-    let status = desk.rows(&["cluster", "status", "--check"]);
+    let command_line = CommandLine::with_records(1);
+    let status = command_line.rows(&["cluster", "status", "--check"]);
     assert_eq!((&status[0]["status"], &status[0]["nodes"]), (&"ok".into(), &1.into()));
-    let nodes = desk.rows(&["node", "list"]);
+    let nodes = command_line.rows(&["node", "list"]);
     assert_eq!((nodes.len(), &nodes[0]["is_controller"]), (1, &true.into()));
-    assert_eq!(desk.rows(&["node", "status"]), nodes);
+    assert_eq!(command_line.rows(&["node", "status"]), nodes);
 }
 
 #[test]
 fn every_result_is_available_in_every_format() {
-    let desk = Desk::with_records(1);
-    desk.text(&["consume", "t", "--group", "g", "--no-follow"]);
+    let command_line = CommandLine::with_records(1);
+    command_line.text(&["consume", "t", "--group", "g", "--no-follow"]);
     let commands: [&[&str]; 11] = [
         &["topic", "list"],
         &["topic", "describe", "t"],
@@ -349,7 +361,7 @@ fn every_result_is_available_in_every_format() {
         &["config", "show", "topic/t"],
     ];
     for command in commands {
-        let in_form = |form| desk.text(&[command, &["-o", form]].concat());
+        let in_form = |form| command_line.text(&[command, &["-o", form]].concat());
         let rows = in_form("json").lines().map(|row| serde_json::from_str(row).unwrap()).collect();
         let rows: Vec<Value> = rows;
         let fields = |row: &Value| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
@@ -368,42 +380,42 @@ fn every_result_is_available_in_every_format() {
 
 #[test]
 fn a_bench_publishes_and_reads_the_reported_records() {
-    let desk = Desk::new();
+    let command_line = CommandLine::new();
     let bench = ["bench", "produce", "t", "-n", "5000", "-s", "100"];
-    let row = &desk.rows(&[&bench[..], &["-z", "lz4", "--acks", "1"]].concat())[0];
+    let row = &command_line.rows(&[&bench[..], &["-z", "lz4", "--acks", "1"]].concat())[0];
     assert_eq!((&row["records"], &row["record_bytes"]), (&5000.into(), &100.into()));
     assert_eq!((&row["acks"], &row["compression"]), (&"1".into(), &"lz4".into()));
     let ascending = ["p50_ms", "p99_ms", "p999_ms", "max_ms"].map(|name| row[name].as_f64());
     assert!(ascending.is_sorted() && ascending[0] > Some(0.0), "{row}");
 
-    let row = &desk.rows(&["bench", "consume", "t"])[0];
+    let row = &command_line.rows(&["bench", "consume", "t"])[0];
     assert_eq!((&row["records"], &row["bytes"]), (&5000.into(), &500_000.into()));
     assert!(row["records_per_second"].as_f64() > Some(0.0), "{row}");
-    let row = &desk.rows(&["bench", "consume", "t", "-n", "7"])[0];
+    let row = &command_line.rows(&["bench", "consume", "t", "-n", "7"])[0];
     assert_eq!(row["records"], 7);
 
     let latency = ["bench", "latency", "t", "-n", "20", "-r", "200"];
-    let row = &desk.rows(&latency)[0];
+    let row = &command_line.rows(&latency)[0];
     assert_eq!((&row["records"], &row["rate"]), (&20.into(), &200.into()));
     assert!(row["max_ms"].as_f64() > Some(0.0), "{row}");
     // One more record, which opened the connections.
-    assert_eq!(desk.rows(&["bench", "consume", "t"])[0]["records"], 5021);
+    assert_eq!(command_line.rows(&["bench", "consume", "t"])[0]["records"], 5021);
 
-    let csv = desk.text(&["bench", "consume", "t", "-o", "csv"]);
+    let csv = command_line.text(&["bench", "consume", "t", "-o", "csv"]);
     assert!(csv.starts_with("topic,records,bytes,"), "{csv}");
-    assert_eq!(desk.failure(&["bench", "consume", "missing"]).0, 5);
-    assert_eq!(desk.failure(&["bench", "latency", "t", "-s", "23"]).0, 2);
+    assert_eq!(command_line.failure(&["bench", "consume", "missing"]).0, 5);
+    assert_eq!(command_line.failure(&["bench", "latency", "t", "-s", "23"]).0, 2);
 }
 
 #[test]
 fn a_configuration_file_is_checked_setting_by_setting() {
-    let desk = Desk::new();
+    let command_line = CommandLine::new();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("server.properties");
     let text =
         "log.retention.hours=24\nnum.partitons=3\nnum.io.threads=8\nsasl.jaas.config=sesame\n";
     std::fs::write(&path, text).unwrap();
-    let output = desk.run(&["config", "check", path.to_str().unwrap(), "-o", "json"]);
+    let output = command_line.run(&["config", "check", path.to_str().unwrap(), "-o", "json"]);
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("[hidden]") && !text.contains("sesame"), "{text}");
@@ -414,7 +426,7 @@ fn a_configuration_file_is_checked_setting_by_setting() {
     assert!(has(1, "num.partitions") && has(2, "sized by the machine") && has(3, "passwords"));
 
     std::fs::write(&path, "no setting\n").unwrap();
-    let (code, words) = desk.failure(&["config", "check", path.to_str().unwrap()]);
+    let (code, words) = command_line.failure(&["config", "check", path.to_str().unwrap()]);
     assert!(code == 2 && words.contains("server.properties: no setting: expected"), "{words}");
 }
 
@@ -451,24 +463,24 @@ fn the_configuration_shipped_with_kafka_is_accepted() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("server.properties");
     std::fs::write(&path, KAFKAS_OWN_FILE).unwrap();
-    let rows = Desk::new().rows(&["config", "check", path.to_str().unwrap()]);
+    let rows = CommandLine::new().rows(&["config", "check", path.to_str().unwrap()]);
     let count = |verdict: &str| rows.iter().filter(|row| row["verdict"] == verdict).count();
     assert_eq!((count("honoured"), count("ignored"), count("refused")), (13, 11, 0), "{rows:#?}");
 }
 
 #[test]
 fn topics_of_the_cluster_are_completed() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "orders", "others", "x"]);
-    assert!(desk.text(&["completion", "bash"]).contains("streamlog"));
-    let address = desk.broker.client_config().bootstrap[0].to_string();
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "orders", "others", "x"]);
+    assert!(command_line.text(&["completion", "bash"]).contains("streamlog"));
+    let address = command_line.broker.client_config().bootstrap[0].to_string();
     let (host, port) = address.split_once(':').unwrap();
     let dir = tempfile::tempdir().unwrap();
     let contexts = dir.path().join("config.toml");
     let text = format!("[context.here]\nbootstrap.servers = '{address}'\n");
     std::fs::write(&contexts, text).unwrap();
     let completed = |words: &[&str], variables: &[(&str, &str)]| {
-        let mut command = desk.command(&[&["--", "streamlog"], words].concat());
+        let mut command = command_line.command(&[&["--", "streamlog"], words].concat());
         command.env("STREAMLOG_CONFIG", &contexts).envs(variables.iter().copied());
         command.env("STREAMLOG_COMPLETE", "bash").env("_CLAP_IFS", "\n");
         command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());

@@ -2,12 +2,12 @@
 
 use std::process::Output;
 
-use super::on_a_cluster::Desk;
+use super::on_a_cluster::CommandLine;
 
-fn desk(topics: &[&str]) -> Desk {
-    let desk = Desk::new();
-    desk.text(&[&["topic", "create", "-p", "1"], topics].concat());
-    desk
+fn command_line(topics: &[&str]) -> CommandLine {
+    let command_line = CommandLine::new();
+    command_line.text(&[&["topic", "create", "-p", "1"], topics].concat());
+    command_line
 }
 
 fn said(output: Output) -> (i32, String) {
@@ -16,86 +16,95 @@ fn said(output: Output) -> (i32, String) {
 
 #[test]
 fn numbers_are_sent_and_shown_in_the_format_of_kafkas_serializers() {
-    let desk = desk(&["t"]);
+    let command_line = command_line(&["t"]);
     let encodings = ["-s", "key=i64", "-s", "value=hex"];
     let produce = [&["produce", "t", "-K", ":"][..], &encodings].concat();
-    assert_eq!(said(desk.run_with(&produce, "-2:00ff\n7: c3a4 \n")), (0, String::new()));
+    assert_eq!(said(command_line.run_with(&produce, "-2:00ff\n7: c3a4 \n")), (0, String::new()));
 
     // Without an encoding they are the bytes that Java writes for a long.
-    let plain = desk.run(&["consume", "t", "-e", "-f", "%k%s;"]).stdout;
+    let plain = command_line.run(&["consume", "t", "-e", "-f", "%k%s;"]).stdout;
     let longs = [(-2_i64).to_be_bytes(), 7_i64.to_be_bytes()];
     let expected = [&longs[0][..], b"\x00\xff;", &longs[1], "ä;".as_bytes()].concat();
     assert_eq!(plain, expected);
 
-    let consume = |options: &[&str]| desk.text(&[&["consume", "t", "-e"], options].concat());
+    let consume =
+        |options: &[&str]| command_line.text(&[&["consume", "t", "-e"], options].concat());
     assert_eq!(consume(&["-f", "%k{i64}:%v{hex}\\n"]), "-2:00ff\n7:c3a4\n");
     let format = ["-f", "%k:%v %v{u16}\\n"];
     assert_eq!(consume(&[&encodings[..], &format].concat()), "-2:00ff 255\n7:c3a4 50084\n");
     assert_eq!(consume(&["-s", "value=base64"]), "AP8=\nw6Q=\n");
     // Bytes that are not a valid number are shown nevertheless.
     assert_eq!(consume(&["-s", "i32", "-f", "%v\\n"]), "0x00ff\n0xc3a4\n");
-    let tail = desk.text(&["tail", "t", "-n", "1", "-s", "value=u16"]);
+    let tail = command_line.text(&["tail", "t", "-n", "1", "-s", "value=u16"]);
     assert_eq!(tail, "50084\n");
 }
 
 #[test]
 fn json_has_numbers_and_reads_back_what_it_wrote() {
-    let desk = desk(&["t", "copy"]);
+    let command_line = command_line(&["t", "copy"]);
     let lines = "{\"key\": 5, \"value\": \"-0.25\"}\n{\"key\": {\"base64\": \"/w==\"}}\n";
     let encodings = ["--json", "-s", "key=i32", "-s", "value=f64"];
     assert_eq!(
-        desk.run_with(&[&["produce", "t"], &encodings[..]].concat(), lines).status.code(),
+        command_line.run_with(&[&["produce", "t"], &encodings[..]].concat(), lines).status.code(),
         Some(0)
     );
     let consume = ["consume", "t", "-e", "-o", "json"];
-    let written = desk.text(&[&consume[..], &encodings[1..]].concat());
+    let written = command_line.text(&[&consume[..], &encodings[1..]].concat());
     assert!(written.contains("\"key\":5,\"value\":-0.25"), "{written}");
     assert!(written.contains("\"key\":{\"base64\":\"/w==\"},\"value\":null"), "{written}");
 
-    let copied = desk.run_with(&[&["produce", "copy"], &encodings[..]].concat(), &written);
+    let copied = command_line.run_with(&[&["produce", "copy"], &encodings[..]].concat(), &written);
     assert_eq!(said(copied), (0, String::new()));
-    let raw = |topic| desk.run(&["consume", topic, "-e", "-f", "%k|%s;"]).stdout;
+    let raw = |topic| command_line.run(&["consume", topic, "-e", "-f", "%k|%s;"]).stdout;
     assert_eq!(raw("copy"), raw("t"));
 }
 
 #[test]
 fn text_invalid_in_its_encoding_is_reported_with_its_line() {
-    let desk = desk(&["t"]);
-    let sent = desk.run_with(&["produce", "t", "-s", "value=u8"], "1\n255\n256\n4\n");
+    let command_line = command_line(&["t"]);
+    let sent = command_line.run_with(&["produce", "t", "-s", "value=u8"], "1\n255\n256\n4\n");
     let (code, words) = said(sent);
     assert_eq!(code, 1);
     assert!(words.contains("line 3 of standard input: '256'"), "{words}");
     assert!(words.contains("the encoding u8"), "{words}");
-    assert_eq!(desk.text(&["consume", "t", "-e", "-s", "u8"]), "1\n255\n", "records before it");
+    assert_eq!(
+        command_line.text(&["consume", "t", "-e", "-s", "u8"]),
+        "1\n255\n",
+        "records before it"
+    );
 
-    let (code, words) = desk.failure(&["produce", "t", "-k", "x", "-s", "key=i64"]);
+    let (code, words) = command_line.failure(&["produce", "t", "-k", "x", "-s", "key=i64"]);
     assert!(code == 2 && words.contains("--key: 'x'"), "{words}");
-    let (code, words) = desk.failure(&["consume", "t", "-s", "int64"]);
+    let (code, words) = command_line.failure(&["consume", "t", "-s", "int64"]);
     assert!(code == 2 && words.contains("'int64' is not an encoding: use text, hex"), "{words}");
-    let (code, words) = desk.failure(&["consume", "t", "-f", "%v{int64}"]);
+    let (code, words) = command_line.failure(&["consume", "t", "-f", "%v{int64}"]);
     assert!(code == 2 && words.contains("'int64' is no encoding"), "{words}");
 }
 
 #[test]
 fn records_of_several_lines_are_read_as_written() {
-    let desk = desk(&["t", "copy"]);
-    let sent = desk.run_with(&["produce", "t", "-D", "\\n--\\n"], "a\nb\n--\n\n--\nc");
+    let command_line = command_line(&["t", "copy"]);
+    let sent = command_line.run_with(&["produce", "t", "-D", "\\n--\\n"], "a\nb\n--\n\n--\nc");
     assert_eq!(sent.status.code(), Some(0));
-    let written = desk.text(&["consume", "t", "-e", "-D", "\\0"]);
+    let written = command_line.text(&["consume", "t", "-e", "-D", "\\0"]);
     assert_eq!(written, "a\nb\0\0c\0");
-    assert_eq!(desk.run_with(&["produce", "copy", "-D", "\\0"], &written).status.code(), Some(0));
-    assert_eq!(desk.text(&["tail", "copy", "-D", ";"]), "a\nb;;c;");
-    assert_eq!(desk.failure(&["consume", "t", "-D", ";", "-f", "%s"]).0, 2);
+    assert_eq!(
+        command_line.run_with(&["produce", "copy", "-D", "\\0"], &written).status.code(),
+        Some(0)
+    );
+    assert_eq!(command_line.text(&["tail", "copy", "-D", ";"]), "a\nb;;c;");
+    assert_eq!(command_line.failure(&["consume", "t", "-D", ";", "-f", "%s"]).0, 2);
 }
 
 #[test]
 fn topics_are_read_by_regular_expressions_for_whole_names() {
-    let desk = desk(&["a-1", "a-2", "b"]);
+    let command_line = command_line(&["a-1", "a-2", "b"]);
     for topic in ["a-1", "a-2", "b"] {
-        desk.run_with(&["produce", topic], &format!("{topic}\n"));
+        command_line.run_with(&["produce", topic], &format!("{topic}\n"));
     }
     let read = |arguments: &[&str]| {
-        let mut lines: Vec<_> = desk.text(arguments).lines().map(ToOwned::to_owned).collect();
+        let mut lines: Vec<_> =
+            command_line.text(arguments).lines().map(ToOwned::to_owned).collect();
         lines.sort();
         lines
     };
@@ -105,9 +114,13 @@ fn topics_are_read_by_regular_expressions_for_whole_names() {
     // The internal topics of groups exist now, and do not match.
     assert_eq!(read(&["consume", "-r", ".*", "-e", "-p", "0"]), ["a-1", "a-2", "b"]);
     assert_eq!(read(&["tail", "-r", "a.*", "-n", "9"]), ["a-1", "a-2"]);
-    let (code, words) = desk.failure(&["consume", "-r", "c.*", "-e"]);
+    let (code, words) = command_line.failure(&["consume", "-r", "c.*", "-e"]);
     assert!(code == 5 && words.contains("no topic that matches 'c.*'"), "{words}");
-    assert_eq!(desk.failure(&["consume", "a.1", "-e"]).0, 5, "without -r it is a plain name");
-    let (code, words) = desk.failure(&["consume", "a-.*", "-e"]);
+    assert_eq!(
+        command_line.failure(&["consume", "a.1", "-e"]).0,
+        5,
+        "without -r it is a plain name"
+    );
+    let (code, words) = command_line.failure(&["consume", "a-.*", "-e"]);
     assert!(code == 2 && words.contains("topic 'a-.*'") && words.contains("; -r "), "{words}");
 }

@@ -8,7 +8,7 @@ use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::on_a_cluster::Desk;
+use super::on_a_cluster::CommandLine;
 
 /// A command on a terminal, with the end that shows its drawing.
 struct Watched {
@@ -60,14 +60,14 @@ impl Drop for Watched {
 }
 
 /// A command on a terminal with colours.
-fn command(desk: &Desk, arguments: &[&str]) -> Command {
-    let mut command = desk.command(arguments);
+fn command(command_line: &CommandLine, arguments: &[&str]) -> Command {
+    let mut command = command_line.command(arguments);
     command.env("TERM", "xterm").env_remove("NO_COLOR");
     command
 }
 
-fn drawn(desk: &Desk, arguments: &[&str], columns: u16) -> String {
-    Watched::start(command(desk, arguments), columns).drawn()
+fn drawn(command_line: &CommandLine, arguments: &[&str], columns: u16) -> String {
+    Watched::start(command(command_line, arguments), columns).drawn()
 }
 
 /// The text without control sequences.
@@ -85,9 +85,9 @@ fn without_colours(text: &str) -> String {
 
 #[test]
 fn a_narrow_terminal_shows_each_row_as_lines_that_fit() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "orders", "-p", "2"]);
-    desk.text(&["consume", "orders", "-e", "--group", "billing"]);
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "orders", "-p", "2"]);
+    command_line.text(&["consume", "orders", "-e", "--group", "billing"]);
     let describe = ["topic", "describe", "orders"];
     let others: [&[&str]; 4] = [
         &["group", "describe", "billing"],
@@ -96,24 +96,28 @@ fn a_narrow_terminal_shows_each_row_as_lines_that_fit() {
         &["group", "lag"],
     ];
     for arguments in others.into_iter().chain([&describe[..]]) {
-        let narrow = without_colours(&drawn(&desk, arguments, 40));
+        let narrow = without_colours(&drawn(&command_line, arguments, 40));
         assert!(narrow.lines().all(|line| line.len() <= 40), "{narrow}");
         // A wide terminal shows the same as a pipe.
-        assert_eq!(without_colours(&drawn(&desk, arguments, 200)), desk.text(arguments));
+        assert_eq!(
+            without_colours(&drawn(&command_line, arguments, 200)),
+            command_line.text(arguments)
+        );
     }
-    let narrow = without_colours(&drawn(&desk, &describe, 40));
+    let narrow = without_colours(&drawn(&command_line, &describe, 40));
     assert_eq!(narrow.matches("TOPIC     orders\n").count(), 2, "{narrow}");
     assert!(narrow.contains("\nPART      0\nLEADER    1\n"), "{narrow}");
 }
 
 #[test]
 fn a_bar_fits_into_a_narrow_terminal() {
-    let desk = Desk::new();
+    let command_line = CommandLine::new();
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&b"123456789\n".repeat(100_000)).unwrap();
     let size = Winsize { ws_row: 24, ws_col: 40, ws_xpixel: 0, ws_ypixel: 0 };
     let pty = openpty(Some(&size), None).unwrap();
-    let mut command = command(&desk, &["produce", "t", "-l", file.path().to_str().unwrap()]);
+    let mut command =
+        command(&command_line, &["produce", "t", "-l", file.path().to_str().unwrap()]);
     let mut child = command.stdout(Stdio::null()).stderr(pty.slave).spawn().unwrap();
     drop(command);
     let mut drawn = Vec::new();
@@ -127,10 +131,10 @@ fn a_bar_fits_into_a_narrow_terminal() {
 
 #[test]
 fn colours_are_used_only_on_terminals_that_allow_them() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "orders"]);
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "orders"]);
     let colours = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let mut command = command(&desk, arguments);
+        let mut command = command(&command_line, arguments);
         command.envs(variables.iter().copied());
         Watched::start(command, 80).drawn().contains('\x1b')
     };
@@ -142,10 +146,10 @@ fn colours_are_used_only_on_terminals_that_allow_them() {
             assert!(!colours(arguments, &[variable]), "{arguments:?} {variable:?}");
         }
         assert!(colours(arguments, &[("NO_COLOR", "")]), "{arguments:?}");
-        let piped = command(&desk, arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
+        let piped = command(&command_line, arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
         assert!(!String::from_utf8(piped.stdout).unwrap().contains('\x1b'), "{arguments:?}");
     }
-    assert!(drawn(&desk, &["cluster", "status"], 80).contains("\x1b[32mok\x1b[0m"));
+    assert!(drawn(&command_line, &["cluster", "status"], 80).contains("\x1b[32mok\x1b[0m"));
     for output in ["csv", "yaml"] {
         assert!(!colours(&["topic", "list", "-o", output], &[]), "{output}");
     }
@@ -153,13 +157,13 @@ fn colours_are_used_only_on_terminals_that_allow_them() {
 
 #[test]
 fn json_is_spread_over_lines_only_on_a_terminal() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "t", "-p", "1"]);
-    desk.run_with(&["produce", "t"], "x\n");
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "-p", "1"]);
+    command_line.run_with(&["produce", "t"], "x\n");
     for arguments in [&["topic", "list", "-o", "json"][..], &["consume", "t", "-e", "-o", "json"]] {
-        let pretty = without_colours(&drawn(&desk, arguments, 80));
+        let pretty = without_colours(&drawn(&command_line, arguments, 80));
         assert!(pretty.starts_with("{\n  \"topic\": \"t\",\n"), "{pretty}");
-        let plain = desk.text(arguments);
+        let plain = command_line.text(arguments);
         assert_eq!(plain.lines().count(), 1, "{plain}");
         let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         assert_eq!(read(&pretty), read(&plain));
@@ -168,23 +172,23 @@ fn json_is_spread_over_lines_only_on_a_terminal() {
 
 #[test]
 fn bytes_that_are_not_utf8_are_shown_as_digits_only_on_a_terminal() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "t", "-p", "1"]);
-    desk.run_with(&["produce", "t", "-K", ":", "-s", "hex"], "ff00:fe\n");
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "-p", "1"]);
+    command_line.run_with(&["produce", "t", "-K", ":", "-s", "hex"], "ff00:fe\n");
     let consume = ["consume", "t", "-e", "-f", "%k %v\\n"];
-    assert_eq!(drawn(&desk, &consume, 80), "0xff00 0xfe\n");
-    assert_eq!(desk.run(&consume).stdout, b"\xff\x00 \xfe\n");
+    assert_eq!(drawn(&command_line, &consume, 80), "0xff00 0xfe\n");
+    assert_eq!(command_line.run(&consume).stdout, b"\xff\x00 \xfe\n");
 }
 
 #[test]
 fn a_repeated_output_replaces_the_previous_one_on_a_terminal() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "first"]);
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "first"]);
     let watch = ["topic", "list", "--watch", "0.1"];
-    let mut watched = Watched::start(command(&desk, &watch), 80);
+    let mut watched = Watched::start(command(&command_line, &watch), 80);
     watched.find("every 0.1 s until Ctrl-C");
     watched.find("first");
-    desk.text(&["topic", "create", "second"]);
+    command_line.text(&["topic", "create", "second"]);
     watched.find("second");
     watched.find("\x1b[H");
     watched.find("second");
@@ -193,9 +197,9 @@ fn a_repeated_output_replaces_the_previous_one_on_a_terminal() {
 
 #[test]
 fn a_repeated_output_is_appended_in_a_pipe() {
-    let desk = Desk::new();
-    desk.text(&["topic", "create", "t"]);
-    let mut command = command(&desk, &["topic", "list", "--watch", "0.1", "-o", "json"]);
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t"]);
+    let mut command = command(&command_line, &["topic", "list", "--watch", "0.1", "-o", "json"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     for line in lines.take(3) {
@@ -208,21 +212,22 @@ fn a_repeated_output_is_appended_in_a_pipe() {
 
 #[test]
 fn a_watched_cluster_may_become_unreachable_but_must_be_reachable_at_first() {
-    let mut desk = Desk::new();
-    let (code, words) = desk.failure(&["cluster", "status", "--watch", "9", "-b", "127.0.0.1:1"]);
+    let mut command_line = CommandLine::new();
+    let (code, words) =
+        command_line.failure(&["cluster", "status", "--watch", "9", "-b", "127.0.0.1:1"]);
     assert!(code == 3 && words.contains("127.0.0.1:1"), "{words}");
-    assert_eq!(desk.failure(&["topic", "list", "--watch", "0"]).0, 2);
-    assert_eq!(desk.failure(&["group", "describe", "g", "--watch", "1"]).0, 5);
-    let mut command = desk.command(&["cluster", "status", "--watch", "0.1"]);
+    assert_eq!(command_line.failure(&["topic", "list", "--watch", "0"]).0, 2);
+    assert_eq!(command_line.failure(&["group", "describe", "g", "--watch", "1"]).0, 5);
+    let mut command = command_line.command(&["cluster", "status", "--watch", "0.1"]);
     command.args(["-X", "default.api.timeout.ms=200"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(answers.next().unwrap().unwrap().starts_with("CLUSTER"));
-    desk.stop();
+    command_line.stop();
     let mut complaints = BufReader::new(child.stderr.take().unwrap()).lines();
     let words = complaints.next().unwrap().unwrap();
     assert!(words.starts_with("streamlog: "), "{words}");
-    desk.restart();
+    command_line.restart();
     // The first output is read; the pipe holds all later ones.
     assert_eq!(
         answers

@@ -36,10 +36,10 @@ pub(crate) struct Fetcher {
     routes: HashMap<HostPort, Route>,
     jobs: JoinSet<Event>,
     /// Fetch requests in flight by broker; a seek may make one obsolete.
-    under_way: HashMap<HostPort, Vec<Source>>,
+    in_flight: HashMap<HostPort, Vec<Source>>,
     resolving: BTreeSet<usize>,
     /// Slots that failed, with the time until which they are not fetched.
-    resting: HashMap<usize, Duration>,
+    paused: HashMap<usize, Duration>,
     refusals: Refusals,
     /// Offset rules of partitions in which a gap was found.
     rules: HashMap<TopicPartition, OffsetRules>,
@@ -50,8 +50,8 @@ pub(crate) struct Fetcher {
     backoff: Backoff,
     /// The time of the last failure, and the time until which partitions that failed then are not
     /// fetched.
-    rest: (Duration, Duration),
-    turns: usize,
+    shared_pause: (Duration, Duration),
+    rounds: usize,
 }
 
 /// The result of a job.
@@ -74,9 +74,9 @@ impl Fetcher {
             shared,
             routes: HashMap::new(),
             jobs: JoinSet::new(),
-            under_way: HashMap::new(),
+            in_flight: HashMap::new(),
             resolving: BTreeSet::new(),
-            resting: HashMap::new(),
+            paused: HashMap::new(),
             refusals: Refusals::default(),
             rules: HashMap::new(),
             stale: BTreeSet::new(),
@@ -84,8 +84,8 @@ impl Fetcher {
             refresh_not_before: Duration::ZERO,
             next_refresh,
             backoff,
-            rest: (Duration::ZERO, Duration::ZERO),
-            turns: 0,
+            shared_pause: (Duration::ZERO, Duration::ZERO),
+            rounds: 0,
         }
     }
 
@@ -93,7 +93,7 @@ impl Fetcher {
     pub(crate) async fn run(mut self) {
         loop {
             let now = self.shared.now();
-            let next = self.turn(now);
+            let next = self.start_due(now);
             tokio::select! {
                 Some(event) = self.jobs.join_next() => {
                     self.take_in(event);
@@ -108,17 +108,17 @@ impl Fetcher {
     }
 
     /// Starts all possible work, and returns the time of the next check.
-    fn turn(&mut self, now: Duration) -> Duration {
-        self.turns = self.turns.wrapping_add(1);
+    fn start_due(&mut self, now: Duration) -> Duration {
+        self.rounds = self.rounds.wrapping_add(1);
         let slots = self.shared.assignment.snapshot();
         self.abandon_stale(&slots);
-        self.resting.retain(|_, until| *until > now);
-        let next = self.resting.values().copied().chain(self.refusals.expire(now)).min();
+        self.paused.retain(|_, until| *until > now);
+        let next = self.paused.values().copied().chain(self.refusals.expire(now)).min();
         let mut next = next.unwrap_or(Duration::MAX);
         self.resolve(&slots);
         let has_space = self.shared.streams_with_space(&slots);
         for (address, mut plan) in self.plans(&slots, &has_space) {
-            plan.rotate(self.turns);
+            plan.rotate(self.rounds);
             next = next.min(self.fetch(&address, plan, now).unwrap_or(Duration::MAX));
         }
         next.min(self.refresh(now).unwrap_or(Duration::MAX))
@@ -127,7 +127,7 @@ impl Fetcher {
     /// Drops the connection of a request that waits at a broker for a position no longer wanted: it
     /// would delay the next request.
     fn abandon_stale(&mut self, slots: &[Slot]) {
-        for (address, sources) in &self.under_way {
+        for (address, sources) in &self.in_flight {
             let is_stale = sources.iter().any(|s| slots[s.slot].generation != s.generation);
             if is_stale && let Some(route) = self.routes.get_mut(address) {
                 route.abandon();
@@ -143,8 +143,9 @@ impl Fetcher {
             let (Target::At(position) | Target::Refused(position)) = slot.target else { continue };
             let has_space = has_space.get(slot.stream).is_some_and(|has_space| *has_space);
             let is_over = slot.until.is_some_and(|until| position >= until);
-            let rests = self.resting.contains_key(&number) || self.refusals.rests(number, slot);
-            if is_over || slot.is_paused || !has_space || rests {
+            let is_paused =
+                self.paused.contains_key(&number) || self.refusals.is_paused(number, slot);
+            if is_over || slot.is_paused || !has_space || is_paused {
                 continue;
             }
             let TopicPartition { topic, partition } = &slot.partition;
@@ -181,7 +182,7 @@ impl Fetcher {
             Readiness::Ready(connection) => match plan.send(connection, &shared.config) {
                 Ok(reply) => {
                     route.sent();
-                    self.under_way.insert(address.clone(), plan.sources());
+                    self.in_flight.insert(address.clone(), plan.sources());
                     self.jobs.spawn(async move {
                         let answer = reply.answer().await;
                         let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
@@ -191,7 +192,7 @@ impl Fetcher {
                 }
                 Err(error) => {
                     for fetched in plan.settle(Err(error)) {
-                        self.take_over(fetched, now);
+                        self.handle_result(fetched, now);
                     }
                 }
             },
@@ -210,7 +211,7 @@ impl Fetcher {
                 Start::Time(time) => time.millis().max(0),
                 Start::Earliest | Start::Offset(_) => at::EARLIEST,
             };
-            if !self.resting.contains_key(&number) && self.resolving.insert(number) {
+            if !self.paused.contains_key(&number) && self.resolving.insert(number) {
                 sources.push(slot.source(number, Offset::ZERO));
                 asked.push(OffsetQuery { partition: slot.partition.clone(), at });
             }
@@ -269,12 +270,12 @@ impl Fetcher {
                 }
             }
             Event::Fetched(address, rows) => {
-                self.under_way.remove(&address);
+                self.in_flight.remove(&address);
                 if let Some(route) = self.routes.get_mut(&address) {
                     route.answered();
                 }
                 for fetched in rows {
-                    self.take_over(fetched, now);
+                    self.handle_result(fetched, now);
                 }
             }
             Event::Resolved(sources, found) => self.resolved(&sources, &found, now),
@@ -294,21 +295,21 @@ impl Fetcher {
     }
 
     /// Handles the result for one partition.
-    fn take_over(&mut self, fetched: Fetched, now: Duration) {
+    fn handle_result(&mut self, fetched: Fetched, now: Duration) {
         let Fetched { source, outcome } = fetched;
         match outcome {
-            Ok(data) => self.hand_over(source, &data, now),
+            Ok(data) => self.deliver(source, &data, now),
             // The request was abandoned because of a seek.
             Err(ClientError::Closed) => {}
             Err(error) if error.code() == Some(ErrorCode::OffsetOutOfRange) => {
-                self.beyond(source, now);
+                self.reset_position(source, now);
             }
             Err(error) if self.refusals.refuse(&self.shared, &source, &error, now) => {}
-            Err(error) => self.stumble(&source, error, now),
+            Err(error) => self.handle_error(&source, error, now),
         }
     }
 
-    pub(super) fn hand_over(&mut self, source: Source, data: &PartitionData, now: Duration) {
+    pub(super) fn deliver(&mut self, source: Source, data: &PartitionData, now: Duration) {
         self.backoff.reset();
         let shared = &self.shared;
         let (slot, generation) = (source.slot, source.generation);
@@ -348,7 +349,7 @@ impl Fetcher {
 
     /// Requests the offset rules, which may permit this fault; the slot is not fetched meanwhile.
     fn ask_rules(&mut self, source: Source, fault: OrderFault, now: Duration) {
-        self.resting.insert(source.slot, now.saturating_add(LOOK_UP_MAX));
+        self.paused.insert(source.slot, now.saturating_add(LOOK_UP_MAX));
         let brokers = Arc::clone(&self.shared.brokers);
         self.jobs.spawn(async move {
             let deadline = brokers.deadline("asking for the rules of offsets", LOOK_UP_MAX);
@@ -368,18 +369,18 @@ impl Fetcher {
         rules: Result<OffsetRules, ClientError>,
         now: Duration,
     ) {
-        self.resting.remove(&source.slot);
+        self.paused.remove(&source.slot);
         match rules {
             Ok(rules) if rules.allows(fault, source.place()) => {
                 self.rules.insert(source.partition.clone(), rules);
             }
             Ok(_) => self.refuse(source, &source.damaged(fault), now),
-            Err(error) => self.stumble(source, error, now),
+            Err(error) => self.handle_error(source, error, now),
         }
     }
 
     /// Handles a position outside the log.
-    fn beyond(&mut self, source: Source, now: Duration) {
+    fn reset_position(&mut self, source: Source, now: Duration) {
         let start = match self.shared.config.out_of_range {
             OutOfRange::Earliest => Start::Earliest,
             OutOfRange::Latest => Start::Latest,
@@ -395,7 +396,7 @@ impl Fetcher {
     /// Looks up the log's offset range for the error message.
     fn ask_range(&mut self, source: Source, now: Duration) {
         let limit = now.saturating_add(LOOK_UP_MAX);
-        self.resting.insert(source.slot, limit);
+        self.paused.insert(source.slot, limit);
         let brokers = Arc::clone(&self.shared.brokers);
         self.jobs.spawn(async move {
             let deadline = brokers.deadline("looking up offsets", LOOK_UP_MAX);
@@ -419,7 +420,7 @@ impl Fetcher {
         range: Result<(Offset, Offset), ClientError>,
         now: Duration,
     ) {
-        self.resting.remove(&source.slot);
+        self.paused.remove(&source.slot);
         match range {
             // The position was outside the log then, and is inside now.
             Ok((earliest, latest)) if (earliest..=latest).contains(&source.position) => {}
@@ -432,7 +433,7 @@ impl Fetcher {
                 };
                 self.shared.stop(source, error);
             }
-            Err(error) => self.stumble(source, error, now),
+            Err(error) => self.handle_error(source, error, now),
         }
     }
 
@@ -452,7 +453,7 @@ impl Fetcher {
                     let start = offset.map_or(Start::Latest, Start::Offset);
                     self.shared.assignment.aim(source.slot, source.generation, start);
                 }
-                Err(error) => self.stumble(source, error.clone(), now),
+                Err(error) => self.handle_error(source, error.clone(), now),
             }
         }
         // A caller waiting for the end may have reached it already.
@@ -460,25 +461,25 @@ impl Fetcher {
     }
 
     /// Handles an error of one partition: a pause before the next attempt, or a returned error.
-    fn stumble(&mut self, source: &Source, error: ClientError, now: Duration) {
+    fn handle_error(&mut self, source: &Source, error: ClientError, now: Duration) {
         match error.remedy() {
             Remedy::Reject | Remedy::Fatal => self.shared.stop(source, error),
             Remedy::Refresh | Remedy::Retry => {
                 tracing::debug!(partition = %source.partition, %error, "the fetch is retried");
                 self.stale.insert(source.partition.topic.clone());
-                let until = self.rest_until(now);
-                self.resting.insert(source.slot, until);
+                let until = self.pause_until(now);
+                self.paused.insert(source.slot, until);
             }
         }
     }
 
     /// The end of the pause of a partition that failed at `now`. Partitions of one lost connection
     /// share a pause: advancing the backoff for each would lengthen it many times over.
-    fn rest_until(&mut self, now: Duration) -> Duration {
-        if self.rest.0 != now {
-            self.rest = (now, now.saturating_add(self.backoff.next_pause()));
+    fn pause_until(&mut self, now: Duration) -> Duration {
+        if self.shared_pause.0 != now {
+            self.shared_pause = (now, now.saturating_add(self.backoff.next_pause()));
         }
-        self.rest.1
+        self.shared_pause.1
     }
 
     /// Gives up a partition whose records are damaged, until the broker returns intact ones.

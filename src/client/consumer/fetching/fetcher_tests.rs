@@ -69,11 +69,11 @@ fn records_that_arrive_after_a_seek_take_no_buffer_space() {
     let background = Background::start().unwrap();
     let (shared, mut fetcher) = reading(&background);
     let source = shared.slots()[0].source(0, Offset::ZERO);
-    fetcher.hand_over(source.clone(), &data(), Duration::ZERO);
+    fetcher.deliver(source.clone(), &data(), Duration::ZERO);
     assert!(!has_space(&shared));
     shared.seek(0, Start::Offset(Offset::new(1)));
     assert!(has_space(&shared));
-    fetcher.hand_over(source, &data(), Duration::ZERO);
+    fetcher.deliver(source, &data(), Duration::ZERO);
     assert!(next(&shared).is_none());
     assert!(has_space(&shared), "the stale records are dropped");
 }
@@ -82,7 +82,7 @@ fn records_that_arrive_after_a_seek_take_no_buffer_space() {
 fn records_put_back_during_a_seek_take_no_buffer_space() {
     let background = Background::start().unwrap();
     let (shared, mut fetcher) = reading(&background);
-    fetcher.hand_over(shared.slots()[0].source(0, Offset::ZERO), &data(), Duration::ZERO);
+    fetcher.deliver(shared.slots()[0].source(0, Offset::ZERO), &data(), Duration::ZERO);
     assert!(next(&shared).is_some());
     // A seek that has not yet reached the chunk being read.
     shared.assignment.seek(0, Start::Offset(Offset::ZERO));
@@ -98,23 +98,23 @@ fn after_damage_found_by_a_caller_nothing_is_returned_until_intact_records_arriv
     let (shared, mut fetcher) = reading(&background);
     let source = |at| shared.slots()[0].source(0, Offset::new(at));
     let now = Duration::ZERO;
-    fetcher.hand_over(source(0), &data_of(&[batch(0), rotten(2), batch(4)]), now);
+    fetcher.deliver(source(0), &data_of(&[batch(0), rotten(2), batch(4)]), now);
     // Records fetched ahead.
-    fetcher.hand_over(source(6), &data_of(&[batch(6)]), now);
+    fetcher.deliver(source(6), &data_of(&[batch(6)]), now);
     let late = source(8);
     assert_eq!(next(&shared).unwrap().offset().get(), 0);
     assert_eq!(next(&shared).unwrap().offset().get(), 1);
     let error = shared.try_next(Wanted::ANY).unwrap_err();
     assert!(matches!(error, ClientError::Damaged { offset, .. } if offset == Offset::new(2)));
     assert!(next(&shared).is_none(), "the records at 4 and 5 would be missed");
-    fetcher.hand_over(late, &data_of(&[batch(8)]), now);
+    fetcher.deliver(late, &data_of(&[batch(8)]), now);
     assert!(next(&shared).is_none());
     assert_eq!(shared.received()[0].1, Offset::new(2));
     for _ in 0..2 {
-        fetcher.hand_over(source(2), &data_of(&[rotten(2), batch(4)]), now);
+        fetcher.deliver(source(2), &data_of(&[rotten(2), batch(4)]), now);
         assert!(next(&shared).is_none(), "the error is returned once");
     }
-    fetcher.hand_over(source(2), &data_of(&[batch(2), batch(4)]), now);
+    fetcher.deliver(source(2), &data_of(&[batch(2), batch(4)]), now);
     let offsets = || next(&shared).map(|message| message.offset().get());
     assert_eq!(std::iter::from_fn(offsets).collect::<Vec<_>>(), [2, 3, 4, 5]);
 }
@@ -127,10 +127,10 @@ fn batches_out_of_order_are_fetched_again_and_reported_once() {
     let mut cut = batch(0);
     cut.truncate(70);
     for is_first in [true, false] {
-        fetcher.hand_over(source(0), &data_of(&[cut.clone()]), Duration::ZERO);
+        fetcher.deliver(source(0), &data_of(&[cut.clone()]), Duration::ZERO);
         let told = matches!(shared.try_next(Wanted::ANY), Err(ClientError::Damaged { .. }));
         assert_eq!(told, is_first);
     }
-    fetcher.hand_over(source(0), &data(), Duration::ZERO);
+    fetcher.deliver(source(0), &data(), Duration::ZERO);
     assert_eq!(next(&shared).unwrap().offset(), Offset::ZERO);
 }

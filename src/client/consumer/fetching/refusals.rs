@@ -60,7 +60,7 @@ impl Refusals {
     }
 
     /// Returns true if a slot is pausing. A seek ends the pause.
-    pub(super) fn rests(&self, number: usize, slot: &Slot) -> bool {
+    pub(super) fn is_paused(&self, number: usize, slot: &Slot) -> bool {
         self.0.get(&number).is_some_and(|(generation, _)| *generation == slot.generation)
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Subscriber {
 }
 
 /// Partitions by topic.
-pub(crate) type Share = BTreeMap<String, Vec<i32>>;
+pub(crate) type PartitionsByTopic = BTreeMap<String, Vec<i32>>;
 
 impl Strategy {
     /// Its name in the group protocol.
@@ -37,13 +37,15 @@ impl Strategy {
         self,
         members: &[Subscriber],
         counts: &BTreeMap<String, usize>,
-    ) -> BTreeMap<String, Share> {
+    ) -> BTreeMap<String, PartitionsByTopic> {
         let mut members: Vec<&Subscriber> = members.iter().collect();
         members.sort_by(|one, other| one.member.cmp(&other.member));
-        let mut shares: BTreeMap<String, Share> =
-            members.iter().map(|subscriber| (subscriber.member.clone(), Share::new())).collect();
+        let mut assignments: BTreeMap<String, PartitionsByTopic> = members
+            .iter()
+            .map(|subscriber| (subscriber.member.clone(), PartitionsByTopic::new()))
+            .collect();
         let mut give = |member: &Subscriber, topic: &str, partition: usize| {
-            let share = shares.entry(member.member.clone()).or_default();
+            let share = assignments.entry(member.member.clone()).or_default();
             let partition = i32::try_from(partition).unwrap_or(i32::MAX);
             share.entry(topic.to_owned()).or_default().push(partition);
         };
@@ -51,7 +53,7 @@ impl Strategy {
             Self::Range => by_range(&members, counts, &mut give),
             Self::RoundRobin => in_turn(&members, counts, &mut give),
         }
-        shares
+        assignments
     }
 }
 
@@ -113,17 +115,17 @@ mod tests {
 
     fn assign(strategy: Strategy, members: &[Subscriber], counts: &[(&str, usize)]) -> Vec<String> {
         let counts = counts.iter().map(|(topic, count)| ((*topic).to_owned(), *count)).collect();
-        let shares = strategy.assign(members, &counts);
-        shares.iter().map(|(member, share)| format!("{member} {share:?}")).collect()
+        let assignments = strategy.assign(members, &counts);
+        assignments.iter().map(|(member, share)| format!("{member} {share:?}")).collect()
     }
 
     #[test]
     fn ranges_are_contiguous_and_the_first_members_get_the_remainder() {
         let members =
             [subscriber("b", &["t", "u"]), subscriber("a", &["t"]), subscriber("c", &["t"])];
-        let shares = assign(Strategy::Range, &members, &[("t", 7), ("u", 2)]);
+        let assignments = assign(Strategy::Range, &members, &[("t", 7), ("u", 2)]);
         assert_eq!(
-            shares,
+            assignments,
             [r#"a {"t": [0, 1, 2]}"#, r#"b {"t": [3, 4], "u": [0, 1]}"#, r#"c {"t": [5, 6]}"#,]
         );
     }
@@ -131,8 +133,8 @@ mod tests {
     #[test]
     fn round_robin_skips_members_without_a_subscription_to_the_topic() {
         let members = [subscriber("a", &["t"]), subscriber("b", &["t", "u"])];
-        let shares = assign(Strategy::RoundRobin, &members, &[("t", 3), ("u", 2), ("v", 9)]);
-        assert_eq!(shares, [r#"a {"t": [0, 2]}"#, r#"b {"t": [1], "u": [0, 1]}"#]);
+        let assignments = assign(Strategy::RoundRobin, &members, &[("t", 3), ("u", 2), ("v", 9)]);
+        assert_eq!(assignments, [r#"a {"t": [0, 2]}"#, r#"b {"t": [1], "u": [0, 1]}"#]);
     }
 
     #[test]
@@ -142,9 +144,9 @@ mod tests {
                 let members: Vec<Subscriber> =
                     (0..7).map(|number| subscriber(&number.to_string(), &["t"])).collect();
                 let counts = [("t".to_owned(), count)].into();
-                let shares = strategy.assign(&members, &counts);
+                let assignments = strategy.assign(&members, &counts);
                 let mut owned: Vec<i32> =
-                    shares.into_values().flatten().flat_map(|s| s.1).collect();
+                    assignments.into_values().flatten().flat_map(|s| s.1).collect();
                 owned.sort_unstable();
                 assert!(owned.into_iter().eq((0..count).map(|n| i32::try_from(n).unwrap())));
             }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::assignors::{Share, Subscriber};
+use super::assignors::{PartitionsByTopic, Subscriber};
 use super::config::GroupConfig;
 use crate::client::{ClientError, committed};
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
@@ -79,10 +79,10 @@ pub(super) fn subscriptions(answer: &JoinGroupResponse) -> Result<Vec<Subscriber
 pub(super) fn sync(
     group: &GroupConfig,
     joined: &JoinGroupResponse,
-    shares: &BTreeMap<String, Share>,
+    by_member: &BTreeMap<String, PartitionsByTopic>,
 ) -> Result<SyncGroupRequest, ClientError> {
-    let mut assignments = Vec::with_capacity(shares.len());
-    for (member, share) in shares {
+    let mut assignments = Vec::with_capacity(by_member.len());
+    for (member, share) in by_member {
         let topic = |(topic, partitions): (&String, &Vec<i32>)| TopicPartitions {
             topic: topic.clone(),
             partitions: partitions.clone(),
@@ -107,7 +107,7 @@ pub(super) fn sync(
 }
 
 /// Reads the partitions of an assignment; an empty blob assigns none.
-pub(crate) fn share(blob: &[u8]) -> Result<Vec<TopicPartition>, ClientError> {
+pub(crate) fn read_assignment(blob: &[u8]) -> Result<Vec<TopicPartition>, ClientError> {
     if blob.is_empty() {
         return Ok(Vec::new());
     }
@@ -161,6 +161,6 @@ pub(super) fn commit(
 }
 
 /// Builds a request for the committed offsets of an assignment.
-pub(super) fn stored(group: &GroupConfig, share: &[TopicPartition]) -> OffsetFetchRequest {
+pub(super) fn fetch_committed(group: &GroupConfig, share: &[TopicPartition]) -> OffsetFetchRequest {
     committed::question(&group_id(group), Some(share))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::assignors::{Share, Strategy, Subscriber};
+use super::assignors::{PartitionsByTopic, Strategy, Subscriber};
 use super::calls::{self, MemberIdentity};
 use super::config::{Commit, GroupConfig};
 use super::state::{Joined, Membership};
@@ -33,14 +33,14 @@ pub(crate) struct Member {
     name: String,
     committed: BTreeMap<TopicPartition, Offset>,
     /// The basis of the current assignment, if this member is the group's leader.
-    led: Option<Led>,
-    heard_at: Duration,
+    basis: Option<AssignmentBasis>,
+    last_heartbeat: Duration,
     backoff: Backoff,
 }
 
 /// The basis of an assignment that this leader computed.
 #[derive(Debug)]
-struct Led {
+struct AssignmentBasis {
     members: Vec<Subscriber>,
     counts: BTreeMap<String, usize>,
 }
@@ -72,8 +72,8 @@ impl Member {
             topics,
             name: String::new(),
             committed: BTreeMap::new(),
-            led: None,
-            heard_at: Duration::ZERO,
+            basis: None,
+            last_heartbeat: Duration::ZERO,
             backoff,
         }
     }
@@ -81,7 +81,7 @@ impl Member {
     /// Takes part in the group until the member leaves or fails for good.
     pub(crate) async fn run(mut self) {
         loop {
-            let Err(error) = self.take_part().await else { break };
+            let Err(error) = self.participate().await else { break };
             if self.membership.leaving.is_cancelled() {
                 break;
             }
@@ -90,9 +90,9 @@ impl Member {
                 break;
             }
             tracing::debug!(%error, "looking up the group's coordinator again");
-            let silence = self.shared.now().saturating_sub(self.heard_at);
+            let silence = self.shared.now().saturating_sub(self.last_heartbeat);
             if silence > self.group().session_timeout {
-                self.step_down();
+                self.give_up_assignment();
             }
             let pause = self.backoff.next_pause();
             let leaving = self.membership.leaving.clone();
@@ -100,11 +100,11 @@ impl Member {
                 break;
             }
         }
-        self.step_down();
+        self.give_up_assignment();
     }
 
     /// Takes part through one coordinator. Returns `Ok` only after leaving.
-    async fn take_part(&mut self) -> Result<(), ClientError> {
+    async fn participate(&mut self) -> Result<(), ClientError> {
         let group = self.group().id.as_deref().unwrap_or_default();
         let coordinator = self.brokers().coordinator(group).await?;
         let connection = self.brokers().open(&coordinator).await?;
@@ -114,13 +114,13 @@ impl Member {
                 let leaving = self.membership.leaving.clone();
                 let joining = self.join(&connection, &coordinator);
                 match leaving.run_until_cancelled(joining).await {
-                    None => return self.withdraw(&coordinator).await,
-                    Some(Err(error)) => self.forgive(error)?,
+                    None => return self.cancel_join(&coordinator).await,
+                    Some(Err(error)) => self.check_rejoin(error)?,
                     Some(Ok(())) => {}
                 }
                 continue;
             }
-            match self.stay(&connection).await? {
+            match self.maintain(&connection).await? {
                 Change::Left => return Ok(()),
                 Change::Rejoin => {
                     // Stop returning messages: those returned after the commit would be read again
@@ -129,19 +129,19 @@ impl Member {
                     // Offsets that cannot be committed now are read again by the partition's next
                     // owner.
                     let _ = self.commit().await;
-                    self.step_down();
+                    self.give_up_assignment();
                 }
-                Change::Lost => self.step_down(),
+                Change::Lost => self.give_up_assignment(),
                 Change::Unknown => {
                     self.name.clear();
-                    self.step_down();
+                    self.give_up_assignment();
                 }
             }
         }
     }
 
     /// Accepts an error of joining after which to rejoin at once; returns any other.
-    fn forgive(&mut self, error: ClientError) -> Result<(), ClientError> {
+    fn check_rejoin(&mut self, error: ClientError) -> Result<(), ClientError> {
         match error.code() {
             Some(ErrorCode::UnknownMemberId) => self.name.clear(),
             Some(ErrorCode::RebalanceInProgress | ErrorCode::IllegalGeneration) => {}
@@ -156,20 +156,22 @@ impl Member {
         connection: &Connection,
         coordinator: &HostPort,
     ) -> Result<(), ClientError> {
-        let joined = self.ask_in(connection).await?;
+        let joined = self.send_join(connection).await?;
         let generation = joined.generation_id;
         let identity = MemberIdentity { generation, member: joined.member_id.clone() };
-        self.led = None;
+        self.basis = None;
         let leads = joined.leader == joined.member_id && !joined.skip_assignment;
-        let shares = if leads { self.share_out(&joined).await? } else { BTreeMap::new() };
-        let request = calls::sync(self.group(), &joined, &shares)?;
+        let assignments =
+            if leads { self.compute_assignments(&joined).await? } else { BTreeMap::new() };
+        let request = calls::sync(self.group(), &joined, &assignments)?;
         let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
         let synced = connection.submit(&request)?.answer_within(limit).await?;
         ClientError::check(synced.error_code, "taking over an assignment", None)?;
-        let share = calls::share(&synced.assignment)?;
-        let stored = connection.submit(&calls::stored(self.group(), &share))?.answer().await?;
+        let share = calls::read_assignment(&synced.assignment)?;
+        let stored =
+            connection.submit(&calls::fetch_committed(self.group(), &share))?.answer().await?;
         self.committed = committed::read(&stored)?;
-        self.heard_at = self.shared.now();
+        self.last_heartbeat = self.shared.now();
         self.backoff.reset();
         self.membership.set_joined(Some(Joined { coordinator: coordinator.clone(), identity }));
         let begin = |partition: TopicPartition| {
@@ -189,7 +191,10 @@ impl Member {
 
     /// Sends JoinGroup, a second time with the assigned id if the coordinator requires one
     /// (KIP-394).
-    async fn ask_in(&mut self, connection: &Connection) -> Result<JoinGroupResponse, ClientError> {
+    async fn send_join(
+        &mut self,
+        connection: &Connection,
+    ) -> Result<JoinGroupResponse, ClientError> {
         let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
         loop {
             let request = calls::join(self.group(), &self.name, &self.topics)?;
@@ -205,10 +210,10 @@ impl Member {
     }
 
     /// Computes the assignment of every member.
-    async fn share_out(
+    async fn compute_assignments(
         &mut self,
         joined: &JoinGroupResponse,
-    ) -> Result<BTreeMap<String, Share>, ClientError> {
+    ) -> Result<BTreeMap<String, PartitionsByTopic>, ClientError> {
         let members = calls::subscriptions(joined)?;
         let counts = self.count_partitions(&members).await?;
         let name = joined.protocol_name.as_deref().unwrap_or_default();
@@ -216,9 +221,9 @@ impl Member {
             let code = ErrorCode::InconsistentGroupProtocol;
             ClientError::from_code(code, &format!("the group chose {name:?}"), None)
         })?;
-        let shares = strategy.assign(&members, &counts);
-        self.led = Some(Led { members, counts });
-        Ok(shares)
+        let assignments = strategy.assign(&members, &counts);
+        self.basis = Some(AssignmentBasis { members, counts });
+        Ok(assignments)
     }
 
     async fn count_partitions(
@@ -237,13 +242,13 @@ impl Member {
     }
 
     /// Sends heartbeats and commits offsets until something changes.
-    async fn stay(&mut self, connection: &Connection) -> Result<Change, ClientError> {
+    async fn maintain(&mut self, connection: &Connection) -> Result<Change, ClientError> {
         let GroupConfig { heartbeat_interval, commit_interval, .. } = *self.group();
         let leaving = self.membership.leaving.clone();
         let mut commit_at = self.shared.now().saturating_add(commit_interval);
         // After a reconnect the last heartbeat may be long ago, so the next may be due at once.
-        let mut heartbeat_at = self.heard_at.saturating_add(heartbeat_interval);
-        let mut recount_at = self.shared.now().saturating_add(self.shared.metadata_max_age());
+        let mut heartbeat_at = self.last_heartbeat.saturating_add(heartbeat_interval);
+        let mut check_counts_at = self.shared.now().saturating_add(self.shared.metadata_max_age());
         loop {
             let next = commit_at.min(heartbeat_at).saturating_sub(self.shared.now());
             if leaving.run_until_cancelled(sleep(next)).await.is_none() {
@@ -260,9 +265,9 @@ impl Member {
                 commit_at = now.saturating_add(commit_interval);
                 change = changed(self.commit().await)?;
             }
-            if change.is_none() && now >= recount_at {
-                recount_at = now.saturating_add(self.shared.metadata_max_age());
-                change = self.recount().await?;
+            if change.is_none() && now >= check_counts_at {
+                check_counts_at = now.saturating_add(self.shared.metadata_max_age());
+                change = self.check_partition_counts().await?;
             }
             if let Some(change) = change {
                 return Ok(change);
@@ -271,10 +276,10 @@ impl Member {
     }
 
     /// The leader checks whether topics have grown, and starts a rebalance if so.
-    async fn recount(&self) -> Result<Option<Change>, ClientError> {
-        let Some(led) = &self.led else { return Ok(None) };
-        let counts = self.count_partitions(&led.members).await?;
-        Ok((counts != led.counts).then_some(Change::Rejoin))
+    async fn check_partition_counts(&self) -> Result<Option<Change>, ClientError> {
+        let Some(basis) = &self.basis else { return Ok(None) };
+        let counts = self.count_partitions(&basis.members).await?;
+        Ok((counts != basis.counts).then_some(Change::Rejoin))
     }
 
     async fn heartbeat(&mut self, connection: &Connection) -> Result<(), ClientError> {
@@ -282,7 +287,7 @@ impl Member {
         let request = calls::heartbeat(self.group(), &joined.identity);
         let answer = connection.submit(&request)?.answer().await?;
         ClientError::check(answer.error_code, "a heartbeat", None)?;
-        self.heard_at = self.shared.now();
+        self.last_heartbeat = self.shared.now();
         Ok(())
     }
 
@@ -315,7 +320,7 @@ impl Member {
             tracing::warn!(%error, "the last offsets were not committed");
         }
         let Some(joined) = self.membership.joined() else { return };
-        if let Err(error) = self.say_goodbye(connection, &joined.identity.member).await {
+        if let Err(error) = self.send_leave(connection, &joined.identity.member).await {
             tracing::debug!(%error, "leaving the group failed; the session will time out");
         }
     }
@@ -323,15 +328,15 @@ impl Member {
     /// Leaves a group whose JoinGroup response is still pending. This needs a new connection: the
     /// broker answers in order, so requests behind the pending one would wait for the other members
     /// to join.
-    async fn withdraw(&self, coordinator: &HostPort) -> Result<(), ClientError> {
+    async fn cancel_join(&self, coordinator: &HostPort) -> Result<(), ClientError> {
         if self.name.is_empty() {
             return Ok(());
         }
         let connection = self.brokers().open(coordinator).await?;
-        self.say_goodbye(&connection, &self.name).await
+        self.send_leave(&connection, &self.name).await
     }
 
-    async fn say_goodbye(&self, connection: &Connection, name: &str) -> Result<(), ClientError> {
+    async fn send_leave(&self, connection: &Connection, name: &str) -> Result<(), ClientError> {
         if let Some(request) = calls::leave(self.group(), name) {
             connection.submit(&request)?.answer().await?;
         }
@@ -339,7 +344,7 @@ impl Member {
     }
 
     /// Gives up the assignment: none of its records are returned any more.
-    fn step_down(&self) {
+    fn give_up_assignment(&self) {
         self.membership.set_joined(None);
         self.shared.assign(Vec::new());
     }

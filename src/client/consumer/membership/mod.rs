@@ -15,6 +15,6 @@ mod state;
 pub use assignors::Strategy;
 pub use config::{Commit, GroupConfig};
 
-pub(crate) use calls::share as share_of;
+pub(crate) use calls::read_assignment;
 pub(crate) use member::Member;
 pub(crate) use state::Membership;
