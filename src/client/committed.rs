@@ -1,4 +1,4 @@
-//! Committed offsets of consumer groups: building OffsetCommit and OffsetFetch, reading answers.
+//! Committed offsets of groups: building `OffsetCommit` and `OffsetFetch`, reading answers.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub(crate) fn request(group: &str, offsets: &[(TopicPartition, Offset)]) -> Offs
     }
 }
 
-/// Returns the first error among the partitions of an OffsetCommit answer.
+/// Returns the first error among the partitions of an `OffsetCommit` answer.
 pub(crate) fn check(answer: &OffsetCommitResponse) -> Result<(), ClientError> {
     let mut rows = answer.topics.iter().flat_map(|topic| &topic.partitions);
     rows.try_for_each(|row| ClientError::check(row.error_code, "committing offsets", None))

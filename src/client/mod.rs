@@ -9,7 +9,6 @@ mod admin;
 #[cfg(feature = "arrow")]
 mod arrow;
 mod background;
-mod bell;
 mod call;
 mod cluster;
 mod committed;
@@ -25,6 +24,7 @@ mod republish;
 mod settings;
 mod signals;
 mod waiting;
+mod wakeup;
 
 pub use crate::io::{Clock, SystemClock};
 pub use crate::record::Header;

@@ -31,7 +31,7 @@ use crate::wire::{
 /// The largest frame accepted; a longer length field is taken for corruption.
 const FRAME_MAX: usize = 256 << 20;
 
-/// The ApiVersions version sent first.
+/// The `ApiVersions` version sent first.
 const FIRST_ASKED: i16 = 4;
 
 /// An open connection. Dropping it closes it.
@@ -83,7 +83,7 @@ enum Completion {
 
 /// A request without a response, being written.
 #[derive(Debug)]
-pub(crate) struct Leaving {
+pub(crate) struct PendingWrite {
     pipeline: Arc<Pipeline>,
     written: oneshot::Receiver<Result<Bytes, ClientError>>,
 }
@@ -168,10 +168,10 @@ impl Connection {
         version: i16,
         request: &R,
         records: &[Bytes],
-    ) -> Result<Leaving, ClientError> {
+    ) -> Result<PendingWrite, ClientError> {
         let (completion, written) = oneshot::channel();
         self.pipeline.send(version, request, records, Completion::Written(completion))?;
-        Ok(Leaving { pipeline: Arc::clone(&self.pipeline), written })
+        Ok(PendingWrite { pipeline: Arc::clone(&self.pipeline), written })
     }
 
     /// The version of `R` to use: the highest both sides support, up to `highest`.
@@ -180,7 +180,7 @@ impl Connection {
     }
 }
 
-impl Leaving {
+impl PendingWrite {
     /// Waits until the operating system has accepted all bytes.
     pub(crate) async fn written(self) -> Result<(), ClientError> {
         let limit = self.pipeline.answer_max;

@@ -14,7 +14,7 @@ mod versions;
 
 pub(crate) use backoff::Backoff;
 pub(crate) use brokers::{Brokers, Deadline};
-pub(crate) use connection::{Connection, Leaving, Reply};
+pub(crate) use connection::{Connection, PendingWrite, Reply};
 pub(crate) use monitor::Monitor;
 pub(crate) use route::{Readiness, Route};
 pub(crate) use topology::{TopicInfo, Topology};

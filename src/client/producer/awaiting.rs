@@ -25,8 +25,8 @@ impl Producer {
         let size = self.size_of(record)?;
         let shared = &self.shared;
         let timeout = shared.config.send_timeout;
-        let waiting = shared.room.waiting();
-        shared.bells.work.notify_one();
+        let waiting = shared.pool.waiting();
+        shared.wakeups.work.notify_one();
         let taking = waiting.taking(size, || shared.is_closed());
         let too_long = self.core.call(async move {
             tokio::time::sleep(timeout).await;
@@ -37,7 +37,7 @@ impl Producer {
             is_taken = taking => is_taken,
             _ = too_long.into_future() => false,
         };
-        if is_taken { shared.append(&topic, record, size) } else { Err(shared.no_room()) }
+        if is_taken { shared.append(&topic, record, size) } else { Err(shared.buffer_full()) }
     }
 
     /// Looks up the topic, so that one of its partitions can be chosen.
@@ -64,7 +64,7 @@ impl Producer {
     /// Errors of publishing the audit counts.
     pub async fn settling(&self) -> Result<(), ClientError> {
         self.settling_records().await;
-        if self.telling_counts().await? {
+        if self.publishing_counts().await? {
             self.settling_records().await;
         }
         Ok(())
@@ -74,7 +74,7 @@ impl Producer {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
-        shared.bells.settled.until(attempt).await;
+        shared.wakeups.settled.until(attempt).await;
     }
 
     /// Reports, once, the failures that no caller has received from a ticket.
@@ -94,7 +94,7 @@ impl Producer {
         if self.shared.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        self.shared.room.wake_all();
+        self.shared.pool.wake_all();
         let _given_up = GivenUp(&self.task);
         self.settling().await
     }

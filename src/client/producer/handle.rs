@@ -8,20 +8,20 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use super::audit::Audit;
+use super::buffer_pool::BufferPool;
 use super::landings::Landings;
-use super::lane::Settled;
 use super::partitioner::Chosen;
 use super::queue::{Appending, Dues, Queue};
-use super::room::Room;
+use super::send_queue::Settled;
 use super::sender::Sender;
-use super::tickets::{Bells, Delivery};
+use super::tickets::{Delivery, Wakeups};
 use super::topics::{TopicQueues, Topics};
 use super::undelivered::Undelivered;
-use crate::client::bell::Bell;
 use crate::client::call::Call;
 use crate::client::cluster::{Brokers, Deadline};
 use crate::client::error::topic_name;
 use crate::client::handle::Core;
+use crate::client::wakeup::Wakeup;
 use crate::client::{ClientError, ProducerConfig, Ticket};
 use crate::config::ConfigError;
 use crate::record::{BatchBuilder, Compressor, HEADER_SIZE, Header};
@@ -61,8 +61,8 @@ pub(crate) struct Shared {
     pub(crate) config: ProducerConfig,
     pub(crate) brokers: Arc<Brokers>,
     pub(crate) topics: Topics,
-    pub(crate) bells: Arc<Bells>,
-    pub(crate) room: Arc<Room>,
+    pub(crate) wakeups: Arc<Wakeups>,
+    pub(crate) pool: Arc<BufferPool>,
     pub(super) undelivered: Undelivered,
     pub(crate) audit: Option<Audit>,
     pub(crate) landings: Landings,
@@ -85,8 +85,8 @@ impl Producer {
         let name = format!("{client}-{}-{nanos:x}", std::process::id());
         let shared = Arc::new(Shared {
             topics: Topics::new(in_memory(config.batch_size.0), seed),
-            room: Room::new(in_memory(config.buffer.0)),
-            bells: Arc::new(Bells { settled: Bell::default(), work: Notify::new(), waiter }),
+            pool: BufferPool::new(in_memory(config.buffer.0)),
+            wakeups: Arc::new(Wakeups { settled: Wakeup::default(), work: Notify::new(), waiter }),
             brokers: Arc::clone(&core.brokers),
             undelivered: Undelivered::default(),
             audit: Audit::of(&config, name),
@@ -118,12 +118,12 @@ impl Producer {
         let size = self.size_of(record)?;
         let shared = &self.shared;
         let timeout = shared.config.send_timeout;
-        let waiting = shared.room.waiting();
-        shared.bells.work.notify_one();
-        if waiting.take(size, &shared.bells.waiter, timeout, || shared.is_closed())? {
+        let waiting = shared.pool.waiting();
+        shared.wakeups.work.notify_one();
+        if waiting.take(size, &shared.wakeups.waiter, timeout, || shared.is_closed())? {
             return shared.append(&topic, record, size);
         }
-        Err(shared.no_room())
+        Err(shared.buffer_full())
     }
 
     /// Sends a record if this needs no waiting; returns `None` otherwise.
@@ -133,7 +133,7 @@ impl Producer {
     pub fn try_send(&self, record: &ProducerRecord<'_>) -> Result<Option<Ticket>, ClientError> {
         let size = self.size_of(record)?;
         let Some(topic) = self.known_topic(record)? else { return Ok(None) };
-        if !self.shared.room.try_take(size) {
+        if !self.shared.pool.try_take(size) {
             return Ok(None);
         }
         self.shared.append(&topic, record, size).map(Some)
@@ -169,7 +169,7 @@ impl Producer {
         if !Self::leaves_counts(&flushed) {
             return flushed;
         }
-        let told = match self.tell_counts() {
+        let told = match self.publish_counts() {
             Ok(true) => self.flush_records(timeout),
             told => told.map(drop),
         };
@@ -180,7 +180,7 @@ impl Producer {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
-        match shared.bells.waiter.wait(shared.bells.settled.gate(), timeout, attempt)? {
+        match shared.wakeups.waiter.wait(shared.wakeups.settled.gate(), timeout, attempt)? {
             Some(()) => shared.undelivered.report(),
             None => Err(ClientError::Timeout {
                 operation: "flushing the producer",
@@ -199,7 +199,7 @@ impl Producer {
         if self.shared.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        self.shared.room.wake_all();
+        self.shared.pool.wake_all();
         let flushed = self.flush(timeout);
         self.task.abort();
         flushed
@@ -289,7 +289,7 @@ impl Shared {
     pub(super) fn hurry(&self) -> u64 {
         let below = self.undelivered.next_ordinal();
         self.flush_below.fetch_max(below, Ordering::AcqRel);
-        self.bells.work.notify_one();
+        self.wakeups.work.notify_one();
         below
     }
 
@@ -303,12 +303,12 @@ impl Shared {
         // Callers waiting for buffer space cannot fill the batches that hold it, so lingering is
         // pointless.
         let flush_below =
-            if self.room.is_wanted() { u64::MAX } else { self.flush_below.load(Ordering::Acquire) };
+            if self.pool.is_wanted() { u64::MAX } else { self.flush_below.load(Ordering::Acquire) };
         Dues { now: self.now(), linger: self.config.linger, flush_below }
     }
 
     /// The error for a record without buffer space within `max.block.ms`.
-    pub(super) fn no_room(&self) -> ClientError {
+    pub(super) fn buffer_full(&self) -> ClientError {
         if self.is_closed() {
             return ClientError::Closed;
         }
@@ -325,15 +325,15 @@ impl Shared {
             self.landings.settled(&delivery, records);
             self.undelivered.close(&delivery, records);
         }
-        self.bells.settled.wake_all();
+        self.wakeups.settled.wake_all();
     }
 
     /// Fails everything open when the sending task ends, and wakes all callers.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         self.undelivered.close_all();
-        self.bells.settled.wake_all();
-        self.room.wake_all();
+        self.wakeups.settled.wake_all();
+        self.pool.wake_all();
     }
 
     /// Registers the new partitions of topics that have grown.
@@ -379,19 +379,20 @@ impl Shared {
             window: self.audit.as_ref().map(Audit::window),
         };
         let open = |partition: &TopicPartition| {
-            let make = |ordinal| Delivery::new(partition.clone(), ordinal, Arc::clone(&self.bells));
+            let make =
+                |ordinal| Delivery::new(partition.clone(), ordinal, Arc::clone(&self.wakeups));
             self.undelivered.open(make).map(|delivery| (delivery, clock.monotonic()))
         };
-        let appended = queue.append(&appending, &self.room, open);
-        let appended = appended.inspect_err(|_| self.room.give_back(size))?;
+        let appended = queue.append(&appending, &self.pool, open);
+        let appended = appended.inspect_err(|_| self.pool.give_back(size))?;
         if appended.fills && self.config.partitioner.is_sticky(record.key.is_some()) {
-            topic.turn.advance();
+            topic.cursor.advance();
         }
         if appended.lists {
             self.listed().push(Arc::clone(queue));
         }
         if appended.wakes {
-            self.bells.work.notify_one();
+            self.wakeups.work.notify_one();
         }
         Ok(appended.ticket)
     }
@@ -400,7 +401,7 @@ impl Shared {
         let asked = record.partition.and_then(|partition| usize::try_from(partition.0).ok());
         let index = asked.unwrap_or_else(|| {
             let chosen = Chosen { topic: record.topic, key: record.key, value: record.value };
-            self.config.partitioner.choose(chosen, &topic.turn, topic.queues.len())
+            self.config.partitioner.choose(chosen, &topic.cursor, topic.queues.len())
         });
         &topic.queues[index]
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::lane::Identity;
-use super::tickets::{Delivery, Landed};
+use super::send_queue::Identity;
+use super::tickets::{BatchAck, Delivery};
 use crate::types::{Offset, ProducerId, TopicPartition};
 
 /// The batches that a producer delivered to one partition.
@@ -57,15 +57,15 @@ impl Landings {
     /// Records the outcome of a batch of `records` records.
     pub(crate) fn settled(&self, delivery: &Delivery, records: u32) {
         for (part, records) in delivery.parts(records) {
-            if let Ok(landed) = &part.outcome {
-                self.landed(delivery.partition(), landed, records);
+            if let Ok(ack) = &part.outcome {
+                self.delivered(delivery.partition(), ack, records);
             }
         }
     }
 
-    fn landed(&self, partition: &TopicPartition, landed: &Landed, records: u32) {
+    fn delivered(&self, partition: &TopicPartition, ack: &BatchAck, records: u32) {
         let mut state = self.state();
-        let Some(offset) = landed.base_offset else {
+        let Some(offset) = ack.base_offset else {
             state.is_vague = true;
             return;
         };

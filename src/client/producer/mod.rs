@@ -2,26 +2,26 @@
 //!
 //! ```text
 //! caller   send → partitioner → queue of the partition (a short lock, no other thread is woken)
-//! task     queue → lane (sequence, resends) → request to the leader's broker → answer → tickets
+//! task     queue → send queue (sequences, retries) → request to the leader → response → tickets
 //! ```
 //!
-//! A queue is shared by callers and the task; a lane belongs to the task alone. Memory is bounded
-//! by one budget: a caller that sends faster than the brokers accept blocks.
+//! A queue is shared by callers and the task; a send queue belongs to the task alone. Memory is
+//! bounded by one budget: a caller that sends faster than the brokers accept blocks.
 
 mod audit;
 mod awaiting;
+mod buffer_pool;
 mod columns;
 mod config;
 mod handle;
 mod landings;
-mod lane;
-#[cfg(test)]
-mod lane_tests;
 mod murmur;
 mod partitioner;
 mod queue;
 mod request;
-mod room;
+mod send_queue;
+#[cfg(test)]
+mod send_queue_tests;
 mod sender;
 mod splitting;
 mod tickets;

@@ -29,7 +29,7 @@ pub enum Partitioner {
 
 /// The position of a topic's records without a key.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct PartitionCursor {
     next: AtomicU32,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) value: Option<&'a [u8]>,
 }
 
-impl Turn {
+impl PartitionCursor {
     /// Starts at a position derived from `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         let first = SeededRandom::new(seed).below(1 << 16);
@@ -60,13 +60,18 @@ impl Turn {
 
 impl Partitioner {
     /// Chooses the partition of a record among `count`.
-    pub(crate) fn choose(&self, record: Chosen<'_>, turn: &Turn, count: usize) -> usize {
+    pub(crate) fn choose(
+        &self,
+        record: Chosen<'_>,
+        cursor: &PartitionCursor,
+        count: usize,
+    ) -> usize {
         assert!(count > 0, "a topic has at least one partition, not {count}");
         let number = match (self, record.key) {
             (Self::Keyed, Some(key)) => murmur2(key) & i32::MAX.cast_unsigned(),
-            (Self::Keyed, None) | (Self::Sticky, _) => turn.current(),
-            (Self::RoundRobin, _) => turn.advance(),
-            (Self::Random, _) => scattered(turn.advance()),
+            (Self::Keyed, None) | (Self::Sticky, _) => cursor.current(),
+            (Self::RoundRobin, _) => cursor.advance(),
+            (Self::Random, _) => scattered(cursor.advance()),
             (Self::Own(choice), key) => {
                 return choice(record.topic, key, record.value, count) % count;
             }
@@ -84,9 +89,9 @@ impl Partitioner {
     }
 }
 
-/// A pseudo-random number for each turn.
-fn scattered(turn: u32) -> u32 {
-    let number = SeededRandom::new(u64::from(turn)).number();
+/// A pseudo-random number for each step.
+fn scattered(step: u32) -> u32 {
+    let number = SeededRandom::new(u64::from(step)).number();
     u32::try_from(number >> 32).unwrap_or(0)
 }
 
@@ -107,13 +112,13 @@ mod tests {
     use super::*;
 
     fn spread(partitioner: &Partitioner, key: Option<&[u8]>, advancing: bool) -> Vec<usize> {
-        let turn = Turn::new(1);
+        let cursor = PartitionCursor::new(1);
         let mut counts = vec![0; 4];
         for _ in 0..400 {
             let record = Chosen { topic: "t", key, value: None };
-            counts[partitioner.choose(record, &turn, 4)] += 1;
+            counts[partitioner.choose(record, &cursor, 4)] += 1;
             if advancing {
-                turn.advance();
+                cursor.advance();
             }
         }
         counts.sort_unstable();
@@ -138,6 +143,6 @@ mod tests {
         let record = Chosen { topic: "t", key: Some(b"21"), value: None };
         let expected =
             usize::try_from((-973_932_308_i32).cast_unsigned() & 0x7fff_ffff).unwrap() % 1000;
-        assert_eq!(Partitioner::Keyed.choose(record, &Turn::new(0), 1000), expected);
+        assert_eq!(Partitioner::Keyed.choose(record, &PartitionCursor::new(0), 1000), expected);
     }
 }

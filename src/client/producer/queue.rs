@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::audit::Windows;
-use super::room::{Held, Room};
+use super::buffer_pool::{BufferPool, Reservation};
 use super::tickets::{Delivery, Ticket};
 use crate::client::ClientError;
 use crate::record::{BatchBuilder, HEADER_SIZE, Header};
@@ -43,7 +43,7 @@ pub(crate) struct Filled {
     /// The monotonic time of its first record.
     pub(crate) opened_at: Duration,
     /// The buffer space it occupies.
-    pub(crate) held: Held,
+    pub(crate) reserved: Reservation,
     /// Its records by audit window, if they are counted.
     pub(crate) windows: Windows,
 }
@@ -121,7 +121,7 @@ impl Queue {
     pub(crate) fn append(
         &self,
         record: &Appending<'_>,
-        room: &Arc<Room>,
+        pool: &Arc<BufferPool>,
         open: impl FnOnce(&TopicPartition) -> Result<(Arc<Delivery>, Duration), ClientError>,
     ) -> Result<Appended, ClientError> {
         let mut state = self.state();
@@ -136,7 +136,7 @@ impl Queue {
                 builder: BatchBuilder::with_buffer(buffer),
                 delivery,
                 opened_at,
-                held: Held::new(Arc::clone(room)),
+                reserved: Reservation::new(Arc::clone(pool)),
                 windows: Windows::default(),
             });
         }
@@ -146,7 +146,7 @@ impl Queue {
             size: record.size,
             limit: Some(batch_size),
         })?;
-        batch.held.add(record.size);
+        batch.reserved.add(record.size);
         if let Some(width) = record.window {
             batch.windows.add(width, record.timestamp);
         }

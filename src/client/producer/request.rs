@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::lane::Packed;
+use super::send_queue::Packed;
 use super::splitting::Refused;
-use super::tickets::Landed;
+use super::tickets::BatchAck;
 use crate::client::ClientError;
-use crate::client::cluster::{Connection, Leaving, Reply};
+use crate::client::cluster::{Connection, PendingWrite, Reply};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicName};
 use crate::wire::produce::{Partition, RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, ProduceRequest, ProduceResponse, Records};
@@ -25,21 +25,21 @@ pub(crate) struct Shipment {
 #[derive(Debug)]
 pub(crate) enum Sent {
     /// The response.
-    Asked(Reply<ProduceRequest>),
+    Awaiting(Reply<ProduceRequest>),
     /// Without acknowledgement (`acks=0`): the end of writing.
-    Unasked(Leaving),
+    Unacknowledged(PendingWrite),
 }
 
-/// A batch with its outcome, and the number of its lane.
-pub(crate) type Returned = (usize, Packed, Result<Landed, Refused>);
+/// A batch with its outcome, and the number of its send queue.
+pub(crate) type Returned = (usize, Packed, Result<BatchAck, Refused>);
 
 impl Shipment {
-    /// Adds the next batch of lane number `lane`.
-    pub(crate) fn add(&mut self, lane: usize, batch: Packed) {
+    /// Adds the next batch of send queue number `send_queue`.
+    pub(crate) fn add(&mut self, send_queue: usize, batch: Packed) {
         self.bytes += batch.bytes.len();
         let partition = batch.delivery.partition().clone();
         let rows = self.batches.entry(partition.topic).or_default();
-        rows.push((lane, partition.partition, batch));
+        rows.push((send_queue, partition.partition, batch));
     }
 
     /// The total size of the batches.
@@ -70,9 +70,9 @@ impl Shipment {
             self.batches.values().flatten().map(|(_, _, batch)| batch.bytes.clone()).collect();
         let version = connection.version_of::<ProduceRequest>(i16::MAX)?;
         if acks == 0 {
-            connection.submit_unanswered(version, &request, &records).map(Sent::Unasked)
+            connection.submit_unanswered(version, &request, &records).map(Sent::Unacknowledged)
         } else {
-            connection.submit_with(version, &request, &records).map(Sent::Asked)
+            connection.submit_with(version, &request, &records).map(Sent::Awaiting)
         }
     }
 
@@ -85,13 +85,13 @@ impl Shipment {
         delayed: impl FnOnce(i32),
     ) -> Vec<Returned> {
         match sent {
-            Sent::Asked(reply) => {
+            Sent::Awaiting(reply) => {
                 let answer = reply.answer_within(limit).await;
                 delayed(answer.as_ref().map_or(0, |answer| answer.throttle_time_ms));
                 self.settle(&answer)
             }
-            Sent::Unasked(leaving) => match leaving.written().await {
-                Ok(()) => self.settle_unasked(),
+            Sent::Unacknowledged(write) => match write.written().await {
+                Ok(()) => self.settle_unacknowledged(),
                 Err(error) => self.settle(&Err(error)),
             },
         }
@@ -100,21 +100,21 @@ impl Shipment {
     /// Pairs each batch with its outcome in the response.
     pub(crate) fn settle(self, answer: &Result<ProduceResponse, ClientError>) -> Vec<Returned> {
         let rows = self.batches.into_iter().flat_map(|(topic, rows)| {
-            rows.into_iter().map(move |(lane, index, batch)| {
+            rows.into_iter().map(move |(send_queue, index, batch)| {
                 let outcome = match answer {
                     Ok(answer) => outcome(answer, &topic, index, batch.bytes.len()),
                     Err(error) => Err(error.clone().into()),
                 };
-                (lane, batch, outcome)
+                (send_queue, batch, outcome)
             })
         });
         rows.collect()
     }
 
     /// The outcomes of batches sent without acknowledgement.
-    fn settle_unasked(self) -> Vec<Returned> {
+    fn settle_unacknowledged(self) -> Vec<Returned> {
         let rows = self.batches.into_values().flatten();
-        rows.map(|(lane, _, batch)| (lane, batch, Ok(Landed::default()))).collect()
+        rows.map(|(send_queue, _, batch)| (send_queue, batch, Ok(BatchAck::default()))).collect()
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn outcome(
     topic: &TopicName,
     index: PartitionIndex,
     size: usize,
-) -> Result<Landed, Refused> {
+) -> Result<BatchAck, Refused> {
     let rows = answer.topics.iter().filter(|row| row.name == topic.as_str());
     let found = rows.flat_map(|row| &row.partitions).find(|row| row.index == index.0);
     let about = format!("{topic}-{index}");
@@ -139,15 +139,15 @@ pub(crate) fn outcome(
 }
 
 /// The outcome of a batch of `size` bytes in its row of a response.
-fn judge(row: &Partition, about: &str, size: usize) -> Result<Landed, Refused> {
+fn judge(row: &Partition, about: &str, size: usize) -> Result<BatchAck, Refused> {
     match row.error_code {
-        ErrorCode::None => Ok(Landed {
+        ErrorCode::None => Ok(BatchAck {
             base_offset: Offset::checked(row.base_offset),
             log_append_time: (row.log_append_time_ms >= 0)
                 .then_some(Timestamp::from_millis(row.log_append_time_ms)),
         }),
         // A duplicate of a batch so old that the broker no longer remembers its offset.
-        ErrorCode::DuplicateSequenceNumber => Ok(Landed::default()),
+        ErrorCode::DuplicateSequenceNumber => Ok(BatchAck::default()),
         ErrorCode::MessageTooLarge | ErrorCode::RecordListTooLarge => {
             Err(ClientError::MessageTooLarge { size, limit: None }.into())
         }

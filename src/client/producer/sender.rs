@@ -1,4 +1,4 @@
-//! The sending task, sole owner of the lanes and of the connections to the brokers.
+//! The sending task, sole owner of the send queues and of the connections to the brokers.
 //!
 //! Each turn takes batches that are due, one per partition and request, and sends them to the
 //! partitions' leaders. Connecting, metadata and producer id requests, and waiting for responses
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::audit::{TELL_EVERY, TOPIC};
+use super::audit::{PUBLISH_EVERY, TOPIC};
 use super::handle::Shared;
-use super::lane::{Identity, Lane, Next, Settled};
 use super::queue::Dues;
 use super::request::{Returned, Shipment};
+use super::send_queue::{Identity, Next, SendQueue, Settled};
 use super::splitting::Refused;
 use crate::client::ClientError;
 use crate::client::cluster::{Backoff, Connection, Readiness, Route, Topology};
@@ -32,7 +32,7 @@ const SHIPMENT_MAX: usize = 4 << 20;
 pub(crate) struct Sender {
     shared: Arc<Shared>,
     compressor: Compressor,
-    lanes: Vec<Lane>,
+    send_queues: Vec<SendQueue>,
     numbers: HashMap<TopicPartition, usize>,
     active: BTreeSet<usize>,
     routes: HashMap<HostPort, Route>,
@@ -46,11 +46,11 @@ pub(crate) struct Sender {
     backoff: Backoff,
     next_refresh: Duration,
     /// The next time at which counts are published, if there are any.
-    tells_at: Option<Duration>,
+    publish_at: Option<Duration>,
     /// The last failure, if nothing has succeeded since.
     trouble: Option<ClientError>,
     /// True if the callback was told that a broker cannot store records.
-    is_refusal_told: bool,
+    is_refusal_reported: bool,
 }
 
 /// The result of a job.
@@ -71,7 +71,7 @@ impl Sender {
         Self {
             shared,
             compressor,
-            lanes: Vec::new(),
+            send_queues: Vec::new(),
             numbers: HashMap::new(),
             active: BTreeSet::new(),
             routes: HashMap::new(),
@@ -83,9 +83,9 @@ impl Sender {
             pause_until: Duration::ZERO,
             backoff,
             next_refresh,
-            tells_at: None,
+            publish_at: None,
             trouble: None,
-            is_refusal_told: false,
+            is_refusal_reported: false,
         }
     }
 
@@ -101,7 +101,7 @@ impl Sender {
                         self.take_in(event);
                     }
                 }
-                () = self.shared.bells.work.notified() => {}
+                () = self.shared.wakeups.work.notified() => {}
                 () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => {}
             }
         }
@@ -114,14 +114,14 @@ impl Sender {
             let number = known.unwrap_or_else(|| {
                 let config = &self.shared.config;
                 let backoff = new_backoff(&self.shared);
-                self.numbers.insert(queue.partition().clone(), self.lanes.len());
-                self.lanes.push(Lane::new(
+                self.numbers.insert(queue.partition().clone(), self.send_queues.len());
+                self.send_queues.push(SendQueue::new(
                     queue,
                     config.is_idempotent(),
                     config.in_flight_max,
                     backoff,
                 ));
-                self.lanes.len() - 1
+                self.send_queues.len() - 1
             });
             self.active.insert(number);
         }
@@ -145,17 +145,17 @@ impl Sender {
                 self.ship(address, shipment, dues.now);
             }
         }
-        let lanes = &self.lanes;
+        let send_queues = &self.send_queues;
         self.active.retain(|&number| {
-            let lane = &lanes[number];
-            !(lane.is_idle() && lane.queue().unlist_if_empty())
+            let send_queue = &send_queues[number];
+            !(send_queue.is_idle() && send_queue.queue().unlist_if_empty())
         });
-        next = earlier(next, self.tell_counts(dues.now));
+        next = earlier(next, self.publish_counts(dues.now));
         earlier(next, self.refresh(dues.now))
     }
 
-    /// Adds the next batch of a lane to its request if it may be sent; otherwise returns the time
-    /// to check again.
+    /// Adds the next batch of a send queue to its request if it may be sent; otherwise returns the
+    /// time to check again.
     fn load(
         &mut self,
         number: usize,
@@ -163,8 +163,8 @@ impl Sender {
         dues: &Dues,
         shipments: &mut HashMap<HostPort, Shipment>,
     ) -> Option<Duration> {
-        let lane = &mut self.lanes[number];
-        let TopicPartition { topic, partition } = lane.queue().partition();
+        let send_queue = &mut self.send_queues[number];
+        let TopicPartition { topic, partition } = send_queue.queue().partition();
         let Some(address) = topology.leader(topic, *partition) else {
             self.stale.insert(topic.clone());
             return None;
@@ -175,13 +175,13 @@ impl Sender {
         if let Some(time) = self.reach(address, dues.now)? {
             return Some(time);
         }
-        let lane = &mut self.lanes[number];
-        let mut next = lane.next(address, dues, &mut self.compressor);
+        let send_queue = &mut self.send_queues[number];
+        let mut next = send_queue.next(address, dues, &mut self.compressor);
         if matches!(next, Next::NeedsIdentity) {
-            match self.identity.filter(|identity| lane.accepts(*identity)) {
+            match self.identity.filter(|identity| send_queue.accepts(*identity)) {
                 Some(identity) => {
-                    lane.adopt(identity);
-                    next = lane.next(address, dues, &mut self.compressor);
+                    send_queue.adopt(identity);
+                    next = send_queue.next(address, dues, &mut self.compressor);
                 }
                 None => return self.ask_identity(dues.now),
             }
@@ -271,10 +271,10 @@ impl Sender {
             Event::Identified(identified) => self.identified(identified, now),
             Event::AuditFound(Ok((name, partitions))) => {
                 self.shared.topics.learn(&name, partitions);
-                self.tells_at = Some(now);
+                self.publish_at = Some(now);
             }
             Event::AuditFound(Err(error)) => {
-                tracing::warn!(%error, "the audit's topic is not to be had: counts wait");
+                tracing::warn!(%error, "the audit topic is unavailable; counts are kept");
             }
             Event::Refreshed(refreshed) => {
                 self.is_refreshing = false;
@@ -293,18 +293,18 @@ impl Sender {
         let mut settled = Settled::new();
         for (number, batch, outcome) in returned {
             match &outcome {
-                Ok(landed) => {
+                Ok(ack) => {
                     if let Some(audit) = &self.shared.audit {
                         let topic = &batch.delivery.partition().topic;
-                        audit.count(topic, &batch.windows, landed);
+                        audit.count(topic, &batch.windows, ack);
                     }
                     self.backoff.reset();
                     self.trouble = None;
-                    self.is_refusal_told = false;
+                    self.is_refusal_reported = false;
                 }
                 Err(Refused { error, .. }) => match error.remedy() {
                     Remedy::Refresh => {
-                        self.tell_refusal(error);
+                        self.report_refusal(error);
                         self.stale.insert(batch.delivery.partition().topic.clone());
                         self.trouble = Some(error.clone());
                     }
@@ -312,15 +312,20 @@ impl Sender {
                     Remedy::Reject | Remedy::Fatal => {}
                 },
             }
-            settled.extend(self.lanes[number].returned(batch, outcome, now, &mut self.compressor));
+            settled.extend(self.send_queues[number].returned(
+                batch,
+                outcome,
+                now,
+                &mut self.compressor,
+            ));
         }
         self.shared.settled(settled);
     }
 
     /// Reports a broker that cannot store records, once per outage.
-    fn tell_refusal(&mut self, error: &ClientError) {
+    fn report_refusal(&mut self, error: &ClientError) {
         if error.code() == Some(ErrorCode::KafkaStorageError)
-            && !std::mem::replace(&mut self.is_refusal_told, true)
+            && !std::mem::replace(&mut self.is_refusal_reported, true)
             && let Some(listener) = self.shared.on_refusal.get()
         {
             listener(error);
@@ -333,8 +338,8 @@ impl Sender {
         let mut next = None;
         let mut settled = Settled::new();
         for &number in &self.active {
-            let lane = &mut self.lanes[number];
-            let Some(oldest) = lane.oldest() else { continue };
+            let send_queue = &mut self.send_queues[number];
+            let Some(oldest) = send_queue.oldest() else { continue };
             let limit = oldest.saturating_add(timeout);
             if limit > now {
                 next = earlier(next, Some(limit));
@@ -347,7 +352,7 @@ impl Sender {
             };
             // `expire` excludes its limit, and a batch opened exactly one timeout ago is past it.
             let opened_before = now.saturating_sub(timeout) + Duration::from_nanos(1);
-            settled.extend(lane.expire(opened_before, &error));
+            settled.extend(send_queue.expire(opened_before, &error));
         }
         self.shared.settled(settled);
         next
@@ -377,17 +382,17 @@ impl Sender {
     }
 
     /// Publishes counts that have waited long enough, and returns the time of the next publication.
-    fn tell_counts(&mut self, now: Duration) -> Option<Duration> {
+    fn publish_counts(&mut self, now: Duration) -> Option<Duration> {
         if !self.shared.has_counts() {
-            self.tells_at = None;
+            self.publish_at = None;
             return None;
         }
-        let tells_at = *self.tells_at.get_or_insert(now.saturating_add(TELL_EVERY));
-        if now < tells_at {
-            return Some(tells_at);
+        let publish_at = *self.publish_at.get_or_insert(now.saturating_add(PUBLISH_EVERY));
+        if now < publish_at {
+            return Some(publish_at);
         }
-        let next = now.saturating_add(TELL_EVERY);
-        self.tells_at = Some(next);
+        let next = now.saturating_add(PUBLISH_EVERY);
+        self.publish_at = Some(next);
         if self.shared.topics.get(TOPIC).is_none() {
             let brokers = Arc::clone(&self.shared.brokers);
             self.jobs.spawn(async move {
@@ -398,8 +403,8 @@ impl Sender {
                 };
                 Event::AuditFound(found.await)
             });
-        } else if let Err(error) = self.shared.tell_counts() {
-            tracing::warn!(%error, "counts of the audit are not told");
+        } else if let Err(error) = self.shared.publish_counts() {
+            tracing::warn!(%error, "the audit counts were not published");
         }
         Some(next)
     }
@@ -440,11 +445,11 @@ impl Sender {
                 self.pause_until = now.saturating_add(self.backoff.next_pause());
             }
             Err(error) => {
-                let lanes = self.active.iter().map(|&number| &self.lanes[number]);
-                tracing::warn!(%error, lanes = lanes.len(), "no producer id is to be had");
+                let send_queues = self.active.iter().map(|&number| &self.send_queues[number]);
+                tracing::warn!(%error, count = send_queues.len(), "no producer id is available");
                 let mut settled = Settled::new();
                 for &number in &self.active {
-                    settled.extend(self.lanes[number].abandon(&error));
+                    settled.extend(self.send_queues[number].abandon(&error));
                 }
                 self.shared.settled(settled);
             }

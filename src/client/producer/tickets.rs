@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use super::splitting::{Outcome, Part};
 use crate::client::ClientError;
-use crate::client::bell::Bell;
 use crate::client::waiting::Waiter;
+use crate::client::wakeup::Wakeup;
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
 
 /// The position of a delivered record.
@@ -41,9 +41,9 @@ pub struct Ticket {
 
 /// Wakeups between callers and the sending task.
 #[derive(Debug)]
-pub(crate) struct Bells {
+pub(crate) struct Wakeups {
     /// Notified when an outcome is set.
-    pub(crate) settled: Bell,
+    pub(crate) settled: Wakeup,
     /// Notified when there is something to send.
     pub(crate) work: Notify,
     /// The callers' blocking waits.
@@ -55,16 +55,16 @@ pub(crate) struct Bells {
 pub(crate) struct Delivery {
     partition: TopicPartition,
     ordinal: u64,
-    bells: Arc<Bells>,
+    wakeups: Arc<Wakeups>,
     is_urgent: AtomicBool,
     outcome: OnceLock<Outcome>,
     /// Futures that wait for this batch; a notification per batch avoids waking all others.
-    told: Notify,
+    settled: Notify,
 }
 
 /// The position of a delivered batch, or of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Landed {
+pub(crate) struct BatchAck {
     /// The offset of its first record, if the broker reported it.
     pub(crate) base_offset: Option<Offset>,
     /// The timestamp of all its records, if the broker assigns it.
@@ -83,7 +83,7 @@ impl Ticket {
 
     /// Returns the outcome if it is known.
     pub fn outcome(&self) -> Option<Result<RecordMetadata, ClientError>> {
-        self.delivery.outcome.get().map(|outcome| self.told(outcome))
+        self.delivery.outcome.get().map(|outcome| self.record_outcome(outcome))
     }
 
     /// Waits for the outcome, without limit if `timeout` is `None`. The record's batch is sent
@@ -95,11 +95,11 @@ impl Ticket {
     pub fn wait(&self, timeout: Option<Duration>) -> Result<RecordMetadata, ClientError> {
         let delivery = &self.delivery;
         delivery.hurry();
-        let bells = &delivery.bells;
-        let gate = bells.settled.gate();
-        let outcome = bells.waiter.wait(gate, timeout, || delivery.outcome.get())?;
+        let wakeups = &delivery.wakeups;
+        let gate = wakeups.settled.gate();
+        let outcome = wakeups.waiter.wait(gate, timeout, || delivery.outcome.get())?;
         match outcome {
-            Some(outcome) => self.told(outcome),
+            Some(outcome) => self.record_outcome(outcome),
             None => Err(ClientError::Timeout {
                 operation: "delivering a record",
                 elapsed: timeout.unwrap_or_default(),
@@ -114,20 +114,20 @@ impl Ticket {
         delivery.hurry();
         async move {
             loop {
-                let told = delivery.told.notified();
+                let settled = delivery.settled.notified();
                 if delivery.is_settled() {
                     break;
                 }
-                told.await;
+                settled.await;
             }
         }
     }
 
     /// The outcome of the record from that of its batch; a failure counts as seen.
-    fn told(&self, outcome: &Outcome) -> Result<RecordMetadata, ClientError> {
+    fn record_outcome(&self, outcome: &Outcome) -> Result<RecordMetadata, ClientError> {
         let part = outcome.part_of(self.index);
         match &part.outcome {
-            Ok(landed) => Ok(self.metadata(*landed, self.index - part.first)),
+            Ok(ack) => Ok(self.metadata(*ack, self.index - part.first)),
             Err(error) => {
                 if !self.is_seen.swap(true, Ordering::AcqRel) {
                     part.see();
@@ -138,17 +138,17 @@ impl Ticket {
     }
 
     /// The metadata of record `index` of those delivered together.
-    fn metadata(&self, landed: Landed, index: u32) -> RecordMetadata {
+    fn metadata(&self, ack: BatchAck, index: u32) -> RecordMetadata {
         RecordMetadata {
             topic: self.delivery.partition.topic.clone(),
             partition: self.delivery.partition.partition,
-            offset: landed.base_offset.map(|base| base.plus(i64::from(index))),
-            timestamp: landed.log_append_time.unwrap_or(self.timestamp),
+            offset: ack.base_offset.map(|base| base.plus(i64::from(index))),
+            timestamp: ack.log_append_time.unwrap_or(self.timestamp),
         }
     }
 }
 
-impl Landed {
+impl BatchAck {
     /// The position of the records that follow the first so many.
     pub(crate) fn behind(self, records: u32) -> Self {
         let base_offset = self.base_offset.map(|base| base.plus(i64::from(records)));
@@ -158,14 +158,14 @@ impl Landed {
 
 impl Delivery {
     /// A batch without an outcome. `ordinal` increases from batch to batch of a producer.
-    pub(crate) fn new(partition: TopicPartition, ordinal: u64, bells: Arc<Bells>) -> Self {
+    pub(crate) fn new(partition: TopicPartition, ordinal: u64, wakeups: Arc<Wakeups>) -> Self {
         Self {
             partition,
             ordinal,
-            bells,
+            wakeups,
             is_urgent: AtomicBool::new(false),
             outcome: OnceLock::new(),
-            told: Notify::new(),
+            settled: Notify::new(),
         }
     }
 
@@ -173,7 +173,7 @@ impl Delivery {
     fn hurry(&self) {
         if self.outcome.get().is_none() {
             self.is_urgent.store(true, Ordering::Release);
-            self.bells.work.notify_one();
+            self.wakeups.work.notify_one();
         }
     }
 
@@ -193,7 +193,7 @@ impl Delivery {
     }
 
     /// Sets the outcome and wakes futures; the caller wakes blocked threads, once for many batches.
-    pub(crate) fn settle(&self, outcome: Result<Landed, ClientError>) {
+    pub(crate) fn settle(&self, outcome: Result<BatchAck, ClientError>) {
         self.set(Outcome::Whole(Part::new(0, outcome)));
     }
 
@@ -205,7 +205,7 @@ impl Delivery {
     fn set(&self, outcome: Outcome) {
         let was_open = self.outcome.set(outcome).is_ok();
         assert!(was_open, "batch {} of {} has two outcomes", self.ordinal, self.partition);
-        self.told.notify_waiters();
+        self.settled.notify_waiters();
     }
 
     /// Returns true if the outcome is set.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::partitioner::Turn;
+use super::partitioner::PartitionCursor;
 use super::queue::Queue;
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
 
@@ -22,7 +22,7 @@ pub(crate) struct TopicQueues {
     /// The queue of each partition.
     pub(crate) queues: Vec<Arc<Queue>>,
     /// The position of records without a key.
-    pub(crate) turn: Turn,
+    pub(crate) cursor: PartitionCursor,
 }
 
 impl Topics {
@@ -50,8 +50,8 @@ impl Topics {
             let partition = TopicPartition { topic: name.clone(), partition };
             queues.push(Arc::new(Queue::new(partition, self.batch_size)));
         }
-        let turn = Turn::new(self.seed.wrapping_add(partitions as u64));
-        let topic = Arc::new(TopicQueues { queues, turn });
+        let cursor = PartitionCursor::new(self.seed.wrapping_add(partitions as u64));
+        let topic = Arc::new(TopicQueues { queues, cursor });
         by_name.insert(name.clone(), Arc::clone(&topic));
         topic
     }

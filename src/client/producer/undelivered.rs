@@ -148,29 +148,29 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
-    use crate::client::bell::Bell;
-    use crate::client::producer::tickets::{Bells, Ticket};
+    use crate::client::producer::tickets::{Ticket, Wakeups};
     use crate::client::waiting::Waiter;
+    use crate::client::wakeup::Wakeup;
     use crate::io::ManualClock;
     use crate::types::{PartitionIndex, Timestamp, TopicPartition};
 
     /// Failures of a producer with batches of one record.
     struct Failing {
         undelivered: Undelivered,
-        bells: Arc<Bells>,
+        wakeups: Arc<Wakeups>,
     }
 
     impl Failing {
         fn new() -> Self {
             let waiter = Waiter::new(Arc::new(ManualClock::default()), None);
-            let bells = Bells { settled: Bell::default(), work: Notify::new(), waiter };
-            Self { undelivered: Undelivered::default(), bells: Arc::new(bells) }
+            let wakeups = Wakeups { settled: Wakeup::default(), work: Notify::new(), waiter };
+            Self { undelivered: Undelivered::default(), wakeups: Arc::new(wakeups) }
         }
 
         fn fail(&self) -> Ticket {
             let topic = "t".parse().unwrap();
             let partition = TopicPartition { topic, partition: PartitionIndex(0) };
-            let make = |ordinal| Delivery::new(partition, ordinal, Arc::clone(&self.bells));
+            let make = |ordinal| Delivery::new(partition, ordinal, Arc::clone(&self.wakeups));
             let delivery = self.undelivered.open(make).unwrap();
             delivery.settle(Err(ClientError::Closed));
             self.undelivered.close(&delivery, 1);

@@ -10,7 +10,7 @@
 //! alone. A repeated copy sends the same batches with the same sequence numbers, and the target's
 //! leader stores each of them once, even if two copies run at the same time.
 
-mod outlet;
+mod batch_sender;
 mod plan;
 mod progress;
 mod publishing;

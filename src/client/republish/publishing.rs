@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::outlet::Outlet;
+use super::batch_sender::BatchSender;
 use super::plan::Republication;
 use super::progress::{self, Progress};
 use super::raw::RawReader;
@@ -92,7 +92,7 @@ async fn copy(
 ) -> Result<u64, ClientError> {
     let Some((first, last)) = plan.bounds() else { return Ok(plan.done) };
     let mut reader = RawReader::new(Arc::clone(&brokers), plan.staged.clone(), patience);
-    let mut outlet = Outlet::new(brokers, plan.target.clone(), patience);
+    let mut sender = BatchSender::new(brokers, plan.target.clone(), patience);
     let (mut position, mut seen, mut batches) = (first, 0_u64, 0_u64);
     'copying: while position <= last && seen < plan.records() {
         let records = reader.read_soon(position).await?;
@@ -115,11 +115,11 @@ async fn copy(
                 (seen, position) = (before, batch.base_offset());
                 break 'copying;
             }
-            outlet.send(plan.stamp.after(before).put_on(&batch)).await?;
+            sender.send(plan.stamp.after(before).put_on(&batch)).await?;
             batches = batches.saturating_add(1);
         }
     }
-    outlet.finish().await?;
+    sender.finish().await?;
     let is_short = position > last && seen != plan.records();
     if is_short || seen > plan.records() { Err(unlike(&plan, seen)) } else { Ok(seen) }
 }

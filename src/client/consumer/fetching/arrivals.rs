@@ -5,14 +5,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::chunk::Chunk;
 use crate::client::ClientError;
-use crate::client::bell::Bell;
+use crate::client::wakeup::Wakeup;
 
 /// A queue from the fetch task to callers. The fetch task bounds its size: it stops fetching while
 /// too many bytes wait.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     state: Mutex<State>,
-    changed: Bell,
+    changed: Wakeup,
 }
 
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub(crate) enum Taken {
 
 impl Arrivals {
     /// The wakeup for callers that wait for a change.
-    pub(crate) fn changed(&self) -> &Bell {
+    pub(crate) fn changed(&self) -> &Wakeup {
         &self.changed
     }
 

@@ -115,10 +115,10 @@ fn damage_is_reported_with_its_offset() {
     assert_eq!(Arc::strong_count(&source), 1);
 }
 
-/// A sink that collects up to `room` records.
+/// A sink that collects up to `capacity` records.
 #[derive(Debug)]
 struct Given {
-    room: usize,
+    capacity: usize,
     partition: Option<TopicPartition>,
     rows: Vec<(i64, i64, Vec<u8>)>,
 }
@@ -141,7 +141,7 @@ impl Sink for Given {
     }
 
     fn is_full(&self) -> bool {
-        self.count() >= self.room
+        self.count() >= self.capacity
     }
 }
 
@@ -159,12 +159,12 @@ fn a_sink_receives_the_same_records_as_messages_in_pieces_of_any_size() {
                 Some((message.offset().get(), message.timestamp().millis(), value))
             })
             .collect();
-            for room in 1..12 {
+            for capacity in 1..12 {
                 let mut chunk = chunk(position, bytes.clone());
                 let mut rows = Vec::new();
                 let mut has_more = true;
                 while has_more {
-                    let mut sink = Given { room, partition: None, rows: Vec::new() };
+                    let mut sink = Given { capacity, partition: None, rows: Vec::new() };
                     has_more = chunk.read_into(limit, &mut decompressor, &mut sink).unwrap();
                     assert_eq!(has_more, sink.is_full());
                     rows.append(&mut sink.rows);
@@ -181,7 +181,7 @@ fn a_sink_keeps_records_that_precede_damage() {
     let mut bytes = [batch(0, 2, 1, Compression::None), batch(2, 2, 1, Compression::None)].concat();
     *bytes.last_mut().unwrap() ^= 1;
     let mut chunk = chunk(0, bytes);
-    let mut sink = Given { room: 10, partition: None, rows: Vec::new() };
+    let mut sink = Given { capacity: 10, partition: None, rows: Vec::new() };
     let error = chunk.read_into(None, &mut Decompressor::default(), &mut sink).unwrap_err();
     assert!(matches!(error, ClientError::Damaged { offset, .. } if offset == Offset::new(2)));
     assert_eq!((sink.count(), chunk.position()), (2, Offset::new(2)));

@@ -37,7 +37,7 @@ fn unreadable(error: &WireError) -> ClientError {
     ClientError::from_code(ErrorCode::InconsistentGroupProtocol, &error.to_string(), None)
 }
 
-/// Builds a JoinGroup request.
+/// Builds a `JoinGroup` request.
 pub(super) fn join(
     group: &GroupConfig,
     member: &str,
@@ -75,7 +75,7 @@ pub(super) fn subscriptions(answer: &JoinGroupResponse) -> Result<Vec<Subscriber
     answer.members.iter().map(subscriber).collect()
 }
 
-/// Builds a SyncGroup request. The leader's carries every member's assignment.
+/// Builds a `SyncGroup` request. The leader's carries every member's assignment.
 pub(super) fn sync(
     group: &GroupConfig,
     joined: &JoinGroupResponse,
@@ -133,7 +133,7 @@ pub(super) fn heartbeat(group: &GroupConfig, identity: &MemberIdentity) -> Heart
     }
 }
 
-/// Builds a LeaveGroup request. A static member sends none: it keeps its assignment until it
+/// Builds a `LeaveGroup` request. A static member sends none: it keeps its assignment until it
 /// returns (KIP-345).
 pub(super) fn leave(group: &GroupConfig, name: &str) -> Option<LeaveGroupRequest> {
     group.instance_id.is_none().then(|| LeaveGroupRequest {
@@ -146,7 +146,7 @@ pub(super) fn leave(group: &GroupConfig, name: &str) -> Option<LeaveGroupRequest
     })
 }
 
-/// Builds an OffsetCommit request of a member.
+/// Builds an `OffsetCommit` request of a member.
 pub(super) fn commit(
     group: &GroupConfig,
     identity: &MemberIdentity,

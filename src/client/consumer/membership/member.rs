@@ -189,7 +189,7 @@ impl Member {
         Ok(())
     }
 
-    /// Sends JoinGroup, a second time with the assigned id if the coordinator requires one
+    /// Sends `JoinGroup`, a second time with the assigned id if the coordinator requires one
     /// (KIP-394).
     async fn send_join(
         &mut self,
@@ -325,7 +325,7 @@ impl Member {
         }
     }
 
-    /// Leaves a group whose JoinGroup response is still pending. This needs a new connection: the
+    /// Leaves a group whose `JoinGroup` response is still pending. This needs a new connection: the
     /// broker answers in order, so requests behind the pending one would wait for the other members
     /// to join.
     async fn cancel_join(&self, coordinator: &HostPort) -> Result<(), ClientError> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::windows::{Windows, start_of};
-use crate::client::producer::tickets::Landed;
+use crate::client::producer::tickets::BatchAck;
 use crate::client::{ClientError, ProducerConfig};
 use crate::types::TopicName;
 
@@ -46,14 +46,14 @@ impl Audit {
     }
 
     /// Counts a delivered batch of `topic`.
-    pub(crate) fn count(&self, topic: &TopicName, windows: &Windows, landed: &Landed) {
+    pub(crate) fn count(&self, topic: &TopicName, windows: &Windows, ack: &BatchAck) {
         if topic.as_str() == TOPIC {
             return;
         }
         let mut state = self.state();
         for &(start, count) in windows.counts() {
             // Count by the broker's timestamp, since consumers see that.
-            let start = landed.log_append_time.map_or(start, |time| start_of(self.window, time));
+            let start = ack.log_append_time.map_or(start, |time| start_of(self.window, time));
             let all = state.counts.entry((topic.clone(), start)).or_default();
             *all = all.saturating_add(u64::from(count));
         }
@@ -66,22 +66,22 @@ impl Audit {
 
     /// Publishes counts by `send`, each with its own number, until none are left or `send` returns
     /// false; a count that was not accepted is kept. Returns true if any was accepted.
-    pub(crate) fn tell(
+    pub(crate) fn publish(
         &self,
         mut send: impl FnMut(&str) -> Result<bool, ClientError>,
     ) -> Result<bool, ClientError> {
         let mut state = self.state();
-        let mut has_told = false;
+        let mut has_published = false;
         while let Some(((topic, start), count)) = state.counts.pop_first() {
             let outcome = send(&self.text(&topic, start, count, state.number));
             if !matches!(outcome, Ok(true)) {
                 state.counts.insert((topic, start), count);
-                return outcome.map(|_| has_told);
+                return outcome.map(|_| has_published);
             }
             state.number = state.number.saturating_add(1);
-            has_told = true;
+            has_published = true;
         }
-        Ok(has_told)
+        Ok(has_published)
     }
 
     /// The producer's name.

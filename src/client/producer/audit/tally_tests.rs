@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Audit, Windows};
-use crate::client::producer::tickets::Landed;
+use crate::client::producer::tickets::BatchAck;
 use crate::client::{ClientError, ProducerConfig};
 use crate::types::{Timestamp, TopicName};
 
@@ -30,13 +30,13 @@ fn windows(times: &[i64]) -> Windows {
     windows
 }
 
-fn told(audit: &Audit) -> Vec<(u64, String, i64, u64)> {
+fn published(audit: &Audit) -> Vec<(u64, String, i64, u64)> {
     let mut texts = Vec::new();
-    let has_told = audit.tell(|text| {
+    let has_published = audit.publish(|text| {
         texts.push(text.to_owned());
         Ok(true)
     });
-    assert_eq!(has_told.unwrap(), !texts.is_empty());
+    assert_eq!(has_published.unwrap(), !texts.is_empty());
     let rows = texts.iter().map(|text| {
         let row: serde_json::Value = serde_json::from_str(text).unwrap();
         assert_eq!((&row["tier"], &row["producer"]), (&"front".into(), &"p-1".into()));
@@ -57,37 +57,38 @@ fn a_window_counts_the_records_with_its_timestamps() {
 #[test]
 fn delivered_records_are_published_once_with_consecutive_numbers() {
     let audit = audit();
-    let landed = Landed::default();
-    audit.count(&topic("a"), &windows(&[5, 105]), &landed);
-    audit.count(&topic("a"), &windows(&[7]), &landed);
-    audit.count(&topic("b"), &windows(&[7]), &landed);
+    let ack = BatchAck::default();
+    audit.count(&topic("a"), &windows(&[5, 105]), &ack);
+    audit.count(&topic("a"), &windows(&[7]), &ack);
+    audit.count(&topic("b"), &windows(&[7]), &ack);
     assert!(audit.has_counts());
     let first = [(0, "a".to_owned(), 0, 2), (1, "a".to_owned(), 100, 1), (2, "b".to_owned(), 0, 1)];
-    assert_eq!(told(&audit), first);
+    assert_eq!(published(&audit), first);
     assert!(!audit.has_counts());
-    audit.count(&topic("a"), &windows(&[9]), &landed);
-    assert_eq!(told(&audit), [(3, "a".to_owned(), 0, 1)]);
+    audit.count(&topic("a"), &windows(&[9]), &ack);
+    assert_eq!(published(&audit), [(3, "a".to_owned(), 0, 1)]);
 }
 
 #[test]
 fn a_count_that_cannot_be_sent_is_kept() {
     let audit = audit();
-    audit.count(&topic("a"), &windows(&[5, 105]), &Landed::default());
+    audit.count(&topic("a"), &windows(&[5, 105]), &BatchAck::default());
     let mut sent = 0;
-    let has_told = audit.tell(|_| {
+    let has_published = audit.publish(|_| {
         sent += 1;
         Ok(sent == 1)
     });
-    assert!(has_told.unwrap());
-    assert!(audit.tell(|_| Err(ClientError::Closed)).is_err());
-    assert_eq!(told(&audit), [(1, "a".to_owned(), 100, 1)]);
+    assert!(has_published.unwrap());
+    assert!(audit.publish(|_| Err(ClientError::Closed)).is_err());
+    assert_eq!(published(&audit), [(1, "a".to_owned(), 100, 1)]);
 }
 
 #[test]
 fn the_broker_timestamp_is_used_and_audit_records_are_not_counted() {
     let audit = audit();
-    let landed = Landed { log_append_time: Some(Timestamp::from_millis(750)), ..Landed::default() };
-    audit.count(&topic("a"), &windows(&[5, 105]), &landed);
-    audit.count(&topic(super::TOPIC), &windows(&[5]), &landed);
-    assert_eq!(told(&audit), [(0, "a".to_owned(), 700, 2)]);
+    let ack =
+        BatchAck { log_append_time: Some(Timestamp::from_millis(750)), ..BatchAck::default() };
+    audit.count(&topic("a"), &windows(&[5, 105]), &ack);
+    audit.count(&topic(super::TOPIC), &windows(&[5]), &ack);
+    assert_eq!(published(&audit), [(0, "a".to_owned(), 700, 2)]);
 }

@@ -67,7 +67,7 @@ impl Producer {
         let has_partition = record.partition.is_none_or(|partition| {
             usize::try_from(partition.0).is_ok_and(|index| index < queues.queues.len())
         });
-        if !has_partition || !self.shared.room.try_take(size) {
+        if !has_partition || !self.shared.pool.try_take(size) {
             return Ok(false);
         }
         self.shared.append(queues, record, size).map(|_| true)

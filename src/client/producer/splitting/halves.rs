@@ -1,7 +1,7 @@
 //! Splitting a batch in two.
 
 use super::shares::shares;
-use crate::client::producer::lane::{Packed, finished, sequence_after};
+use crate::client::producer::send_queue::{Packed, finished, sequence_after};
 use crate::record::{Compressor, ProducerStamp};
 
 impl Packed {
@@ -33,8 +33,8 @@ impl Packed {
             delivery: self.delivery.clone(),
             windows: back.windows,
             opened_at: self.opened_at,
-            is_in_doubt: self.is_in_doubt,
-            held: self.held.split_off(size),
+            may_be_stored: self.may_be_stored,
+            reserved: self.reserved.split_off(size),
         };
         self.size = front.builder.size();
         self.bytes = finished(&mut front.builder, stamp, compressor);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::client::ClientError;
-use crate::client::producer::tickets::Landed;
+use crate::client::producer::tickets::BatchAck;
 
 /// Records of a batch with a common outcome.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(crate) struct Part {
     /// The index of its first record within the batch.
     pub(crate) first: u32,
     /// The records' offsets, or the error.
-    pub(crate) outcome: Result<Landed, ClientError>,
+    pub(crate) outcome: Result<BatchAck, ClientError>,
     seen: AtomicU32,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Outcome {
 
 impl Part {
     /// The part that starts at record `first`.
-    pub(crate) fn new(first: u32, outcome: Result<Landed, ClientError>) -> Self {
+    pub(crate) fn new(first: u32, outcome: Result<BatchAck, ClientError>) -> Self {
         Self { first, outcome, seen: AtomicU32::new(0) }
     }
 

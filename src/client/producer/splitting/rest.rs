@@ -1,7 +1,7 @@
 //! Removing the records at fault from a batch.
 
 use super::shares::shares;
-use crate::client::producer::lane::{Packed, finished};
+use crate::client::producer::send_queue::{Packed, finished};
 use crate::record::Compressor;
 
 impl Packed {
@@ -21,7 +21,7 @@ impl Packed {
         self.size = rest.builder.size();
         self.bytes = finished(&mut rest.builder, stamp, compressor);
         self.windows = rest.windows;
-        self.held = self.held.split_off(self.size);
+        self.reserved = self.reserved.split_off(self.size);
         Some(taken)
     }
 }

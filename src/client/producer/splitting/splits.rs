@@ -6,11 +6,11 @@ use super::numbers::Numbers;
 use super::parts::Part;
 use super::refused::Refused;
 use crate::client::ClientError;
-use crate::client::producer::lane::{Packed, Settled};
-use crate::client::producer::tickets::Landed;
+use crate::client::producer::send_queue::{Packed, Settled};
+use crate::client::producer::tickets::BatchAck;
 use crate::record::Compressor;
 
-/// Split batches by number. Each lane has such a map, nearly always empty.
+/// Split batches by number. Each send queue has such a map, nearly always empty.
 #[derive(Debug, Default)]
 pub(crate) struct Splits {
     open: BTreeMap<u64, Split>,
@@ -75,7 +75,7 @@ impl Splits {
     pub(crate) fn end(
         &mut self,
         part: Packed,
-        outcome: Result<Landed, ClientError>,
+        outcome: Result<BatchAck, ClientError>,
         settled: &mut Settled,
     ) -> Option<usize> {
         let (ordinal, records) = (part.delivery.ordinal(), part.numbers.count());
@@ -111,11 +111,11 @@ impl Splits {
 
 impl Split {
     /// Records the common outcome of these records.
-    fn add(&mut self, numbers: &Numbers, outcome: &Result<Landed, ClientError>) {
+    fn add(&mut self, numbers: &Numbers, outcome: &Result<BatchAck, ClientError>) {
         let mut before = 0;
         for run in numbers.runs() {
             let outcome = match outcome {
-                Ok(landed) => Ok(landed.behind(before)),
+                Ok(ack) => Ok(ack.behind(before)),
                 Err(error) => Err(error.clone()),
             };
             self.parts.push(Part::new(run.start, outcome));

@@ -1,8 +1,8 @@
 //! Properties that halves share with their batch, and the batch size learned from splitting.
 
-use crate::client::producer::lane::Packed;
-use crate::client::producer::lane_tests::{ModelBroker, World, too_large};
 use crate::client::producer::queue::Due;
+use crate::client::producer::send_queue::Packed;
+use crate::client::producer::send_queue_tests::{ModelBroker, World, too_large};
 use crate::client::producer::tickets::Ticket;
 use crate::io::SeededRandom;
 use crate::record::{Batch, Compression, Compressor, Decompressor, HeaderMut, Limits};
@@ -14,7 +14,7 @@ fn sent(sizes: &[usize], compression: Compression) -> Packed {
         world.tickets.push(world.callers.append_at(time, &vec![b'x'; size]));
     }
     while world.send() {}
-    world.under_way.pop_front().unwrap()
+    world.in_flight.pop_front().unwrap()
 }
 
 /// Both halves of a batch.

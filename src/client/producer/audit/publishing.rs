@@ -8,7 +8,7 @@ use crate::client::{ClientError, Ticket};
 use crate::record::BatchBuilder;
 
 /// The maximum age of unpublished counts.
-pub(crate) const TELL_EVERY: Duration = Duration::from_secs(10);
+pub(crate) const PUBLISH_EVERY: Duration = Duration::from_secs(10);
 
 const RECORD: ProducerRecord<'_> = ProducerRecord {
     topic: TOPIC,
@@ -28,25 +28,25 @@ impl Producer {
 
     /// Sends the unpublished counts, looking up the audit topic if necessary; true if there were
     /// any.
-    pub(crate) fn tell_counts(&self) -> Result<bool, ClientError> {
+    pub(crate) fn publish_counts(&self) -> Result<bool, ClientError> {
         if !self.shared.has_counts() {
             return Ok(false);
         }
         if self.known_topic(&RECORD)?.is_none() {
             self.found_topic(&RECORD, self.find_topic(&RECORD).wait()?)?;
         }
-        self.shared.tell_counts()
+        self.shared.publish_counts()
     }
 
     /// [`tell_counts`](Self::tell_counts) as a future.
-    pub(crate) async fn telling_counts(&self) -> Result<bool, ClientError> {
+    pub(crate) async fn publishing_counts(&self) -> Result<bool, ClientError> {
         if !self.shared.has_counts() {
             return Ok(false);
         }
         if self.known_topic(&RECORD)?.is_none() {
             self.found_topic(&RECORD, self.find_topic(&RECORD).await?)?;
         }
-        self.shared.tell_counts()
+        self.shared.publish_counts()
     }
 }
 
@@ -58,14 +58,14 @@ impl Shared {
 
     /// Sends the unpublished counts if the audit topic is known and as far as there is buffer
     /// space; true if any was sent.
-    pub(crate) fn tell_counts(&self) -> Result<bool, ClientError> {
+    pub(crate) fn publish_counts(&self) -> Result<bool, ClientError> {
         let Some(audit) = &self.audit else { return Ok(false) };
         let Some(topic) = self.topics.get(TOPIC) else { return Ok(false) };
-        audit.tell(|text| {
+        audit.publish(|text| {
             let key = Some(audit.producer().as_bytes());
             let record = ProducerRecord { key, value: Some(text.as_bytes()), ..RECORD };
             let size = BatchBuilder::record_size_max(record.key, record.value, record.headers);
-            if !self.room.try_take(size) {
+            if !self.pool.try_take(size) {
                 return Ok(false);
             }
             self.append(&topic, &record, size).map(|_: Ticket| true)

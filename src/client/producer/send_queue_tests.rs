@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::lane::{Identity, Lane, Next, Packed, Settled};
+use super::buffer_pool::BufferPool;
 use super::queue::{Appending, Due, Dues, Queue};
-use super::room::Room;
+use super::send_queue::{Identity, Next, Packed, SendQueue, Settled};
 use super::splitting::Refused;
-use super::tickets::{Bells, Delivery, Landed, Ticket};
+use super::tickets::{BatchAck, Delivery, Ticket, Wakeups};
 use super::undelivered::Undelivered;
-use crate::client::bell::Bell;
 use crate::client::cluster::Backoff;
 use crate::client::waiting::Waiter;
+use crate::client::wakeup::Wakeup;
 use crate::client::{ClientConfig, ClientError};
 use crate::config::HostPort;
 use crate::io::{Clock, ManualClock, SeededRandom};
@@ -33,8 +33,8 @@ const LEADERS: [&str; 2] = ["one:9092", "other:9092"];
 pub(super) struct Callers {
     clock: Arc<ManualClock>,
     pub(super) queue: Arc<Queue>,
-    room: Arc<Room>,
-    bells: Arc<Bells>,
+    pool: Arc<BufferPool>,
+    wakeups: Arc<Wakeups>,
     pub(super) undelivered: Undelivered,
 }
 
@@ -46,8 +46,8 @@ impl Callers {
         let waiter = Waiter::new(Arc::clone(&clock) as Arc<dyn Clock>, None);
         Self {
             queue: Arc::new(Queue::new(partition, batch_size)),
-            room: Room::new(1 << 20),
-            bells: Arc::new(Bells { settled: Bell::default(), work: Notify::new(), waiter }),
+            pool: BufferPool::new(1 << 20),
+            wakeups: Arc::new(Wakeups { settled: Wakeup::default(), work: Notify::new(), waiter }),
             undelivered: Undelivered::default(),
             clock,
         }
@@ -59,7 +59,7 @@ impl Callers {
 
     pub(super) fn append_at(&self, time: i64, value: &[u8]) -> Ticket {
         let size = BatchBuilder::record_size_max(None, Some(value), &[]);
-        assert!(self.room.try_take(size));
+        assert!(self.pool.try_take(size));
         let record = Appending {
             timestamp: Timestamp::from_millis(time),
             key: None,
@@ -69,11 +69,11 @@ impl Callers {
             window: Some(Duration::from_millis(100)),
         };
         let open = |partition: &TopicPartition| {
-            let bells = Arc::clone(&self.bells);
-            let make = |ordinal| Delivery::new(partition.clone(), ordinal, bells);
+            let wakeups = Arc::clone(&self.wakeups);
+            let make = |ordinal| Delivery::new(partition.clone(), ordinal, wakeups);
             self.undelivered.open(make).map(|delivery| (delivery, self.clock.monotonic()))
         };
-        self.queue.append(&record, &self.room, open).unwrap().ticket
+        self.queue.append(&record, &self.pool, open).unwrap().ticket
     }
 
     pub(super) fn dues(&self, linger_ms: u64) -> Dues {
@@ -81,9 +81,9 @@ impl Callers {
         Dues { now: self.clock.monotonic(), linger, flush_below: 0 }
     }
 
-    fn lane(&self) -> Lane {
+    fn send_queue(&self) -> SendQueue {
         let backoff = Backoff::new(&ClientConfig::default(), self.clock.as_ref());
-        Lane::new(Arc::clone(&self.queue), true, 5, backoff)
+        SendQueue::new(Arc::clone(&self.queue), true, 5, backoff)
     }
 }
 
@@ -140,7 +140,7 @@ impl ModelBroker {
         Self { limit, fault_every: None, refused: 0, log: Vec::new(), producers: HashMap::new() }
     }
 
-    pub(super) fn produce(&mut self, bytes: &[u8]) -> Result<Landed, Refused> {
+    pub(super) fn produce(&mut self, bytes: &[u8]) -> Result<BatchAck, Refused> {
         if bytes.len() > self.limit {
             self.refused += 1;
             return Err(too_large(bytes));
@@ -160,7 +160,7 @@ impl ModelBroker {
         let (first, last) = (stamp.base_sequence, batch.last_sequence().unwrap());
         let known = self.producers.entry(stamp.id.0).or_default();
         if let Some((_, _, offset)) = known.iter().find(|row| (row.0, row.1) == (first, last)) {
-            return Ok(Landed { base_offset: Some(*offset), log_append_time: None });
+            return Ok(BatchAck { base_offset: Some(*offset), log_append_time: None });
         }
         if known.back().is_some_and(|(_, end, _)| first != end + 1) {
             return Err(code(ErrorCode::OutOfOrderSequenceNumber).into());
@@ -171,7 +171,7 @@ impl ModelBroker {
             known.pop_front();
         }
         self.log.extend(numbers);
-        Ok(Landed { base_offset: Some(offset), log_append_time: None })
+        Ok(BatchAck { base_offset: Some(offset), log_append_time: None })
     }
 
     /// Whether it refuses batches for this record.
@@ -199,12 +199,12 @@ fn code(code: ErrorCode) -> ClientError {
 /// A partition's sending state, the requests in flight, and the broker.
 pub(super) struct World {
     pub(super) callers: Callers,
-    lane: Lane,
+    send_queue: SendQueue,
     /// The partition's leader; all brokers share one log.
     leader: HostPort,
     compressor: Compressor,
     pub(super) broker: ModelBroker,
-    pub(super) under_way: VecDeque<Packed>,
+    pub(super) in_flight: VecDeque<Packed>,
     pub(super) tickets: Vec<Ticket>,
     /// The numbers of records that are too large for the broker even alone.
     large: Vec<usize>,
@@ -222,14 +222,14 @@ impl World {
     /// Batches are filled up to `batch_size`; the broker accepts them up to `limit`.
     pub(super) fn with_sizes(batch_size: usize, limit: usize, compression: Compression) -> Self {
         let callers = Callers::new(batch_size);
-        let lane = callers.lane();
+        let send_queue = callers.send_queue();
         Self {
             callers,
-            lane,
+            send_queue,
             leader: LEADERS[0].parse().unwrap(),
             compressor: Compressor::new(compression, None).unwrap(),
             broker: ModelBroker::new(limit),
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             tickets: Vec::new(),
             large: Vec::new(),
             identity: None,
@@ -270,21 +270,21 @@ impl World {
 
     /// Sends one batch if possible.
     pub(super) fn send(&mut self) -> bool {
-        match self.lane.next(&self.leader, &self.callers.dues(0), &mut self.compressor) {
+        match self.send_queue.next(&self.leader, &self.callers.dues(0), &mut self.compressor) {
             Next::Send(batch) => {
-                self.under_way.push_back(batch);
+                self.in_flight.push_back(batch);
                 true
             }
             Next::NeedsIdentity => {
-                let lane = &self.lane;
-                let known = self.identity.filter(|identity| lane.accepts(*identity));
+                let send_queue = &self.send_queue;
+                let known = self.identity.filter(|identity| send_queue.accepts(*identity));
                 let identity = known.unwrap_or_else(|| {
                     self.identities += 1;
                     Identity { id: ProducerId(self.identities), epoch: ProducerEpoch(0) }
                 });
-                assert!(self.lane.accepts(identity));
+                assert!(self.send_queue.accepts(identity));
                 self.identity = Some(identity);
-                self.lane.adopt(identity);
+                self.send_queue.adopt(identity);
                 true
             }
             Next::NotBefore(_) | Next::Nothing => false,
@@ -293,7 +293,7 @@ impl World {
 
     pub(super) fn answer(
         &mut self,
-        outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, Refused>,
+        outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<BatchAck, Refused>,
     ) {
         self.answer_to(0, outcome);
     }
@@ -302,12 +302,12 @@ impl World {
     fn answer_to(
         &mut self,
         place: usize,
-        outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, Refused>,
+        outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<BatchAck, Refused>,
     ) {
-        let Some(batch) = self.under_way.remove(place) else { return };
+        let Some(batch) = self.in_flight.remove(place) else { return };
         let outcome = outcome(&mut self.broker, &batch.bytes);
         let now = self.callers.clock.monotonic();
-        let settled = self.lane.returned(batch, outcome, now, &mut self.compressor);
+        let settled = self.send_queue.returned(batch, outcome, now, &mut self.compressor);
         self.close(&settled);
     }
 
@@ -320,7 +320,7 @@ impl World {
     /// Breaks the connection after the broker has processed `taken` of the requests.
     fn break_connection(&mut self, taken: usize) {
         let lost = Refused::from(ClientError::unreachable("broker", "it closed the connection"));
-        for index in 0..self.under_way.len() {
+        for index in 0..self.in_flight.len() {
             let lost = lost.clone();
             self.answer(|broker, bytes| {
                 if index < taken {
@@ -365,7 +365,7 @@ impl World {
             elapsed: DELIVERY_TIMEOUT,
             last_error: None,
         };
-        let settled = self.lane.expire(now.saturating_sub(DELIVERY_TIMEOUT), &late);
+        let settled = self.send_queue.expire(now.saturating_sub(DELIVERY_TIMEOUT), &late);
         self.close(&settled);
     }
 
@@ -425,14 +425,17 @@ impl World {
         for _ in 0..10_000 {
             self.callers.clock.advance(Duration::from_secs(2));
             while self.send() {}
-            if self.under_way.is_empty() {
+            if self.in_flight.is_empty() {
                 break;
             }
-            while !self.under_way.is_empty() {
+            while !self.in_flight.is_empty() {
                 self.answer(ModelBroker::produce);
             }
         }
-        assert!(self.lane.is_idle() && self.lane.oldest().is_none(), "it never comes to rest");
+        assert!(
+            self.send_queue.is_idle() && self.send_queue.oldest().is_none(),
+            "it never comes to rest"
+        );
     }
 }
 
@@ -487,10 +490,10 @@ fn a_rejected_batch_does_not_stop_later_ones() {
         world.append();
     }
     while world.send() {}
-    assert_eq!(world.under_way.len(), 1, "a sequence starts with a single batch");
+    assert_eq!(world.in_flight.len(), 1, "a sequence starts with a single batch");
     world.answer(ModelBroker::produce);
     while world.send() {}
-    assert_eq!(world.under_way.len(), 5);
+    assert_eq!(world.in_flight.len(), 5);
     world.answer(|_, _| Err(code(ErrorCode::InvalidRecord).into()));
     world.settle();
     let failed = world.failed().len();
@@ -543,8 +546,8 @@ fn records_after_batches_that_expired_one_by_one_are_stored() {
         world.callers.clock.advance(Duration::from_secs(2));
     }
     while world.send() {}
-    assert_eq!(world.under_way.len(), 2);
-    while !world.under_way.is_empty() {
+    assert_eq!(world.in_flight.len(), 2);
+    while !world.in_flight.is_empty() {
         world.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower).into()));
     }
     world.callers.clock.advance(DELIVERY_TIMEOUT.saturating_sub(Duration::from_secs(3)));
@@ -567,7 +570,7 @@ fn records_after_abandoned_batches_are_stored() {
     world.append();
     assert!(world.send());
     world.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower).into()));
-    let settled = world.lane.abandon(&code(ErrorCode::ClusterAuthorizationFailed));
+    let settled = world.send_queue.abandon(&code(ErrorCode::ClusterAuthorizationFailed));
     world.close(&settled);
     world.append();
     world.settle();
@@ -584,7 +587,7 @@ fn a_batch_acknowledged_out_of_order_does_not_reorder_retries() {
         world.append();
     }
     while world.send() {}
-    assert_eq!(world.under_way.len(), 3);
+    assert_eq!(world.in_flight.len(), 3);
     world.answer_to(2, ModelBroker::produce);
     world.break_connection(0);
     world.settle();

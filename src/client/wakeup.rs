@@ -9,12 +9,12 @@ use crate::io::Gate;
 
 /// A notification for all waiting threads and futures.
 #[derive(Debug, Default)]
-pub(crate) struct Bell {
+pub(crate) struct Wakeup {
     gate: Gate,
     futures: Arc<Notify>,
 }
 
-impl Bell {
+impl Wakeup {
     /// The gate at which threads wait.
     pub(crate) fn gate(&self) -> &Gate {
         &self.gate

@@ -17,10 +17,10 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::audit::Windows;
+use super::buffer_pool::Reservation;
 use super::queue::{Due, Dues, Filled, Queue};
-use super::room::Held;
 use super::splitting::{Numbers, Refused, Splits};
-use super::tickets::{Delivery, Landed};
+use super::tickets::{BatchAck, Delivery};
 use crate::client::ClientError;
 use crate::client::cluster::Backoff;
 use crate::client::error::Remedy;
@@ -45,9 +45,9 @@ pub(crate) struct Packed {
     /// The time at which the original batch was opened.
     pub(super) opened_at: Duration,
     /// True if the broker may have stored it.
-    pub(super) is_in_doubt: bool,
+    pub(super) may_be_stored: bool,
     /// The buffer space it occupies.
-    pub(super) held: Held,
+    pub(super) reserved: Reservation,
 }
 
 /// The producer id and epoch of an idempotent producer.
@@ -59,7 +59,7 @@ pub(crate) struct Identity {
 
 /// The sending state of one partition.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct SendQueue {
     queue: Arc<Queue>,
     is_idempotent: bool,
     in_flight_max: usize,
@@ -70,11 +70,11 @@ pub(crate) struct Lane {
     /// Batches in flight, in the order sent.
     in_flight: VecDeque<Place>,
     /// The broker that the batches in flight were sent to.
-    heading: Option<HostPort>,
+    in_flight_to: Option<HostPort>,
     resend: VecDeque<Packed>,
     splits: Splits,
     /// True until all batches in flight have returned; nothing is sent meanwhile.
-    is_held: bool,
+    is_blocked: bool,
     /// True after a batch was given up: later ones need a new sequence.
     is_broken: bool,
     pause_until: Duration,
@@ -96,7 +96,7 @@ type Place = (u64, u32);
 /// The next step of sending.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// Send this batch; it counts as in flight until [`Lane::returned`].
+    /// Send this batch; it counts as in flight until [`SendQueue::returned`].
     Send(Packed),
     /// Nothing before this time.
     NotBefore(Duration),
@@ -109,7 +109,7 @@ pub(crate) enum Next {
 /// Batches with a final outcome, with their numbers of records.
 pub(crate) type Settled = Vec<(Arc<Delivery>, u32)>;
 
-impl Lane {
+impl SendQueue {
     /// The sending state behind `queue`.
     pub(crate) fn new(
         queue: Arc<Queue>,
@@ -125,10 +125,10 @@ impl Lane {
             sequence: None,
             spoiled: None,
             in_flight: VecDeque::new(),
-            heading: None,
+            in_flight_to: None,
             resend: VecDeque::new(),
             splits: Splits::default(),
-            is_held: false,
+            is_blocked: false,
             is_broken: false,
             pause_until: Duration::ZERO,
         }
@@ -143,9 +143,9 @@ impl Lane {
     pub(crate) fn next(&mut self, to: &HostPort, dues: &Dues, compressor: &mut Compressor) -> Next {
         // Until the first batch of a sequence is stored, and while batches are in flight to another
         // broker, a further batch could be stored without those before it.
-        let waits = self.is_held
+        let waits = self.is_blocked
             || self.sequence.is_some_and(|sequence| !sequence.is_begun)
-            || self.heading.as_ref() != Some(to);
+            || self.in_flight_to.as_ref() != Some(to);
         if self.in_flight.len() >= self.in_flight_max || (waits && !self.in_flight.is_empty()) {
             return Next::Nothing;
         }
@@ -156,7 +156,7 @@ impl Lane {
             let has_work = !self.resend.is_empty() || self.queue.oldest().is_some();
             return if has_work { Next::NeedsIdentity } else { Next::Nothing };
         }
-        self.is_held = false;
+        self.is_blocked = false;
         let batch = match self.resend.pop_front() {
             Some(batch) => batch,
             None => match self.queue.take_due(dues) {
@@ -166,8 +166,8 @@ impl Lane {
             },
         };
         self.in_flight.push_back(batch.place());
-        self.heading.take_if(|heading| heading != to);
-        self.heading.get_or_insert_with(|| to.clone());
+        self.in_flight_to.take_if(|in_flight_to| in_flight_to != to);
+        self.in_flight_to.get_or_insert_with(|| to.clone());
         Next::Send(batch)
     }
 
@@ -195,23 +195,23 @@ impl Lane {
     pub(crate) fn returned(
         &mut self,
         mut batch: Packed,
-        outcome: Result<Landed, Refused>,
+        outcome: Result<BatchAck, Refused>,
         now: Duration,
         compressor: &mut Compressor,
     ) -> Settled {
         let is_oldest = self.take_back(batch.place());
         let mut settled = Settled::new();
         match outcome {
-            Ok(landed) => {
+            Ok(ack) => {
                 self.backoff.reset();
                 if let Some(sequence) = &mut self.sequence {
                     sequence.is_begun = true;
                 }
-                self.end(batch, Ok(landed), &mut settled);
+                self.end(batch, Ok(ack), &mut settled);
             }
             Err(Refused { error, .. }) if self.may_retry(&error, is_oldest) => {
-                batch.is_in_doubt |= may_be_stored(&error);
-                if !self.is_held {
+                batch.may_be_stored |= may_be_stored(&error);
+                if !self.is_blocked {
                     self.pause_until = now.saturating_add(self.backoff.next_pause());
                 }
                 self.send_again(batch);
@@ -239,7 +239,7 @@ impl Lane {
         if self.splits.fail_named(&mut batch, &refused, compressor) {
             self.send_again(batch);
         } else {
-            self.is_held = true;
+            self.is_blocked = true;
             self.end(batch, Err(refused.error), settled);
         }
     }
@@ -297,7 +297,7 @@ impl Lane {
         if let Some(sequence) = self.sequence.take() {
             self.spoiled = Some(sequence.identity);
         }
-        let (doubtful, clean) = self.resend.drain(..).partition(|batch| batch.is_in_doubt);
+        let (doubtful, clean) = self.resend.drain(..).partition(|batch| batch.may_be_stored);
         self.resend = clean;
         let doubtful: VecDeque<Packed> = doubtful;
         for batch in doubtful {
@@ -319,12 +319,17 @@ impl Lane {
 
     /// Queues a batch to be retried, in its order, once everything in flight has returned.
     fn send_again(&mut self, batch: Packed) {
-        self.is_held = true;
+        self.is_blocked = true;
         let place = self.resend.partition_point(|other| other.place() < batch.place());
         self.resend.insert(place, batch);
     }
 
-    fn end(&mut self, batch: Packed, outcome: Result<Landed, ClientError>, settled: &mut Settled) {
+    fn end(
+        &mut self,
+        batch: Packed,
+        outcome: Result<BatchAck, ClientError>,
+        settled: &mut Settled,
+    ) {
         if let Some(size) = self.splits.end(batch, outcome, settled) {
             self.queue.limit_batches(size);
         }
@@ -335,7 +340,7 @@ impl Lane {
             // The gap was left by an earlier batch that is to be retried or is still in flight. If
             // there is none, the broker has lost its state of this producer.
             Some(ErrorCode::OutOfOrderSequenceNumber) => {
-                self.is_held || self.is_broken || !is_oldest
+                self.is_blocked || self.is_broken || !is_oldest
             }
             _ => matches!(error.remedy(), Remedy::Retry | Remedy::Refresh),
         }
@@ -351,8 +356,8 @@ impl Lane {
             delivery: filled.delivery,
             windows: filled.windows,
             opened_at: filled.opened_at,
-            is_in_doubt: false,
-            held: filled.held,
+            may_be_stored: false,
+            reserved: filled.reserved,
         }
     }
 }

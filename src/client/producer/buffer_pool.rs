@@ -5,39 +5,39 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::client::ClientError;
-use crate::client::bell::Bell;
 use crate::client::waiting::Waiter;
+use crate::client::wakeup::Wakeup;
 
 /// A number of bytes, and the callers that wait for some of them.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct BufferPool {
     limit: usize,
     used: AtomicUsize,
     waiting: AtomicUsize,
-    freed: Bell,
+    freed: Wakeup,
 }
 
 /// A waiting caller, until dropped.
 #[derive(Debug)]
 pub(crate) struct Waiting<'a> {
-    room: &'a Room,
+    pool: &'a BufferPool,
 }
 
 /// Bytes taken from the buffer, returned when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
-    room: Arc<Room>,
+pub(crate) struct Reservation {
+    pool: Arc<BufferPool>,
     bytes: usize,
 }
 
-impl Room {
+impl BufferPool {
     /// Buffer space of `limit` bytes.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             limit,
             used: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
-            freed: Bell::default(),
+            freed: Wakeup::default(),
         })
     }
 
@@ -57,7 +57,7 @@ impl Room {
     /// lingering.
     pub(crate) fn waiting(&self) -> Waiting<'_> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
-        Waiting { room: self }
+        Waiting { pool: self }
     }
 
     /// Returns bytes taken before.
@@ -90,31 +90,31 @@ impl Waiting<'_> {
         is_closed: impl Fn() -> bool,
     ) -> Result<bool, ClientError> {
         let attempt = || self.attempt(bytes, &is_closed);
-        let taken = waiter.wait(self.room.freed.gate(), Some(timeout), attempt)?;
+        let taken = waiter.wait(self.pool.freed.gate(), Some(timeout), attempt)?;
         Ok(taken.unwrap_or(false))
     }
 
     /// [`take`](Self::take) as a future without a timeout.
     pub(crate) async fn taking(self, bytes: usize, is_closed: impl Fn() -> bool) -> bool {
-        self.room.freed.until(|| self.attempt(bytes, &is_closed)).await
+        self.pool.freed.until(|| self.attempt(bytes, &is_closed)).await
     }
 
     fn attempt(&self, bytes: usize, is_closed: impl Fn() -> bool) -> Option<bool> {
-        let taken = self.room.try_take(bytes);
+        let taken = self.pool.try_take(bytes);
         (taken || is_closed()).then_some(taken)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.room.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.pool.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl Held {
+impl Reservation {
     /// No bytes.
-    pub(crate) fn new(room: Arc<Room>) -> Self {
-        Self { room, bytes: 0 }
+    pub(crate) fn new(pool: Arc<BufferPool>) -> Self {
+        Self { pool, bytes: 0 }
     }
 
     /// Adds `bytes` that were taken from the buffer.
@@ -126,13 +126,13 @@ impl Held {
     pub(crate) fn split_off(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
-        Self { room: Arc::clone(&self.room), bytes }
+        Self { pool: Arc::clone(&self.pool), bytes }
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        self.room.give_back(self.bytes);
+        self.pool.give_back(self.bytes);
     }
 }
 
@@ -143,29 +143,29 @@ mod tests {
 
     #[test]
     fn a_waiting_caller_is_counted_until_its_wait_is_over() {
-        let room = Room::new(10);
-        assert!(room.try_take(10));
+        let pool = BufferPool::new(10);
+        assert!(pool.try_take(10));
         let waiter = Waiter::new(Arc::new(ManualClock::default()), None);
-        let waiting = room.waiting();
-        assert!(room.is_wanted());
+        let waiting = pool.waiting();
+        assert!(pool.is_wanted());
         assert!(!waiting.take(1, &waiter, Duration::ZERO, || false).unwrap());
-        assert!(!room.is_wanted());
+        assert!(!pool.is_wanted());
     }
 
     #[test]
     fn bytes_are_returned_and_an_oversized_record_is_accepted_alone() {
-        let room = Room::new(10);
-        let mut held = Held::new(Arc::clone(&room));
-        assert!(room.try_take(6));
-        held.add(6);
-        assert!(!room.try_take(5));
-        assert!(room.try_take(4));
-        held.add(4);
-        assert!(!room.try_take(1));
-        drop(held);
-        assert!(room.try_take(100));
-        assert!(!room.try_take(1));
-        room.give_back(100);
-        assert!(room.try_take(10));
+        let pool = BufferPool::new(10);
+        let mut reserved = Reservation::new(Arc::clone(&pool));
+        assert!(pool.try_take(6));
+        reserved.add(6);
+        assert!(!pool.try_take(5));
+        assert!(pool.try_take(4));
+        reserved.add(4);
+        assert!(!pool.try_take(1));
+        drop(reserved);
+        assert!(pool.try_take(100));
+        assert!(!pool.try_take(1));
+        pool.give_back(100);
+        assert!(pool.try_take(10));
     }
 }

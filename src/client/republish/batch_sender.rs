@@ -20,17 +20,17 @@ use crate::wire::produce::{RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, ProduceRequest, Records};
 
 /// The number of recent batches that a leader recognises as duplicates.
-const UNDER_WAY_MAX: usize = 5;
+const IN_FLIGHT_MAX: usize = 5;
 
 /// The sender to one partition.
 #[derive(Debug)]
-pub(super) struct Outlet {
+pub(super) struct BatchSender {
     brokers: Arc<Brokers>,
     target: TopicPartition,
     connection: Option<Connection>,
     /// Batches to send after those in flight, in order.
     waiting: VecDeque<Bytes>,
-    under_way: VecDeque<UnderWay>,
+    in_flight: VecDeque<InFlight>,
     /// True if the leader has acknowledged a batch since the last failure.
     is_begun: bool,
     backoff: Backoff,
@@ -40,19 +40,19 @@ pub(super) struct Outlet {
 }
 
 #[derive(Debug)]
-struct UnderWay {
+struct InFlight {
     batch: Bytes,
     reply: Result<Reply<ProduceRequest>, ClientError>,
 }
 
-impl Outlet {
+impl BatchSender {
     /// A sender that has not connected yet.
     pub(super) fn new(brokers: Arc<Brokers>, target: TopicPartition, patience: Duration) -> Self {
         Self {
             target,
             connection: None,
             waiting: VecDeque::new(),
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             is_begun: false,
             backoff: Backoff::new(brokers.config(), brokers.clock().as_ref()),
             patience,
@@ -69,26 +69,26 @@ impl Outlet {
             if self.waiting.is_empty() {
                 return Ok(());
             }
-            self.await_first().await?;
+            self.wait_first().await?;
         }
     }
 
     /// Waits until all batches are stored.
     pub(super) async fn finish(mut self) -> Result<(), ClientError> {
-        while !self.under_way.is_empty() || !self.waiting.is_empty() {
-            self.await_first().await?;
+        while !self.in_flight.is_empty() || !self.waiting.is_empty() {
+            self.wait_first().await?;
             self.send_waiting().await;
         }
         Ok(())
     }
 
     async fn send_waiting(&mut self) {
-        let most = if self.is_begun { UNDER_WAY_MAX } else { 1 };
-        while self.under_way.len() < most
+        let most = if self.is_begun { IN_FLIGHT_MAX } else { 1 };
+        while self.in_flight.len() < most
             && let Some(batch) = self.waiting.pop_front()
         {
             let reply = self.request(&batch).await;
-            self.under_way.push_back(UnderWay { batch, reply });
+            self.in_flight.push_back(InFlight { batch, reply });
         }
     }
 
@@ -118,8 +118,8 @@ impl Outlet {
 
     /// Waits until the first batch in flight is stored, or has been queued again with those after
     /// it.
-    async fn await_first(&mut self) -> Result<(), ClientError> {
-        let Some(UnderWay { batch, reply }) = self.under_way.pop_front() else { return Ok(()) };
+    async fn wait_first(&mut self) -> Result<(), ClientError> {
+        let Some(InFlight { batch, reply }) = self.in_flight.pop_front() else { return Ok(()) };
         let now = || self.brokers.clock().monotonic();
         let Err(error) = self.settle(&batch, reply).await else {
             self.is_begun = true;
@@ -132,7 +132,7 @@ impl Outlet {
         if !may_retry || now().saturating_add(pause) >= self.deadline {
             return Err(self.explain(error));
         }
-        self.take_back(batch).await;
+        self.requeue(batch).await;
         tokio::time::sleep(pause).await;
         self.refresh().await;
         Ok(())
@@ -151,10 +151,10 @@ impl Outlet {
 
     /// Queues `first` and all batches in flight again in order. Their responses are awaited first,
     /// so that no earlier attempt is still being processed.
-    async fn take_back(&mut self, first: Bytes) {
+    async fn requeue(&mut self, first: Bytes) {
         self.is_begun = false;
         let mut batches = VecDeque::from([first]);
-        for UnderWay { batch, reply } in std::mem::take(&mut self.under_way) {
+        for InFlight { batch, reply } in std::mem::take(&mut self.in_flight) {
             // The outcome shows when the batch is sent again.
             let _ = self.settle(&batch, reply).await;
             batches.push_back(batch);
