@@ -173,44 +173,52 @@ impl From<&PartitionError> for Refusal {
     }
 }
 
-impl From<&GroupError> for ErrorCode {
-    fn from(error: &GroupError) -> Self {
-        match error {
-            GroupError::Unavailable(Unavailable::Loading) => Self::CoordinatorLoadInProgress,
-            GroupError::Unavailable(Unavailable::NotCoordinator) => Self::NotCoordinator,
-            GroupError::Unavailable(Unavailable::NotAvailable) => Self::CoordinatorNotAvailable,
-            GroupError::InvalidGroupId(_) => Self::InvalidGroupId,
-            GroupError::UnknownMemberId => Self::UnknownMemberId,
-            GroupError::IllegalGeneration { .. } => Self::IllegalGeneration,
-            GroupError::RebalanceInProgress => Self::RebalanceInProgress,
-            GroupError::FencedInstanceId => Self::FencedInstanceId,
-            GroupError::InconsistentProtocol => Self::InconsistentGroupProtocol,
-            GroupError::TooManyGroups(_) => Self::PolicyViolation,
-            GroupError::OffsetsDamaged => Self::CorruptMessage,
-            GroupError::Join(refusal) => Self::from(refusal),
-            GroupError::Admin(AdminRefusal::GroupIdNotFound) => Self::GroupIdNotFound,
-            GroupError::Admin(AdminRefusal::NonEmptyGroup) => Self::NonEmptyGroup,
+/// An error that is answered with one code and no message.
+pub(crate) trait Coded {
+    /// Kafka's code of the error.
+    fn error_code(&self) -> ErrorCode;
+}
+
+impl Coded for GroupError {
+    fn error_code(&self) -> ErrorCode {
+        match self {
+            GroupError::Unavailable(Unavailable::Loading) => ErrorCode::CoordinatorLoadInProgress,
+            GroupError::Unavailable(Unavailable::NotCoordinator) => ErrorCode::NotCoordinator,
+            GroupError::Unavailable(Unavailable::NotAvailable) => {
+                ErrorCode::CoordinatorNotAvailable
+            }
+            GroupError::InvalidGroupId(_) => ErrorCode::InvalidGroupId,
+            GroupError::UnknownMemberId => ErrorCode::UnknownMemberId,
+            GroupError::IllegalGeneration { .. } => ErrorCode::IllegalGeneration,
+            GroupError::RebalanceInProgress => ErrorCode::RebalanceInProgress,
+            GroupError::FencedInstanceId => ErrorCode::FencedInstanceId,
+            GroupError::InconsistentProtocol => ErrorCode::InconsistentGroupProtocol,
+            GroupError::TooManyGroups(_) => ErrorCode::PolicyViolation,
+            GroupError::OffsetsDamaged => ErrorCode::CorruptMessage,
+            GroupError::Join(refusal) => refusal.error_code(),
+            GroupError::Admin(AdminRefusal::GroupIdNotFound) => ErrorCode::GroupIdNotFound,
+            GroupError::Admin(AdminRefusal::NonEmptyGroup) => ErrorCode::NonEmptyGroup,
         }
     }
 }
 
-impl From<&JoinRefusal> for ErrorCode {
-    fn from(refusal: &JoinRefusal) -> Self {
-        match refusal {
-            JoinRefusal::MemberIdRequired(_) => Self::MemberIdRequired,
-            JoinRefusal::InvalidSessionTimeout { .. } => Self::InvalidSessionTimeout,
-            JoinRefusal::GroupFull(_) => Self::GroupMaxSizeReached,
-            JoinRefusal::MetadataTooLarge { .. } => Self::MessageTooLarge,
-            JoinRefusal::InvalidInstanceId(_) => Self::InvalidRequest,
+impl Coded for JoinRefusal {
+    fn error_code(&self) -> ErrorCode {
+        match self {
+            JoinRefusal::MemberIdRequired(_) => ErrorCode::MemberIdRequired,
+            JoinRefusal::InvalidSessionTimeout { .. } => ErrorCode::InvalidSessionTimeout,
+            JoinRefusal::GroupFull(_) => ErrorCode::GroupMaxSizeReached,
+            JoinRefusal::MetadataTooLarge { .. } => ErrorCode::MessageTooLarge,
+            JoinRefusal::InvalidInstanceId(_) => ErrorCode::InvalidRequest,
         }
     }
 }
 
-impl From<&OffsetRefusal> for ErrorCode {
-    fn from(refusal: &OffsetRefusal) -> Self {
-        match refusal {
-            OffsetRefusal::MetadataTooLarge { .. } => Self::OffsetMetadataTooLarge,
-            OffsetRefusal::SubscribedToTopic => Self::GroupSubscribedToTopic,
+impl Coded for OffsetRefusal {
+    fn error_code(&self) -> ErrorCode {
+        match self {
+            OffsetRefusal::MetadataTooLarge { .. } => ErrorCode::OffsetMetadataTooLarge,
+            OffsetRefusal::SubscribedToTopic => ErrorCode::GroupSubscribedToTopic,
         }
     }
 }

@@ -24,7 +24,7 @@ mod settings;
 mod topics;
 mod unserved;
 
-pub use crate::config::{ByteSize, ConfigError, HostPort};
+pub use crate::config::{ByteSize, ConfigError, Fault, HostPort, Key, Kind};
 pub use crate::engine::{EngineConfig, EngineError};
 pub use crate::group::GroupConfig;
 pub use config::{BrokerConfig, Verdict};

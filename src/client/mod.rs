@@ -26,8 +26,12 @@ mod signals;
 mod waiting;
 mod wakeup;
 
+pub use crate::config::{ByteSize, ConfigError, Fault, HostPort, Key, Kind};
 pub use crate::io::{Clock, SystemClock};
-pub use crate::record::Header;
+pub use crate::record::{
+    Compression, Header, Headers, RecordError, RecordFault, RejectedRecord, Rejection,
+    TimestampType, UnknownCompression,
+};
 pub use crate::wire::ErrorCode;
 pub use admin::{
     Admin, AdminCalls, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource,

@@ -44,14 +44,17 @@ mod records;
 mod start;
 mod ticket;
 
-pub use crate::config::{ByteSize, ConfigError};
+pub use crate::config::{ByteSize, ConfigError, Fault, Key, Kind};
 pub use crate::engine::{EngineConfig, EngineError};
-pub use crate::metadata::{MetadataConfig, MetadataError};
-pub use crate::record::{Compression, Header, Headers, RecordError, TimestampType};
+pub use crate::metadata::{MetadataConfig, MetadataError, StoreError};
+pub use crate::record::{
+    Compression, Header, Headers, Packing, RecordError, RecordFault, RejectedRecord, Rejection,
+    TimestampType, UnknownCompression,
+};
 pub use crate::replication::PartitionError;
 pub use crate::storage::{
     CleanupPolicy, CompactionOptions, CompressionType, FlusherOptions, LogConfig, OffsetUnit,
-    ProducerLimits, RetentionClock, ScrubOptions, StorageError, UpkeepOptions,
+    ProducerLimits, RetentionClock, ScrubOptions, SkipError, StorageError, UpkeepOptions,
 };
 pub use error::{EmbeddedError, Remedy};
 pub use logs::Logs;

@@ -78,7 +78,7 @@ pub enum MetadataError {
 
 impl MetadataError {
     /// The possible reaction to this error.
-    pub fn remedy(&self) -> Remedy {
+    pub(crate) fn remedy(&self) -> Remedy {
         match self {
             Self::Store(error) => error.remedy(),
             Self::ForeignStore { .. }

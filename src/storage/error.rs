@@ -194,7 +194,7 @@ impl StorageError {
     }
 
     /// The action that a caller may take.
-    pub fn remedy(&self) -> Remedy {
+    pub(crate) fn remedy(&self) -> Remedy {
         match self {
             Self::Io { .. } | Self::OutOfSpace { .. } => Remedy::Retry,
             Self::OffsetOutOfRange { .. } | Self::EpochMismatch { .. } => Remedy::Refresh,

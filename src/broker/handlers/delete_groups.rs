@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::coordinator::DeleteGroup;
+use crate::broker::errors::Coded;
 use crate::group::GroupId;
 use crate::wire::ErrorCode;
 use crate::wire::delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse, Group};
@@ -23,7 +24,7 @@ pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> DeleteGroup
     let mut groups: Vec<Group> = Vec::with_capacity(allowed.len() + refused.len());
     for (group_id, result) in allowed.into_iter().zip(results) {
         let error = result.err();
-        let error_code = error.as_ref().map(ErrorCode::from).unwrap_or_default();
+        let error_code = error.as_ref().map(Coded::error_code).unwrap_or_default();
         let error_message = error.map(|error| error.to_string());
         groups.push(Group { group_id, error_code, error_message });
     }

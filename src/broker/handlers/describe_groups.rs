@@ -3,6 +3,7 @@
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::coordinator::DescribeGroup;
+use crate::broker::errors::Coded;
 use crate::group::{GroupDescription, GroupError, GroupId, GroupState, MemberDescription};
 use crate::wire::ErrorCode;
 use crate::wire::describe_groups::{DescribeGroupsRequest, DescribeGroupsResponse, Group, Member};
@@ -55,7 +56,7 @@ fn group(call: &Call<'_>, group_id: String, result: Result<GroupDescription, Gro
             }
         }
         Err(error) => Group {
-            error_code: ErrorCode::from(&error),
+            error_code: error.error_code(),
             error_message: Some(error.to_string()),
             group_id,
             ..Group::default()

@@ -3,6 +3,7 @@
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::coordinator::claim;
+use crate::broker::errors::Coded;
 use crate::group::{GroupId, HeartbeatRequest as Question};
 use crate::wire::ErrorCode;
 use crate::wire::heartbeat::{HeartbeatRequest, HeartbeatResponse};
@@ -23,5 +24,5 @@ async fn beat(call: &Call<'_>, request: Request) -> Result<(), ErrorCode> {
     let instance = request.group_instance_id.as_deref();
     let claim = claim(&request.member_id, instance, request.generation_id);
     let question = Question { group_id: group_id.clone(), claim };
-    call.groups().ask(&group_id, question).await.map_err(|error| ErrorCode::from(&error))
+    call.groups().ask(&group_id, question).await.map_err(|error| error.error_code())
 }

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::coordinator::member_id;
+use crate::broker::errors::Coded;
 use crate::group::{
     GroupError, GroupId, InstanceId, JoinRefusal, JoinRequest, Joined, JoinedMember, Protocol,
 };
@@ -36,7 +37,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> JoinGroupRespon
                 GroupError::Join(JoinRefusal::MemberIdRequired(id)) => id.as_str(),
                 _ => &request.member_id,
             };
-            refused(call, ErrorCode::from(&error), id)
+            refused(call, error.error_code(), id)
         }
     }
 }

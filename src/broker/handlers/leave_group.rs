@@ -3,6 +3,7 @@
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::coordinator::member_id;
+use crate::broker::errors::Coded;
 use crate::group::{GroupId, InstanceId, LeaveRequest, Leaver, LeaverResult};
 use crate::wire::ErrorCode;
 use crate::wire::leave_group::{LeaveGroupRequest, LeaveGroupResponse, Member};
@@ -35,7 +36,7 @@ async fn leave(call: &Call<'_>, request: Request) -> Result<Vec<LeaverResult>, E
     };
     let group_id = GroupId::from(request.group_id.as_str());
     let question = LeaveRequest { group_id: group_id.clone(), members };
-    call.groups().ask(&group_id, question).await.map_err(|error| ErrorCode::from(&error))
+    call.groups().ask(&group_id, question).await.map_err(|error| error.error_code())
 }
 
 fn answer(version: i16, results: Vec<LeaverResult>) -> LeaveGroupResponse {
@@ -51,6 +52,6 @@ fn member((leaver, result): LeaverResult) -> Member {
     Member {
         member_id: leaver.member_id.map(|id| id.to_string()).unwrap_or_default(),
         group_instance_id: leaver.instance_id.map(|id| id.to_string()),
-        error_code: result.err().as_ref().map(ErrorCode::from).unwrap_or_default(),
+        error_code: result.err().as_ref().map(Coded::error_code).unwrap_or_default(),
     }
 }

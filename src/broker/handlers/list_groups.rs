@@ -2,8 +2,8 @@
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
+use crate::broker::errors::Coded;
 use crate::group::GroupFilter;
-use crate::wire::ErrorCode;
 use crate::wire::list_groups::{Group, ListGroupsRequest, ListGroupsResponse};
 
 pub(crate) type Request = ListGroupsRequest;
@@ -26,9 +26,8 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListGroupsRespo
             });
             ListGroupsResponse { groups: groups.collect(), ..ListGroupsResponse::default() }
         }
-        Err(error) => ListGroupsResponse {
-            error_code: ErrorCode::from(&error),
-            ..ListGroupsResponse::default()
-        },
+        Err(error) => {
+            ListGroupsResponse { error_code: error.error_code(), ..ListGroupsResponse::default() }
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::coordinator::claim;
+use crate::broker::errors::Coded;
 use crate::group::{CommitRequest, GroupId, NewOffset};
 use crate::metadata::Image;
 use crate::types::{LeaderEpoch, PartitionIndex, TopicName, TopicPartition};
@@ -100,10 +101,10 @@ async fn store(
     match call.groups().ask(&group_id, question).await {
         Ok(results) => results
             .into_iter()
-            .filter_map(|(partition, result)| Some((partition, ErrorCode::from(&result.err()?))))
+            .filter_map(|(partition, result)| Some((partition, result.err()?.error_code())))
             .collect(),
         Err(error) => {
-            let code = ErrorCode::from(&error);
+            let code = error.error_code();
             partitions.into_iter().map(|partition| (partition, code)).collect()
         }
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
+use crate::broker::errors::Coded;
 use crate::group::{DeleteOffsetsRequest, GroupId};
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
@@ -24,11 +25,11 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetDeleteRes
     match call.groups().ask(&group_id, question).await {
         Ok(results) => {
             let errors = results.into_iter().map(|(partition, result)| {
-                (partition, result.err().as_ref().map(ErrorCode::from).unwrap_or_default())
+                (partition, result.err().as_ref().map(Coded::error_code).unwrap_or_default())
             });
             answer(call, &request, &errors.collect())
         }
-        Err(error) => refused(ErrorCode::from(&error)),
+        Err(error) => refused(error.error_code()),
     }
 }
 

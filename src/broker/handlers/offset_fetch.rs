@@ -6,6 +6,7 @@
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::coordinator::is_topic_deleted;
+use crate::broker::errors::Coded;
 use crate::group::{CommittedOffset, FetchOffsetsRequest, GroupId};
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
@@ -67,7 +68,7 @@ async fn offsets(
     let partitions = topics.as_ref().map(|topics| named(call, topics));
     let question = FetchOffsetsRequest { group_id: group_id.clone(), partitions };
     let mut found =
-        call.groups().ask(&group_id, question).await.map_err(|error| ErrorCode::from(&error))?;
+        call.groups().ask(&group_id, question).await.map_err(|error| error.error_code())?;
     // Offsets of a deleted topic are hidden even before the coordinator has deleted them: a
     // consumer must not apply them to a new topic of that name.
     let image = call.shared.engine.image();

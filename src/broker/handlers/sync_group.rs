@@ -3,6 +3,7 @@
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::coordinator::claim;
+use crate::broker::errors::Coded;
 use crate::group::{GroupId, MemberId, SyncRequest};
 use crate::wire::ErrorCode;
 use crate::wire::sync_group::{SyncGroupRequest, SyncGroupResponse};
@@ -28,7 +29,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> SyncGroupRespon
             assignment: synced.assignment,
             ..SyncGroupResponse::default()
         },
-        Err(error) => refused(ErrorCode::from(&error)),
+        Err(error) => refused(error.error_code()),
     }
 }
 

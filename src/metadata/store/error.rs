@@ -124,7 +124,7 @@ impl StoreError {
     }
 
     /// The possible reaction to this error.
-    pub fn remedy(&self) -> Remedy {
+    pub(crate) fn remedy(&self) -> Remedy {
         match self {
             Self::NoNode { .. }
             | Self::NodeExists { .. }
