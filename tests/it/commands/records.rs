@@ -78,7 +78,7 @@ fn text_invalid_in_its_encoding_is_reported_with_its_line() {
     let (code, words) = command_line.failure(&["consume", "t", "-s", "int64"]);
     assert!(code == 2 && words.contains("'int64' is not an encoding: use text, hex"), "{words}");
     let (code, words) = command_line.failure(&["consume", "t", "-f", "%v{int64}"]);
-    assert!(code == 2 && words.contains("'int64' is no encoding"), "{words}");
+    assert!(code == 2 && words.contains("'int64' is not an encoding"), "{words}");
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn a_process_started_nine_days_ahead_warns_and_waits() {
     };
     let broker = BrokerProcess::start(&data, &settings, ahead).unwrap();
     broker.await_log("the wall clock is 77");
-    broker.await_log("so much is too old by it");
+    broker.await_log("these segments are too old by it");
     let found = broker.connect().read_from(0).unwrap();
     assert_eq!(found.len(), 400);
     assert!(broker.stop().success());
