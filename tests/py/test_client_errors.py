@@ -89,7 +89,7 @@ def test_a_time_without_zone_or_in_the_future_is_refused(client: Client, topic: 
 
 
 def test_a_text_is_not_sent_as_bytes(client: Client, topic: str) -> None:
-    with client.producer() as producer, pytest.raises(TypeError, match="value is to be bytes"):
+    with client.producer() as producer, pytest.raises(TypeError, match="value must be bytes"):
         producer.send(topic, "text")  # type: ignore[arg-type]
 
 
