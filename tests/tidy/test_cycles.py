@@ -6,6 +6,7 @@ names it by a path, or names what the folder's `mod.rs` re-exports from it. Test
 
 import re
 from collections.abc import Iterator
+from itertools import dropwhile
 from pathlib import PurePosixPath
 
 from tidy.conftest import Plant
@@ -33,16 +34,14 @@ Graph = dict[str, set[str]]
 def graph(tree: Tree, folder: str) -> Graph:
     """The modules of a folder below `src/`, with those that each depends on."""
     home = ["crate", *PurePosixPath(folder).parts]
-    depends: Graph = {}
+    files: dict[str, tuple[str, ...]] = {}
     for path in tree.matching(f"src/{folder}/*.rs"):
         inside = PurePosixPath(path).relative_to(f"src/{folder}").with_suffix("").parts
         if inside != ("mod",) and not any(map(_is_test, inside)):
-            depends.setdefault(inside[0], set())
+            files[path] = inside
+    depends: Graph = {inside[0]: set() for inside in files.values()}
     exports = _exports(tree, folder, depends)
-    for path in tree.matching(f"src/{folder}/*.rs"):
-        inside = PurePosixPath(path).relative_to(f"src/{folder}").with_suffix("").parts
-        if inside[0] not in depends or any(map(_is_test, inside)):
-            continue
+    for path, inside in files.items():
         module = home + [part for part in inside if part != "mod"]
         for named in _named(rust.without_test_modules(rust.mask(tree.read(path)))):
             name = _absolute(named, module)
@@ -103,25 +102,14 @@ def _leaves(name: str) -> Iterator[str]:
     if group is None:
         yield re.sub(r"\s+as\s+\w+$", "", name)
         return
-    depth, start = 0, 0
-    for position, character in enumerate(f"{group[2]},"):
-        depth += (character == "{") - (character == "}")
-        if character == "," and depth == 0:
-            part = group[2][start:position].strip()
-            start = position + 1
-            if part:
-                yield from (group[1] + leaf for leaf in _leaves(part))
+    for part in rust.items(group[2]):
+        yield from (group[1] + leaf for leaf in _leaves(part))
 
 
 def _absolute(name: str, module: list[str]) -> list[str]:
     parts = [part for part in name.split("::") if part != "self"]
-    here = list(module)
-    while parts and parts[0] == "super":
-        here.pop()
-        parts.pop(0)
-        if not parts or parts[0] != "super":
-            return here + parts
-    return parts
+    levels = len(parts) - len([*dropwhile(lambda part: part == "super", parts)])
+    return module[:-levels] + parts[levels:] if levels else parts
 
 
 def test_no_modules_depend_on_each_other_in_a_circle_but_the_known_ones(tree: Tree) -> None:

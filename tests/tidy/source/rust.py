@@ -99,7 +99,7 @@ def functions(masked: str) -> Iterator[Function]:
     for found in _FUNCTION.finditer(masked):
         opening = masked.index("(", _skip_generics(masked, found.end()))
         end_of_parameters = closing(masked, opening)
-        parameters = _items(masked[opening + 1 : end_of_parameters])
+        parameters = items(masked[opening + 1 : end_of_parameters])
         if parameters and re.match(r"(?:&\s*)?(?:'\w+\s+)?(?:mut\s+)?self\b", parameters[0]):
             parameters = parameters[1:]
         keywords = _keywords_of_python(masked, found.start())
@@ -120,8 +120,8 @@ def _keywords_of_python(masked: str, position: int) -> set[str]:
     signature = re.search(r"\bsignature\s*=\s*\(", above)
     if signature is None:
         return set()
-    items = _items(above[signature.end() : closing(above, signature.end() - 1)])
-    behind = items[items.index("*") + 1 :] if "*" in items else []
+    arguments = items(above[signature.end() : closing(above, signature.end() - 1)])
+    behind = arguments[arguments.index("*") + 1 :] if "*" in arguments else []
     return {item.split("=")[0].strip() for item in behind}
 
 
@@ -145,7 +145,7 @@ def _body(masked: str, position: int) -> int | None:
     return position if masked[position] == "{" else None
 
 
-def _items(masked: str) -> list[str]:
+def items(masked: str) -> list[str]:
     """The parts between the commas that stand in no bracket, without empty ones."""
     parts = [""]
     depth = 0
@@ -164,7 +164,7 @@ def enums(masked: str) -> Iterator[Enum]:
     """All enums."""
     for found in _ENUM.finditer(masked):
         opening = found.end() - 1
-        cases = _items(masked[opening + 1 : closing(masked, opening)])
+        cases = items(masked[opening + 1 : closing(masked, opening)])
         yield Enum(found[2], line_of(masked, found.start(2)), found[1], len(cases))
 
 
