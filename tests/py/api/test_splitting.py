@@ -2,24 +2,16 @@
 
 import json
 import random
-from typing import Any
 
 import pytest
 
 import streamlog
+from py.support.producers import PRODUCERS
 
 COUNT = 3000
 LARGE = COUNT // 2
 LIMIT = 16 << 10
 """The topic's limit in bytes: a quarter of the default batch size."""
-
-PRODUCERS: dict[str, dict[str, Any]] = {
-    "idempotent": {},
-    "gzip": {"compression": "gzip"},
-    "zstd": {"compression": "zstd"},
-    # Without idempotence, retries keep the order only with a single request in flight.
-    "leader": {"acks": 1, "config": {"max.in.flight.requests.per.connection": 1}},
-}
 
 
 @pytest.fixture

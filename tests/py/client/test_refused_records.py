@@ -1,23 +1,15 @@
 """If a broker refuses a batch, only the records that it names fail; the others are sent again."""
 
 import json
-from typing import Any
 
 import pytest
 
 import streamlog
+from py.support.producers import PRODUCERS
 
 COUNT = 3000
 BAD = {0, 1, 700, 702, 703, 1500, COUNT - 1}
 """Records without a key, several in one batch: a compacted topic refuses them."""
-
-PRODUCERS: dict[str, dict[str, Any]] = {
-    "idempotent": {},
-    "gzip": {"compression": "gzip"},
-    "zstd": {"compression": "zstd"},
-    # Without idempotence, retries keep the order only with a single request in flight.
-    "leader": {"acks": 1, "config": {"max.in.flight.requests.per.connection": 1}},
-}
 
 
 @pytest.fixture
