@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Literal, TypeAlias
 
-__all__ = ["Anchor", "Canvas", "Theme"]
+__all__ = ["Canvas"]
 
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 Tone: TypeAlias = Literal["plain", "accent", "quiet"]
@@ -105,13 +105,9 @@ class Canvas:
 
     def render(self) -> Iterator[tuple[str, str]]:
         """The name of each form, with its SVG."""
+        body = "\n  ".join(self._shapes)
         for theme in THEMES:
-            body = "\n  ".join(self._shapes)
-            colors = {"ink": theme.ink, "faint": theme.faint, "line": theme.line}
-            yield (
-                theme.name,
-                self._framed(theme, body.format(**colors, fill=theme.fill, accent=theme.accent)),
-            )
+            yield theme.name, self._framed(theme, body.format_map(vars(theme)))
 
     def _framed(self, theme: Theme, body: str) -> str:
         heads = "".join(
