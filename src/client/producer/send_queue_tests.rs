@@ -174,7 +174,7 @@ impl ModelBroker {
         Ok(BatchAck { base_offset: Some(offset), log_append_time: None })
     }
 
-    /// Whether it refuses batches for this record.
+    /// True if it refuses batches for this record.
     fn is_at_fault(&self, number: u64) -> bool {
         self.fault_every.is_some_and(|every| number % every == every - 1)
     }

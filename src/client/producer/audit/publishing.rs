@@ -38,7 +38,7 @@ impl Producer {
         self.shared.publish_counts()
     }
 
-    /// [`tell_counts`](Self::tell_counts) as a future.
+    /// [`publish_counts`](Self::publish_counts) as a future.
     pub(crate) async fn publishing_counts(&self) -> Result<bool, ClientError> {
         if !self.shared.has_counts() {
             return Ok(false);
