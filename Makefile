@@ -6,6 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo example-mail example-logs serve build docs bench bench-python bench-spark
 .PHONY: check check-bench check-deps check-trace fix fuzz lock settings-page test test-all test-disks
+.PHONY: test-model
 .PHONY: test-spark spark-shared spark-apart interop differential compatibility wheels packages clean
 
 PYTHON ?= python3
@@ -73,6 +74,8 @@ EXAMPLES := target/examples
 check: setup $(VENV)/spark.stamp ## Checks format, lints, types, stubs and house rules (under a minute when warm)
 	cargo fmt --check
 	cargo clippy --locked --all-targets --all-features -- -D warnings
+	cargo fmt --manifest-path model/Cargo.toml --check
+	cargo clippy --manifest-path model/Cargo.toml --locked --all-targets -- -D warnings
 	cargo clippy --locked --features python -- -A clippy::all -A clippy::pedantic -D warnings
 	ruff format --check --quiet .
 	ruff check --quiet .
@@ -122,6 +125,7 @@ $(CARGO_DENY):
 
 fix: $(VENV)/tools.stamp ## Formats the code, and applies the linters' fixes
 	cargo fmt
+	cargo fmt --manifest-path model/Cargo.toml
 	cargo fmt --manifest-path bench/Cargo.toml
 	ruff format --quiet .
 	ruff check --fix --quiet .
@@ -154,13 +158,16 @@ test: check docs ## Runs all checks, then the Rust and the Python tests (sets ev
 	cargo test --locked --features $(LAYERS)
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 	pytest tests/py tests/interop tests/pages tests/port
-	$(MAKE) --no-print-directory test-spark
+	$(MAKE) --no-print-directory test-model test-spark
 
 test-disks: setup ## Runs the long disk tests: 90 fills of each file system, every bit flipped
 	STREAMLOG_FILLS=6 cargo test --locked --features $(LAYERS) --test it full_disk:: -- --nocapture
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --lib every_bit
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --test it disks::small_files
 	STREAMLOG_FLIPS=all pytest -s tests/py/faults/flipped.py
+
+test-model: ## Searches 4 million states of the replication model, then switches each rule off
+	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture
 
 # Both parts mostly wait, for processes to start and for time to pass.
 test-spark: ## Runs the tests on Spark in two parallel parts; shows the output of each at its end
@@ -215,4 +222,4 @@ packages: wheels $(EMULATED) ## Builds and tests the wheels: aarch64's on an emu
 	pytest tests/packages
 
 clean: ## Removes all build results, including .venv
-	rm -rf $(VENV) target bench/target .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) target bench/target model/target .mypy_cache .ruff_cache .pytest_cache

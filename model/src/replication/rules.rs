@@ -1,0 +1,149 @@
+//! The rules of replication: one predicate each, and the only place where it is decided.
+
+use super::log::Log;
+use super::state::{Leadership, Progress, Registration, Replica, State, StateNode, Write};
+use crate::brokers::{BrokerId, BrokerSet};
+use crate::rule::{Rule, Rules};
+
+/// R1: the end that a replica reports, and that a leader counts of its own log.
+pub(super) fn counted_end(rules: Rules, log: &Log) -> u8 {
+    if rules.has(Rule::FlushedCounts) { log.flushed } else { log.end }
+}
+
+/// R1b: lowers the claim of a flush under way to the end to which the log is truncated.
+pub(super) fn truncate_flush(rules: Rules, log: &mut Log, end: u8) {
+    if let Some(flush) = &mut log.flush
+        && rules.has(Rule::FlushEndsAtTruncation)
+    {
+        flush.claimed = flush.claimed.min(end);
+    }
+}
+
+/// R2a: the replicas whose progress holds the watermark back.
+pub(super) fn waited_for(rules: Rules, leading: &Leadership) -> BrokerSet {
+    if rules.has(Rule::MaximalSet) { leading.in_sync | leading.pending } else { leading.in_sync }
+}
+
+/// R2b: returns whether the in-sync set is large enough for the watermark to move.
+pub(super) fn has_minimum(rules: Rules, leading: &Leadership) -> bool {
+    leading.in_sync.len() >= leading.minimum || !rules.has(Rule::MinimumHolds)
+}
+
+/// R2c: the members that may be in sync while the outcome of a write is unknown.
+pub(super) fn pending_while_unknown(rules: Rules, pending: BrokerSet) -> BrokerSet {
+    if rules.has(Rule::UnknownStaysMaximal) { pending } else { BrokerSet::EMPTY }
+}
+
+/// R3: returns whether the store carries a write out, by its version and its session.
+pub(super) fn is_carried_out(rules: Rules, write: &Write, author: Registration) -> bool {
+    let current = write.current || !rules.has(Rule::CompareAndSet);
+    let alive = author.incarnation == write.session || !rules.has(Rule::SessionOwnsWrite);
+    current && alive
+}
+
+/// R4: returns whether a broker may lead the epoch that it was elected for.
+pub(super) fn may_lead(rules: Rules, node: &StateNode, replica: &Replica) -> bool {
+    node.incarnation == replica.incarnation || !rules.has(Rule::OwnIncarnation)
+}
+
+/// R4: returns whether the partition needs a new leader, and with it a new epoch.
+pub(super) fn leader_is_gone(rules: Rules, state: &State) -> bool {
+    let registered = state.registered[state.node.leader].incarnation;
+    registered == 0 || registered != state.node.incarnation && rules.has(Rule::OwnIncarnation)
+}
+
+/// R5: returns whether the registered broker is the one whose fetch made it join.
+pub(super) fn is_same_incarnation(rules: Rules, seen: u8, registered: Registration) -> bool {
+    seen == registered.incarnation || !rules.has(Rule::JoinByIncarnation)
+}
+
+/// R7: returns whether a registered replica has the disk that it had as a member.
+pub(super) fn directory_is_known(
+    rules: Rules,
+    node: &StateNode,
+    state: &State,
+    id: BrokerId,
+) -> bool {
+    state.registered[id].directory == node.directory[id] || !rules.has(Rule::DirectoryKnown)
+}
+
+/// R8a: the end to which a follower truncates its log because the leader's differs after it.
+///
+/// The leader answers for the epoch of the follower's last record. A follower that lacks the epoch
+/// in the answer truncates to the end of the greatest lower epoch that it has, and asks again.
+pub(super) fn divergence(rules: Rules, leader: &Log, follower: &Log) -> Option<u8> {
+    if !rules.has(Rule::TruncateByEpoch) {
+        return (follower.end > leader.end).then_some(leader.end);
+    }
+    let (epoch, end) = leader.end_of_epoch(follower.last_epoch());
+    let diverges = epoch != follower.last_epoch() || end < follower.end;
+    diverges.then(|| end.min(follower.end_of_epoch(epoch).1))
+}
+
+/// R8a: the end to which a follower truncates its log in a new epoch before it asks the leader.
+pub(super) fn truncation_in_new_epoch(rules: Rules, replica: &Replica) -> Option<u8> {
+    (!rules.has(Rule::TruncateByEpoch)).then_some(replica.watermark)
+}
+
+/// R8b: returns whether a leader answers a follower's fetch.
+pub(super) fn is_answered(rules: Rules, leader: &Replica, follower: &Replica) -> bool {
+    leader.epoch == follower.epoch || !rules.has(Rule::FetchIsFenced)
+}
+
+/// R9: returns whether a follower has flushed enough to join the in-sync set.
+pub(super) fn may_join(rules: Rules, leader: &Replica, progress: Progress) -> bool {
+    let start = leader.leading.epoch_start;
+    let reached = |end, rule| progress.reported >= end || !rules.has(rule);
+    progress.incarnation != 0
+        && reached(leader.watermark, Rule::JoinAtWatermark)
+        && reached(start, Rule::JoinAtEpochStart)
+}
+
+/// R10: returns whether a broker outside the in-sync and eligible replicas may be elected.
+pub(super) fn may_elect_anyone(rules: Rules) -> bool {
+    !rules.has(Rule::ElectFromSet)
+}
+
+/// R13a: returns whether a member that leaves the in-sync set becomes eligible.
+pub(super) fn becomes_eligible(rules: Rules, node: &StateNode) -> bool {
+    node.in_sync.len() < node.minimum || !rules.has(Rule::EligibleHoldsAll)
+}
+
+/// R13b: the directory by which an eligible replica is remembered.
+pub(super) fn eligible_directory(rules: Rules, as_member: u8, registered: Registration) -> u8 {
+    if rules.has(Rule::EligibleDirectory) || registered.incarnation == 0 {
+        as_member
+    } else {
+        registered.directory
+    }
+}
+
+/// R13c: returns whether lowering the minimum clears the eligible replicas.
+pub(super) fn lowering_clears(rules: Rules, node: &StateNode) -> bool {
+    node.in_sync.len() >= node.minimum && rules.has(Rule::EligibleCleared)
+}
+
+/// R13d: returns whether a set that has grown clears the eligible replicas.
+pub(super) fn growing_clears(rules: Rules, node: &StateNode) -> bool {
+    node.in_sync.len() >= node.minimum && rules.has(Rule::EligibleClearedByMinimum)
+}
+
+/// R13e: returns whether an eligible replica may be elected beside the in-sync ones.
+pub(super) fn may_elect_eligible(rules: Rules, in_sync_lives: bool) -> bool {
+    !in_sync_lives || !rules.has(Rule::EligibleAfterSet)
+}
+
+/// R16: returns whether a follower that has to truncate takes the answer's watermark first.
+pub(super) fn takes_watermark_first(rules: Rules) -> bool {
+    !rules.has(Rule::TruncateFirst)
+}
+
+/// R18: returns whether a read settles the writes that were sent before it.
+pub(super) fn settles_writes(rules: Rules, state: &State, id: BrokerId) -> bool {
+    state.writes[id].is_none() || !rules.has(Rule::ReadAfterSync)
+}
+
+/// I14: returns whether a leader shows its records and its watermark to clients.
+pub(super) fn may_be_read(rules: Rules, leader: &Replica) -> bool {
+    leader.watermark >= leader.leading.epoch_start || !rules.has(Rule::ReadFromEpochStart)
+}
