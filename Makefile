@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo example-mail example-logs serve build docs bench bench-python bench-spark
 .PHONY: check check-bench check-deps check-trace fix fuzz lock settings-page test test-all test-disks
-.PHONY: test-model
+.PHONY: test-faults test-model
 .PHONY: test-spark spark-shared spark-apart interop differential compatibility wheels packages clean
 
 PYTHON ?= python3
@@ -169,6 +169,10 @@ test-disks: setup ## Runs the long disk tests: 90 fills of each file system, eve
 test-model: ## Searches 4 million states of the replication model, then switches each rule off
 	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture
 
+test-faults: ## Searches 130 million states of the replication model, within 8 GiB of memory
+	cargo build --manifest-path model/Cargo.toml --locked --quiet
+	ulimit -v $$((8 << 20)) && model/target/debug/streamlog-model deep
+
 # Both parts mostly wait, for processes to start and for time to pass.
 test-spark: ## Runs the tests on Spark in two parallel parts; shows the output of each at its end
 	$(MAKE) --no-print-directory --jobs=2 --output-sync spark-shared spark-apart
@@ -179,8 +183,8 @@ spark-shared: setup $(VENV)/spark.stamp ## First part of test-spark: the tests o
 spark-apart: setup $(VENV)/spark.stamp ## Second part of test-spark: tests with sessions of their own, and without Spark
 	pytest --quiet -m "not shared" tests/spark
 
-test-all: test ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks and packages
-	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes) test-disks packages
+test-all: test ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks, test-faults and packages
+	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes) test-disks test-faults packages
 
 CLIENTS ?= all
 interop: setup ## Tests every client against the others, and Apache's tools; CLIENTS=go,apache for some

@@ -1,16 +1,17 @@
-//! The command of the model: runs `scenarios` or `ablations`, and prints tables and traces.
+//! The command of the model: runs `scenarios`, `ablations` or `deep`, and prints tables and traces.
 
 use std::process::ExitCode;
 
-use streamlog_model::scenarios::{ABLATIONS, Ablation, SCENARIOS, SILENT, Scenario, Silent};
+use streamlog_model::scenarios::{ABLATIONS, Ablation, DEEP, SCENARIOS, SILENT, Scenario, Silent};
 use streamlog_model::verdict::Verdict;
 
-const USAGE: &str = "usage: streamlog-model scenarios | ablations";
+const USAGE: &str = "usage: streamlog-model scenarios | ablations | deep";
 
 fn main() -> ExitCode {
     let verb = std::env::args().nth(1).unwrap_or_default();
     let holds = match verb.as_str() {
         "scenarios" => explore(SCENARIOS),
+        "deep" => explore(DEEP),
         "ablations" => ablate(),
         _ => {
             eprintln!("{USAGE}");

@@ -75,8 +75,18 @@ const TWO_RECORDS: replication::Bounds = replication::Bounds { records: 2, ..EXP
 const SLOW_FLUSH: replication::Bounds = replication::Bounds { slow_flush: true, ..TWO_RECORDS };
 const THREE_EPOCHS: replication::Bounds =
     replication::Bounds { epochs: 3, slow_flush: true, ..EXPIRY };
+const ALL_FAULTS: replication::Bounds = replication::Bounds {
+    records: 2,
+    epochs: 3,
+    stops: 1,
+    expiries: 1,
+    wipes: 1,
+    minimums: 1,
+    slow_flush: true,
+};
 const ALL_ALIVE: leadership::Bounds = leadership::Bounds { epochs: 3, kills: 0, expiries: 1 };
 const KILLED: leadership::Bounds = leadership::Bounds { kills: 1, ..ALL_ALIVE };
+const KILLED_TWICE: leadership::Bounds = leadership::Bounds { epochs: 4, kills: 2, expiries: 2 };
 
 const fn replicated(name: &'static str, bounds: replication::Bounds, min: u32) -> Scenario {
     let part = Part::Replication(bounds, Checks::All);
@@ -96,6 +106,22 @@ pub const SCENARIOS: &[Scenario] = &[
         part: Part::Leadership(KILLED),
         states_max: 1_500_000,
         states_min: 1_500_000,
+    },
+];
+
+/// The searches of `make test-faults`.
+pub const DEEP: &[Scenario] = &[
+    Scenario {
+        name: "two records, three epochs, each fault once, slow flushes",
+        part: Part::Replication(ALL_FAULTS, Checks::All),
+        states_max: 100_000_000,
+        states_min: 100_000_000,
+    },
+    Scenario {
+        name: "leases end, leaders hand over, two sessions expire, two brokers are killed",
+        part: Part::Leadership(KILLED_TWICE),
+        states_max: 30_000_000,
+        states_min: 30_000_000,
     },
 ];
 
