@@ -127,8 +127,11 @@ def test_a_loop_that_ends_early_leaves_nothing_hanging(
 
 
 INTERRUPTED = """
-import asyncio, sys
+import asyncio, signal, sys
 from streamlog import aio
+
+# A parent that ignores SIGINT, as a shell's background job, passes that on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 async def main():
     async with aio.connect(sys.argv[1]) as client:
