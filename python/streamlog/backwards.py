@@ -13,14 +13,17 @@ from typing import Any, TypeAlias
 from streamlog._core import Client
 from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
-from streamlog.counts import checked
+from streamlog.arguments.counts import checked
 
-__all__ = ["FIRST_GUESS", "Chunk", "Decoders", "by_time", "newest_first", "rewound"]
+__all__ = ["FIRST_GUESS", "Chunk", "Decoders", "Span", "by_time", "newest_first", "rewound"]
 
 _Decoder: TypeAlias = Callable[[bytes], Any]
 
 Decoders: TypeAlias = tuple[_Decoder | None, _Decoder | None]
 """The decoders of keys and of values."""
+
+Span: TypeAlias = tuple[int, int, int]
+"""A partition, the first offset, and the end offset."""
 
 FIRST_GUESS = 64
 """The number of offsets in the first guess."""
@@ -59,9 +62,9 @@ class Chunk:
 
 
 def newest_first(
-    client: Client, topic: str, span: tuple[int, int, int], decoders: Decoders | None = None
+    client: Client, topic: str, span: Span, decoders: Decoders | None = None
 ) -> Iterator[Message[Any]]:
-    """Iterates over the messages of `span`, a partition and two offsets, the newest first."""
+    """Iterates over the messages of `span`, the newest first."""
     partition, begin, end = span
     guess = FIRST_GUESS
     while begin < end:

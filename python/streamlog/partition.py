@@ -3,31 +3,22 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Literal, SupportsIndex, TypeAlias, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 from streamlog._core import Client
 from streamlog._core.arrow import ArrowBatches
 from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
-from streamlog.backwards import newest_first
-from streamlog.counts import limited
+from streamlog.backwards import Decoders, newest_first
 from streamlog.errors import ConfigError, TopicNotFound
+from streamlog.readable import Place, Readable, check_place
 
-__all__ = ["Decoder", "Partition", "Place", "check_place", "sliced"]
+__all__ = ["Partition", "offset_of", "sliced"]
 
 _T = TypeVar("_T")
 
-Decoder: TypeAlias = Callable[[bytes], _T]
-"""Decodes the bytes of a key or a value."""
 
-_LAST_OFFSET = 2**63 - 1
-
-Place: TypeAlias = int | datetime | timedelta
-"""An offset, a time, or a timedelta relative to now. A negative number counts messages from the
-the end."""
-
-
-class Partition:
+class Partition(Readable):
     """A partition of a topic.
 
     It can be sliced like a sequence; slices are half-open. Offsets without a record are skipped.
@@ -65,7 +56,7 @@ class Partition:
             >>> client.topic("orders").partition(0).begin_offset()
             0
         """
-        return self._of(self._client.admin.begin_offsets(self.topic))
+        return offset_of(self._client.admin.begin_offsets(self.topic), self.topic, self.number)
 
     def end_offset(self) -> int:
         """The offset after the last message.
@@ -77,105 +68,7 @@ class Partition:
             >>> client.topic("orders").partition(0).end_offset()
             3
         """
-        return self._of(self._client.admin.end_offsets(self.topic))
-
-    @overload
-    def read(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: None = None,
-    ) -> Iterator[Message]: ...
-    @overload
-    def read(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[_T],
-    ) -> Iterator[Message[_T | None]]: ...
-    def read(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[Any] | None = None,
-    ) -> Iterator[Message[Any]]:
-        """Iterates over the messages from `start` to before `stop`, the oldest first.
-
-        Args:
-            start: The first position; the first message if omitted.
-            stop: The end, excluded; the current end if omitted, and never beyond it.
-            limit: The maximal number of messages.
-            key: Decodes the keys, as for ``Client.consumer``.
-            value: Decodes the values; tombstones stay None.
-
-        Raises:
-            DecodeError: A key or a value cannot be decoded; the next call returns the next message.
-            TopicNotFound: There is no such partition.
-            ConfigError: The time has no time zone.
-
-        Example:
-            >>> [message.offset for message in client.topic("orders").partition(0).read(1, 3)]
-            [1, 2]
-        """
-        begin, end = self.begin_offset(), self.end_offset()
-        first = begin if start is None else self._offset(start, begin, end)
-        last = end if stop is None else self._offset(stop, begin, end)
-        span = [(self.number, max(first, begin), min(last, end))]
-        return limited(Range(self._client, self.topic, span, decoders=(key, value)), limit)
-
-    @overload
-    def reversed(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: None = None,
-    ) -> Iterator[Message]: ...
-    @overload
-    def reversed(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[_T],
-    ) -> Iterator[Message[_T | None]]: ...
-    def reversed(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[Any] | None = None,
-    ) -> Iterator[Message[Any]]:
-        """Iterates over the same messages as ``read``, the newest first.
-
-        Raises:
-            TopicNotFound: There is no such partition.
-            ConfigError: The time has no time zone.
-
-        Example:
-            >>> next(client.topic("orders").partition(0).reversed(limit=1)).offset
-            2
-        """
-        begin, end = self.begin_offset(), self.end_offset()
-        first = begin if start is None else self._offset(start, begin, end)
-        last = end if stop is None else self._offset(stop, begin, end)
-        span = (self.number, max(first, begin), min(last, end))
-        return limited(newest_first(self._client, self.topic, span, (key, value)), limit)
+        return offset_of(self._client.admin.end_offsets(self.topic), self.topic, self.number)
 
     def arrow(
         self,
@@ -211,12 +104,10 @@ class Partition:
             >>> batches.positions()  # how far it got, whatever the gaps
             {('orders', 0): 3}
         """
-        begin, end = self.begin_offset(), self.end_offset()
-        first = begin if start is None else self._offset(start, begin, end)
-        last = end if stop is None else self._offset(stop, begin, end)
+        begin, first, last = self._bounds(start, stop)
         if on_out_of_range == "earliest":
             first = max(first, begin)
-        span = [(self.number, first, min(last, end))]
+        span = [(self.number, first, last)]
         messages = Range(self._client, self.topic, span, on_out_of_range)
         return messages.arrow(
             columns=columns, max_rows=max_rows, max_bytes=max_bytes, max_wait=max_wait
@@ -255,10 +146,6 @@ class Partition:
         """Returns true, also for an empty partition, without contacting a broker."""
         return True
 
-    def __iter__(self) -> Iterator[Message]:
-        """Iterates over all messages up to the current end."""
-        return self.read()
-
     def __reversed__(self) -> Iterator[Message]:
         """Iterates over all messages, the newest first."""
         return self.reversed()
@@ -266,6 +153,27 @@ class Partition:
     def __repr__(self) -> str:
         """The calls that create it."""
         return f"Topic({self.topic!r}).partition({self.number})"
+
+    def _read(
+        self, start: Place | None, stop: Place | None, decoders: Decoders
+    ) -> Iterator[Message[Any]]:
+        begin, first, last = self._bounds(start, stop)
+        span = [(self.number, max(first, begin), last)]
+        return Range(self._client, self.topic, span, decoders=decoders)
+
+    def _reversed(
+        self, start: Place | None, stop: Place | None, decoders: Decoders
+    ) -> Iterator[Message[Any]]:
+        begin, first, last = self._bounds(start, stop)
+        span = (self.number, max(first, begin), last)
+        return newest_first(self._client, self.topic, span, decoders)
+
+    def _bounds(self, start: Place | None, stop: Place | None) -> tuple[int, int, int]:
+        """Returns the log's first offset, and the offsets of `start` and of `stop`."""
+        begin, end = self.begin_offset(), self.end_offset()
+        first = begin if start is None else self._offset(start, begin, end)
+        last = end if stop is None else self._offset(stop, begin, end)
+        return begin, first, min(last, end)
 
     def _at(self, offset: int) -> Message:
         found = self.read(offset, limit=1) if offset < 0 else self.read(offset, offset + 1)
@@ -284,23 +192,17 @@ class Partition:
         newest = islice(newest_first(self._client, self.topic, span), -place)
         return min((message.offset for message in newest), default=end)
 
-    def _of(self, offsets: dict[int, int | None]) -> int:
-        if self.number not in offsets:
-            message = f"there is no partition {self.number} of '{self.topic}'"
-            raise TopicNotFound(message, f"{self.topic}-{self.number}")
-        return offsets[self.number] or 0
 
-
-def check_place(place: object) -> None:
-    """Raises an error if `place` is neither an offset nor a time.
+def offset_of(offsets: dict[int, int | None], topic: str, number: int) -> int:
+    """Returns the offset of a partition.
 
     Raises:
-        ConfigError: It is neither.
+        TopicNotFound: There is no such partition.
     """
-    is_offset = isinstance(place, int) and abs(place) <= _LAST_OFFSET
-    if not is_offset and not isinstance(place, datetime | timedelta):
-        message = f"{place!r} is no place in a topic: expected an offset, an aware datetime or a "
-        raise ConfigError(message + "timedelta; leave it out for the beginning or the end")
+    if number not in offsets:
+        message = f"there is no partition {number} of '{topic}'"
+        raise TopicNotFound(message, f"{topic}-{number}")
+    return offsets[number] or 0
 
 
 def sliced(wanted: slice, read: Callable[[Any, Any], _T], backwards: Callable[[], _T]) -> _T:

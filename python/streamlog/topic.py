@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from heapq import merge
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 from streamlog._core import Client
 from streamlog._core.arrow import ArrowBatches
 from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
-from streamlog.backwards import Decoders, by_time, newest_first
-from streamlog.counts import limited
+from streamlog.arguments.counts import limited
+from streamlog.backwards import Decoders, Span, by_time, newest_first
 from streamlog.errors import ConfigError
-from streamlog.partition import Decoder, Partition, Place, check_place
+from streamlog.partition import Partition
+from streamlog.readable import Place, Readable, check_place
 
 if TYPE_CHECKING:
     from streamlog.descriptions import TopicDescription
 
-__all__ = ["Topic"]
-
-_T = TypeVar("_T")
-_Spans = list[tuple[int, int, int]]
+__all__ = ["Topic", "clipped", "known", "same_offset"]
 
 
-class Topic:
+class Topic(Readable):
     """A topic. Its iterators read the existing messages and do not wait for new ones.
 
     Example:
@@ -114,105 +112,6 @@ class Topic:
         """
         return self._client.admin.offsets_at(self.name, time)
 
-    @overload
-    def read(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: None = None,
-    ) -> Iterator[Message]: ...
-    @overload
-    def read(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[_T],
-    ) -> Iterator[Message[_T | None]]: ...
-    def read(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[Any] | None = None,
-    ) -> Iterator[Message[Any]]:
-        """Iterates over the existing messages; partitions are interleaved as they are fetched.
-
-        Args:
-            start: The first position in each partition: an offset, an aware datetime, or a
-                timedelta from now; the first message if omitted. A negative number reads that
-                many of the last messages over all partitions, in the order of their timestamps.
-            stop: The end, excluded, in the same form; the current end if omitted.
-            limit: The maximal number of messages.
-            key: Decodes the keys, as for ``Client.consumer``.
-            value: Decodes the values; tombstones stay None.
-
-        Raises:
-            DecodeError: A key or a value cannot be decoded; the next call returns the next message.
-            TopicNotFound: There is no such topic.
-            ConfigError: The time has no time zone.
-
-        Example:
-            >>> [message.offset for message in client.topic("orders").read(start=1, limit=1)]
-            [1]
-            >>> next(client.topic("orders").read(value=json.loads)).value
-            {'id': 0}
-        """
-        decoders = (key, value)
-        if isinstance(start, int) and start < 0:
-            check_place(start)
-            newest = list(limited(self._backwards(None, stop, decoders), -start))
-            return limited(reversed(newest), limit)
-        spans = self._spans(start, stop)
-        return limited(Range(self._client, self.name, spans, decoders=decoders), limit)
-
-    @overload
-    def reversed(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: None = None,
-    ) -> Iterator[Message]: ...
-    @overload
-    def reversed(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[_T],
-    ) -> Iterator[Message[_T | None]]: ...
-    def reversed(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[Any] | None = None,
-    ) -> Iterator[Message[Any]]:
-        """Iterates over the messages of all partitions, the newest first.
-
-        Raises:
-            TopicNotFound: There is no such topic.
-
-        Example:
-            >>> [message.offset for message in client.topic("orders").reversed()]
-            [2, 1, 0]
-        """
-        return limited(self._backwards(start, stop, (key, value)), limit)
-
     def arrow(
         self,
         start: Place | None = None,
@@ -276,42 +175,65 @@ class Topic:
         """
         return filter(where or _any, self.read(since, until))
 
-    def __iter__(self) -> Iterator[Message]:
-        """Iterates over all messages up to the current end."""
-        return self.read()
-
     def __repr__(self) -> str:
         """The class and the name."""
         return f"Topic({self.name!r})"
 
-    def _backwards(
+    def _read(
+        self, start: Place | None, stop: Place | None, decoders: Decoders
+    ) -> Iterator[Message[Any]]:
+        if isinstance(start, int) and start < 0:
+            check_place(start)
+            newest = list(limited(self._reversed(None, stop, decoders), -start))
+            return iter(newest[::-1])
+        spans = self._spans(start, stop)
+        return Range(self._client, self.name, spans, decoders=decoders)
+
+    def _reversed(
         self, start: Place | None, stop: Place | None, decoders: Decoders
     ) -> Iterator[Message[Any]]:
         spans = self._spans(start, stop)
         logs = [newest_first(self._client, self.name, span, decoders) for span in spans]
         return merge(*logs, key=by_time, reverse=True)
 
-    def _spans(self, start: Place | None, stop: Place | None) -> _Spans:
-        begins, ends = _known(self.begin_offsets()), _known(self.end_offsets())
+    def _spans(self, start: Place | None, stop: Place | None) -> list[Span]:
+        begins, ends = known(self.begin_offsets()), known(self.end_offsets())
         starts = begins if start is None else self._places("start", start, ends)
         stops = ends if stop is None else self._places("stop", stop, ends)
-        return [
-            (number, max(starts[number], begins.get(number, 0)), min(stops[number], end))
-            for number, end in ends.items()
-        ]
+        return clipped(starts, stops, begins, ends)
 
     def _places(self, name: str, place: Place, ends: dict[int, int]) -> dict[int, int]:
         check_place(place)
         if isinstance(place, datetime | timedelta):
-            return ends | _known(self.offsets_at(place))
-        if place < 0:
-            message = f"{name}: {place} does not fit: it counts from the end of one partition"
-            raise ConfigError(f"{message}, see partition()")
-        return dict.fromkeys(ends, place)
+            return ends | known(self.offsets_at(place))
+        return same_offset(name, place, ends)
 
 
-def _known(offsets: dict[int, int | None]) -> dict[int, int]:
+def known(offsets: dict[int, int | None]) -> dict[int, int]:
+    """Returns the offsets of the partitions that have one."""
     return {number: offset for number, offset in offsets.items() if offset is not None}
+
+
+def same_offset(name: str, offset: int, ends: dict[int, int]) -> dict[int, int]:
+    """Returns the argument `name`, an offset, for each partition.
+
+    Raises:
+        ConfigError: It is negative.
+    """
+    if offset < 0:
+        message = f"{name}: {offset} does not fit: it counts from the end of one partition"
+        raise ConfigError(f"{message}, see partition()")
+    return dict.fromkeys(ends, offset)
+
+
+def clipped(
+    starts: dict[int, int], stops: dict[int, int], begins: dict[int, int], ends: dict[int, int]
+) -> list[Span]:
+    """Returns the span of each partition, within its log."""
+    return [
+        (number, max(starts[number], begins.get(number, 0)), min(stops[number], end))
+        for number, end in ends.items()
+    ]
 
 
 def _any(_message: Message[Any]) -> bool:

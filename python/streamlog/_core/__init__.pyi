@@ -28,7 +28,10 @@ from streamlog._core import (
 )
 from streamlog._core.admin import Admin
 from streamlog._core.producing import Producer
-from streamlog._core.reading import Consumer, _Start
+from streamlog._core.reading import Consumer
+from streamlog.arguments.options import Decoder as _Decoder
+from streamlog.arguments.options import Serializer as _Serializer
+from streamlog.arguments.options import Start as _Start
 from streamlog.events import ClientStats, Event
 from streamlog.groups import Broadcast
 from streamlog.queues.letters import DeadLetters
@@ -55,8 +58,6 @@ _K = TypeVar("_K", default=bytes)
 _Sent = TypeVar("_Sent", default=bytes | bytearray)
 _KeySent = TypeVar("_KeySent", default=bytes | bytearray)
 _Config: TypeAlias = Mapping[str, Any]
-_Decoder: TypeAlias = Callable[[bytes], _V]
-_Serializer: TypeAlias = Callable[[_Sent], bytes | bytearray | str | None]
 _Choice: TypeAlias = Callable[[str, bytes | None, bytes | None, int], int]
 _Listener = TypeVar("_Listener", bound=Callable[[Event], object])
 _Changed: TypeAlias = Callable[[list[tuple[str, int]]], object]

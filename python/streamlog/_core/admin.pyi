@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import final
 
-from streamlog._core.reading import _Start
+from streamlog.arguments.options import Start as _Start
 from streamlog.descriptions import (
     ClusterDescription,
     GroupDescription,

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import GenericAlias
-from typing import Any, Final, Generic, Literal, Self, TypeAlias, final, overload
+from typing import Any, Final, Generic, Self, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
 
 from streamlog._core.arrow import ArrowBatches
 from streamlog._core.bounded import Bounded, UntilEnd
+from streamlog.arguments.options import Start as _Start
 
 __all__ = [
     "Batch",
@@ -21,7 +22,6 @@ __all__ = [
 _V = TypeVar("_V", covariant=True, default=bytes | None)
 _K = TypeVar("_K", covariant=True, default=Any)
 _Default = TypeVar("_Default")
-_Start: TypeAlias = Literal["earliest", "latest"] | int | datetime | timedelta
 _Place: TypeAlias = str | int | datetime | timedelta
 _Partition: TypeAlias = int | tuple[str, int]
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from streamlog._core.reading import Message
 from streamlog.aio.messages import limited
+from streamlog.arguments.counts import checked
 from streamlog.backwards import FIRST_GUESS, Chunk, Decoders, by_time
-from streamlog.counts import checked
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client

@@ -80,7 +80,7 @@ class Batches(Typed[V, K]):
                 the next call those after it.
         """
         messages = [await anext(self._consumer)]
-        reader = self._consumer._begun_reader()
+        reader = self._consumer._open_reader()
         deadline = None
         if self._max_wait is not None:
             deadline = asyncio.get_running_loop().time() + self._max_wait

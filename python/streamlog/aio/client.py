@@ -13,16 +13,16 @@ from streamlog._core import aio
 from streamlog.aio.admin import Admin
 from streamlog.aio.consumer import Consumer
 from streamlog.aio.messages import Messages
-from streamlog.aio.options import (
+from streamlog.aio.producer import Producer
+from streamlog.aio.topic import Topic
+from streamlog.aio.waiting import attached, detach
+from streamlog.arguments.options import (
     ClientOptions,
     ConsumerOptions,
     Decoder,
     ProducerOptions,
     Serializer,
 )
-from streamlog.aio.producer import Producer
-from streamlog.aio.topic import Topic
-from streamlog.aio.waiting import attached, detach
 from streamlog.backwards import Decoders
 from streamlog.errors import Closed, ForkError
 from streamlog.events import ClientStats, Event
@@ -128,7 +128,7 @@ class Client:
         key: Decoder[_K] | None = None,
         value: Decoder[_V] | None = None,
         tombstones: Literal["skip"],
-        **options: Unpack[ConsumerOptions],
+        **options: Unpack[ConsumerOptions[asyncio.Event]],
     ) -> Consumer[_V, _K | None]: ...
     @overload
     def consumer(
@@ -138,7 +138,7 @@ class Client:
         key: Decoder[_K] | None = None,
         value: Decoder[_V] | None = None,
         tombstones: Literal["keep"] = "keep",
-        **options: Unpack[ConsumerOptions],
+        **options: Unpack[ConsumerOptions[asyncio.Event]],
     ) -> Consumer[_V | None, _K | None]: ...
     def consumer(
         self,
@@ -147,7 +147,7 @@ class Client:
         key: Decoder[Any] | None = None,
         value: Decoder[Any] | None = None,
         tombstones: Literal["keep", "skip"] = "keep",
-        **options: Unpack[ConsumerOptions],
+        **options: Unpack[ConsumerOptions[asyncio.Event]],
     ) -> Consumer[Any, Any]:
         """Creates a consumer; its options are those of ``streamlog.Client.consumer``.
 

@@ -13,10 +13,10 @@ from streamlog._core import aio, reading
 from streamlog._core.reading import Message
 from streamlog.aio.backwards import rewound
 from streamlog.aio.batches import Batches
+from streamlog.aio.forwarding import forwarded
 from streamlog.aio.messages import K, Messages, V
-from streamlog.aio.options import Place, Start
 from streamlog.aio.waiting import seconds
-from streamlog.counts import checked
+from streamlog.arguments.counts import checked
 from streamlog.errors import Closed, ConfigError
 
 if TYPE_CHECKING:
@@ -117,11 +117,7 @@ class Consumer(Messages[V, K]):
     def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[V, K]:
         """Iterates over batches without end; each has at least one message.
 
-        A message that cannot be decoded ends its batch, and the next call raises ``DecodeError``.
-
-        Args:
-            max_messages: The maximal number of messages in a batch.
-            max_wait: Seconds that a batch waits for more messages after its first.
+        Takes the arguments of ``streamlog.Consumer.batches``.
 
         Example:
             >>> async with client.consumer("orders", group="storing", commit="manual") as consumer:
@@ -145,7 +141,7 @@ class Consumer(Messages[V, K]):
             Closed: The consumer was closed.
         """
         event_loop, _ = self._client._connection()
-        streams = self._begun().streams(count)
+        streams = self._native().streams(count)
         return [Stream(aio.Reader(event_loop, stream)) for stream in streams]
 
     def until_end(self) -> Messages[V, K]:
@@ -154,22 +150,11 @@ class Consumer(Messages[V, K]):
         async def opened() -> aio.Reader[V, K]:
             await self._open()
             event_loop, _ = self._client._connection()
-            return aio.Reader(event_loop, await aio.until_end(event_loop, self._begun()))
+            return aio.Reader(event_loop, await aio.until_end(event_loop, self._native()))
 
         return Messages(opened)
 
-    def seek(self, to: Start | Mapping[int, Place] | Mapping[tuple[str, int], Place]) -> None:
-        """Moves the position in all partitions, or in those of a mapping.
-
-        Args:
-            to: An end of the log, an offset, a time, a timedelta from now, or a mapping from
-                partitions, or from pairs of topic and partition, to these.
-
-        Raises:
-            ConfigError: The consumer does not read one of the partitions.
-            Closed: The consumer was closed.
-        """
-        self._begun().seek(to)
+    seek = forwarded(reading.Consumer.seek)
 
     async def rewind(self, back: timedelta | None = None, *, messages: int | None = None) -> None:
         """Moves the position back in all partitions: to a time before now, or by messages.
@@ -178,35 +163,17 @@ class Consumer(Messages[V, K]):
             ConfigError: Not exactly one of the arguments was given.
             Closed: The consumer was closed.
         """
-        core = self._begun()
+        core = self._native()
         if back is not None or messages is None:
             core.rewind(back, messages=messages)
         else:
             core.seek(await rewound(self._client, core.positions(), messages))
 
-    def pause(
-        self, partitions: int | tuple[str, int] | Iterable[int | tuple[str, int]] | None = None
-    ) -> None:
-        """Pauses the delivery of partitions, all if omitted; fetched messages are kept."""
-        self._begun().pause(partitions)
-
-    def resume(
-        self, partitions: int | tuple[str, int] | Iterable[int | tuple[str, int]] | None = None
-    ) -> None:
-        """Resumes the delivery of partitions, all if omitted."""
-        self._begun().resume(partitions)
-
-    def positions(self) -> dict[tuple[str, int], int | None]:
-        """Returns the next offset to read, by topic and partition; None until it is known."""
-        return self._begun().positions()
-
-    def lag(self) -> dict[tuple[str, int], int | None]:
-        """Returns the records between position and last fetched end; None until both are known."""
-        return self._begun().lag()
-
-    def assignment(self) -> list[tuple[str, int]]:
-        """Returns the assigned topics and partitions."""
-        return self._begun().assignment()
+    pause = forwarded(reading.Consumer.pause)
+    resume = forwarded(reading.Consumer.resume)
+    positions = forwarded(reading.Consumer.positions)
+    lag = forwarded(reading.Consumer.lag)
+    assignment = forwarded(reading.Consumer.assignment)
 
     async def commit(self, message: Message[Any] | None = None) -> None:
         """Commits all delivered messages, or those of the partition up to and including `message`.
@@ -215,11 +182,9 @@ class Consumer(Messages[V, K]):
             BrokerError: The partition is no longer assigned to this member.
             ConfigError: The consumer has no group.
         """
-        await self._begun_reader().commit(None if message is None else [message])
+        await self._open_reader().commit(None if message is None else [message])
 
-    def end(self) -> None:
-        """Ends the loops of all tasks after the current message; does not close the consumer."""
-        self._begun().end()
+    end = forwarded(reading.Consumer.end)
 
     @property
     def closed(self) -> bool:
@@ -235,7 +200,7 @@ class Consumer(Messages[V, K]):
             await self._reader.close()
             stopping.forget(self._core)
 
-    def _begun(self) -> reading.Consumer[V, K]:
+    def _native(self) -> reading.Consumer[V, K]:
         """Returns the underlying consumer.
 
         Raises:
@@ -245,15 +210,15 @@ class Consumer(Messages[V, K]):
             raise Closed(_CLOSED if self._is_closed else _UNUSED)
         return self._core
 
-    def _begun_reader(self) -> aio.Reader[V, K]:
+    def _open_reader(self) -> aio.Reader[V, K]:
         """Returns the reader of its messages."""
-        self._begun()
+        self._native()
         assert self._reader is not None
         return self._reader
 
     def _give_back(self, messages: Iterable[Message[Any]]) -> None:
         """Returns undelivered messages, so that they are read again, unless it was closed."""
-        core = self._begun()
+        core = self._native()
         if core.closed:
             return
         first: dict[tuple[str, int], int] = {}

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Self
+from typing import Any, Self, TypeVar, overload
 
 from streamlog._core.aio import Reader
 from streamlog._core.reading import Message
-from streamlog.counts import checked
+from streamlog.arguments.counts import checked
+from streamlog.backwards import Decoders
 from streamlog.queues.generics import K, Typed, V
+from streamlog.readable import Decoder, Place
 
-__all__ = ["K", "Messages", "Typed", "V", "limited"]
+__all__ = ["K", "Messages", "Readable", "Typed", "V", "limited"]
+
+_T = TypeVar("_T")
 
 
 class Messages(Typed[V, K]):
@@ -75,6 +80,93 @@ class Messages(Typed[V, K]):
             if self._reader is None:
                 reader = await self._opened()
                 self._reader, self._take, self._arrived = reader, reader.take, reader.arrived
+
+
+class Readable(ABC):
+    """The existing messages of a topic or a partition."""
+
+    @overload
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: None = None,
+    ) -> AsyncIterator[Message]: ...
+    @overload
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[_T],
+    ) -> AsyncIterator[Message[_T | None]]: ...
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+    ) -> AsyncIterator[Message[Any]]:
+        """Iterates over the existing messages, the oldest first.
+
+        Takes the arguments of ``read`` in ``streamlog``, and its errors are raised by the iterator.
+        """
+        return limited(self._read(start, stop, (key, value)), limit)
+
+    @overload
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: None = None,
+    ) -> AsyncIterator[Message]: ...
+    @overload
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[_T],
+    ) -> AsyncIterator[Message[_T | None]]: ...
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+    ) -> AsyncIterator[Message[Any]]:
+        """Iterates over the same messages as ``read``, the newest first."""
+        return limited(self._reversed(start, stop, (key, value)), limit)
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        """Iterates over all messages up to the current end."""
+        return self.read()
+
+    @abstractmethod
+    def _read(
+        self, start: Place | None, stop: Place | None, decoders: Decoders
+    ) -> AsyncIterator[Message[Any]]:
+        """Iterates over the messages, the oldest first."""
+
+    @abstractmethod
+    def _reversed(
+        self, start: Place | None, stop: Place | None, decoders: Decoders
+    ) -> AsyncIterator[Message[Any]]:
+        """Iterates over the messages, the newest first."""
 
 
 def limited(

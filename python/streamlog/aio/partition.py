@@ -2,24 +2,22 @@
 
 from collections.abc import AsyncIterator, Coroutine
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from streamlog._core.reading import Message
 from streamlog.aio.backwards import newest_first
-from streamlog.aio.messages import limited
-from streamlog.backwards import Decoders
-from streamlog.errors import TopicNotFound
-from streamlog.partition import Decoder, Place, check_place, sliced
+from streamlog.aio.messages import Readable, limited
+from streamlog.backwards import Decoders, Span
+from streamlog.partition import offset_of, sliced
+from streamlog.readable import Place, check_place
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client
 
 __all__ = ["Partition"]
 
-_T = TypeVar("_T")
 
-
-class Partition:
+class Partition(Readable):
     """A partition of a topic.
 
     Example:
@@ -49,7 +47,9 @@ class Partition:
         Raises:
             TopicNotFound: There is no such partition.
         """
-        return self._of(await self._client.admin.begin_offsets(self.topic))
+        return offset_of(
+            await self._client.admin.begin_offsets(self.topic), self.topic, self.number
+        )
 
     async def end_offset(self) -> int:
         """The offset after the last message.
@@ -57,83 +57,7 @@ class Partition:
         Raises:
             TopicNotFound: There is no such partition.
         """
-        return self._of(await self._client.admin.end_offsets(self.topic))
-
-    @overload
-    def read(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: None = None,
-    ) -> AsyncIterator[Message]: ...
-    @overload
-    def read(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[_T],
-    ) -> AsyncIterator[Message[_T | None]]: ...
-    def read(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[Any] | None = None,
-    ) -> AsyncIterator[Message[Any]]:
-        """Iterates over the messages from `start` to before `stop`, the oldest first.
-
-        Args:
-            start: The first position; the first message if omitted.
-            stop: The end, excluded; the current end if omitted, and never beyond it.
-            limit: The maximal number of messages.
-            key: Decodes the keys, as for ``Client.consumer``.
-            value: Decodes the values; tombstones stay None.
-
-        Raises:
-            DecodeError: A key or a value cannot be decoded; the next call returns the next message.
-            TopicNotFound: There is no such partition.
-        """
-        return limited(self._read(start, stop, (key, value)), limit)
-
-    @overload
-    def reversed(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: None = None,
-    ) -> AsyncIterator[Message]: ...
-    @overload
-    def reversed(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[_T],
-    ) -> AsyncIterator[Message[_T | None]]: ...
-    def reversed(
-        self,
-        start: Place | None = None,
-        stop: Place | None = None,
-        *,
-        limit: int | None = None,
-        key: Decoder[Any] | None = None,
-        value: Decoder[Any] | None = None,
-    ) -> AsyncIterator[Message[Any]]:
-        """Iterates over the same messages as ``read``, the newest first."""
-        return limited(self._reversed(start, stop, (key, value)), limit)
+        return offset_of(await self._client.admin.end_offsets(self.topic), self.topic, self.number)
 
     @overload
     def __getitem__(self, wanted: SupportsIndex) -> Coroutine[Any, Any, Message]: ...
@@ -149,10 +73,6 @@ class Partition:
         if not isinstance(wanted, slice):
             return self._at(int(wanted))
         return sliced(wanted, self.read, self.reversed)
-
-    def __aiter__(self) -> AsyncIterator[Message]:
-        """Iterates over all messages up to the current end."""
-        return self.read()
 
     def __repr__(self) -> str:
         """The calls that create it."""
@@ -178,7 +98,7 @@ class Partition:
             return message
         raise IndexError(f"no message has offset {offset} in {self.topic}-{self.number}")
 
-    async def _span(self, start: Place | None, stop: Place | None) -> tuple[int, int, int]:
+    async def _span(self, start: Place | None, stop: Place | None) -> Span:
         begin, end = await self.begin_offset(), await self.end_offset()
         first = begin if start is None else await self._offset(start, begin, end)
         last = end if stop is None else await self._offset(stop, begin, end)
@@ -195,9 +115,3 @@ class Partition:
         newest = newest_first(self._client, self.topic, (self.number, begin, end))
         offsets = [message.offset async for message in limited(newest, -place)]
         return min(offsets, default=end)
-
-    def _of(self, offsets: dict[int, int | None]) -> int:
-        if self.number not in offsets:
-            message = f"there is no partition {self.number} of '{self.topic}'"
-            raise TopicNotFound(message, f"{self.topic}-{self.number}")
-        return offsets[self.number] or 0

@@ -4,18 +4,17 @@ import asyncio
 import inspect
 import math
 import time
-from collections.abc import Awaitable, Callable
-from typing import ParamSpec, TypeVar, cast
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from streamlog._core.aio import EventLoop
 from streamlog.errors import ConfigError, RequestTimeout
 
-__all__ = ["answered", "attached", "detach", "seconds", "within"]
+__all__ = ["attached", "detach", "seconds", "within"]
 
 _LONGEST = 1e9
 """The longest timeout in seconds, 31 years; longer ones are infinite."""
 
-_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -31,11 +30,6 @@ def detach(event_loop: EventLoop) -> None:
     event_loop.drain()
     event_loop.close()
     asyncio.get_running_loop().remove_reader(event_loop.fileno())
-
-
-async def answered(ask: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Awaits the future that `ask` returns; its type hints name the result of the future."""
-    return await cast(Awaitable[_T], ask(*args, **kwargs))
 
 
 def seconds(name: str, given: float | None) -> float | None:

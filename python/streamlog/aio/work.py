@@ -1,18 +1,19 @@
 """Work queues on an event loop."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from streamlog._core.reading import Message
 from streamlog.aio.consumer import Consumer
-from streamlog.aio.options import Start
 from streamlog.aio.producer import Producer
-from streamlog.errors import BrokerError, Closed, ConfigError
+from streamlog.arguments.options import QueueOptions
+from streamlog.errors import BrokerError, Closed
 from streamlog.queues.delivery import Work
 from streamlog.queues.generics import K, Typed, V
 from streamlog.queues.letters import DeadLetters
+from streamlog.queues.paused import EARLY_SECONDS, PausedPartitions
 from streamlog.queues.plan import Letter, Plan, seconds_until_due
 
 if TYPE_CHECKING:
@@ -20,17 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Delivery", "WorkQueue"]
 
-_EARLY_SECONDS = 0.005
-"""Tolerance for timers: a wait that ends earlier than this was ended by the program."""
-
-
-class QueueOptions(TypedDict, total=False):
-    """Options of ``streamlog.WorkQueue``; ``stop`` is an asyncio event."""
-
-    start: Start
-    stop: asyncio.Event | None
-    signals: bool
-    config: Mapping[str, Any] | None
+_Opened: TypeAlias = tuple[Consumer[Any, Any], Producer, PausedPartitions]
 
 
 class Delivery(Work[V, K]):
@@ -101,7 +92,7 @@ class WorkQueue(Typed[V, K]):
         max_deliveries: int = 5,
         key: Callable[[bytes], K] | None = None,
         value: Callable[[bytes], V] | None = None,
-        **options: Unpack[QueueOptions],
+        **options: Unpack[QueueOptions[asyncio.Event]],
     ) -> None:
         """Does not connect yet; takes the arguments of ``streamlog.WorkQueue``.
 
@@ -114,8 +105,7 @@ class WorkQueue(Typed[V, K]):
         self._options: dict[str, Any] = {**options, "group": group, "key": key, "value": value}
         if key is not None or value is not None:
             self._options["on_error"] = DeadLetters(self._plan.dead_letters)
-        self._opened: tuple[Consumer[Any, Any], Producer] | None = None
-        self._due: dict[tuple[str, int], float] = {}
+        self._opened: _Opened | None = None
 
     async def __aenter__(self) -> Self:
         """Creates missing topics, and joins the group.
@@ -128,7 +118,7 @@ class WorkQueue(Typed[V, K]):
             await self._client.admin.create_topic(name, partitions=max(counts), exist_ok=True)
         sources = [*self._topics, *self._plan.retry_topics]
         consumer = await self._client.consumer(sources, **self._options)
-        self._opened = (consumer, self._client.producer())
+        self._opened = (consumer, self._client.producer(), PausedPartitions(consumer))
         return self
 
     async def __aexit__(self, *_error: object) -> None:
@@ -145,14 +135,15 @@ class WorkQueue(Typed[V, K]):
         Raises:
             StopAsyncIteration: The queue was closed or ended.
         """
-        consumer, producer = self._entered()
+        consumer, producer, paused = self._entered()
+        loop = asyncio.get_running_loop()
         while True:
-            self._resume(consumer)
-            message = await self._next(consumer)
+            paused.resume(loop.time())
+            message = await self._next(consumer, paused)
             seconds = seconds_until_due(message)
             if seconds <= 0:
                 return Delivery(message, self._plan, consumer, producer)
-            self._hold(consumer, message, asyncio.get_running_loop().time() + seconds)
+            paused.pause(message, loop.time() + seconds)
 
     def end(self) -> None:
         """Ends the loop after the current message; does not close the queue."""
@@ -161,43 +152,24 @@ class WorkQueue(Typed[V, K]):
     async def close(self) -> None:
         """Commits finished messages and leaves the group. Idempotent."""
         if self._opened is not None:
-            consumer, producer = self._opened
+            consumer, producer, _ = self._opened
             await consumer.close()
             await producer.close()
 
-    def _entered(self) -> tuple[Consumer[Any, Any], Producer]:
+    def _entered(self) -> _Opened:
         if self._opened is None:
             raise Closed("the queue does not read yet: enter its block")
         return self._opened
 
-    async def _next(self, consumer: Consumer[Any, Any]) -> Message[Any, Any]:
+    async def _next(
+        self, consumer: Consumer[Any, Any], paused: PausedPartitions
+    ) -> Message[Any, Any]:
         loop = asyncio.get_running_loop()
-        while self._due:
-            until = min(self._due.values())
+        while (until := paused.next_due()) is not None:
             message = await consumer.next_before(until)
             if message is not None:
                 return message
-            if loop.time() < until - _EARLY_SECONDS:
+            if loop.time() < until - EARLY_SECONDS:
                 raise StopAsyncIteration
-            self._resume(consumer)
+            paused.resume(loop.time())
         return await anext(consumer)
-
-    def _hold(self, consumer: Consumer[Any, Any], message: Message[Any, Any], due: float) -> None:
-        place = (message.topic, message.partition)
-        try:
-            consumer.pause(place)
-            consumer.seek({place: message.offset})
-        except ConfigError:
-            # The partition was reassigned meanwhile; its new member reads the message.
-            return
-        self._due[place] = due
-
-    def _resume(self, consumer: Consumer[Any, Any]) -> None:
-        now = asyncio.get_running_loop().time()
-        for place in [place for place, due in self._due.items() if due <= now]:
-            del self._due[place]
-            try:
-                consumer.resume(place)
-            except ConfigError:
-                # The partition was reassigned meanwhile.
-                continue

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from streamlog._core.reading import Message
-from streamlog.counts import checked
+from streamlog.arguments.counts import checked
 from streamlog.errors import ConfigError
 
 __all__ = ["Letter", "Plan", "deliveries", "origin", "seconds_until_due"]

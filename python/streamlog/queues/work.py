@@ -3,24 +3,22 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Literal, Self, overload
+from typing import Any, Self, Unpack, overload
 
 from streamlog._core import Client
 from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer, Message
-from streamlog.errors import BrokerError, ConfigError
+from streamlog.arguments.options import QueueOptions
+from streamlog.errors import BrokerError
 from streamlog.queues.delivery import Work
 from streamlog.queues.generics import K, Typed, V
 from streamlog.queues.letters import DeadLetters
+from streamlog.queues.paused import EARLY_SECONDS, PausedPartitions
 from streamlog.queues.plan import Letter, Plan, seconds_until_due
 from streamlog.stopping import Event
 
 __all__ = ["Delivery", "WorkQueue"]
-
-_EARLY_SECONDS = 0.005
-"""Tolerance for timers: a wait that ends earlier than this was ended by the program."""
 
 
 class Outlet:
@@ -142,10 +140,7 @@ class WorkQueue(Typed[V, K]):
         max_deliveries: int = ...,
         key: None = None,
         value: None = None,
-        start: Literal["earliest", "latest"] | int | datetime | timedelta = ...,
-        stop: Event | None = None,
-        signals: bool = False,
-        config: dict[str, Any] | None = None,
+        **options: Unpack[QueueOptions[Event]],
     ) -> None: ...
     @overload
     def __init__(
@@ -158,10 +153,7 @@ class WorkQueue(Typed[V, K]):
         max_deliveries: int = ...,
         key: Callable[[bytes], K] | None = None,
         value: Callable[[bytes], V] | None = None,
-        start: Literal["earliest", "latest"] | int | datetime | timedelta = ...,
-        stop: Event | None = None,
-        signals: bool = False,
-        config: dict[str, Any] | None = None,
+        **options: Unpack[QueueOptions[Event]],
     ) -> None: ...
     def __init__(
         self,
@@ -173,7 +165,7 @@ class WorkQueue(Typed[V, K]):
         max_deliveries: int = 5,
         key: Callable[[bytes], Any] | None = None,
         value: Callable[[bytes], Any] | None = None,
-        **options: Any,
+        **options: Unpack[QueueOptions[Event]],
     ) -> None:
         """Creates missing topics, and joins the group.
 
@@ -196,14 +188,13 @@ class WorkQueue(Typed[V, K]):
         partitions = max(client.topic(name).partitions() for name in names)
         for name in [*plan.retry_topics, plan.dead_letters]:
             client.admin.create_topic(name, partitions=partitions, exist_ok=True)
+        making: dict[str, Any] = {**options, "group": group, "key": key, "value": value}
         if key is not None or value is not None:
-            options["on_error"] = DeadLetters(plan.dead_letters)
+            making["on_error"] = DeadLetters(plan.dead_letters)
         sources = [*names, *plan.retry_topics]
-        self._consumer: Consumer[Any, Any] = client.consumer(
-            sources, group=group, key=key, value=value, **options
-        )
+        self._consumer: Consumer[Any, Any] = client.consumer(sources, **making)
         self._outlet = Outlet(plan, self._consumer, client.producer())
-        self._due: dict[tuple[str, int], float] = {}
+        self._paused = PausedPartitions(self._consumer)
 
     def __iter__(self) -> Self:
         """The queue itself."""
@@ -216,12 +207,12 @@ class WorkQueue(Typed[V, K]):
             StopIteration: The queue was closed or ended.
         """
         while True:
-            self._resume()
+            self._paused.resume(time.monotonic())
             message = self._next()
             seconds = seconds_until_due(message)
             if seconds <= 0:
                 return Delivery(message, self._outlet)
-            self._hold(message, time.monotonic() + seconds)
+            self._paused.pause(message, time.monotonic() + seconds)
 
     def end(self) -> None:
         """Ends the loop after the current message; does not close the queue.
@@ -263,34 +254,12 @@ class WorkQueue(Typed[V, K]):
         return f"<WorkQueue on {self._consumer!r}>"
 
     def _next(self) -> Message[V, K]:
-        """Returns the next message, due or not, at the latest when a held message is due."""
-        while self._due:
-            until = min(self._due.values())
+        """Returns the next message, due or not, at the latest when a paused one is due."""
+        while (until := self._paused.next_due()) is not None:
             left = max(until - time.monotonic(), 0.0)
             for message in self._consumer.take(1, timeout=left):
                 return message
-            if time.monotonic() < until - _EARLY_SECONDS:
+            if time.monotonic() < until - EARLY_SECONDS:
                 raise StopIteration
-            self._resume()
+            self._paused.resume(time.monotonic())
         return next(self._consumer)
-
-    def _hold(self, message: Message[Any, Any], due: float) -> None:
-        """Pauses the partition until the message is due; later messages are due later."""
-        place = (message.topic, message.partition)
-        try:
-            self._consumer.pause(place)
-            self._consumer.seek({place: message.offset})
-        except ConfigError:
-            # The partition was reassigned meanwhile; its new member reads the message.
-            return
-        self._due[place] = due
-
-    def _resume(self) -> None:
-        now = time.monotonic()
-        for place in [place for place, due in self._due.items() if due <= now]:
-            del self._due[place]
-            try:
-                self._consumer.resume(place)
-            except ConfigError:
-                # The partition was reassigned meanwhile.
-                continue

@@ -1,6 +1,7 @@
 """Administration on an event loop: each method returns the result of the blocking one."""
 
 import inspect
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -71,3 +72,27 @@ def test_both_clients_have_the_same_names(blocking: type) -> None:
     missing = public(blocking) - public(NAMES[blocking]) - BLOCKING_ONLY
     annotated = set(inspect.get_annotations(NAMES[blocking]))
     assert missing - annotated == set()
+
+
+FORWARDED = [
+    (streamlog.Admin.create_topic, aio.Admin.create_topic),
+    (streamlog.Admin.settings, aio.Admin.settings),
+    (streamlog.Group.reset, aio.Group.reset),
+    (streamlog.Consumer.seek, aio.Consumer.seek),
+    (streamlog.Consumer.positions, aio.Consumer.positions),
+]
+
+
+@pytest.mark.parametrize("methods", FORWARDED, ids=lambda methods: methods[0].__qualname__)
+def test_help_shows_the_docstring_and_the_arguments_of_the_blocking_method(
+    methods: tuple[Callable[..., object], Callable[..., object]],
+) -> None:
+    blocking, awaited = methods
+    shown = inspect.getdoc(awaited)
+    assert shown
+    text = inspect.getdoc(blocking) or ""
+    assert text.startswith(shown)
+    assert text[len(shown) :].lstrip().startswith("Example:")
+    assert inspect.signature(awaited) == inspect.signature(blocking)
+    waits = blocking not in (streamlog.Consumer.seek, streamlog.Consumer.positions)
+    assert inspect.iscoroutinefunction(awaited) == waits

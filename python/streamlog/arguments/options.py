@@ -1,9 +1,12 @@
-"""Options of clients, producers and consumers; names and meaning are those of ``streamlog``."""
+"""Options of clients, producers, consumers and queues, as types of keyword arguments.
 
-import asyncio
+The stubs of the native classes list the same options with their defaults and descriptions; a test
+compares both.
+"""
+
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
 
 from streamlog.groups import Broadcast
 from streamlog.queues.letters import DeadLetters
@@ -12,19 +15,20 @@ __all__ = [
     "ClientOptions",
     "ConsumerOptions",
     "Decoder",
-    "Place",
     "ProducerOptions",
+    "QueueOptions",
     "Serializer",
     "Start",
 ]
 
 _T = TypeVar("_T")
+_Stop = TypeVar("_Stop")
 Decoder: TypeAlias = Callable[[bytes], _T]
 Serializer: TypeAlias = Callable[[_T], bytes | bytearray | str | None]
 Start: TypeAlias = Literal["earliest", "latest"] | int | datetime | timedelta
-Place: TypeAlias = str | int | datetime | timedelta
 _Choice: TypeAlias = Callable[[str, bytes | None, bytes | None, int], int]
 _Changed: TypeAlias = Callable[[list[tuple[str, int]]], object]
+_Config: TypeAlias = Mapping[str, Any]
 
 
 class ClientOptions(TypedDict, total=False):
@@ -32,7 +36,7 @@ class ClientOptions(TypedDict, total=False):
 
     client_id: str
     timeout: float
-    config: Mapping[str, Any] | None
+    config: _Config | None
 
 
 class ProducerOptions(TypedDict, total=False):
@@ -51,14 +55,11 @@ class ProducerOptions(TypedDict, total=False):
     partitioner: Literal["keyed", "sticky", "random", "roundrobin"] | _Choice
     audit: str | None
     audit_window: float
-    config: Mapping[str, Any] | None
+    config: _Config | None
 
 
-class ConsumerOptions(TypedDict, total=False):
-    """Options of ``streamlog.Client.consumer``; ``stop`` is an asyncio event.
-
-    ``key``, ``value`` and ``tombstones`` are parameters of their own, for their types.
-    """
+class ConsumerOptions(TypedDict, Generic[_Stop], total=False):
+    """Options of ``streamlog.Client.consumer``, except ``key``, ``value`` and ``tombstones``."""
 
     group: str | Broadcast | None
     commit: Literal["processed", "received", "manual"]
@@ -68,10 +69,19 @@ class ConsumerOptions(TypedDict, total=False):
     on_error: Literal["raise", "skip"] | DeadLetters
     on_assign: _Changed | None
     on_revoke: _Changed | None
-    stop: asyncio.Event | None
+    stop: _Stop | None
     signals: bool
     buffer: int | str
     fetch_bytes: int | str
     fetch_wait: float
     create_topics: bool
-    config: Mapping[str, Any] | None
+    config: _Config | None
+
+
+class QueueOptions(TypedDict, Generic[_Stop], total=False):
+    """Options of a work queue that are those of its consumer."""
+
+    start: Start
+    stop: _Stop | None
+    signals: bool
+    config: _Config | None

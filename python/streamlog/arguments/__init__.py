@@ -1,0 +1,1 @@
+"""Validation and types of arguments."""
