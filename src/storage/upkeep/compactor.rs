@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::config::ByteSize;
 use crate::io::Clock;
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
+use crate::storage::flusher::PanicGuard;
 use crate::storage::upkeep::AgeClock;
 use crate::storage::upkeep::passes::is_local;
 use crate::storage::{DataDir, Log, Offsets, StorageError, UpkeepListener};
@@ -100,7 +101,10 @@ impl Compactor {
         let runner = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("compaction".to_owned())
-            .spawn(move || runner.run())
+            .spawn(move || {
+                let _guard = PanicGuard::new(&*runner.listener.on_fatal);
+                runner.run();
+            })
             .map_err(|source| StorageError::io("start a thread for", &path, source))?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }

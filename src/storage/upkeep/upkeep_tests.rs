@@ -11,9 +11,9 @@ use crate::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::upkeep::passes::{limit_total_size, retain};
 use crate::storage::{
-    AppendAt, CleanupPolicy, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Offsets, Opener,
-    PartitionMetadata, ProducerLimits, ReadLimit, Upkeep, UpkeepListener, UpkeepOptions,
-    small_file,
+    AppendAt, CleanupPolicy, CompactionOptions, DataDir, DataDirOptions, Log, LogConfig,
+    OffsetUnit, Offsets, Opener, PartitionMetadata, ProducerLimits, ReadLimit, Upkeep,
+    UpkeepListener, UpkeepOptions, small_file,
 };
 use crate::types::{
     BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition,
@@ -160,8 +160,14 @@ fn asking(
         high_watermarks: Box::new(high_watermarks),
         on_fatal: Box::new(move |error| sender.send(error.to_string()).unwrap()),
     };
-    let options =
-        UpkeepOptions { checkpoint_delay: Duration::from_millis(1), ..UpkeepOptions::default() };
+    let options = UpkeepOptions {
+        checkpoint_delay: Duration::from_millis(1),
+        compaction: CompactionOptions {
+            interval: Duration::from_millis(1),
+            ..CompactionOptions::default()
+        },
+        ..UpkeepOptions::default()
+    };
     let upkeep = Upkeep::start(Arc::clone(&directory), clock, options, listener).unwrap();
     (directory, upkeep, fatal)
 }
@@ -348,13 +354,30 @@ fn a_log_whose_files_cannot_be_written_delays_only_its_own_checkpoint() {
     assert_eq!(logs[0].checkpoint_offsets().rebuild, Offset::new(10));
 }
 
-#[test]
-fn a_panic_of_the_thread_is_fatal() {
+/// Maintenance of a directory with a log, whose high watermarks panic on the named thread.
+fn with_panic_on(name: &'static str) -> (Upkeep, std::sync::mpsc::Receiver<String>) {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
-    let (directory, upkeep, fatal) = asking(&disk, || panic!("broken by the test"));
+    let (directory, upkeep, fatal) = asking(&disk, move || {
+        assert_ne!(std::thread::current().name(), Some(name), "broken by the test");
+        Offsets::new()
+    });
     fill(&directory, "web", 1);
     upkeep.flushed(1);
+    (upkeep, fatal)
+}
+
+#[test]
+fn a_panic_of_the_maintenance_thread_is_fatal() {
+    let (upkeep, fatal) = with_panic_on("upkeep");
     let said = fatal.recv_timeout(PATIENCE).unwrap();
     assert!(said.contains("'upkeep' has panicked"), "{said}");
+    upkeep.stop();
+}
+
+#[test]
+fn a_panic_of_the_compaction_thread_is_fatal() {
+    let (upkeep, fatal) = with_panic_on("compaction");
+    let said = fatal.recv_timeout(PATIENCE).unwrap();
+    assert!(said.contains("'compaction' has panicked"), "{said}");
     upkeep.stop();
 }
