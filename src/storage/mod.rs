@@ -25,6 +25,7 @@ mod skipping;
 mod skips;
 mod small_file;
 mod upkeep;
+mod worker;
 
 pub use checkpoint::{Checkpoint, Offsets};
 pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, RetentionClock};

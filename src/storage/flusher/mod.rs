@@ -2,10 +2,8 @@
 
 mod flush_queue;
 mod flush_slots;
-mod panic_guard;
 mod threads;
 
-pub(in crate::storage) use panic_guard::PanicGuard;
 pub use threads::{FlushListener, Flushed, Flusher, FlusherOptions};
 
 #[cfg(test)]

@@ -16,16 +16,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use crate::config::ByteSize;
 use crate::io::{Clock, Disk, Inode, is_failed_sync, require_dir_in_place, same_error};
-use crate::storage::flusher::PanicGuard;
 use crate::storage::flusher::flush_queue::{Ending, FlushQueue, Job, Next};
 use crate::storage::flusher::flush_slots::{FlushSlots, SlotDecision};
+use crate::storage::worker::Worker;
 use crate::storage::{FlushTicket, Log, StorageError};
 use crate::types::{Offset, TopicPartition};
 
@@ -86,7 +85,7 @@ struct Shared {
     /// True if the file system's descriptor was open before the writes that its next sync covers.
     armed: AtomicBool,
     /// Locked after the state.
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Mutex<Vec<Worker>>,
 }
 
 #[derive(Debug)]
@@ -233,8 +232,7 @@ impl Flusher {
         self.shared.budget_freed.notify_all();
         let threads = std::mem::take(&mut *self.shared.lock_threads());
         for thread in threads {
-            // A thread that panicked has reported it already.
-            let _ = thread.join();
+            thread.join();
         }
     }
 }
@@ -271,21 +269,16 @@ impl Shared {
         }
     }
 
-    fn lock_threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+    fn lock_threads(&self) -> MutexGuard<'_, Vec<Worker>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn start_thread(self: &Arc<Self>) -> Result<(), StorageError> {
-        let shared = Arc::clone(self);
+        let (shared, told) = (Arc::clone(self), Arc::clone(self));
         let mut threads = self.lock_threads();
-        let thread = thread::Builder::new()
-            .name(format!("flusher-{}", threads.len()))
-            .spawn(move || {
-                let _guard = PanicGuard::new(&*shared.listener.on_fatal);
-                shared.run();
-            })
-            .map_err(|source| StorageError::io("start a thread for", &self.dir, source))?;
-        threads.push(thread);
+        let name = format!("flusher-{}", threads.len());
+        let on_fatal = move |error: &StorageError| (told.listener.on_fatal)(error);
+        threads.push(Worker::start(&name, &self.dir, on_fatal, move || shared.run())?);
         Ok(())
     }
 

@@ -6,15 +6,14 @@
 
 use std::cell::Cell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::io::Clock;
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
-use crate::storage::flusher::PanicGuard;
 use crate::storage::upkeep::AgeClock;
 use crate::storage::upkeep::passes::is_local;
+use crate::storage::worker::Worker;
 use crate::storage::{DataDir, Log, Offsets, StorageError, UpkeepListener};
 use crate::types::{Timestamp, WithCauses};
 
@@ -43,7 +42,7 @@ impl Default for CompactionOptions {
 /// Compacts the logs of a data directory.
 pub(super) struct Compactor {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Worker,
 }
 
 struct Shared {
@@ -98,26 +97,17 @@ impl Compactor {
             is_stopping: Mutex::new(false),
             changed: Condvar::new(),
         });
-        let runner = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("compaction".to_owned())
-            .spawn(move || {
-                let _guard = PanicGuard::new(&*runner.listener.on_fatal);
-                runner.run();
-            })
-            .map_err(|source| StorageError::io("start a thread for", &path, source))?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+        let (runner, told) = (Arc::clone(&shared), Arc::clone(&shared.listener));
+        let on_fatal = move |error: &StorageError| (told.on_fatal)(error);
+        let thread = Worker::start("compaction", &path, on_fatal, move || runner.run())?;
+        Ok(Self { shared, thread })
     }
 
     /// Ends the thread, between two batches if it is compacting.
     pub(super) fn stop(&self) {
         *self.shared.lock() = true;
         self.shared.changed.notify_one();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A thread that panicked has reported it already.
-            let _ = thread.join();
-        }
+        self.thread.join();
     }
 }
 

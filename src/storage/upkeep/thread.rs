@@ -5,17 +5,16 @@
 //! only delay the step until its next attempt.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::io::Clock;
-use crate::storage::flusher::PanicGuard;
 use crate::storage::upkeep::age_clock::AgeClock;
 use crate::storage::upkeep::compactor::Compactor;
 use crate::storage::upkeep::passes::{expired, is_local, limit_total_size, retain, tolerate};
 use crate::storage::upkeep::relief::{RELIEF_INTERVAL, Relief};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
 use crate::storage::upkeep::scrub::Scrubber;
+use crate::storage::worker::Worker;
 use crate::storage::{DataDir, Offsets, Removed, StorageError};
 use crate::types::WithCauses;
 
@@ -36,7 +35,7 @@ const DISTRUST_INTERVAL: Duration = Duration::from_mins(10);
 /// Maintains a data directory.
 pub struct Upkeep {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Worker,
     compactor: Compactor,
     scrubber: Scrubber,
 }
@@ -115,15 +114,10 @@ impl Upkeep {
             }
         });
         shared.restore_reserve()?;
-        let runner = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("upkeep".to_owned())
-            .spawn(move || {
-                let _guard = PanicGuard::new(&*runner.listener.on_fatal);
-                runner.run();
-            })
-            .map_err(|source| StorageError::io("start a thread for", &path, source))?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)), compactor, scrubber })
+        let (runner, told) = (Arc::clone(&shared), Arc::clone(&shared.listener));
+        let on_fatal = move |error: &StorageError| (told.on_fatal)(error);
+        let thread = Worker::start("upkeep", &path, on_fatal, move || runner.run())?;
+        Ok(Self { shared, thread, compactor, scrubber })
     }
 
     /// Makes the scrubber yield, from now on, while `is_busy` returns true.
@@ -158,11 +152,7 @@ impl Upkeep {
         self.scrubber.stop();
         self.shared.lock().stopping = true;
         self.shared.changed.notify_one();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A thread that panicked has reported it already.
-            let _ = thread.join();
-        }
+        self.thread.join();
     }
 }
 

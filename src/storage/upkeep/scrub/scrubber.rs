@@ -6,14 +6,13 @@
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::io::{Clock, Disk};
-use crate::storage::flusher::PanicGuard;
 use crate::storage::segments::Medium;
 use crate::storage::upkeep::scrub::ScrubOptions;
 use crate::storage::upkeep::scrub::rounds::{Rounds, Step};
+use crate::storage::worker::Worker;
 use crate::storage::{DataDir, Log, StorageError, UpkeepListener};
 use crate::types::{Offset, TopicPartition, WithCauses};
 
@@ -23,7 +22,8 @@ type Busy = Box<dyn Fn() -> bool + Send + Sync>;
 /// Reads every record of a data directory regularly.
 pub(in crate::storage::upkeep) struct Scrubber {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Never started if the options disable scrubbing.
+    thread: Worker,
 }
 
 struct Shared {
@@ -76,17 +76,12 @@ impl Scrubber {
             changed: Condvar::new(),
         });
         let Some(interval) = options.interval else {
-            return Ok(Self { shared, thread: Mutex::new(None) });
+            return Ok(Self { shared, thread: Worker::default() });
         };
         let runner = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("scrubber".to_owned())
-            .spawn(move || {
-                let _guard = PanicGuard::new(&*listener.on_fatal);
-                runner.run(interval);
-            })
-            .map_err(|source| StorageError::io("start a thread for", &path, source))?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+        let on_fatal = move |error: &StorageError| (listener.on_fatal)(error);
+        let thread = Worker::start("scrubber", &path, on_fatal, move || runner.run(interval))?;
+        Ok(Self { shared, thread })
     }
 
     /// Yields from now on while `is_busy` returns true.
@@ -98,11 +93,7 @@ impl Scrubber {
     pub(in crate::storage::upkeep) fn stop(&self) {
         *self.shared.lock() = true;
         self.shared.changed.notify_one();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A thread that panicked has reported it already.
-            let _ = thread.join();
-        }
+        self.thread.join();
     }
 }
 
