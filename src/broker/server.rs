@@ -15,7 +15,9 @@ use crate::broker::listeners::bind;
 use crate::broker::{BrokerConfig, BrokerError};
 use crate::config::ByteSize;
 use crate::engine::{Engine, EngineHandle, control_runtime};
-use crate::io::{Clock, Disk, SystemClock, SystemDisk, open_file_limit};
+#[cfg(feature = "internals")]
+use crate::io::{Clock, Disk};
+use crate::io::{SystemClock, SystemDisk, World, open_file_limit};
 use crate::net::Budget;
 
 /// A broker that serves requests until it is stopped or its disk fails.
@@ -41,9 +43,8 @@ impl Broker {
     /// # Errors
     /// If an address cannot be bound, or the data directory cannot be used.
     pub fn start(config: BrokerConfig) -> Result<Self, BrokerError> {
-        let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Self::launch(config, &disk, &clock)
+        let disk = Arc::new(SystemDisk::default());
+        Self::launch(config, &World { disk, clock: Arc::new(SystemClock) })
     }
 
     /// Starts a broker on the given disk and clock.
@@ -56,18 +57,15 @@ impl Broker {
         disk: &Arc<dyn Disk>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, BrokerError> {
-        Self::launch(config, disk, clock)
+        let world = World { disk: Arc::clone(disk), clock: Arc::clone(clock) };
+        Self::launch(config, &world)
     }
 
-    fn launch(
-        config: BrokerConfig,
-        disk: &Arc<dyn Disk>,
-        clock: &Arc<dyn Clock>,
-    ) -> Result<Self, BrokerError> {
+    fn launch(config: BrokerConfig, world: &World) -> Result<Self, BrokerError> {
         let runtime = control_runtime()?;
         let (sockets, listeners) = bind(&config.listeners, &config.advertised_listeners, &runtime)?;
         let (engine, addresses) = (config.engine.clone(), listeners.registered());
-        let engine = Engine::open(engine, addresses, (disk, clock), runtime)?;
+        let engine = Engine::open(engine, addresses, world, runtime)?;
         let shared = Arc::new(Shared {
             request_memory: Budget::new(
                 in_memory(config.request_memory),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use crate::broker::Broker;
 use crate::embedded::{EmbeddedError, Partition, parking};
 use crate::engine::{Engine, EngineConfig, EngineHandle, NoListener, control_runtime};
-use crate::io::{Clock, Disk, SystemClock, SystemDisk};
+#[cfg(feature = "internals")]
+use crate::io::{Clock, Disk};
+use crate::io::{SystemClock, SystemDisk, World};
 use crate::metadata::{MetadataError, NewTopic};
 use crate::replication::Topic;
 use crate::types::{InvalidTopicName, PartitionIndex, TopicName};
@@ -40,9 +42,8 @@ impl Logs {
     /// # Errors
     /// As [`Logs::open`].
     pub fn open_with(config: EngineConfig) -> Result<Self, EmbeddedError> {
-        let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Self::start(config, &disk, &clock)
+        let disk = Arc::new(SystemDisk::default());
+        Self::start(config, &World { disk, clock: Arc::new(SystemClock) })
     }
 
     /// Opens `config.data_dir` on the given disk and clock.
@@ -55,17 +56,14 @@ impl Logs {
         disk: &Arc<dyn Disk>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, EmbeddedError> {
-        Self::start(config, disk, clock)
+        let world = World { disk: Arc::clone(disk), clock: Arc::clone(clock) };
+        Self::start(config, &world)
     }
 
-    fn start(
-        config: EngineConfig,
-        disk: &Arc<dyn Disk>,
-        clock: &Arc<dyn Clock>,
-    ) -> Result<Self, EmbeddedError> {
+    fn start(config: EngineConfig, world: &World) -> Result<Self, EmbeddedError> {
         let path = config.data_dir.clone();
         let engine = control_runtime()
-            .and_then(|runtime| Engine::open(config, Vec::new(), (disk, clock), runtime))
+            .and_then(|runtime| Engine::open(config, Vec::new(), world, runtime))
             .map_err(|source| EmbeddedError::NotOpened { path, source })?;
         engine.run(Arc::new(NoListener));
         Ok(Self { handle: engine.handle(), engine: Some(engine) })

@@ -11,7 +11,7 @@ use crate::engine::topology::follow;
 use crate::engine::{
     EngineConfig, EngineError, EngineHandle, EngineState, Failure, PartitionsListener,
 };
-use crate::io::{Clock, Disk};
+use crate::io::World;
 use crate::metadata::Listener;
 use crate::replication::Partitions;
 use crate::types::WithCauses;
@@ -35,13 +35,14 @@ impl Engine {
     pub(crate) fn open(
         config: EngineConfig,
         addresses: Vec<Listener>,
-        world: (&Arc<dyn Disk>, &Arc<dyn Clock>),
+        world: &World,
         runtime: Runtime,
     ) -> Result<Self, EngineError> {
         let failure = Arc::new(Failure::default());
         let partitions = Arc::new(Partitions::default());
         let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
-        let metadata = runtime.block_on(open_metadata(&config, world.1, &logs.data, addresses))?;
+        let metadata =
+            runtime.block_on(open_metadata(&config, &world.clock, &logs.data, addresses))?;
         let state = Arc::new(EngineState {
             partitions,
             control: Control::new(runtime.handle().clone(), Arc::clone(&failure)),
@@ -49,7 +50,7 @@ impl Engine {
             failure,
             metadata,
             config,
-            clock: Arc::clone(world.1),
+            clock: Arc::clone(&world.clock),
             logs,
             applied: watch::Sender::new(()),
             listener: OnceLock::new(),

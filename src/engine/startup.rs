@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::matching::{match_logs, require_journal};
 use crate::engine::{EngineConfig, EngineError, Failure};
-use crate::io::{Clock, Disk, Share, raise_open_file_limit, usable_memory};
+use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
 use crate::metadata::{EmbeddedStore, Listener, Metadata, MetadataError, Registration};
 use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
@@ -19,14 +19,14 @@ pub(crate) const METADATA_DIR: &str = "metadata";
 /// Opens the data directory, recovers logs where necessary, and starts the flusher.
 pub(crate) fn open_data(
     config: &EngineConfig,
-    (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
+    world: &World,
     partitions: Arc<Partitions>,
     failure: &Arc<Failure>,
 ) -> Result<Arc<LocalLogs>, EngineError> {
     raise_open_file_limit().map_err(EngineError::System)?;
     let options = DataDirOptions {
         opener: Opener { cluster_id: None, broker_id: config.broker_id },
-        boot_id: disk.boot_id().map_err(EngineError::System)?,
+        boot_id: world.disk.boot_id().map_err(EngineError::System)?,
         configs: configs(&config.log, Arc::clone(&partitions)),
         producers: config.producers,
         recovery_threads: config.recovery_threads,
@@ -34,21 +34,22 @@ pub(crate) fn open_data(
         open_files: Share::OfProcess,
     };
     let path = &config.data_dir;
-    let data = DataDir::open((Arc::clone(disk), Arc::clone(clock)), path, options)?;
+    let data = DataDir::open(world.clone(), path, options)?;
     report(&data);
     let data = Arc::new(data);
     let listener = UpkeepListener {
         high_watermarks: Box::new(move || partitions.high_watermarks()),
         on_fatal: fatal(failure),
     };
-    let upkeep = Upkeep::start(Arc::clone(&data), Arc::clone(clock), config.upkeep, listener)?;
+    let clock = Arc::clone(&world.clock);
+    let upkeep = Upkeep::start(Arc::clone(&data), clock, config.upkeep, listener)?;
     let upkeep = Arc::new(upkeep);
     let informed = Arc::clone(&upkeep);
     let listener = FlushListener {
         on_flushed: Box::new(move |flushed| informed.flushed(flushed.bytes)),
         on_fatal: fatal(failure),
     };
-    let world = (Arc::clone(data.disk()), Arc::clone(clock));
+    let world = World { disk: Arc::clone(data.disk()), ..world.clone() };
     let flusher = Arc::new(Flusher::start(world, path, config.flusher, listener)?);
     Ok(Arc::new(LocalLogs { data, flusher, upkeep }))
 }

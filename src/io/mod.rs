@@ -38,6 +38,7 @@ mod sys;
 mod system;
 #[cfg(test)]
 mod system_tests;
+mod world;
 
 pub use clock::{Clock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode, create_dir_durably, read_text};
@@ -60,3 +61,4 @@ pub(crate) use reporting::{ReportingDisk, is_reported};
 pub use socket::send_buffers;
 pub use sys::{boot_id, ignore_file_size_signal, open_file_limit, raise_open_file_limit};
 pub use system::{SystemDisk, usable_memory};
+pub use world::World;

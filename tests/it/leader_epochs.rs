@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use streamlog::config::ByteSize;
 use streamlog::io::faulty::FaultyDisk;
-use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock};
+use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, World};
 use streamlog::replication::{Acks, LocalLogs, Partition, PartitionSpec};
 use streamlog::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig, OffsetUnit,
@@ -41,10 +41,10 @@ fn logs_by(disk: &FaultyDisk, clock: &Arc<dyn Clock>) -> LocalLogs {
         open_files: Share::OfProcess,
     };
     let path = Path::new("/data");
-    let world = || (Arc::clone(&disk), Arc::clone(clock));
-    let data = Arc::new(DataDir::open(world(), path, options).unwrap());
+    let world = World { disk, clock: Arc::clone(clock) };
+    let data = Arc::new(DataDir::open(world.clone(), path, options).unwrap());
     let quiet = FlushListener { on_flushed: Box::new(|_| ()), on_fatal: Box::new(|_| ()) };
-    let flusher = Flusher::start(world(), path, FlusherOptions::default(), quiet).unwrap();
+    let flusher = Flusher::start(world, path, FlusherOptions::default(), quiet).unwrap();
     let quiet =
         UpkeepListener { high_watermarks: Box::new(Offsets::new), on_fatal: Box::new(|_| ()) };
     let upkeep =

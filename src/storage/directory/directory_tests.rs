@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
-use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenMode, Share};
+use crate::io::{self, Clock, Disk, ManualClock, MemoryDisk, OpenMode, Share};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::{
     AppendAt, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Offsets, Opener,
@@ -55,7 +55,8 @@ impl World {
             open_files: Share::OfProcess,
         };
         let clock = Arc::clone(&self.clock) as Arc<dyn Clock>;
-        DataDir::open((Arc::clone(&self.disk), clock), Path::new(DATA), options)
+        let world = io::World { disk: Arc::clone(&self.disk), clock };
+        DataDir::open(world, Path::new(DATA), options)
     }
 
     fn names(&self, dir: &str) -> Vec<String> {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 
-use crate::io::{Clock, DirLock, Disk, OpenFiles, ReportingDisk, create_dir_durably};
+use crate::io::{DirLock, Disk, OpenFiles, ReportingDisk, World, create_dir_durably};
 use crate::storage::directory::checkpoints::{Checkpoints, durable_points};
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::{Identity, Opener, has_metadata};
@@ -42,7 +42,7 @@ impl DataDir {
     /// If another process has it open, it belongs to another broker, a later release has written
     /// it, or the disk fails.
     pub fn open(
-        (disk, clock): (Arc<dyn Disk>, Arc<dyn Clock>),
+        World { disk, clock }: World,
         path: &Path,
         options: DataDirOptions,
     ) -> Result<Self, StorageError> {

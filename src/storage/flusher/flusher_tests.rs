@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
-use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenFiles, Share, SystemClock};
+use crate::io::{self, Clock, Disk, ManualClock, MemoryDisk, OpenFiles, Share, SystemClock};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::flusher::flush_queue::SYNC_TOGETHER_FROM;
 use crate::storage::{
@@ -57,7 +57,7 @@ impl World {
         disk.create_dir(Path::new("/data")).unwrap();
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
         let (sender, reports) = sync_channel(10_000);
-        let world = (Arc::clone(&shared), Arc::clone(&clock));
+        let world = io::World { disk: Arc::clone(&shared), clock: Arc::clone(&clock) };
         let flusher = Flusher::start(world, Path::new("/data"), options, listener(sender)).unwrap();
         let files = OpenFiles::new(Arc::clone(&shared), Share::Fixed(100));
         let producers = ProducerLimits::default();

@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::config::ByteSize;
-use crate::io::{Clock, Disk, Inode, is_failed_sync, require_dir_in_place, same_error};
+use crate::io::{Clock, Disk, Inode, World, is_failed_sync, require_dir_in_place, same_error};
 use crate::storage::flusher::flush_queue::{Ending, FlushQueue, Job, Next};
 use crate::storage::flusher::flush_slots::{FlushSlots, SlotDecision};
 use crate::storage::worker::Worker;
@@ -109,7 +109,7 @@ impl Flusher {
     /// # Errors
     /// If the system cannot start a thread.
     pub fn start(
-        (disk, clock): (Arc<dyn Disk>, Arc<dyn Clock>),
+        World { disk, clock }: World,
         dir: &Path,
         options: FlusherOptions,
         listener: FlushListener,

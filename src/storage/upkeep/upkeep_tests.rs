@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
-use crate::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock};
+use crate::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, World};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::upkeep::passes::{limit_total_size, retain};
 use crate::storage::{
@@ -44,7 +44,7 @@ fn directory(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>) -> DataDir {
         keep_deleted: Duration::ZERO,
         open_files: Share::OfProcess,
     };
-    DataDir::open((disk, clock), Path::new("/data"), options).unwrap()
+    DataDir::open(World { disk, clock }, Path::new("/data"), options).unwrap()
 }
 
 fn partition(topic: &str) -> TopicPartition {

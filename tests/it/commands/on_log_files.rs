@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use streamlog::broker::rebuild_metadata;
-use streamlog::io::{Share, SystemClock, SystemDisk};
+use streamlog::io::{Share, SystemClock, SystemDisk, World};
 use streamlog::storage::{
     AppendAt, DataDir, DataDirOptions, LogConfig, OffsetUnit, Offsets, Opener, PartitionMetadata,
     ProducerLimits,
@@ -38,7 +38,8 @@ impl Written {
             keep_deleted: Duration::ZERO,
             open_files: Share::OfProcess,
         };
-        let world = (Arc::new(SystemDisk::default()) as _, Arc::new(SystemClock) as _);
+        let disk = Arc::new(SystemDisk::default());
+        let world = World { disk, clock: Arc::new(SystemClock) };
         let data = DataDir::open(world, &dir.path().join("data"), options).unwrap();
         let partition =
             TopicPartition { topic: "web".parse().unwrap(), partition: PartitionIndex(0) };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use streamlog::config::ByteSize;
-use streamlog::io::{Clock, Disk, ManualClock, Share};
+use streamlog::io::{Clock, Disk, ManualClock, Share, World};
 use streamlog::record::{BatchBuilder, BatchSettings, Compressor, Header, ProducerStamp};
 use streamlog::storage::{
     DataDir, DataDirOptions, LogConfig, OffsetUnit, Opener, PartitionMetadata, ProducerLimits,
@@ -55,8 +55,8 @@ pub(super) fn open(disk: &Arc<dyn Disk>, clock: &Arc<ManualClock>) -> DataDir {
         keep_deleted: std::time::Duration::ZERO,
         open_files: Share::OfProcess,
     };
-    let clock = Arc::clone(clock) as Arc<dyn Clock>;
-    DataDir::open((Arc::clone(disk), clock), Path::new(ROOT), options).unwrap()
+    let world = World { disk: Arc::clone(disk), clock: Arc::clone(clock) as Arc<dyn Clock> };
+    DataDir::open(world, Path::new(ROOT), options).unwrap()
 }
 
 /// The timestamp of a batch.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::io::faulty::FaultyDisk;
-use crate::io::{Clock, Disk, MemoryDisk, Share, SystemClock};
+use crate::io::{Clock, Disk, MemoryDisk, Share, SystemClock, World};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::upkeep::scrub::{ScrubOptions, Scrubber};
 use crate::storage::{
@@ -29,7 +29,7 @@ fn open(disk: &FaultyDisk) -> Arc<DataDir> {
         keep_deleted: Duration::ZERO,
         open_files: Share::Fixed(2),
     };
-    let world = (Arc::new(disk.clone()) as Arc<dyn Disk>, clock());
+    let world = World { disk: Arc::new(disk.clone()), clock: clock() };
     Arc::new(DataDir::open(world, Path::new("/data"), options).unwrap())
 }
 
