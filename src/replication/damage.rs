@@ -51,6 +51,6 @@ impl Partition {
             let (wanted, end) = (from.get(), Offset::ZERO);
             return Err(PartitionError::OffsetOutOfRange { wanted, start: end, end });
         };
-        Ok(self.logs().data.skip_damage(log, (from, to), by)?)
+        Ok(self.logs().data.skip_damage(log, from..to, by)?)
     }
 }

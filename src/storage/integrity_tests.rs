@@ -46,7 +46,7 @@ fn check_all(log: &Log) {
         let mut check = log.check_segment(base, Medium::Disk).unwrap().unwrap();
         while !check.is_done() {
             let found = check.advance(check.position() + size()).unwrap();
-            log.record_damage(&found);
+            log.context().record_damage(&found);
         }
     }
 }

@@ -37,7 +37,7 @@ const VERSION: i64 = 0;
 impl Skips {
     /// Returns true if all offsets of a damaged stretch are skipped. If the file cannot be read,
     /// none count as skipped: an error is better than passing over records without a decision.
-    pub(crate) fn cover(&self, (disk, dir): (&dyn Disk, &Path), offsets: &Range<Offset>) -> bool {
+    pub(crate) fn cover(&self, disk: &dyn Disk, dir: &Path, offsets: &Range<Offset>) -> bool {
         let ranges = self.ranges(disk, dir).unwrap_or_else(|error| {
             tracing::error!(dir = %dir.display(), %error, "skipped damage is refused again");
             Arc::default()
@@ -48,19 +48,21 @@ impl Skips {
     /// Adds offsets; durable on return. Must not be called concurrently.
     pub(in crate::storage) fn add(
         &self,
-        (disk, dir): (&dyn Disk, &Path),
+        disk: &dyn Disk,
+        dir: &Path,
         offsets: impl IntoIterator<Item = Range<Offset>>,
     ) -> io::Result<()> {
         let added = offsets.into_iter().map(|range| Skip { first: range.start, next: range.end });
         let known = self.ranges(disk, dir)?;
-        self.replace((disk, dir), merged(known.iter().copied().chain(added).collect()))
+        self.replace(disk, dir, merged(known.iter().copied().chain(added).collect()))
     }
 
     /// Removes offsets at or above `end`, where the log is truncated: other records will have them.
     #[cfg(any(test, feature = "internals"))]
     pub(in crate::storage) fn truncate(
         &self,
-        (disk, dir): (&dyn Disk, &Path),
+        disk: &dyn Disk,
+        dir: &Path,
         end: Offset,
     ) -> io::Result<()> {
         let known = self.ranges(disk, dir)?;
@@ -69,10 +71,10 @@ impl Skips {
         }
         let below = known.iter().filter(|skip| skip.first < end);
         let below = below.map(|skip| Skip { next: skip.next.min(end), ..*skip });
-        self.replace((disk, dir), below.collect())
+        self.replace(disk, dir, below.collect())
     }
 
-    fn replace(&self, (disk, dir): (&dyn Disk, &Path), ranges: Vec<Skip>) -> io::Result<()> {
+    fn replace(&self, disk: &dyn Disk, dir: &Path, ranges: Vec<Skip>) -> io::Result<()> {
         let path = dir.join(FILE_NAME);
         if ranges.is_empty() {
             small_file::remove(disk, &path)?;
@@ -142,15 +144,15 @@ mod tests {
     #[test]
     fn only_skipped_offsets_are_covered_also_after_a_restart() {
         let disk = MemoryDisk::default();
-        let place = (&disk as &dyn Disk, Path::new("/"));
+        let dir = Path::new("/");
         let skips = Skips::default();
-        assert!(!skips.cover(place, &damage(5, 8)));
-        skips.add(place, [damage(5, 8), damage(20, 30), damage(8, 9)]).unwrap();
+        assert!(!skips.cover(&disk, dir, &damage(5, 8)));
+        skips.add(&disk, dir, [damage(5, 8), damage(20, 30), damage(8, 9)]).unwrap();
         for skips in [skips, Skips::default()] {
             for (first, next, is_covered) in
                 [(5, 8, true), (5, 9, true), (4, 8, false), (5, 10, false), (25, 30, true)]
             {
-                let found = skips.cover(place, &damage(first, next));
+                let found = skips.cover(&disk, dir, &damage(first, next));
                 assert_eq!(found, is_covered, "{first} to {next}");
             }
         }
@@ -159,28 +161,28 @@ mod tests {
     #[test]
     fn truncated_offsets_are_no_longer_skipped() {
         let disk = MemoryDisk::default();
-        let place = (&disk as &dyn Disk, Path::new("/"));
+        let dir = Path::new("/");
         let skips = Skips::default();
-        skips.add(place, [damage(5, 8), damage(20, 30)]).unwrap();
-        skips.truncate(place, Offset::new(22)).unwrap();
-        assert!(Skips::default().cover(place, &damage(20, 22)));
-        assert!(!Skips::default().cover(place, &damage(20, 23)));
-        skips.truncate(place, Offset::new(0)).unwrap();
+        skips.add(&disk, dir, [damage(5, 8), damage(20, 30)]).unwrap();
+        skips.truncate(&disk, dir, Offset::new(22)).unwrap();
+        assert!(Skips::default().cover(&disk, dir, &damage(20, 22)));
+        assert!(!Skips::default().cover(&disk, dir, &damage(20, 23)));
+        skips.truncate(&disk, dir, Offset::new(0)).unwrap();
         assert!(!disk.exists(&Path::new("/").join(FILE_NAME)).unwrap());
     }
 
     #[test]
     fn a_damaged_file_skips_nothing() {
         let disk = MemoryDisk::default();
-        let place = (&disk as &dyn Disk, Path::new("/"));
-        Skips::default().add(place, [damage(5, 8)]).unwrap();
+        let dir = Path::new("/");
+        Skips::default().add(&disk, dir, [damage(5, 8)]).unwrap();
         let path = Path::new("/").join(FILE_NAME);
         let mut bytes = small_file::read(&disk, &path).unwrap().unwrap();
         bytes[4] ^= 1;
         small_file::write_new(&disk, &path, &bytes).unwrap();
         let skips = Skips::default();
-        assert!(!skips.cover(place, &damage(5, 8)));
-        skips.add(place, [damage(5, 8)]).unwrap();
-        assert!(Skips::default().cover(place, &damage(5, 8)));
+        assert!(!skips.cover(&disk, dir, &damage(5, 8)));
+        skips.add(&disk, dir, [damage(5, 8)]).unwrap();
+        assert!(Skips::default().cover(&disk, dir, &damage(5, 8)));
     }
 }

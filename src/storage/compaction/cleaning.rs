@@ -87,7 +87,7 @@ pub(super) fn clean(
     if !is_changed {
         return Ok(Cleaned::Unchanged);
     }
-    let segment = writer.finish((sealed_at, last.next_offset))?;
+    let segment = writer.finish(sealed_at, last.next_offset)?;
     Ok(Cleaned::Written(Arc::new(segment)))
 }
 
@@ -152,12 +152,13 @@ impl Writer {
 
     fn finish(
         mut self,
-        (sealed_at, next_offset): (Timestamp, Offset),
+        sealed_at: Timestamp,
+        next_offset: Offset,
     ) -> Result<Segment, StorageError> {
         self.write()?;
         self.sync()?;
         self.segment.publish_size(self.written);
-        self.segment.seal((&mut self.indexer, &self.digests), sealed_at, next_offset);
+        self.segment.seal(&mut self.indexer, &self.digests, sealed_at, next_offset);
         self.segment.write_beside_cleaned()?;
         Ok(self.segment)
     }

@@ -15,7 +15,6 @@ use crate::storage::checked_text::encode;
 use crate::storage::compacted::Compacted;
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
 use crate::storage::segments::Medium;
-use crate::storage::skipping::SkipOrder;
 use crate::storage::{
     AppendAt, Damage, Log, LogConfig, ReadLimit, StartPoint, StorageError, small_file,
 };
@@ -314,8 +313,7 @@ fn compaction_continues_around_skipped_damage_and_restores_no_deleted_key() {
     let refused = compact_below(&world.log, Offset::new(world.end), AT.now, MUCH);
     assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
     world.log.check_around(Offset::new(2)).unwrap();
-    let order = SkipOrder { from: Offset::new(2), to: Offset::new(3) };
-    world.log.skip_damage(order, |_| Ok(())).unwrap();
+    world.log.skip_damage(Offset::new(2)..Offset::new(3), |_| Ok(())).unwrap();
 
     let damaged = world.disk.open(&path, OpenMode::Read).unwrap().len().unwrap();
     world.compact();

@@ -57,8 +57,9 @@ pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass
     if gaps_below != before.gaps_below {
         note(candidate, Compacted { gaps_below, ..before })?;
     }
-    let times = (effort.now, candidate.config.delete_retention);
-    let mut survivors = Survivors::new(dirty, times, log.last_offsets_of_producers());
+    let delete_retention = candidate.config.delete_retention;
+    let producers = log.last_offsets_of_producers();
+    let mut survivors = Survivors::new(dirty, effort.now, delete_retention, producers);
     if segments.iter().any(Closed::is_damaged) {
         survivors.keep_tombstones();
     }

@@ -62,14 +62,14 @@ fn rename_all(
     group: &[Closed],
     replacement: &Segment,
 ) -> Result<(), StorageError> {
-    rename(context, replacement, (FileKind::Cleaned, FileKind::Swap))?;
+    rename(context, replacement, FileKind::Cleaned, FileKind::Swap)?;
     context.sync_names()?;
     for closed in group {
         closed.segment.remove()?;
     }
     context.sync_names()?;
-    for kinds in FileKind::FINAL_NAMES {
-        rename(context, replacement, kinds)?;
+    for (from, to) in FileKind::FINAL_NAMES {
+        rename(context, replacement, from, to)?;
     }
     context.sync_names()
 }
@@ -77,7 +77,8 @@ fn rename_all(
 fn rename(
     context: &LogContext,
     segment: &Segment,
-    (from, to): (FileKind, FileKind),
+    from: FileKind,
+    to: FileKind,
 ) -> Result<(), StorageError> {
     let from = segment.path(from);
     let renamed = context.disk.rename(&from, &segment.path(to));

@@ -49,7 +49,8 @@ impl Survivors {
     /// Decides by the last offsets in `dirty`.
     pub(super) fn new(
         dirty: Dirty,
-        (now, delete_retention): (Timestamp, Duration),
+        now: Timestamp,
+        delete_retention: Duration,
         last_offsets_of_producers: HashMap<ProducerId, Offset>,
     ) -> Self {
         let decompressor = Decompressor::new(Limits::default());

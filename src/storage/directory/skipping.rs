@@ -1,10 +1,10 @@
 //! Skipping damaged records at an operator's request, which is recorded in the audit log.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::storage::directory::data_dir::DataDir;
-use crate::storage::skipping::SkipOrder;
 use crate::storage::{Log, SkipError, SkippedStretch, StorageError};
 use crate::types::{Offset, TopicPartition};
 
@@ -17,8 +17,8 @@ struct Decision<'a> {
 }
 
 impl DataDir {
-    /// Lets readers of a log pass over its damaged stretches between `from` and `to`, the end
-    /// excluded, at the request of `by`. Durable on return, with a copy of the bytes in
+    /// Lets readers of a log pass over its damaged stretches within `offsets`, at the request of
+    /// `by`. Durable on return, with a copy of the bytes in
     /// `quarantine/skipped/` and a line for each stretch in `audit.log`.
     ///
     /// # Errors
@@ -27,12 +27,12 @@ impl DataDir {
     pub fn skip_damage(
         &self,
         log: &Arc<Log>,
-        (from, to): (Offset, Offset),
+        offsets: Range<Offset>,
         by: &str,
     ) -> Result<Vec<SkippedStretch>, SkipError> {
         let _hold = self.require(log)?;
         let mut recorded = Vec::new();
-        let skipped = log.skip_damage(SkipOrder { from, to }, |stretches| {
+        let skipped = log.skip_damage(offsets, |stretches| {
             recorded = stretches.to_vec();
             self.audit("skip-damage", log, stretches, by)
         });

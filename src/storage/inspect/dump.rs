@@ -11,7 +11,7 @@ use crate::record::{
 };
 use crate::storage::StorageError;
 use crate::storage::inspect::findings::{Finding, Flaw};
-use crate::storage::segments::{BadBatch, BatchScan, Expected, Medium};
+use crate::storage::segments::{BadBatch, BatchScan, Expected, Source};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 /// A segment's file, read from its beginning, batch by batch. Bytes that are not a batch produce a
@@ -132,7 +132,7 @@ impl SegmentDump {
 
     fn next_good(&self, position: u64) -> Result<Option<u64>, StorageError> {
         let any = Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
-        let found = BatchScan::new(&*self.file, position, self.end, Medium::Cache)
+        let found = BatchScan::new(Source::cached(&*self.file), position, self.end)
             .find_good(&any, None)
             .map_err(|source| StorageError::io("read", &self.path, source))?;
         Ok(found.map(|batch| batch.position))

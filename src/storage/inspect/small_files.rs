@@ -1,6 +1,7 @@
 //! The check of the small files of a data directory and of a log by their own checksums.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
@@ -39,12 +40,12 @@ pub fn verify_small_files(disk: &dyn Disk, dir: &Path) -> Result<Vec<Finding>, S
     Ok(findings)
 }
 
-/// Checks the small files of a log, and that each segment with other files has its batches. Below
-/// `log_start` and from `durable` on, a crash may have left only some of a segment's files.
+/// Checks the small files of a log, and that each segment with other files has its batches. Outside
+/// the `durable` offsets of the log, a crash may have left only some of a segment's files.
 pub(super) fn check_log_files(
     disk: &dyn Disk,
     dir: &Path,
-    (log_start, durable): (Offset, Offset),
+    durable: Range<Offset>,
     findings: &mut Vec<Finding>,
 ) -> Result<(), StorageError> {
     let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
@@ -70,7 +71,7 @@ pub(super) fn check_log_files(
         let Some(file) = file.filter(|file| FileKind::OF_SEGMENT.contains(&file.kind)) else {
             continue;
         };
-        if (log_start..durable).contains(&file.base) && !with_batches.contains(&file.base) {
+        if durable.contains(&file.base) && !with_batches.contains(&file.base) {
             let reason = "the segment's file of batches is missing".to_owned();
             findings.push(finding(path, reason));
         }

@@ -7,7 +7,7 @@ use crate::io::{Disk, OpenMode};
 use crate::storage::directory::{PartitionMetadata, partition_of};
 use crate::storage::inspect::verify::segment_bases;
 use crate::storage::producers::largest_id_in_snapshots;
-use crate::storage::segments::{BatchScan, Expected, FileKind, Medium, Scanned, SegmentFile};
+use crate::storage::segments::{BatchScan, Expected, FileKind, Source, Scanned, SegmentFile};
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset, ProducerId, TopicPartition};
 
@@ -68,7 +68,7 @@ impl LogSummary {
         let refused = |source| StorageError::io("read", path, source);
         let any = Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
         let file = disk.open(path, OpenMode::Read).map_err(refused)?;
-        let mut scan = BatchScan::new(&*file, 0, file.len().map_err(refused)?, Medium::Disk);
+        let mut scan = BatchScan::new(Source::on_disk(&*file), 0, file.len().map_err(refused)?);
         while let Some(scanned) = scan.next(&any).map_err(refused)? {
             let Scanned::Good(batch) = scanned else {
                 let Some(next) = scan.find_good(&any, None).map_err(refused)? else { break };

@@ -14,7 +14,7 @@ use crate::storage::inspect::indexes::IndexCheck;
 use crate::storage::inspect::small_files::check_log_files;
 use crate::storage::segments::{
     BadBatch, BatchCheck, BatchScan, Chain, CheckProgress, Checked, Damage, Expected, FileKind,
-    Located, Medium, Scanned, Seal, SegmentFile,
+    Located, Source, Scanned, Seal, SegmentFile,
 };
 use crate::storage::{EpochCache, StartPoint, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
@@ -182,13 +182,13 @@ impl<'d> LogCheck<'d> {
         }
         let (log_start, durable) =
             (self.log_start(), self.durable().unwrap_or(Offset::new(i64::MAX)));
-        check_log_files(self.disk, &self.dir, (log_start, durable), &mut self.report.findings)?;
+        check_log_files(self.disk, &self.dir, log_start..durable, &mut self.report.findings)?;
         self.replacements()?;
         let bases = segment_bases(self.disk, &self.dir)?;
         self.expected.offset = bases.first().map_or(log_start, |base| log_start.min(*base));
         for (index, base) in bases.iter().enumerate() {
             let next_base = bases.get(index + 1).copied();
-            if self.segment((*base, next_base), watch)?.is_break() {
+            if self.segment(*base, next_base, watch)?.is_break() {
                 return Ok((self.report, ControlFlow::Break(())));
             }
         }
@@ -203,7 +203,7 @@ impl<'d> LogCheck<'d> {
         for path in replacements(self.disk, &self.dir)? {
             let refused = |source| StorageError::io("read", &path, source);
             let file = self.disk.open(&path, OpenMode::Read).map_err(refused)?;
-            let mut scan = BatchScan::new(&*file, 0, file.len().map_err(refused)?, Medium::Disk);
+            let mut scan = BatchScan::new(Source::on_disk(&*file), 0, file.len().map_err(refused)?);
             let mut expected =
                 Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
             while let Some(scanned) = scan.next(&expected).map_err(refused)? {
@@ -226,7 +226,8 @@ impl<'d> LogCheck<'d> {
 
     fn segment(
         &mut self,
-        (base, next_base): (Offset, Option<Offset>),
+        base: Offset,
+        next_base: Option<Offset>,
         watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, StorageError> {
         let path = SegmentFile::path(&self.dir, base, FileKind::Log);
@@ -241,11 +242,11 @@ impl<'d> LogCheck<'d> {
         let file = self.disk.open(&path, OpenMode::Read).map_err(refused)?;
         self.report.segments += 1;
         self.skip_to(base, base);
-        let chain = self.chain_of((base, next_base), file.len().map_err(refused)?)?;
+        let chain = self.chain_of(base, next_base, file.len().map_err(refused)?)?;
         let mut progress =
             CheckProgress::at(0, chain.expected(self.expected.offset, self.expected.epoch));
-        let disk = (&*file, Medium::Disk);
-        let mut check = BatchCheck::new(disk, base, &chain, Vec::new(), &mut progress);
+        let source = Source::on_disk(&*file);
+        let mut check = BatchCheck::new(source, base, &chain, Vec::new(), &mut progress);
         let mut ends_in_bad = false;
         while let Some(stretch) = check.stretch().map_err(refused)? {
             for checked in stretch {
@@ -261,7 +262,7 @@ impl<'d> LogCheck<'d> {
                     Checked::Known => {}
                     Checked::Bad(damage, bad) => {
                         ends_in_bad = damage.end >= chain.size;
-                        let flaw = self.flaw(bad, &damage, (&chain, next_base));
+                        let flaw = self.flaw(bad, &damage, &chain, next_base);
                         let (path, position) = (path.clone(), damage.start);
                         self.report.findings.push(Finding { path, position, flaw });
                         self.is_after_bad = true;
@@ -278,7 +279,8 @@ impl<'d> LogCheck<'d> {
     /// The facts that the headers of a segment must agree with.
     fn chain_of(
         &self,
-        (base, next_base): (Offset, Option<Offset>),
+        base: Offset,
+        next_base: Option<Offset>,
         size: u64,
     ) -> Result<Chain, StorageError> {
         let path = SegmentFile::path(&self.dir, base, FileKind::Seal);
@@ -377,7 +379,8 @@ impl<'d> LogCheck<'d> {
         &self,
         bad: BadBatch,
         damage: &Damage,
-        (chain, next_base): (&Chain, Option<Offset>),
+        chain: &Chain,
+        next_base: Option<Offset>,
     ) -> Flaw {
         let Damage { start, end, first, next, .. } = *damage;
         if start == end {

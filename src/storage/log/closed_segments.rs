@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::storage::StorageError;
-use crate::storage::segments::{FileKind, Segment};
+use crate::storage::log::Log;
+use crate::storage::segments::Segment;
 use crate::types::{Offset, Timestamp};
 
 /// A segment that no longer grows.
@@ -41,10 +42,43 @@ impl Closed {
     pub(in crate::storage) fn require_known_sound(&self) -> Result<(), StorageError> {
         let context = self.segment.context();
         let damages = self.segment.damages();
-        let Some(damage) = damages.iter().find(|damage| !context.is_skipped(damage)) else {
-            return Ok(());
-        };
-        let path = self.segment.path(FileKind::Log);
-        Err(context.corrupt((damage.first, damage.next), (&path, damage.start)))
+        let unskipped = damages.iter().find(|damage| !context.is_skipped(damage));
+        unskipped.map_or(Ok(()), |damage| Err(context.damaged(damage)))
+    }
+}
+
+impl Log {
+    /// The segments that no longer grow, of a log that accepts records.
+    pub(in crate::storage) fn closed_segments(&self) -> Result<ClosedSegments, StorageError> {
+        let tail = self.writable_tail()?;
+        let segments = self.segments();
+        // Data still to be written for a segment would go to the files of its replacement.
+        let closed = segments.windows(2).take_while(|pair| !tail.is_unsealed(&pair[0]));
+        let closed = closed.map(|pair| {
+            let (segment, next_offset) = (Arc::clone(&pair[0]), pair[1].base());
+            Closed { segment, next_offset }
+        });
+        Ok(ClosedSegments { segments: closed.collect(), generation: tail.generation() })
+    }
+
+    /// Prevents other threads from removing or truncating segments while the guard lives.
+    pub(in crate::storage) fn hold_segments(&self) -> impl Sized {
+        self.removed_files().hold()
+    }
+
+    /// Returns true if the log accepts records, was not truncated since `generation`, and has all
+    /// these segments. The answer holds while the segments are held.
+    pub(in crate::storage) fn has(&self, closed: &[Closed], generation: u64) -> bool {
+        let Ok(tail) = self.writable_tail() else { return false };
+        let segments = self.segments();
+        let is_there = |closed: &Closed| segments.position_of(&closed.segment).is_some();
+        tail.generation() == generation && closed.iter().all(is_there)
+    }
+
+    /// Makes readers use `replacement` instead of the `closed` segments, which the caller must
+    /// hold.
+    pub(in crate::storage) fn replace(&self, closed: &[Closed], replacement: Arc<Segment>) {
+        let replaced: Vec<_> = closed.iter().map(|closed| Arc::clone(&closed.segment)).collect();
+        self.lock_tail().replace(&replaced, replacement);
     }
 }

@@ -13,16 +13,42 @@ impl Log {
     pub fn start_epoch(&self, epoch: LeaderEpoch) -> Result<Offset, StorageError> {
         let mut tail = self.writable_tail()?;
         let mut epochs = self.lock_epochs();
-        if epoch < tail.epoch || !epochs.may_follow(epoch, tail.next_offset) {
-            let partition = self.context.partition.clone();
+        let start = tail.next_offset();
+        if epoch < tail.epoch() || !epochs.may_follow(epoch, start) {
+            let partition = self.partition().clone();
             let current = epochs.latest().unwrap_or(LeaderEpoch::NONE);
             return Err(StorageError::EpochMismatch { partition, given: epoch, current });
         }
-        epochs.note(epoch, tail.next_offset);
+        epochs.note(epoch, start);
         drop(epochs);
-        tail.epoch = epoch;
-        tail.is_prepared = false;
-        Ok(tail.next_offset)
+        tail.start_epoch(epoch);
+        Ok(start)
+    }
+
+    /// Makes durable what must precede the first record of an epoch: the directory and the epoch
+    /// history. `append` calls it if no other caller has; it blocks on the disk.
+    pub fn prepare(&self) -> Result<(), StorageError> {
+        let tail = self.writable_tail()?;
+        if tail.is_prepared() {
+            return Ok(());
+        }
+        let is_new = tail.active_segment().is_none();
+        drop(tail);
+        let context = self.context();
+        if is_new {
+            let dir = &context.dir;
+            let created = context.disk.create_dir(dir);
+            created.map_err(|error| context.refused("create", error))?;
+            let parent = dir.parent().unwrap_or(dir);
+            let synced = context.disk.sync_dir(parent);
+            synced.map_err(|error| StorageError::io("sync", parent, error))?;
+        }
+        let epochs = self.lock_epochs();
+        epochs.store().map_err(|error| context.refused("write the epochs of", error))?;
+        let stored = epochs.latest();
+        drop(epochs);
+        self.lock_tail().note_stored_epoch(stored);
+        Ok(())
     }
 
     /// The answer to `OffsetForLeaderEpoch`: the last epoch of this log that is not above `epoch`,
@@ -31,7 +57,7 @@ impl Log {
         &self,
         epoch: LeaderEpoch,
     ) -> Result<Option<(LeaderEpoch, Offset)>, StorageError> {
-        let log_end = self.loaded_tail()?.next_offset;
+        let log_end = self.loaded_tail()?.next_offset();
         Ok(self.lock_epochs().end_offset_for(epoch, log_end))
     }
 

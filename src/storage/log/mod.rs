@@ -1,9 +1,10 @@
 //! The log of a partition: an append-only sequence of batches in segments.
 //!
-//! Ownership: the end of the log belongs to `Mutex<Tail>`, which is held while the disk syncs only
-//! by `truncate` and while a log is loaded. Readers take a snapshot of the segments and no lock;
-//! offsets are atomics. Locks are taken in this order: deleted files (held by a retention pass),
-//! flush, tail, epochs.
+//! Every part owns its state, and the others reach it through its functions. The end of the log
+//! belongs to `Tail`, whose lock is held while the disk syncs only by `truncate` and
+//! while a log is loaded. The tail alone changes the `View`: the bounds, which are
+//! atomics, and the list of segments, of which readers take a snapshot without a lock. Locks are
+//! taken in this order: removed files (held by a retention pass), flush, tail, epochs.
 //!
 //! ```text
 //!   log start            flushed                    log end
@@ -15,25 +16,27 @@
 //! A log never decides which records a consumer may see: it reports the flushed offset, and reads
 //! below an offset given by the caller.
 
-mod append;
 mod checkpoint;
 mod closed_segments;
-mod deleted_file;
 mod epochs;
-mod flush;
+mod flush_ticket;
+mod flushes;
 mod load;
 mod offsets;
 mod partition_log;
 mod reading;
+mod removed_files;
 mod retention;
-mod roll;
+mod segment_list;
 mod tail;
+#[cfg(any(test, feature = "internals"))]
 mod truncate;
+mod view;
 
-pub use append::{AppendAt, Appended};
 pub use checkpoint::CheckpointOffsets;
 pub(in crate::storage) use closed_segments::{Closed, ClosedSegments};
-pub use flush::{FlushTicket, Unflushed};
+pub use flush_ticket::FlushTicket;
 pub use partition_log::{Log, StartPoint};
 pub use reading::{Extent, ReadLimit, RecordAt};
 pub use retention::Removed;
+pub use tail::{AppendAt, Appended, Unflushed};

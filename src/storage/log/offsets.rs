@@ -7,38 +7,87 @@ use crate::types::Offset;
 /// An offset with a single writer and any number of readers. A reader that sees it also sees all
 /// writes made before it was published.
 #[derive(Debug)]
-pub(super) struct Published(AtomicI64);
+struct Published(AtomicI64);
 
-/// The three bounds of a log: start ≤ flushed ≤ end.
+/// The bounds of a log: start ≤ flushed ≤ end. They are changed under the tail's lock.
 #[derive(Debug)]
 pub(super) struct Offsets {
-    pub(super) log_start: Published,
-    pub(super) flushed: Published,
-    pub(super) log_end: Published,
+    log_start: Published,
+    flushed: Published,
+    log_end: Published,
+    /// The offset up to which a restart need not rebuild anything.
+    rebuild: Published,
 }
 
 impl Published {
-    pub(super) fn new(offset: Offset) -> Self {
+    fn new(offset: Offset) -> Self {
         Self(AtomicI64::new(offset.get()))
     }
 
-    pub(super) fn get(&self) -> Offset {
+    fn get(&self) -> Offset {
         Offset::new(self.0.load(Ordering::Acquire))
     }
 
-    pub(super) fn set(&self, offset: Offset) {
+    fn set(&self, offset: Offset) {
         self.0.store(offset.get(), Ordering::Release);
     }
 }
 
 impl Offsets {
     /// The bounds of a log that is flushed completely.
-    pub(super) fn flushed(log_start: Offset, log_end: Offset) -> Self {
+    pub(super) fn flushed_from(log_start: Offset, log_end: Offset) -> Self {
         assert!(log_start <= log_end, "the log starts at {log_start} and ends at {log_end}");
         Self {
             log_start: Published::new(log_start),
             flushed: Published::new(log_end),
             log_end: Published::new(log_end),
+            rebuild: Published::new(log_end),
         }
+    }
+
+    pub(super) fn log_start(&self) -> Offset {
+        self.log_start.get()
+    }
+
+    pub(super) fn flushed(&self) -> Offset {
+        self.flushed.get()
+    }
+
+    pub(super) fn log_end(&self) -> Offset {
+        self.log_end.get()
+    }
+
+    pub(super) fn rebuild(&self) -> Offset {
+        self.rebuild.get()
+    }
+
+    /// Advances the log start to `to`, unless it is there or beyond; returns the new start.
+    pub(super) fn advance_start(&self, to: Offset) -> Offset {
+        let start = self.log_start().max(to);
+        self.log_start.set(start);
+        start
+    }
+
+    /// Publishes the end of an append.
+    pub(super) fn set_log_end(&self, end: Offset) {
+        self.log_end.set(end);
+    }
+
+    /// Publishes the end of a flush.
+    pub(super) fn set_flushed(&self, to: Offset) {
+        self.flushed.set(to);
+    }
+
+    /// Publishes the rebuild point.
+    pub(super) fn set_rebuild(&self, to: Offset) {
+        self.rebuild.set(to);
+    }
+
+    /// Ends the log at `end`.
+    #[cfg(any(test, feature = "internals"))]
+    pub(super) fn truncate(&self, end: Offset) {
+        self.flushed.set(self.flushed().min(end));
+        self.log_end.set(end);
+        self.rebuild.set(self.rebuild().min(end));
     }
 }

@@ -1,25 +1,22 @@
-//! The log itself: opening, closing, its bounds and its settings.
+//! The log itself: opening, its bounds and its settings.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use arc_swap::{ArcSwap, ArcSwapOption};
-
-use crate::storage::log::closed_segments::{Closed, ClosedSegments};
-use crate::storage::log::deleted_file::DeletedFile;
-use crate::storage::log::offsets::{Offsets, Published};
-use crate::storage::log::tail::{Failure, State, Tail};
+use crate::storage::log::flushes::Flushes;
+use crate::storage::log::offsets::Offsets;
+use crate::storage::log::removed_files::RemovedFiles;
+use crate::storage::log::segment_list::{SegmentList, Segments};
+use crate::storage::log::tail::{AppendAt, Appended, Tail};
+use crate::storage::log::view::View;
 use crate::storage::recovery::{self, Known};
-use crate::storage::segments::{Damage, FileKind, LogContext, Segment};
-use crate::storage::{
-    EpochCache, LogConfig, LogEnv, OffsetUnit, ProducerLimits, ProducerStates, StorageError,
-};
-use crate::types::{Offset, ProducerId, TopicPartition};
-
-/// Called with every flushed offset, after it is published.
-type FlushListener = Box<dyn Fn(Offset) + Send + Sync>;
+#[cfg(any(test, feature = "internals"))]
+use crate::storage::segments::Damage;
+use crate::storage::segments::{LogContext, Segment};
+use crate::storage::{EpochCache, LogConfig, LogEnv, OffsetUnit, SequenceError, StorageError};
+use crate::types::{LeaderEpoch, Offset, ProducerId, Timestamp, TopicPartition};
 
 /// The state of a log before it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,22 +46,12 @@ pub enum StartPoint {
 
 /// The log of a partition. All calls may come from several threads at once.
 pub struct Log {
-    pub(super) context: Arc<LogContext>,
-    pub(super) producer_limits: ProducerLimits,
-    pub(super) offsets: Offsets,
-    /// The offset up to which a restart need not rebuild anything.
-    pub(super) rebuild: Published,
-    /// Sorted by base offset; only the last one grows. Replaced only under the tail's lock.
-    pub(super) segments: ArcSwap<Vec<Arc<Segment>>>,
-    pub(super) tail: Mutex<Tail>,
-    pub(super) epochs: Mutex<EpochCache>,
-    /// Held for the duration of a flush.
-    pub(super) flush_lock: Mutex<()>,
-    pub(super) listener: ArcSwapOption<FlushListener>,
-    /// The files of removed segments.
-    pub(super) deleted: Mutex<Vec<DeletedFile>>,
-    /// The time of the next check of the names, in milliseconds of the monotonic clock.
-    pub(super) next_check: AtomicU64,
+    /// The bounds and the segments; the tail changes them.
+    view: Arc<View>,
+    tail: Mutex<Tail>,
+    epochs: Mutex<EpochCache>,
+    flushes: Flushes,
+    removed_files: RemovedFiles,
 }
 
 impl Log {
@@ -83,56 +70,84 @@ impl Log {
         let context = Arc::new(LogContext::new(env, dir, partition, config));
         match start {
             StartPoint::New => {
-                let log =
-                    Self::with(context, env.producers, Vec::new(), (Offset::ZERO, Offset::ZERO));
-                log.lock_tail().state = State::Open;
+                let bounds = Offsets::flushed_from(Offset::ZERO, Offset::ZERO);
+                let log = Self::with(context, Vec::new(), bounds);
+                log.lock_tail().open();
                 Ok(log)
             }
             StartPoint::Clean { log_start, log_end } => {
                 let segments = recovery::existing_segments(&context)?;
-                Ok(Self::with(context, env.producers, segments, (log_start, log_end)))
+                Ok(Self::with(context, segments, Offsets::flushed_from(log_start, log_end)))
             }
             StartPoint::Unclean { log_start, durable, rebuild, same_boot } => {
                 let known = Known { log_start, durable, rebuild, same_boot };
-                let recovered = recovery::recover(&context, &known, env.producers)?;
-                let bounds = (recovered.log_start, recovered.log_end);
-                let log = Self::with(context, env.producers, recovered.segments, bounds);
+                let recovered = recovery::recover(&context, &known)?;
+                let bounds = Offsets::flushed_from(recovered.log_start, recovered.log_end);
+                let log = Self::with(context, recovered.segments, bounds);
                 *log.lock_epochs() = recovered.epochs;
-                log.lock_tail().producers = recovered.producers;
-                log.load_recovered(recovered.ends_in_damage)?;
+                let mut tail = log.lock_tail();
+                tail.restore(recovered.producers, None);
+                tail.activate(recovered.ends_in_damage)?;
+                drop(tail);
                 Ok(log)
             }
         }
     }
 
+    /// Appends validated batches, one per slice. Assigns their offsets and epoch and, with
+    /// `LogAppendTime`, their timestamp.
+    ///
+    /// A batch that its producer sent before, or that is out of sequence, is not appended and does
+    /// not affect the others; the result has the outcome of each batch, in the order of the call.
+    ///
+    /// # Errors
+    /// If none of them was appended: the disk is full, the log failed or is closed, or the epoch
+    /// differs.
+    ///
+    /// # Panics
+    /// If a slice is not a batch: the caller did not validate it.
+    pub fn append(
+        &self,
+        batches: &mut [&mut [u8]],
+        at: AppendAt,
+    ) -> Result<Vec<Result<Appended, SequenceError>>, StorageError> {
+        let mut tail = self.tail_in_epoch(at.epoch)?;
+        while !tail.is_prepared() {
+            drop(tail);
+            self.prepare()?;
+            tail = self.tail_in_epoch(at.epoch)?;
+        }
+        tail.append(batches, at)
+    }
+
     /// The first offset that can be read.
     pub fn log_start_offset(&self) -> Offset {
-        self.offsets.log_start.get()
+        self.view.offsets.log_start()
     }
 
     /// The offset that the next record will have.
     pub fn log_end_offset(&self) -> Offset {
-        self.offsets.log_end.get()
+        self.view.offsets.log_end()
     }
 
     /// The offset below which all records are durable.
     pub fn flushed_offset(&self) -> Offset {
-        self.offsets.flushed.get()
+        self.view.offsets.flushed()
     }
 
     /// The partition.
     pub fn partition(&self) -> &TopicPartition {
-        &self.context.partition
+        &self.view.context.partition
     }
 
     /// The directory, which exists once something was appended.
     pub fn dir(&self) -> &Path {
-        &self.context.dir
+        &self.view.context.dir
     }
 
     /// The current topic configuration.
     pub fn config(&self) -> Arc<LogConfig> {
-        self.context.config.load_full()
+        self.view.context.config.load_full()
     }
 
     /// Replaces the topic configuration from the next operation on, except for `offset_unit`, which
@@ -142,64 +157,61 @@ impl Log {
         if config.offset_unit != offset_unit {
             config = Arc::new(LogConfig { offset_unit, ..LogConfig::clone(&config) });
         }
-        self.context.config.store(config);
+        self.view.context.config.store(config);
     }
 
     /// The unit that its offsets count.
     pub fn offset_unit(&self) -> OffsetUnit {
-        self.context.config.load().offset_unit
+        self.view.context.config.load().offset_unit
     }
 
     /// The known damage.
     #[cfg(any(test, feature = "internals"))]
     pub fn damages(&self) -> Vec<Damage> {
-        self.segments.load().iter().flat_map(|segment| segment.damages()).collect()
+        self.segments().iter().flat_map(|segment| segment.damages()).collect()
     }
 
     /// Bytes of all batches, including those below the log start until their segment is removed.
     pub fn size_bytes(&self) -> Result<u64, StorageError> {
-        self.segments.load().iter().map(|segment| segment.size()).sum()
+        self.segments().iter().map(|segment| segment.size()).sum()
     }
 
     /// Makes the log fail because of `cause`: it accepts no more records, and can still be read.
     pub fn fail(&self, cause: &StorageError) {
-        let mut tail = self.lock_tail();
-        if !matches!(tail.state, State::Failed(_) | State::Abandoned) {
-            tail.state = State::Failed(Failure::of(cause));
-        }
+        self.lock_tail().fail(cause);
     }
 
     /// Closes its files for good, including those of removed segments, because their names are
     /// about to be removed or reused.
     pub(in crate::storage) fn retire(&self) {
-        for segment in self.segments.load().iter() {
+        for segment in self.segments().iter() {
             segment.retire();
         }
-        for deleted in self.lock_deleted().iter() {
-            deleted.close();
-        }
+        self.removed_files.close();
     }
 
-    /// Returns true if its topic was deleted.
-    pub(super) fn is_abandoned(&self) -> bool {
-        self.lock_tail().state == State::Abandoned
+    /// Ends the log of a deleted topic, whatever its state: unflushed records stay unflushed, and
+    /// nothing is written, since the disk may be full. Waits for a flush under way.
+    pub(in crate::storage) fn abandon(&self) {
+        let _flush_guard = self.flushes.lock();
+        self.lock_tail().abandon();
     }
 
     /// Undoes `retire`: the names still refer to the files.
     pub(in crate::storage) fn reinstate(&self) {
-        for segment in self.segments.load().iter() {
+        for segment in self.segments().iter() {
             segment.reinstate();
         }
     }
 
     /// The state shared by all parts of the log.
     pub(in crate::storage) fn context(&self) -> &Arc<LogContext> {
-        &self.context
+        &self.view.context
     }
 
     /// Its segments, sorted by base offset.
-    pub(in crate::storage) fn segments(&self) -> Arc<Vec<Arc<Segment>>> {
-        self.segments.load_full()
+    pub(in crate::storage) fn segments(&self) -> Segments {
+        self.view.segments.snapshot()
     }
 
     /// Loads the files of a log that was closed cleanly, if they are not loaded yet.
@@ -207,75 +219,56 @@ impl Log {
         self.loaded_tail().map(drop)
     }
 
-    /// The segments that no longer grow, of a log that accepts records.
-    pub(in crate::storage) fn closed_segments(&self) -> Result<ClosedSegments, StorageError> {
-        let tail = self.writable_tail()?;
-        let segments = self.segments.load_full();
-        // Data still to be written for a segment would go to the files of its replacement.
-        let is_sealed = |pair: &&[Arc<Segment>]| {
-            !tail.unsealed.iter().any(|segment| Arc::ptr_eq(segment, &pair[0]))
-        };
-        let closed = segments.windows(2).take_while(is_sealed).map(|pair| {
-            let (segment, next_offset) = (Arc::clone(&pair[0]), pair[1].base());
-            Closed { segment, next_offset }
-        });
-        Ok(ClosedSegments { segments: closed.collect(), generation: tail.generation })
-    }
-
-    /// Prevents other threads from removing or truncating segments while the guard lives.
-    pub(in crate::storage) fn hold_segments(&self) -> impl Sized {
-        self.lock_deleted()
-    }
-
-    /// Returns true if the log accepts records, was not truncated since `generation`, and has all
-    /// these segments. The answer holds while the segments are held.
-    pub(in crate::storage) fn has(&self, closed: &[Closed], generation: u64) -> bool {
-        let Ok(tail) = self.writable_tail() else { return false };
-        let segments = self.segments.load();
-        let is_there = |closed: &Closed| segments.iter().any(|s| Arc::ptr_eq(s, &closed.segment));
-        tail.generation == generation && closed.iter().all(is_there)
-    }
-
-    /// Makes readers use `replacement` instead of the `closed` segments, which the caller must
-    /// hold.
-    pub(in crate::storage) fn replace(&self, closed: &[Closed], replacement: Arc<Segment>) {
-        let _tail = self.lock_tail();
-        let mut segments = self.segments.load_full().to_vec();
-        let first = closed.first().map_or(replacement.base(), |first| first.segment.base());
-        let place = segments.partition_point(|segment| segment.base() < first);
-        let replaced: Vec<_> =
-            segments.splice(place..place + closed.len(), [replacement]).collect();
-        let are_same = replaced.iter().zip(closed).all(|(old, c)| Arc::ptr_eq(old, &c.segment));
-        assert!(are_same, "{} segments from {first} on were not held", closed.len());
-        self.segments.store(Arc::new(segments));
-    }
-
     /// The last offset of every idempotent producer of which the log keeps state.
     pub(in crate::storage) fn last_offsets_of_producers(&self) -> HashMap<ProducerId, Offset> {
-        self.lock_tail().producers.last_offsets()
+        self.lock_tail().last_offsets_of_producers()
     }
 
-    fn with(
-        context: Arc<LogContext>,
-        producer_limits: ProducerLimits,
-        segments: Vec<Arc<Segment>>,
-        (log_start, log_end): (Offset, Offset),
-    ) -> Self {
-        let producers = ProducerStates::new(producer_limits);
+    /// Bytes of the active segment; 0 if there is none.
+    pub(in crate::storage) fn active_size(&self) -> u64 {
+        self.lock_tail().active_size()
+    }
+
+    /// Rolls the active segment if its first record is older than `age`. Returns true if it did.
+    pub(in crate::storage) fn roll_older(
+        &self,
+        age: Duration,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        self.writable_tail()?.roll_older(age, now)
+    }
+
+    /// Rolls the active segment, if it is not empty, so that it can be compacted or deleted.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn roll(&self, now: Timestamp) -> Result<(), StorageError> {
+        self.writable_tail()?.roll_if_filled(now)
+    }
+
+    fn with(context: Arc<LogContext>, segments: Vec<Arc<Segment>>, offsets: Offsets) -> Self {
         let epochs = EpochCache::new(Arc::clone(&context.disk), &context.dir);
+        let view = Arc::new(View { context, offsets, segments: SegmentList::new(segments) });
         Self {
-            context,
-            producer_limits,
-            offsets: Offsets::flushed(log_start, log_end),
-            rebuild: Published::new(log_end),
-            segments: ArcSwap::from_pointee(segments),
-            tail: Mutex::new(Tail::new(State::NotLoaded, log_end, producers)),
+            tail: Mutex::new(Tail::not_loaded(Arc::clone(&view))),
+            view,
             epochs: Mutex::new(epochs),
-            flush_lock: Mutex::new(()),
-            listener: ArcSwapOption::empty(),
-            deleted: Mutex::new(Vec::new()),
-            next_check: AtomicU64::new(0),
+            flushes: Flushes::default(),
+            removed_files: RemovedFiles::default(),
         }
+    }
+
+    /// The bounds and the segments.
+    pub(super) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The state of flushes.
+    pub(super) fn flushes(&self) -> &Flushes {
+        &self.flushes
+    }
+
+    /// The files of removed segments.
+    pub(super) fn removed_files(&self) -> &RemovedFiles {
+        &self.removed_files
     }
 
     pub(super) fn lock_tail(&self) -> MutexGuard<'_, Tail> {
@@ -289,7 +282,7 @@ impl Log {
     /// Locks the tail, after loading the log's files if need be.
     pub(super) fn loaded_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let mut tail = self.lock_tail();
-        if tail.state == State::NotLoaded {
+        if !tail.is_loaded() {
             self.load(&mut tail)?;
         }
         Ok(tail)
@@ -298,29 +291,15 @@ impl Log {
     /// Locks the tail of a log that accepts records.
     pub(super) fn writable_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let tail = self.loaded_tail()?;
-        match &tail.state {
-            State::NotLoaded | State::Open => Ok(tail),
-            State::Failed(failure) => Err(failure.refusal(&self.context.partition)),
-            State::EndsInDamage => Err(self.last_damage()),
-            State::Closed | State::Abandoned => {
-                Err(StorageError::Closed { partition: self.context.partition.clone() })
-            }
-        }
+        tail.require_writable()?;
+        Ok(tail)
     }
 
-    fn last_damage(&self) -> StorageError {
-        let segments = self.segments.load();
-        let damage = segments.last().and_then(|segment| {
-            let path = segment.path(FileKind::Log);
-            segment.damages().pop().map(|damage| (damage, path))
-        });
-        let end = self.log_end_offset();
-        damage.map_or_else(
-            || self.context.corrupt((end, end), (&self.context.dir, 0)),
-            |(damage, path)| {
-                self.context.corrupt((damage.first, damage.next), (&path, damage.start))
-            },
-        )
+    /// Locks the tail of a log that accepts records in leader epoch `epoch`.
+    fn tail_in_epoch(&self, epoch: LeaderEpoch) -> Result<MutexGuard<'_, Tail>, StorageError> {
+        let tail = self.writable_tail()?;
+        tail.require_epoch(epoch)?;
+        Ok(tail)
     }
 }
 
@@ -329,7 +308,7 @@ impl std::fmt::Debug for Log {
         write!(
             f,
             "Log({} {}..{}..{})",
-            self.context.partition,
+            self.partition(),
             self.log_start_offset(),
             self.flushed_offset(),
             self.log_end_offset()

@@ -52,7 +52,8 @@ pub fn latest_snapshot(
     disk: &dyn Disk,
     dir: &Path,
     end: Offset,
-    (limits, now): (ProducerLimits, Duration),
+    limits: ProducerLimits,
+    now: Duration,
 ) -> io::Result<Option<(ProducerStates, Offset)>> {
     for offset in offsets(disk, dir)?.into_iter().rev().filter(|offset| *offset <= end) {
         let path = path_of(dir, offset);

@@ -182,7 +182,7 @@ fn snapshot_bytes(states: &ProducerStates, offset: i64) -> Vec<u8> {
 
 fn load(disk: &MemoryDisk, end: i64) -> Option<(ProducerStates, Offset)> {
     let limits = ProducerLimits::default();
-    latest_snapshot(disk, Path::new("/p"), Offset::new(end), (limits, NOW)).unwrap()
+    latest_snapshot(disk, Path::new("/p"), Offset::new(end), limits, NOW).unwrap()
 }
 
 /// A directory with snapshots at 10, 20 and 30, of one, two and three batches.
@@ -236,7 +236,7 @@ fn a_snapshot_of_a_later_release_is_refused() {
     small_file::write_new(&disk, path, &bytes).unwrap();
     let limits = ProducerLimits::default();
     let error =
-        latest_snapshot(&disk, Path::new("/p"), Offset::new(99), (limits, NOW)).unwrap_err();
+        latest_snapshot(&disk, Path::new("/p"), Offset::new(99), limits, NOW).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
     assert!(error.to_string().contains("version 2"), "{error}");
 }

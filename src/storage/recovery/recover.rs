@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::storage::compacted::Compacted;
 use crate::storage::recovery::directory::{complete_interrupted, existing_segments};
 use crate::storage::recovery::replay::{discard_snapshots, load_producers, stored_epochs};
-use crate::storage::recovery::scanner::{Known, Scanner};
+use crate::storage::recovery::scanner::{Density, Known, Scanner};
 use crate::storage::recovery::torn_tail::truncate_torn_tail;
 use crate::storage::segments::{LogContext, Segment};
-use crate::storage::{EpochCache, ProducerLimits, ProducerStates, StorageError, Stored};
+use crate::storage::{EpochCache, ProducerStates, StorageError, Stored};
 use crate::types::Offset;
 
 /// A log after recovery.
@@ -28,12 +28,11 @@ pub(crate) struct Recovered {
 pub(crate) fn recover(
     context: &Arc<LogContext>,
     known: &Known,
-    limits: ProducerLimits,
 ) -> Result<Recovered, StorageError> {
     complete_interrupted(context)?;
     let segments = existing_segments(context)?;
     let Some(first) = segments.first() else {
-        return nothing_left(context, known, limits);
+        return nothing_left(context, known);
     };
     let log_start = known.log_start.max(first.base());
     // A log start is recorded only once everything below it is durable.
@@ -48,10 +47,11 @@ pub(crate) fn recover(
         .map_err(|source| StorageError::read(&context.dir, source))?;
     // If the extent of compaction is unknown, at least records that were never durable have no
     // gaps.
-    let dense_from = context.dense_from()?.min(durable.max(compacted.gaps_below));
+    let gaps_below = compacted.gaps_below;
+    let dense_from = context.dense_from()?.min(durable.max(gaps_below));
     let known = Known { durable, ..*known };
-    let mut scanner =
-        Scanner::new(context, &segments, (&known, compacted.gaps_below, dense_from), stored);
+    let density = Density { gaps_below, dense_from };
+    let mut scanner = Scanner::new(context, &segments, &known, density, stored);
     let torn = scanner.scan(from)?;
     let found = scanner.finish();
     for (number, size) in &found.leftovers {
@@ -74,7 +74,7 @@ pub(crate) fn recover(
         .map_err(|error| context.refused("note the compaction of", error))?;
     // Opened again, the segments use the new list of damage.
     let segments = existing_segments(context)?;
-    let producers = load_producers(context, &segments, (found.log_end, limits))?;
+    let producers = load_producers(context, &segments, found.log_end)?;
     Ok(Recovered {
         segments,
         log_start: log_start.min(found.log_end),
@@ -98,10 +98,9 @@ fn make_durable(context: &LogContext, scanned: &[Arc<Segment>]) -> Result<(), St
 fn nothing_left(
     context: &LogContext,
     known: &Known,
-    limits: ProducerLimits,
 ) -> Result<Recovered, StorageError> {
     if known.durable > known.log_start {
-        return Err(context.corrupt((known.log_start, known.durable), (&context.dir, 0)));
+        return Err(context.corrupt(known.log_start..known.durable, &context.dir, 0));
     }
     let epochs = match stored_epochs(context)? {
         Stored::Sound(epochs) => epochs,
@@ -114,7 +113,7 @@ fn nothing_left(
         log_start: known.log_start,
         log_end: known.log_start,
         epochs,
-        producers: ProducerStates::new(limits),
+        producers: ProducerStates::new(context.producers),
         ends_in_damage: false,
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::record::BatchSummary;
 use crate::storage::segments::{LogContext, Segment};
 use crate::storage::{
-    EpochCache, OffsetUnit, ProducerBatch, ProducerLimits, ProducerStates, StorageError, Stored,
+    EpochCache, OffsetUnit, ProducerBatch, ProducerStates, StorageError, Stored,
     latest_snapshot, retain_snapshots,
 };
 use crate::types::Offset;
@@ -47,11 +47,12 @@ pub(super) fn note_epoch(epochs: &mut EpochCache, batch: &BatchSummary) {
 pub(crate) fn load_producers(
     context: &LogContext,
     segments: &[Arc<Segment>],
-    (end, limits): (Offset, ProducerLimits),
+    end: Offset,
 ) -> Result<ProducerStates, StorageError> {
     let now = context.clock.monotonic();
     let unit = context.config.load().offset_unit;
-    let snapshot = latest_snapshot(&*context.disk, &context.dir, end, (limits, now));
+    let limits = context.producers;
+    let snapshot = latest_snapshot(&*context.disk, &context.dir, end, limits, now);
     let snapshot = snapshot.map_err(|source| StorageError::read(&context.dir, source))?;
     let (mut states, from) =
         snapshot.unwrap_or_else(|| (ProducerStates::new(limits), Offset::ZERO));

@@ -1,11 +1,12 @@
 //! The scan of a log's batches from the medium, and the decision on bad ones.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::storage::recovery::replay::note_epoch;
 use crate::storage::segments::{
     BadBatch, BatchCheck, BatchScan, Chain, CheckProgress, Checked, Damage, Expected, FileKind,
-    Indexer, Located, LogContext, Medium, Scanned, Segment,
+    Indexer, Located, LogContext, Source, Scanned, Segment,
 };
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
@@ -19,15 +20,21 @@ pub(crate) struct Known {
     pub(crate) same_boot: bool,
 }
 
+/// The offsets at which a log may have gaps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Density {
+    /// The offset from which on compaction has left no gaps.
+    pub(super) gaps_below: Offset,
+    /// From this offset on, batches follow one another without a gap.
+    pub(super) dense_from: Offset,
+}
+
 /// A scan of a log from some offset to its end.
 pub(super) struct Scanner<'a> {
     context: &'a LogContext,
     segments: &'a [Arc<Segment>],
     durable: Offset,
-    /// The offset from which on compaction has left no gaps.
-    gaps_below: Offset,
-    /// From this offset on, batches follow one another without a gap.
-    dense_from: Offset,
+    density: Density,
     same_boot: bool,
     expected: Expected,
     /// The history as stored, if its file is sound.
@@ -71,7 +78,8 @@ impl<'a> Scanner<'a> {
     pub(super) fn new(
         context: &'a LogContext,
         segments: &'a [Arc<Segment>],
-        (known, gaps_below, dense_from): (&Known, Offset, Offset),
+        known: &Known,
+        density: Density,
         stored: Stored<EpochCache>,
     ) -> Self {
         let stored = match stored {
@@ -82,8 +90,7 @@ impl<'a> Scanner<'a> {
             context,
             segments,
             durable: known.durable,
-            gaps_below,
-            dense_from,
+            density,
             same_boot: known.same_boot,
             expected: Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false },
             stored,
@@ -166,9 +173,9 @@ impl<'a> Scanner<'a> {
         }
         if segment.base() < expected {
             let path = segment.path(FileKind::Log);
-            return Err(self.context.corrupt((segment.base(), expected), (&path, 0)));
+            return Err(self.context.corrupt(segment.base()..expected, &path, 0));
         }
-        if expected < self.gaps_below {
+        if expected < self.density.gaps_below {
             self.expect(segment.base(), self.expected.epoch);
             return Ok(None);
         }
@@ -177,7 +184,7 @@ impl<'a> Scanner<'a> {
             return Ok(Some(Torn { segment: number, position: 0, offset: expected, reason }));
         }
         let end = self.segments[number - 1].size()?;
-        self.damaged(number - 1, (end, end), segment.base(), &reason);
+        self.damaged(number - 1, end..end, segment.base(), &reason);
         Ok(None)
     }
 
@@ -191,9 +198,9 @@ impl<'a> Scanner<'a> {
         let chain = self.chain_of(number)?;
         let position = start.map_or(0, |batch| batch.position);
         let mut progress = CheckProgress::at(position, self.expected);
-        let file = (&**segment.file(), Medium::Disk);
+        let source = Source::on_disk(&**segment.file());
         // Known damage is checked again: the bytes may have been restored from a backup.
-        let mut check = BatchCheck::new(file, segment.base(), &chain, Vec::new(), &mut progress);
+        let mut check = BatchCheck::new(source, segment.base(), &chain, Vec::new(), &mut progress);
         loop {
             let stretch = check.stretch().map_err(|error| segment.refused("read", error))?;
             let Some(stretch) = stretch else { return Ok(None) };
@@ -231,7 +238,7 @@ impl<'a> Scanner<'a> {
             None => digests.iter().filter(|digest| digest.end <= size).copied().collect(),
         };
         Ok(Chain {
-            dense_from: self.dense_from,
+            dense_from: self.density.dense_from,
             end: next_base.unwrap_or(END_UNKNOWN),
             size,
             // Otherwise the start of the next segment shows that batches are missing.
@@ -258,7 +265,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn expect(&mut self, offset: Offset, epoch: LeaderEpoch) {
-        self.expected = Expected { offset, epoch, dense: offset >= self.dense_from };
+        self.expected = Expected { offset, epoch, dense: offset >= self.density.dense_from };
     }
 
     /// Adds a batch to the history. Epochs that began in a gap before it have no batch any more;
@@ -300,7 +307,7 @@ impl<'a> Scanner<'a> {
             _ => damage.next,
         };
         self.ends_in_damage = is_last && next_base.is_none();
-        self.damaged(number, (damage.start, damage.end), next, &torn.reason);
+        self.damaged(number, damage.bytes(), next, &torn.reason);
         Ok(None)
     }
 
@@ -308,7 +315,7 @@ impl<'a> Scanner<'a> {
     fn has_good(&self, number: usize) -> Result<bool, StorageError> {
         for segment in self.segments.iter().skip(number) {
             let end = segment.size()?;
-            let mut scan = BatchScan::new(&**segment.file(), 0, end, Medium::Disk);
+            let mut scan = BatchScan::new(Source::on_disk(&**segment.file()), 0, end);
             let expected = Expected { offset: segment.base(), ..self.expected };
             let has_good = match scan.next(&expected) {
                 Ok(Some(Scanned::Good(_))) => Ok(true),
@@ -330,14 +337,15 @@ impl<'a> Scanner<'a> {
         let number = self.segments.len() - 1;
         if self.expected.offset < self.durable {
             let end = self.segments[number].size()?;
-            self.damaged(number, (end, end), self.durable, "the segment ends here");
+            self.damaged(number, end..end, self.durable, "the segment ends here");
             self.ends_in_damage = true;
         }
         Ok(())
     }
 
     /// Records damage from the expected offset to `next`, where the scan continues.
-    fn damaged(&mut self, number: usize, (start, end): (u64, u64), next: Offset, reason: &str) {
+    fn damaged(&mut self, number: usize, bytes: Range<u64>, next: Offset, reason: &str) {
+        let Range { start, end } = bytes;
         let segment = &self.segments[number];
         let first = self.expected.offset;
         let path = segment.path(FileKind::Log);

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use crate::io::is_reported;
 use crate::record::{Batch, BatchSummary, HEADER_SIZE, RecordError};
 use crate::storage::StorageError;
-use crate::storage::segments::window::{Medium, Window};
+use crate::storage::segments::window::{Source, Window};
 use crate::storage::segments::{FileKind, Located, Segment};
 
 /// A reader of the batches of a segment.
@@ -21,7 +21,7 @@ const STRETCH: usize = 256 * 1024;
 impl Segment {
     /// A reader of all its batches.
     pub(crate) fn batches(&self) -> Result<BatchReader<'_>, StorageError> {
-        let window = Window::new(&**self.file(), self.size()?, Medium::Cache, STRETCH);
+        let window = Window::new(Source::cached(&**self.file()), self.size()?, STRETCH);
         Ok(BatchReader { segment: self, window, position: 0 })
     }
 
@@ -29,8 +29,8 @@ impl Segment {
     pub(crate) fn corrupt_at(&self, place: &Located, error: &RecordError) -> StorageError {
         let path = self.path(FileKind::Log);
         tracing::error!(path = %path.display(), place.position, %error, "a batch is damaged");
-        let offsets = (place.summary.base_offset, place.summary.next_offset());
-        self.context.corrupt(offsets, (&path, place.position))
+        let offsets = place.summary.base_offset..place.summary.next_offset();
+        self.context.corrupt(offsets, &path, place.position)
     }
 }
 
@@ -101,5 +101,5 @@ fn unreadable(segment: &Segment, position: u64, error: &io::Error) -> StorageErr
     if !is_reported(error) {
         tracing::error!(path = %path.display(), position, %error, "a batch cannot be read");
     }
-    segment.context.corrupt((segment.base(), segment.base()), (&path, position))
+    segment.context.corrupt(segment.base()..segment.base(), &path, position)
 }

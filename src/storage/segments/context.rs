@@ -1,6 +1,7 @@
 //! The state shared by all parts of a log.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use arc_swap::ArcSwap;
 use crate::io::{Clock, Disk, OpenFiles};
 use crate::storage::compacted::Compacted;
 use crate::storage::reserve::Purpose;
-use crate::storage::segments::{Damage, Damages, SegmentFile};
+use crate::storage::segments::{Damage, Damages, FileKind, SegmentFile};
 use crate::storage::skips::Skips;
 use crate::storage::{LogConfig, ProducerLimits, Reserve, StorageError};
 use crate::types::{Offset, TopicPartition};
@@ -41,6 +42,7 @@ pub(crate) struct LogContext {
     pub(crate) dir: PathBuf,
     pub(crate) partition: TopicPartition,
     pub(crate) config: ArcSwap<LogConfig>,
+    pub(crate) producers: ProducerLimits,
     pub(crate) skips: Skips,
     pub(crate) damages: Damages,
 }
@@ -70,6 +72,7 @@ impl LogContext {
             dir,
             partition,
             config: ArcSwap::from(config),
+            producers: env.producers,
             skips: Skips::default(),
             damages: Damages::default(),
         }
@@ -81,19 +84,54 @@ impl LogContext {
         if self.partition.topic.is_internal() { &self.disk } else { &self.batches }
     }
 
-    /// The error for reading damaged offsets.
+    /// The error for reading offsets that are damaged at a position of a file.
     pub(crate) fn corrupt(
         &self,
-        (first, next): (Offset, Offset),
-        (path, position): (&Path, u64),
+        offsets: Range<Offset>,
+        path: &Path,
+        position: u64,
     ) -> StorageError {
         let partition = self.partition.clone();
+        let Range { start: first, end: next } = offsets;
         StorageError::Corrupt { partition, first, next, path: path.to_owned(), position }
+    }
+
+    /// The error for reading a damaged stretch.
+    pub(crate) fn damaged(&self, damage: &Damage) -> StorageError {
+        let path = SegmentFile::path(&self.dir, damage.segment, FileKind::Log);
+        self.corrupt(damage.first..damage.next, &path, damage.start)
+    }
+
+    /// Refuses the offsets of newly found damage from now on, and records it in the `damaged` file.
+    /// If the file cannot be written now, the next checkpoint tries again.
+    pub(in crate::storage) fn record_damage(&self, found: &[Damage]) {
+        let mut is_new = false;
+        for damage in found.iter().filter(|damage| self.damages.add(**damage)) {
+            let Damage { segment, start, end, first, next } = *damage;
+            let path = SegmentFile::path(&self.dir, segment, FileKind::Log);
+            tracing::error!(
+                path = %path.display(), start, end, %first, %next,
+                "damage: these offsets are kept but not served; restore them from a backup, or \
+                 let readers pass over them with 'streamlog partition skip-damage'"
+            );
+            is_new = true;
+        }
+        if is_new {
+            self.store_damages();
+        }
+    }
+
+    /// Writes the `damaged` file if it is out of date.
+    pub(in crate::storage) fn store_damages(&self) {
+        self.damages.store(&*self.disk, &self.dir).unwrap_or_else(|error| {
+            let dir = self.dir.display();
+            tracing::error!(%dir, %error, "damage was found, but cannot be recorded on disk yet");
+        });
     }
 
     /// Returns true if the operator has skipped a damaged stretch, so that readers pass over it.
     pub(crate) fn is_skipped(&self, damage: &Damage) -> bool {
-        self.skips.cover((&*self.disk, &self.dir), &(damage.first..damage.next))
+        self.skips.cover(&*self.disk, &self.dir, &(damage.first..damage.next))
     }
 
     /// The offset from which on batches follow one another without a gap.

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use crate::storage::StorageError;
 use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
 use crate::storage::segments::{
-    BatchScan, BatchWalk, Damage, Expected, FileKind, Indexer, Located, Medium, Scanned, Segment,
+    BatchScan, BatchWalk, Damage, Expected, FileKind, Indexer, Located, Source, Scanned, Segment,
 };
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
@@ -323,7 +323,7 @@ impl Segment {
         let interval = self.context.config.load().index_interval.0;
         let mut indexer = Indexer::new(self.base(), interval);
         let (mut offsets, mut times) = (Vec::new(), Vec::new());
-        let mut scan = BatchScan::new(&**self.file(), 0, self.size()?, Medium::Cache);
+        let mut scan = BatchScan::new(Source::cached(&**self.file()), 0, self.size()?);
         let mut expected = Expected { offset: self.base(), epoch: LeaderEpoch::NONE, dense: false };
         loop {
             if let Some(damage) = self.context.damages.at(self.base(), scan.position()) {
@@ -353,9 +353,7 @@ impl Segment {
         let position = walk.position();
         if let Some(damage) = self.context.damages.at(self.base(), position) {
             if refuses(&damage) && !self.context.is_skipped(&damage) {
-                let path = self.path(FileKind::Log);
-                let offsets = (damage.first, damage.next);
-                return Err(self.context.corrupt(offsets, (&path, damage.start)));
+                return Err(self.context.damaged(&damage));
             }
             walk.go_to(damage.end);
         }
@@ -368,7 +366,7 @@ impl Segment {
     /// The error for bytes that are not a batch; the extent of the damage is not known.
     fn not_a_batch(&self, position: u64) -> StorageError {
         let path = self.path(FileKind::Log);
-        self.context.corrupt((self.base(), self.base()), (&path, position))
+        self.context.corrupt(self.base()..self.base(), &path, position)
     }
 
     /// The end of the sound bytes after `position`.

@@ -36,4 +36,4 @@ pub(crate) use scan::{BatchScan, Scanned};
 pub(crate) use seal::Seal;
 pub(crate) use segment::Segment;
 pub(crate) use walk::{BatchWalk, Located};
-pub(crate) use window::Medium;
+pub(crate) use window::{Medium, Source};

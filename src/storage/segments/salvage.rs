@@ -2,7 +2,7 @@
 //! over.
 
 use crate::storage::StorageError;
-use crate::storage::segments::{BatchScan, Expected, Located, Medium, Scanned, Segment};
+use crate::storage::segments::{BatchScan, Expected, Located, Source, Scanned, Segment};
 use crate::types::{LeaderEpoch, Offset};
 
 /// Adjacent sound batches of a segment.
@@ -26,7 +26,7 @@ impl Segment {
         bytes_max: u64,
     ) -> Result<Option<SoundRun>, StorageError> {
         let start = self.indexed_below(from)?.map_or(0, |batch| batch.position);
-        let mut scan = BatchScan::new(&**self.file(), start, self.size()?, Medium::Cache);
+        let mut scan = BatchScan::new(Source::cached(&**self.file()), start, self.size()?);
         let mut expected = Expected { offset: self.base(), epoch: LeaderEpoch::NONE, dense: false };
         let mut run: Option<SoundRun> = None;
         while let Some((batch, follows)) = self.next_sound(&mut scan, &expected)? {

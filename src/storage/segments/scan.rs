@@ -6,10 +6,9 @@
 
 use std::io;
 
-use crate::io::File;
 use crate::record::{BatchSummary, HEADER_SIZE, RecordError, RunningChecksum};
 use crate::storage::segments::Located;
-use crate::storage::segments::window::{Medium, Window};
+use crate::storage::segments::window::{Medium, Source, Window};
 use crate::types::{LeaderEpoch, Offset};
 
 /// The requirements on the next batch of a log.
@@ -98,8 +97,8 @@ const MAGIC: u8 = 2;
 
 impl<'f> BatchScan<'f> {
     /// A scan of the bytes from `position` to `end`.
-    pub(crate) fn new(file: &'f dyn File, position: u64, end: u64, medium: Medium) -> Self {
-        Self { window: Window::new(file, end, medium, stretch(medium)), position }
+    pub(crate) fn new(source: Source<'f>, position: u64, end: u64) -> Self {
+        Self { window: Window::new(source, end, stretch(source.medium)), position }
     }
 
     /// The position of the next batch.

@@ -225,7 +225,8 @@ impl Segment {
     /// Marks the segment as finished and records its facts in memory; `write_seal` writes them.
     pub(crate) fn seal(
         &self,
-        (indexer, digests): (&mut Indexer, &HeaderDigests),
+        indexer: &mut Indexer,
+        digests: &HeaderDigests,
         sealed_at: Timestamp,
         next_offset: Offset,
     ) {

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind};
 
 use crate::io::File;
 use crate::record::{BatchSummary, HEADER_SIZE};
-use crate::storage::segments::window::{Medium, Window};
+use crate::storage::segments::window::{Source, Window};
 
 /// A batch and its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ const STRETCH: usize = 8 * 1024;
 impl<'f> BatchWalk<'f> {
     /// A walk from the batch at `position` to `end`, which is the end of a batch.
     pub(crate) fn new(file: &'f dyn File, position: u64, end: u64) -> Self {
-        Self { window: Window::new(file, end, Medium::Cache, STRETCH), position }
+        Self { window: Window::new(Source::cached(file), end, STRETCH), position }
     }
 
     /// The position of the next batch.

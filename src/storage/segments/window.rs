@@ -13,11 +13,19 @@ pub(crate) enum Medium {
     Disk,
 }
 
+/// A file, and where its bytes are read from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'f> {
+    /// The file.
+    pub(crate) file: &'f dyn File,
+    /// The source of its bytes.
+    pub(crate) medium: Medium,
+}
+
 /// The bytes of a file below some end, read a stretch at a time.
 #[derive(Debug)]
 pub(super) struct Window<'f> {
-    file: &'f dyn File,
-    medium: Medium,
+    source: Source<'f>,
     end: u64,
     stretch: usize,
     /// The bytes read, which begin at position `start`.
@@ -25,10 +33,22 @@ pub(super) struct Window<'f> {
     start: u64,
 }
 
+impl<'f> Source<'f> {
+    /// The page cache, or the disk for bytes that are not cached.
+    pub(crate) fn cached(file: &'f dyn File) -> Self {
+        Self { file, medium: Medium::Cache }
+    }
+
+    /// The disk itself.
+    pub(crate) fn on_disk(file: &'f dyn File) -> Self {
+        Self { file, medium: Medium::Disk }
+    }
+}
+
 impl<'f> Window<'f> {
     /// A window on the bytes below `end`, which reads `stretch` of them at a time.
-    pub(super) fn new(file: &'f dyn File, end: u64, medium: Medium, stretch: usize) -> Self {
-        Self { file, medium, end, stretch, buffer: Vec::new(), start: 0 }
+    pub(super) fn new(source: Source<'f>, end: u64, stretch: usize) -> Self {
+        Self { source, end, stretch, buffer: Vec::new(), start: 0 }
     }
 
     /// The end of the bytes.
@@ -64,9 +84,9 @@ impl<'f> Window<'f> {
         while done < count {
             let at = position + done as u64;
             let buffer = &mut self.buffer[done..];
-            let read = match self.medium {
-                Medium::Cache => self.file.read_at(buffer, at),
-                Medium::Disk => self.file.read_medium_at(buffer, at),
+            let read = match self.source.medium {
+                Medium::Cache => self.source.file.read_at(buffer, at),
+                Medium::Disk => self.source.file.read_medium_at(buffer, at),
             };
             match read {
                 Ok(0) => break,

@@ -1,6 +1,7 @@
 //! A copy of the bytes of a damaged stretch, as far as the medium returns them.
 
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::io::{File, OpenMode, create_dir_durably, write_all_at};
@@ -38,7 +39,7 @@ pub(super) fn copy(segment: &Segment, damage: &Damage) -> Result<Copied, Storage
     let path = dir.join(format!("{base}.{start}-{end}.{}", context.clock.now().millis()));
     let from = segment.file();
     let copied = disk.open(&path, OpenMode::CreateNew).and_then(|to| {
-        let unreadable = copy_range(&**from, (*start, *end), &*to)?;
+        let unreadable = copy_range(&**from, damage.bytes(), &*to)?;
         to.sync_data()?;
         disk.sync_dir(&dir)?;
         Ok(unreadable)
@@ -55,7 +56,8 @@ fn refused(disk: &dyn crate::io::Disk, path: &Path, error: io::Error) -> Storage
     StorageError::io("write", path, error)
 }
 
-fn copy_range(from: &dyn File, (start, end): (u64, u64), to: &dyn File) -> io::Result<u64> {
+fn copy_range(from: &dyn File, bytes: Range<u64>, to: &dyn File) -> io::Result<u64> {
+    let Range { start, end } = bytes;
     let mut buffer = vec![0; STRETCH];
     let (mut position, mut unreadable) = (start, 0);
     while position < end {

@@ -1,5 +1,6 @@
 //! Skipping the damage of a log.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -31,15 +32,6 @@ pub struct SkippedStretch {
     pub copy: Option<PathBuf>,
     /// The number of bytes of the copy that are zeros because the disk did not return them.
     pub unreadable: u64,
-}
-
-/// The offsets that an operator wants to skip.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::storage) struct SkipOrder {
-    /// The first offset.
-    pub(in crate::storage) from: Offset,
-    /// The offset after the last.
-    pub(in crate::storage) to: Offset,
 }
 
 impl Log {
@@ -76,36 +68,35 @@ impl Log {
         let Some(mut check) = self.check_segment(*base, Medium::Cache)? else { return Ok(()) };
         while !check.is_done() {
             let found = check.advance(check.position() + STRETCH)?;
-            self.record_damage(&found);
+            self.context().record_damage(&found);
         }
         Ok(())
     }
 
-    /// Lets readers pass over the damaged stretches within `order`. Before anything else changes,
+    /// Lets readers pass over the damaged stretches within `offsets`. Before anything else changes,
     /// their bytes are copied and `record` is called with them. Sound records stay readable.
     pub(in crate::storage) fn skip_damage(
         &self,
-        order: SkipOrder,
+        offsets: Range<Offset>,
         record: impl FnOnce(&[SkippedStretch]) -> Result<(), StorageError>,
     ) -> Result<Vec<SkippedStretch>, SkipError> {
-        let damages = self.plan_skip(order)?;
+        let damages = self.plan_skip(offsets)?;
         // Holding the segments keeps retention and compaction from removing the files meanwhile.
         let _segments = self.hold_segments();
         let skipped = damages.iter().map(|damage| self.keep_copy(damage));
         let skipped: Vec<_> = skipped.collect::<Result<_, _>>()?;
         record(&skipped)?;
         let context = self.context();
-        let stored = context.skips.add(
-            (&*context.disk, &context.dir),
-            damages.iter().map(|damage| damage.first..damage.next),
-        );
+        let offsets = damages.iter().map(|damage| damage.first..damage.next);
+        let stored = context.skips.add(&*context.disk, &context.dir, offsets);
         stored.map_err(|error| context.refused("note the skipped damage of", error))?;
         self.resume_after_damage()?;
         Ok(skipped)
     }
 
-    /// The stretches that `order` covers.
-    fn plan_skip(&self, SkipOrder { from, to }: SkipOrder) -> Result<Vec<Damage>, SkipError> {
+    /// The stretches that `offsets` cover.
+    fn plan_skip(&self, offsets: Range<Offset>) -> Result<Vec<Damage>, SkipError> {
+        let Range { start: from, end: to } = offsets;
         let partition = || self.partition().clone();
         if from >= to {
             return Err(SkipError::EmptyRange { partition: partition(), from, to });

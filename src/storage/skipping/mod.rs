@@ -11,7 +11,6 @@ mod log;
 
 pub(in crate::storage) use audit::{AuditLog, flaw as audit_flaw};
 pub use error::SkipError;
-pub(in crate::storage) use log::SkipOrder;
 pub use log::{DamagedStretch, SkippedStretch};
 
 #[cfg(test)]

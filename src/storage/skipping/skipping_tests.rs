@@ -1,10 +1,10 @@
 //! Tests of skipping damage.
 
+use std::ops::Range;
 use std::path::Path;
 
 use crate::io::Disk;
 use crate::io::faulty::{Failure, Fault, Operation};
-use crate::storage::skipping::SkipOrder;
 use crate::storage::world_tests::{
     NOW, World, append_at, at, batch, crashed_rebuilding, file, texts, try_values, values,
 };
@@ -36,12 +36,12 @@ fn damaged(world: &World, numbers: &[u64]) -> (Log, CheckpointOffsets) {
     (world.open(crashed_rebuilding(marks, false)), marks)
 }
 
-fn order(from: i64, to: i64) -> SkipOrder {
-    SkipOrder { from: Offset::new(from), to: Offset::new(to) }
+fn offsets(from: i64, to: i64) -> Range<Offset> {
+    Offset::new(from)..Offset::new(to)
 }
 
 fn skip(log: &Log, from: i64, to: i64) -> Result<Vec<SkippedStretch>, SkipError> {
-    log.skip_damage(order(from, to), |_| Ok(()))
+    log.skip_damage(offsets(from, to), |_| Ok(()))
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn nothing_is_skipped_without_a_copy_and_a_record_of_it() {
         }
     }
     let unwritten = || StorageError::Closed { partition: log.partition().clone() };
-    refused(log.skip_damage(order(1, 2), |stretches| {
+    refused(log.skip_damage(offsets(1, 2), |stretches| {
         assert_eq!(stretches.len(), 1);
         Err(unwritten())
     }));

@@ -83,7 +83,8 @@ impl Compactor {
     /// If the system cannot start a thread.
     pub(super) fn start(
         directory: Arc<DataDir>,
-        (clock, ages): (Arc<dyn Clock>, Arc<AgeClock>),
+        clock: Arc<dyn Clock>,
+        ages: Arc<AgeClock>,
         options: CompactionOptions,
         listener: Arc<UpkeepListener>,
     ) -> Result<Self, StorageError> {

@@ -82,7 +82,8 @@ impl Upkeep {
         let listener = Arc::new(listener);
         let compactor = Compactor::start(
             Arc::clone(&directory),
-            (Arc::clone(&clock), Arc::clone(&ages)),
+            Arc::clone(&clock),
+            Arc::clone(&ages),
             options.compaction,
             Arc::clone(&listener),
         )?;

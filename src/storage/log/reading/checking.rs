@@ -1,4 +1,4 @@
-//! Checks of the stored bytes, and the record of the damage found.
+//! Checks of the stored bytes.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -6,9 +6,8 @@ use std::sync::Arc;
 use crate::io::FileRange;
 use crate::storage::StorageError;
 use crate::storage::log::Log;
-use crate::storage::segments::{
-    Chain, Damage, FileKind, Medium, Segment, SegmentCheck, SegmentFile,
-};
+use crate::storage::log::segment_list::Segments;
+use crate::storage::segments::{Chain, Damage, Medium, Segment, SegmentCheck};
 use crate::types::Offset;
 
 /// The number of bytes checked before findings are recorded.
@@ -21,50 +20,22 @@ impl Log {
     /// The number of damaged stretches found since the log was opened.
     #[cfg(any(test, feature = "internals"))]
     pub fn damage_found(&self) -> u64 {
-        self.context.damages.found()
-    }
-
-    /// Refuses the offsets of newly found damage from now on, and records it in the `damaged` file.
-    /// If the file cannot be written now, the next checkpoint tries again.
-    pub(in crate::storage) fn record_damage(&self, found: &[Damage]) {
-        let mut is_new = false;
-        for damage in found.iter().filter(|damage| self.context.damages.add(**damage)) {
-            let Damage { segment, start, end, first, next } = *damage;
-            let path = SegmentFile::path(&self.context.dir, segment, FileKind::Log);
-            tracing::error!(
-                path = %path.display(), start, end, %first, %next,
-                "damage: these offsets are kept but not served; restore them from a backup, or \
-                 let readers pass over them with 'streamlog partition skip-damage'"
-            );
-            is_new = true;
-        }
-        if is_new {
-            self.store_damages();
-        }
-    }
-
-    /// Writes the `damaged` file if it is out of date.
-    pub(in crate::storage) fn store_damages(&self) {
-        let stored = self.context.damages.store(&*self.context.disk, &self.context.dir);
-        stored.unwrap_or_else(|error| {
-            let dir = self.context.dir.display();
-            tracing::error!(%dir, %error, "damage was found, but cannot be recorded on disk yet");
-        });
+        self.context().damages.found()
     }
 
     /// The base offsets of its segments, oldest first.
     pub fn segment_bases(&self) -> Vec<Offset> {
-        self.segments.load().iter().map(|segment| segment.base()).collect()
+        self.segments().iter().map(|segment| segment.base()).collect()
     }
 
     /// A check of the segment that begins at `base`; `None` if it was removed. Blocks on the disk.
-    /// Pass the damage it finds to [`Log::record_damage`].
+    /// Pass the damage it finds to `LogContext::record_damage`.
     pub(in crate::storage) fn check_segment(
         &self,
         base: Offset,
         medium: Medium,
     ) -> Result<Option<SegmentCheck>, StorageError> {
-        let segments = self.segments.load_full();
+        let segments = self.segments();
         let Some(number) = segments.iter().position(|segment| segment.base() == base) else {
             return Ok(None);
         };
@@ -79,13 +50,13 @@ impl Log {
             // A segment that was replaced, truncated or removed meanwhile has other digests, or
             // none.
             let _segments = self.hold_segments();
-            let segments = self.segments.load_full();
-            let number = segments.iter().position(|other| Arc::ptr_eq(other, &segment));
-            let next = number.and_then(|number| segments.get(number + 1));
-            let next = next.filter(|next| check.is_of(next.base()));
-            let kept = next.map_or(Ok(()), |next| segment.gain_digests(digests, next.base()));
+            let segments = self.segments();
+            let number = segments.position_of(&segment);
+            let end = number.and_then(|number| segments.next_base(number));
+            let end = end.filter(|end| check.is_of(*end));
+            let kept = end.map_or(Ok(()), |end| segment.gain_digests(digests, end));
             kept.unwrap_or_else(|error| {
-                let partition = &self.context.partition;
+                let partition = self.partition();
                 tracing::warn!(%partition, %error, "digests are not on disk");
             });
         }
@@ -101,8 +72,8 @@ impl Log {
         segment: &Arc<Segment>,
         range: &FileRange,
     ) -> Result<bool, StorageError> {
-        let segments = self.segments.load_full();
-        let Some(number) = segments.iter().position(|other| Arc::ptr_eq(other, segment)) else {
+        let segments = self.segments();
+        let Some(number) = segments.position_of(segment) else {
             return Err(segment.refused("read", ErrorKind::NotFound.into()));
         };
         // If the check reaches the segment's end, its last offset must match the next segment's
@@ -165,7 +136,7 @@ impl Log {
             segment.file().read_ahead(start, (2 * CHECK_BYTES).min(check.size() - start));
             let checking = segment.verified().begin_check(start);
             let found = check.advance(start + CHECK_BYTES)?;
-            self.record_damage(&found);
+            self.context().record_damage(&found);
             if !check.ends_in_damage() {
                 let damages = segment.damages();
                 let damages: Vec<_> = damages.iter().map(Damage::bytes).collect();
@@ -189,36 +160,32 @@ impl Log {
         if !(segment.verified().covers(0, size) && segment.file().is_cached(0, size)) {
             self.check_whole_segment(segment.base())?;
         }
-        let unskipped = |damage: &&Damage| !self.context.is_skipped(damage);
+        let context = self.context();
         let damages = segment.damages();
-        damages.iter().find(unskipped).map_or(Ok(()), |damage| {
-            let path = segment.path(FileKind::Log);
-            Err(self.context.corrupt((damage.first, damage.next), (&path, damage.start)))
-        })
+        let unskipped = damages.iter().find(|damage| !context.is_skipped(damage));
+        unskipped.map_or(Ok(()), |damage| Err(context.damaged(damage)))
     }
 
     /// The facts that the headers of a segment must agree with.
     pub(super) fn chain_of(
         &self,
-        segments: &[Arc<Segment>],
+        segments: &Segments,
         number: usize,
     ) -> Result<Chain, StorageError> {
         let epochs = self.epochs()?;
-        let dense_from = self.context.dense_from()?;
+        let dense_from = self.context().dense_from()?;
         let segment = &segments[number];
-        let (size, end, digests) = if let Some(next) = segments.get(number + 1) {
-            (segment.size()?, next.base(), segment.digests()?)
+        let (size, end, digests) = if let Some(end) = segments.next_base(number) {
+            (segment.size()?, end, segment.digests()?)
         } else {
             // Hold the tail: an append between reading the size and the next offset would make them
             // disagree.
             let tail = self.loaded_tail()?;
-            let digests = match &tail.active {
-                Some(active) if Arc::ptr_eq(&active.segment, segment) => {
-                    active.digests.all().into()
-                }
-                _ => segment.digests()?,
+            let digests = match tail.active(segment) {
+                Some(active) => active.digests().all().into(),
+                None => segment.digests()?,
             };
-            (segment.size()?, tail.next_offset, digests)
+            (segment.size()?, tail.next_offset(), digests)
         };
         Ok(Chain { dense_from, end, size, is_whole: true, epochs, digests })
     }

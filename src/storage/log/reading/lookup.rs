@@ -23,6 +23,13 @@ pub struct RecordAt {
     pub epoch: LeaderEpoch,
 }
 
+/// A record at or after both a timestamp and an offset.
+#[derive(Clone, Copy, Debug)]
+struct Sought {
+    timestamp: Timestamp,
+    start: Offset,
+}
+
 impl Log {
     /// The offset ranges that may legitimately lack records, by rising start: those that compaction
     /// has processed, and damage that the operator has skipped.
@@ -30,8 +37,9 @@ impl Log {
     /// # Errors
     /// Those of the disk.
     pub fn gaps(&self) -> Result<Vec<Range<Offset>>, StorageError> {
-        let compacted = Compacted::load(&*self.context.disk, &self.context.dir)
-            .map_err(|source| StorageError::read(&self.context.dir, source))?;
+        let context = self.context();
+        let compacted = Compacted::load(&*context.disk, &context.dir)
+            .map_err(|source| StorageError::read(&context.dir, source))?;
         let mut gaps = vec![Offset::ZERO..compacted.gaps_below];
         let skipped = self.damaged_stretches()?.into_iter().filter(|stretch| stretch.is_skipped);
         gaps.extend(skipped.map(|stretch| stretch.damage.first..stretch.damage.next));
@@ -48,17 +56,18 @@ impl Log {
         timestamp: Timestamp,
     ) -> Result<Option<RecordAt>, StorageError> {
         let start = self.log_start_offset();
-        let segments = self.segments.load_full();
+        let segments = self.segments();
         for (number, segment) in segments.iter().enumerate() {
-            let next_base = segments.get(number + 1).map(|next| next.base());
+            let next_base = segments.next_base(number);
             if next_base.is_some_and(|next| next <= start)
                 || self.max_timestamp_of(segment, next_base)? < timestamp
             {
                 continue;
             }
+            let sought = Sought { timestamp, start };
             let mut from = start.max(segment.base());
             while let Some(batch) = self.sound_batch_at(segment, timestamp, from)? {
-                if let Some(record) = self.record_in(segment, &batch, (timestamp, start))? {
+                if let Some(record) = self.record_in(segment, &batch, sought)? {
                     return Ok(Some(record));
                 }
                 from = batch.summary.next_offset();
@@ -104,10 +113,10 @@ impl Log {
     /// The first record with the largest timestamp in the log (KIP-734); `None` if the log is
     /// empty.
     pub fn max_timestamp(&self) -> Result<Option<RecordAt>, StorageError> {
-        let segments = self.segments.load_full();
+        let segments = self.segments();
         let mut largest = None;
         for (number, segment) in segments.iter().enumerate() {
-            let next_base = segments.get(number + 1).map(|next| next.base());
+            let next_base = segments.next_base(number);
             if next_base.is_none_or(|next| next > self.log_start_offset()) {
                 largest = largest.max(Some(self.max_timestamp_of(segment, next_base)?));
             }
@@ -128,9 +137,8 @@ impl Log {
             return Ok(segment.facts(next_base)?.max_timestamp);
         }
         let tail = self.loaded_tail()?;
-        let active = tail.active.as_ref().filter(|active| Arc::ptr_eq(&active.segment, segment));
-        match active {
-            Some(active) => Ok(active.indexer.max_timestamp()),
+        match tail.active(segment) {
+            Some(active) => Ok(active.max_timestamp()),
             None => Ok(segment.end_at(segment.size()?)?.0.max_timestamp()),
         }
     }
@@ -140,34 +148,33 @@ impl Log {
         &self,
         segment: &Segment,
         place: &Located,
-        (timestamp, start): (Timestamp, Offset),
+        sought: Sought,
     ) -> Result<Option<RecordAt>, StorageError> {
         let mut bytes = vec![0; place.summary.size];
         read_exact_at(&**segment.file(), &mut bytes, place.position)
             .map_err(|error| segment.refused("read", error))?;
-        find(&bytes, timestamp, start).map_err(|error| {
-            tracing::error!(partition = %self.context.partition, %error, "a batch is damaged");
-            let offsets = (place.summary.base_offset, place.summary.next_offset());
-            self.context.corrupt(offsets, (&segment.path(FileKind::Log), place.position))
+        sought.find_in(&bytes).map_err(|error| {
+            tracing::error!(partition = %self.partition(), %error, "a batch is damaged");
+            let offsets = place.summary.base_offset..place.summary.next_offset();
+            self.context().corrupt(offsets, &segment.path(FileKind::Log), place.position)
         })
     }
 }
 
-fn find(
-    bytes: &[u8],
-    timestamp: Timestamp,
-    start: Offset,
-) -> Result<Option<RecordAt>, RecordError> {
-    let batch = Batch::parse(bytes)?;
-    batch.check_checksum()?;
-    let limits = Limits::default();
-    let payload = batch.decompressed(&mut Decompressor::new(limits))?;
-    for record in batch.records(&payload, &limits) {
-        let record = record?;
-        let (time, offset) = (batch.timestamp_of(&record), batch.offset_of(&record));
-        if time >= timestamp && offset >= start {
-            return Ok(Some(RecordAt { timestamp: time, offset, epoch: batch.leader_epoch() }));
+impl Sought {
+    /// The first such record of a batch.
+    fn find_in(self, bytes: &[u8]) -> Result<Option<RecordAt>, RecordError> {
+        let batch = Batch::parse(bytes)?;
+        batch.check_checksum()?;
+        let limits = Limits::default();
+        let payload = batch.decompressed(&mut Decompressor::new(limits))?;
+        for record in batch.records(&payload, &limits) {
+            let record = record?;
+            let (timestamp, offset) = (batch.timestamp_of(&record), batch.offset_of(&record));
+            if timestamp >= self.timestamp && offset >= self.start {
+                return Ok(Some(RecordAt { timestamp, offset, epoch: batch.leader_epoch() }));
+            }
         }
+        Ok(None)
     }
-    Ok(None)
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crate::io::FileRange;
 use crate::storage::log::Log;
+use crate::storage::log::segment_list::Segments;
+use crate::storage::log::view::View;
 use crate::storage::segments::{FileKind, Located, Segment, Span};
 use crate::storage::{OffsetUnit, StorageError};
 use crate::types::Offset;
@@ -70,9 +72,7 @@ impl Log {
                     checks += 1;
                     if checks > CHECKS_MAX {
                         let path = extent.segment.path(FileKind::Log);
-                        return Err(self
-                            .context
-                            .corrupt((from, from), (&path, extent.range.position)));
+                        return Err(self.context().corrupt(from..from, &path, extent.range.position));
                     }
                 }
                 // The bytes are not a batch and no damage is known: check the segment to find its
@@ -101,39 +101,19 @@ impl Log {
     ) -> Result<Option<Extent>, StorageError> {
         // A segment may be deleted after the list was loaded and before its file is read.
         loop {
-            let segments = self.segments.load_full();
-            match self.read_in(&segments, from, limit) {
-                Ok(None) => return self.require_nothing(&segments, from, limit).map(|()| None),
+            let segments = self.segments();
+            match self.view().extent_from(&segments, from, limit) {
+                Ok(None) => {
+                    let nothing = self.view().require_nothing(&segments, from, limit);
+                    return nothing.map(|()| None);
+                }
                 Err(StorageError::Io { .. }) if self.has_replaced(&segments) => {}
-                Err(StorageError::Io { .. }) if self.is_abandoned() => {
-                    let partition = self.context.partition.clone();
-                    return Err(StorageError::Closed { partition });
+                Err(StorageError::Io { .. }) if self.lock_tail().is_abandoned() => {
+                    return Err(StorageError::Closed { partition: self.partition().clone() });
                 }
                 result => return result,
             }
         }
-    }
-
-    /// Fails if the absence of records follows only from headers that were not checked.
-    fn require_nothing(
-        &self,
-        segments: &[Arc<Segment>],
-        from: Offset,
-        limit: ReadLimit,
-    ) -> Result<(), StorageError> {
-        let number = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
-        let Some(segment) = segments.get(number) else { return Ok(()) };
-        if from >= limit.below { Ok(()) } else { self.require_checked_end(segment) }
-    }
-
-    /// Fails unless the end of the first segment was checked, before a read continues in the next:
-    /// a segment between them may have been lost.
-    fn require_checked_end(&self, segment: &Segment) -> Result<(), StorageError> {
-        if is_fully_verified(segment)? {
-            return Ok(());
-        }
-        let offsets = (segment.base(), segment.base());
-        Err(self.context.corrupt(offsets, (&segment.path(FileKind::Log), 0)))
     }
 
     /// The batch whose offsets include `offset`, even if `offset` is beyond its records, as happens
@@ -147,41 +127,67 @@ impl Log {
         offset: Offset,
         limit: ReadLimit,
     ) -> Result<Option<Extent>, StorageError> {
-        let found = self.find(&self.segments.load_full(), offset, limit)?;
+        let found = self.view().find(&self.segments(), offset, limit)?;
         Ok(found.and_then(|(_, extent)| extent))
+    }
+
+    /// The sound batches from `from` on, or after the damage that begins there, with the first
+    /// offset of the first; all from one segment. Every batch is read and checked. For readers that
+    /// got `Corrupt` from [`Log::read`]. `None` if there are none within the limit.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn salvage(
+        &self,
+        from: Offset,
+        limit: ReadLimit,
+    ) -> Result<Option<(Offset, FileRange)>, StorageError> {
+        let segments = self.segments();
+        let below = limit.below.min(self.log_end_offset());
+        let segments = segments.iter().skip(segments.number_of(from));
+        for segment in segments.take_while(|segment| segment.base() < below) {
+            let Some(run) = segment.sound_run(from, below, limit.max_bytes)? else { continue };
+            let range = segment.range(run.start, run.end - run.start);
+            return Ok(Some((run.base_offset, range)));
+        }
+        Ok(None)
     }
 
     /// Returns true if the list of segments has changed. Take the lock: a segment's files are
     /// renamed before the new list is published, both under the tail's lock.
-    fn has_replaced(&self, segments: &Arc<Vec<Arc<Segment>>>) -> bool {
+    fn has_replaced(&self, segments: &Segments) -> bool {
         let _tail = self.lock_tail();
-        !Arc::ptr_eq(segments, &self.segments.load())
+        !self.view().segments.is_current(segments)
     }
 
     fn lists(&self, segment: &Arc<Segment>) -> bool {
-        self.segments.load().iter().any(|listed| Arc::ptr_eq(listed, segment))
+        self.segments().position_of(segment).is_some()
     }
+}
 
-    fn read_in(
+impl View {
+    /// The batches from the one that contains `from`, or the next one; all from one segment. Bytes
+    /// are not checked.
+    fn extent_from(
         &self,
-        segments: &[Arc<Segment>],
+        segments: &Segments,
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<Extent>, StorageError> {
-        let (start, end) = (self.log_start_offset(), self.log_end_offset());
+        let (start, end) = (self.offsets.log_start(), self.offsets.log_end());
         if from < start || from > end {
             let partition = self.context.partition.clone();
             return Err(StorageError::OffsetOutOfRange { partition, offset: from, start, end });
         }
         let mut wanted = from;
         let mut emptied = None;
-        while let Some((batch, range)) = self.find(segments, wanted, limit)? {
+        while let Some((batch, extent)) = self.find(segments, wanted, limit)? {
             if batch.summary.record_count == 0 {
                 // A reader that gets only batches without records would conclude that its limit is
                 // too small.
-                emptied = emptied.or(range);
+                emptied = emptied.or(extent);
             } else if !self.is_beyond_records(wanted, &batch) {
-                return Ok(range);
+                return Ok(extent);
             }
             wanted = batch.summary.next_offset();
         }
@@ -192,28 +198,28 @@ impl Log {
     /// if there is none below the limit.
     fn find(
         &self,
-        segments: &[Arc<Segment>],
+        segments: &Segments,
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<(Located, Option<Extent>)>, StorageError> {
-        if from >= limit.below.min(self.log_end_offset()) {
+        if from >= limit.below.min(self.offsets.log_end()) {
             return Ok(None);
         }
-        let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
-        for (index, segment) in segments.iter().enumerate().skip(first) {
+        let first = segments.number_of(from);
+        for (number, segment) in segments.iter().enumerate().skip(first) {
             if segment.base() >= limit.below {
                 break;
             }
             let Some(batch) = segment.locate(from)? else { continue };
-            if index > first && batch.summary.base_offset > from {
-                self.require_checked_end(&segments[index - 1])?;
+            if number > first && batch.summary.base_offset > from {
+                self.require_checked_end(&segments[number - 1])?;
             }
-            let next_base = segments.get(index + 1).map(|next| next.base());
             // Read the size before the end: an append publishes the end first, so every byte below
             // this size lies below this end. In the other order a batch appended in between would
             // count as flushed.
             let segment_size = segment.size()?;
-            let segment_end = next_base.unwrap_or_else(|| self.log_end_offset());
+            let segment_end =
+                segments.next_base(number).unwrap_or_else(|| self.offsets.log_end());
             let span = Span {
                 bytes_max: limit.max_bytes,
                 below: limit.below,
@@ -228,33 +234,32 @@ impl Log {
         Ok(None)
     }
 
+    /// Fails if the absence of records follows only from headers that were not checked.
+    fn require_nothing(
+        &self,
+        segments: &Segments,
+        from: Offset,
+        limit: ReadLimit,
+    ) -> Result<(), StorageError> {
+        let Some(segment) = segments.get(segments.number_of(from)) else { return Ok(()) };
+        if from >= limit.below { Ok(()) } else { self.require_checked_end(segment) }
+    }
+
+    /// Fails unless the end of the first segment was checked, before a read continues in the next:
+    /// a segment between them may have been lost.
+    fn require_checked_end(&self, segment: &Segment) -> Result<(), StorageError> {
+        if is_fully_verified(segment)? {
+            return Ok(());
+        }
+        let base = segment.base();
+        Err(self.context.corrupt(base..base, &segment.path(FileKind::Log), 0))
+    }
+
     /// Returns true if an offset belongs to a batch but is beyond its records, as happens if
     /// offsets count bytes: the wanted records then begin with the next batch.
     fn is_beyond_records(&self, offset: Offset, batch: &Located) -> bool {
         let end = batch.summary.base_offset.plus(batch.summary.record_count.into());
-        offset >= end && self.offset_unit() == OffsetUnit::Byte
-    }
-
-    /// The sound batches from `from` on, or after the damage that begins there, with the first
-    /// offset of the first; all from one segment. Every batch is read and checked. For readers that
-    /// got `Corrupt` from [`Log::read`]. `None` if there are none within the limit.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn salvage(
-        &self,
-        from: Offset,
-        limit: ReadLimit,
-    ) -> Result<Option<(Offset, FileRange)>, StorageError> {
-        let segments = self.segments.load_full();
-        let below = limit.below.min(self.log_end_offset());
-        let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
-        for segment in segments.iter().skip(first).take_while(|segment| segment.base() < below) {
-            let Some(run) = segment.sound_run(from, below, limit.max_bytes)? else { continue };
-            let range = segment.range(run.start, run.end - run.start);
-            return Ok(Some((run.base_offset, range)));
-        }
-        Ok(None)
+        offset >= end && self.context.config.load().offset_unit == OffsetUnit::Byte
     }
 }
 

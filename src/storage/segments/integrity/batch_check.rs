@@ -7,12 +7,12 @@
 //! batch, the next segment's base and the epoch history. Adjacent bad batches form one damage.
 
 use std::io;
+use std::ops::Range;
 
-use crate::io::File;
 use crate::storage::segments::integrity::digest::{self, Proof, STRETCH};
 use crate::storage::segments::{
-    BadBatch, BatchScan, Chain, Damage, Expected, HeaderDigest, HeaderDigests, Located, Medium,
-    Scanned,
+    BadBatch, BatchScan, Chain, Damage, Expected, HeaderDigest, HeaderDigests, Located, Scanned,
+    Source,
 };
 use crate::types::{LeaderEpoch, Offset};
 
@@ -88,13 +88,13 @@ impl<'f> BatchCheck<'f> {
     /// A check of the segment that begins at `base`, from `progress` to the chain's size. Damage
     /// that is `known` is not reported again.
     pub(crate) fn new(
-        (file, medium): (&'f dyn File, Medium),
+        source: Source<'f>,
         base: Offset,
         chain: &'f Chain,
         known: Vec<Damage>,
         progress: &'f mut CheckProgress,
     ) -> Self {
-        let scan = BatchScan::new(file, progress.position, chain.size, medium);
+        let scan = BatchScan::new(source, progress.position, chain.size);
         Self { scan, base, chain, known, progress }
     }
 
@@ -219,7 +219,7 @@ impl<'f> BatchCheck<'f> {
             };
             match judged {
                 Ok(batch) => self.pass_good(batch, &mut checked),
-                Err(bad) => self.pass_bad((start, end), bad),
+                Err(bad) => self.pass_bad(start..end, bad),
             }
         }
         checked
@@ -261,7 +261,8 @@ impl<'f> BatchCheck<'f> {
         checked.push(Checked::Known);
     }
 
-    fn pass_bad(&mut self, (start, end): (u64, u64), bad: BadBatch) {
+    fn pass_bad(&mut self, bytes: Range<u64>, bad: BadBatch) {
+        let Range { start, end } = bytes;
         let first = self.progress.expected.offset;
         // Only the next good batch shows how many offsets are lost with it.
         self.progress.expected.dense = false;

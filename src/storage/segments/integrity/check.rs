@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::storage::StorageError;
 use crate::storage::segments::integrity::batch_check::CheckProgress;
 use crate::storage::segments::{
-    BatchCheck, Chain, Checked, Damage, HeaderDigest, Located, Medium, Segment,
+    BatchCheck, Chain, Checked, Damage, HeaderDigest, Located, Medium, Segment, Source,
 };
 use crate::types::{LeaderEpoch, Offset};
 
@@ -75,9 +75,9 @@ impl SegmentCheck {
     /// If the disk fails; the call may be repeated.
     pub(in crate::storage) fn advance(&mut self, until: u64) -> Result<Vec<Damage>, StorageError> {
         let segment = Arc::clone(&self.segment);
-        let file = (&**segment.file(), self.medium);
+        let source = Source { file: &**segment.file(), medium: self.medium };
         let (known, progress) = (segment.damages(), &mut self.progress);
-        let mut check = BatchCheck::new(file, segment.base(), &self.chain, known, progress);
+        let mut check = BatchCheck::new(source, segment.base(), &self.chain, known, progress);
         while check.position() < until || check.position() >= self.chain.size {
             let stretch = check.stretch().map_err(|error| segment.refused("read", error))?;
             let Some(checked) = stretch else { break };

@@ -116,8 +116,10 @@ impl Damages {
     #[cfg(any(test, feature = "internals"))]
     pub(crate) fn truncate(
         &self,
-        (disk, dir): (&dyn Disk, &Path),
-        (base, size): (Offset, u64),
+        disk: &dyn Disk,
+        dir: &Path,
+        base: Offset,
+        size: u64,
         end: Offset,
     ) -> io::Result<()> {
         let known = self.all();

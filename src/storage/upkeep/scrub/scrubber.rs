@@ -207,7 +207,7 @@ impl Shared {
                 // A segment that was replaced meanwhile is checked again; a removed one need not
                 // be.
                 if log.segments().iter().any(|now| Arc::ptr_eq(now, segment)) {
-                    log.record_damage(&found);
+                    log.context().record_damage(&found);
                 }
             }
             if !self.keep_to_rate(began, check.position()) {

@@ -10,26 +10,14 @@
 //! If a sync could not even be tried, for want of a descriptor to open the directory, its segments
 //! are left to the next flush.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use crate::storage::StorageError;
 use crate::storage::log::Log;
-use crate::storage::log::tail::{Pending, State};
+use crate::storage::log::tail::{Unflushed, Unsynced};
 use crate::storage::segments::Segment;
 use crate::types::Offset;
-
-/// The records that no flush has taken over yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unflushed {
-    /// The number of records.
-    pub records: u64,
-    /// The number of bytes.
-    pub bytes: u64,
-    /// The time at which `flush.messages` or `flush.ms` makes a flush due, by the monotonic clock.
-    pub due: Duration,
-}
 
 /// A flush that has begun. If dropped without `finish`, it has published nothing and later flushes
 /// do not cover its segments: the log must then fail.
@@ -37,17 +25,14 @@ pub struct Unflushed {
 #[derive(Debug)]
 pub struct FlushTicket<'log> {
     log: &'log Log,
+    /// The segments to sync, oldest first.
     segments: Vec<Dirty>,
-    pending: Pending,
-    names: bool,
-    cut: bool,
+    /// The changes that it makes durable.
+    unsynced: Unsynced,
     target: Offset,
     generation: u64,
     _flush_guard: MutexGuard<'log, ()>,
 }
-
-/// The time for which a response that waits for no flush may rely on an earlier check of the names.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A segment to sync, with the number of changes of its file that the flush covers.
 #[derive(Debug)]
@@ -78,31 +63,16 @@ impl Log {
 
     /// Begins a flush; `None` if nothing needs one. Waits for a flush that is under way.
     pub fn begin_flush(&self) -> Result<Option<FlushTicket<'_>>, StorageError> {
-        let guard = self.flush_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.flushes().lock();
         let mut tail = self.lock_tail();
-        if let State::Failed(failure) = &tail.state {
-            return Err(failure.refusal(&self.context.partition));
-        }
-        if tail.state == State::Abandoned {
-            // The topic is deleted and its files may be gone; no promise is left to keep.
-            tail.pending = Pending::default();
-            return Ok(None);
-        }
-        // Without new records, a new name or a truncation may still have to be synced.
-        let is_clean = !tail.names_dirty && !tail.truncation_dirty;
-        if tail.next_offset == self.flushed_offset() && is_clean {
-            return Ok(None);
-        }
-        let mut segments = std::mem::take(&mut tail.dirty);
-        segments.extend(tail.active.as_ref().map(|active| Arc::clone(&active.segment)));
+        let Some(unsynced) = tail.begin_flush()? else { return Ok(None) };
+        let segments = unsynced.segments().iter().chain(tail.active_segment());
         Ok(Some(FlushTicket {
             log: self,
-            segments: segments.into_iter().map(Dirty::new).collect(),
-            pending: std::mem::take(&mut tail.pending),
-            names: std::mem::take(&mut tail.names_dirty),
-            cut: std::mem::take(&mut tail.truncation_dirty),
-            target: tail.next_offset,
-            generation: tail.generation,
+            segments: segments.map(Dirty::of).collect(),
+            unsynced,
+            target: tail.next_offset(),
+            generation: tail.generation(),
             _flush_guard: guard,
         }))
     }
@@ -110,29 +80,17 @@ impl Log {
     /// Sets the listener that receives every flushed offset from now on, replacing the previous
     /// one.
     pub fn on_flush(&self, listener: impl Fn(Offset) + Send + Sync + 'static) {
-        self.listener.store(Some(Arc::new(Box::new(listener))));
+        self.flushes().listen(Box::new(listener));
     }
 
     /// The records that wait for a flush to begin; `None` if there are none.
     pub fn unflushed(&self) -> Option<Unflushed> {
-        let Pending { records, bytes, since } = self.lock_tail().pending;
-        let since = since?;
-        let config = self.context.config.load();
-        let is_enough = records >= config.flush_messages;
-        let due = if is_enough { since } else { since.saturating_add(config.flush_interval) };
-        Some(Unflushed { records, bytes, due })
+        self.lock_tail().unflushed()
     }
 
     /// Returns true at most about once a second: `require_in_place` is then due.
     pub(in crate::storage) fn is_check_due(&self, now: Duration) -> bool {
-        let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-        let next = self.next_check.load(Ordering::Relaxed);
-        let interval = u64::try_from(CHECK_INTERVAL.as_millis()).unwrap_or(u64::MAX);
-        // If several threads find it due at once, it does not matter how many of them check.
-        now >= next && {
-            self.next_check.store(now.saturating_add(interval), Ordering::Relaxed);
-            true
-        }
+        self.flushes().is_check_due(now)
     }
 
     /// Fails unless the name of the active segment still refers to its open file.
@@ -140,29 +98,19 @@ impl Log {
     /// # Errors
     /// An error that leaves the disk unknown, if the file was removed or replaced.
     pub(in crate::storage) fn require_in_place(&self) -> Result<(), StorageError> {
-        let active = self.lock_tail().active.as_ref().map(|active| Arc::clone(&active.segment));
+        let active = self.lock_tail().active_segment().cloned();
         active.map_or(Ok(()), |segment| segment.require_in_place())
     }
 
     fn publish_flushed(&self, ticket: &FlushTicket<'_>) -> Offset {
         let tail = self.lock_tail();
-        let before = self.flushed_offset();
-        if tail.generation != ticket.generation {
-            // The log was truncated meanwhile: other records may be below the target now.
-            return before;
-        }
-        assert!(
-            before <= ticket.target && ticket.target <= tail.next_offset,
-            "a flush to {} of a log flushed to {before} and ending at {}",
-            ticket.target,
-            tail.next_offset
-        );
-        self.offsets.flushed.set(ticket.target);
+        let is_published = tail.publish_flushed(ticket.target, ticket.generation);
+        let flushed = self.flushed_offset();
         drop(tail);
-        if let Some(listener) = &*self.listener.load() {
-            listener(ticket.target);
+        if is_published {
+            self.flushes().notify(flushed);
         }
-        ticket.target
+        flushed
     }
 }
 
@@ -178,7 +126,7 @@ impl FlushTicket<'_> {
         for dirty in &self.segments {
             dirty.segment.sync()?;
         }
-        if self.names { self.log.context.sync_names() } else { Ok(()) }
+        if self.unsynced.has_names() { self.log.context().sync_names() } else { Ok(()) }
     }
 
     /// Ends the flush: publishes its offset if everything was `synced`, by `sync` or by a sync of
@@ -190,7 +138,7 @@ impl FlushTicket<'_> {
             if error.leaves_disk_unknown() {
                 self.log.fail(&error);
             } else {
-                self.return_segments();
+                self.log.lock_tail().take_back(self.unsynced, self.generation);
             }
             return Err(error);
         }
@@ -216,39 +164,18 @@ impl FlushTicket<'_> {
         let holding = self.segments.iter().zip(ends).filter(|(_, end)| *end > flushed);
         for (dirty, _) in holding {
             if let Err(error) = dirty.segment.require_in_place() {
-                let is_cut = self.log.lock_tail().generation != self.generation;
+                let is_cut = self.log.lock_tail().generation() != self.generation;
                 // A truncation has removed it, and then this flush publishes nothing.
                 return if is_cut { Ok(()) } else { Err(error) };
             }
         }
         Ok(())
     }
-
-    /// Leaves the segments to the next flush.
-    fn return_segments(&self) {
-        let mut tail = self.log.lock_tail();
-        if tail.generation != self.generation {
-            // The truncation has marked the remaining segments as dirty again.
-            return;
-        }
-        let active = tail.active.as_ref().map(|active| Arc::clone(&active.segment));
-        let later = std::mem::take(&mut tail.dirty);
-        let is_known =
-            |segment: &Arc<Segment>| active.iter().chain(&later).any(|s| Arc::ptr_eq(s, segment));
-        let mut dirty: Vec<_> = self.segments.iter().map(|d| Arc::clone(&d.segment)).collect();
-        dirty.retain(|segment| !is_known(segment));
-        dirty.extend(later.iter().map(Arc::clone));
-        tail.dirty = dirty;
-        tail.pending = self.pending.followed_by(tail.pending);
-        tail.names_dirty |= self.names;
-        tail.truncation_dirty |= self.cut;
-    }
 }
 
 impl Dirty {
-    fn new(segment: Arc<Segment>) -> Self {
-        let changes = segment.cached_file().changes();
-        Self { segment, changes }
+    fn of(segment: &Arc<Segment>) -> Self {
+        Self { segment: Arc::clone(segment), changes: segment.cached_file().changes() }
     }
 
     /// Records that all changes are durable, so that the file may be closed.

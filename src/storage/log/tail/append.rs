@@ -5,12 +5,12 @@
 //! written.
 
 use std::io::{self, IoSlice};
-use std::sync::MutexGuard;
 
 use crate::io::write_all_at;
 use crate::record::{BatchSummary, HEADER_SIZE, HeaderMut, TimestampType};
-use crate::storage::log::Log;
-use crate::storage::log::tail::{Active, Failure, State, Tail};
+use crate::storage::log::tail::active::Active;
+use crate::storage::log::tail::log_tail::Tail;
+use crate::storage::log::tail::state::{Failure, State};
 use crate::storage::segments::Located;
 use crate::storage::{
     LogConfig, OffsetUnit, ProducerBatch, SequenceError, Staged, StorageError, Verdict,
@@ -40,71 +40,41 @@ pub struct Appended {
 }
 
 /// The outcome for each batch of a call, and the batches to write.
-struct Plan {
+pub(super) struct Plan {
     outcomes: Vec<Result<Appended, SequenceError>>,
     /// The batches to write, by their index in the call, as they will be in the file.
     new: Vec<(usize, BatchSummary)>,
     staged: Staged,
-    next_offset: Offset,
+    /// The bytes of the batches to write.
+    pub(super) bytes: u64,
+    /// The offset after them.
+    pub(super) next_offset: Offset,
 }
 
-impl Log {
-    /// Appends validated batches, one per slice. Assigns their offsets and epoch and, with
-    /// `LogAppendTime`, their timestamp.
-    ///
-    /// A batch that its producer sent before, or that is out of sequence, is not appended and does
-    /// not affect the others; the result has the outcome of each batch, in the order of the call.
-    ///
-    /// # Errors
-    /// If none of them was appended: the disk is full, the log failed or is closed, or the epoch
-    /// differs.
-    ///
-    /// # Panics
-    /// If a slice is not a batch: the caller did not validate it.
-    pub fn append(
-        &self,
+impl Tail {
+    /// Appends validated batches, one per slice, as `Log::append` describes it. The log is in the
+    /// epoch of `at`, and prepared for records.
+    pub(in crate::storage::log) fn append(
+        &mut self,
         batches: &mut [&mut [u8]],
         at: AppendAt,
     ) -> Result<Vec<Result<Appended, SequenceError>>, StorageError> {
-        let mut tail = self.tail_in_epoch(at.epoch)?;
-        while !tail.is_prepared {
-            drop(tail);
-            self.prepare()?;
-            tail = self.tail_in_epoch(at.epoch)?;
-        }
-        let config = self.context.config.load();
-        let plan = plan(&tail, batches, at, &config);
+        let config = self.view.context.config.load();
+        let plan = plan(self, batches, at, &config);
         if !plan.new.is_empty() {
-            let bytes = plan.new.iter().map(|(_, summary)| summary.size as u64).sum();
-            self.ensure_capacity(&mut tail, (bytes, plan.next_offset), at.now)?;
-            self.write(&mut tail, batches, &plan)?;
-            self.advance_end(&mut tail, &plan, bytes, at.now);
-            let now = self.context.clock.monotonic();
-            tail.producers.record(plan.staged, now);
+            self.ensure_capacity(&plan, at.now, &config)?;
+            self.write(batches, &plan)?;
+            self.advance_end(&plan, at.now);
+            let now = self.view.context.clock.monotonic();
+            self.producers.record(plan.staged, now);
         }
         Ok(plan.outcomes)
     }
 
-    /// The tail of a log that accepts records in leader epoch `epoch`.
-    fn tail_in_epoch(&self, epoch: LeaderEpoch) -> Result<MutexGuard<'_, Tail>, StorageError> {
-        let tail = self.writable_tail()?;
-        if epoch == LeaderEpoch::NONE || tail.epoch != epoch {
-            let partition = self.context.partition.clone();
-            let (given, current) = (epoch, tail.epoch);
-            return Err(StorageError::EpochMismatch { partition, given, current });
-        }
-        Ok(tail)
-    }
-
     /// Writes all new batches of a plan at the end of the active segment, or none.
-    fn write(
-        &self,
-        tail: &mut Tail,
-        batches: &[&mut [u8]],
-        plan: &Plan,
-    ) -> Result<(), StorageError> {
-        let Some(Active { segment, size, .. }) = &tail.active else {
-            return Err(self.context.refused("append", io::ErrorKind::NotFound.into()));
+    fn write(&mut self, batches: &[&mut [u8]], plan: &Plan) -> Result<(), StorageError> {
+        let Some(Active { segment, size, .. }) = &self.active else {
+            return Err(self.view.context.refused("append", io::ErrorKind::NotFound.into()));
         };
         let file = segment.file();
         // Keep the file open, so that truncating after a failed write cannot fail for want of a
@@ -115,38 +85,36 @@ impl Log {
         let Err(error) = write_all_at(&**file, &mut buffers, *size) else { return Ok(()) };
         let error = segment.refused("write", error);
         // Until a flush has synced the truncation, a crash may bring the bytes back.
-        tail.truncation_dirty = true;
+        self.unsynced.note_cut();
         if let Err(cause) = file.set_len(*size) {
             let cause = segment.refused("cut back", cause);
-            tail.state = State::Failed(Failure::half_way(&cause));
+            self.state = State::Failed(Failure::half_way(&cause));
         }
         Err(error)
     }
 
     /// Advances the log end past the batches that were written.
-    fn advance_end(&self, tail: &mut Tail, plan: &Plan, bytes: u64, now: Timestamp) {
-        let Some(active) = &mut tail.active else { return };
+    fn advance_end(&mut self, plan: &Plan, now: Timestamp) {
+        let Some(active) = &mut self.active else { return };
         assert!(
-            plan.next_offset > tail.next_offset,
+            plan.next_offset > self.next_offset,
             "an append leads from {} to {}",
-            tail.next_offset,
+            self.next_offset,
             plan.next_offset
         );
         let mut records = 0;
         for (_, summary) in &plan.new {
-            let batch = Located { position: active.size, summary: *summary };
-            active.segment.push_entries(active.indexer.pass(&batch));
-            active.digests.pass(&batch);
-            active.size = batch.end();
+            active.pass(&Located { position: active.size, summary: *summary });
             records += u64::from(summary.record_count);
         }
         active.last_append = now;
-        tail.next_offset = plan.next_offset;
-        tail.pending.add(records, bytes, self.context.clock.monotonic());
-        tail.bytes_to_rebuild += bytes;
+        self.next_offset = plan.next_offset;
+        let elapsed = self.view.context.clock.monotonic();
+        self.unsynced.add_records(records, plan.bytes, elapsed);
+        self.unrecorded.add_bytes(plan.bytes);
         // Publish `log_end` before `size`: a reader that sees the new size may assume every byte
         // lies below `log_end`.
-        self.offsets.log_end.set(plan.next_offset);
+        self.view.offsets.set_log_end(plan.next_offset);
         active.segment.publish_size(active.size);
     }
 }
@@ -157,12 +125,14 @@ fn plan(tail: &Tail, batches: &mut [&mut [u8]], at: AppendAt, config: &LogConfig
         outcomes: Vec::with_capacity(batches.len()),
         new: Vec::with_capacity(batches.len()),
         staged: Staged::default(),
+        bytes: 0,
         next_offset: tail.next_offset,
     };
     for (index, batch) in batches.iter_mut().enumerate() {
         let summary = assign_offsets(batch, plan.next_offset, at, config);
         let outcome = tail.producers.check(&mut plan.staged, &ProducerBatch::from(&summary));
         if outcome == Ok(Verdict::Append) {
+            plan.bytes += summary.size as u64;
             plan.new.push((index, summary));
             plan.next_offset = summary.next_offset();
         }

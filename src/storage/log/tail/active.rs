@@ -1,0 +1,57 @@
+//! The segment that a log appends to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::storage::segments::{HeaderDigests, Indexer, Located, Segment};
+use crate::types::{Offset, Timestamp};
+
+/// The active segment.
+#[derive(Debug)]
+pub(in crate::storage::log) struct Active {
+    pub(super) segment: Arc<Segment>,
+    /// The position of the next batch.
+    pub(super) size: u64,
+    pub(super) indexer: Indexer,
+    /// The digests of all batches, including those that an earlier process has stored.
+    pub(super) digests: HeaderDigests,
+    /// The time of its first append, or of opening the log, by the monotonic clock.
+    pub(super) began: Duration,
+    /// The time of its last append, or of opening the log, by the wall clock.
+    pub(super) last_append: Timestamp,
+}
+
+impl Active {
+    /// The largest timestamp of its batches.
+    pub(in crate::storage::log) fn max_timestamp(&self) -> Timestamp {
+        self.indexer.max_timestamp()
+    }
+
+    /// The time of its last append, or of opening the log, by the wall clock.
+    pub(in crate::storage::log) fn last_append(&self) -> Timestamp {
+        self.last_append
+    }
+
+    /// The digests of all its batches.
+    pub(in crate::storage::log) fn digests(&self) -> &HeaderDigests {
+        &self.digests
+    }
+
+    /// Returns true if it is this segment.
+    pub(super) fn is(&self, segment: &Arc<Segment>) -> bool {
+        Arc::ptr_eq(&self.segment, segment)
+    }
+
+    /// Adds a batch that was written at its end.
+    pub(super) fn pass(&mut self, batch: &Located) {
+        self.segment.push_entries(self.indexer.pass(batch));
+        self.digests.pass(batch);
+        self.size = batch.end();
+    }
+
+    /// Ends the segment, after which `next_offset` comes.
+    pub(super) fn seal(mut self, now: Timestamp, next_offset: Offset) -> Arc<Segment> {
+        self.segment.seal(&mut self.indexer, &self.digests, now, next_offset);
+        self.segment
+    }
+}

@@ -1,0 +1,121 @@
+//! The point up to which a restart need not rebuild indexes and producer states.
+
+use std::sync::Arc;
+
+use crate::storage::ProducerStates;
+use crate::storage::log::tail::log_tail::Tail;
+use crate::storage::log::tail::state::State;
+use crate::storage::segments::{HeaderDigest, Seal, Segment};
+use crate::types::Offset;
+
+/// The changes since the last rebuild point.
+#[derive(Debug, Default)]
+pub(super) struct Unrecorded {
+    /// Rolled segments without a written seal.
+    segments: Vec<Arc<Segment>>,
+    /// Bytes appended.
+    bytes: u64,
+}
+
+/// The state of a log at a rebuild point that is about to be written.
+#[derive(Debug)]
+pub(in crate::storage::log) struct RebuildPoint {
+    /// The log end at that moment.
+    pub(in crate::storage::log) offset: Offset,
+    pub(in crate::storage::log) active: Arc<Segment>,
+    /// The facts and the digests of the active segment so far.
+    pub(in crate::storage::log) seal: Seal,
+    pub(in crate::storage::log) digests: Vec<HeaderDigest>,
+    pub(in crate::storage::log) producers: ProducerStates,
+    /// The rolled segments without a written seal.
+    pub(in crate::storage::log) unsealed: Vec<Arc<Segment>>,
+    generation: u64,
+    bytes: u64,
+}
+
+/// The number of bytes above the rebuild point at which it advances: a restart reads them again in
+/// well below a second.
+const BYTES_TO_REBUILD: u64 = 64 << 20;
+
+impl Unrecorded {
+    /// Returns true if the rebuild point must advance.
+    fn is_enough(&self) -> bool {
+        self.bytes >= BYTES_TO_REBUILD || !self.segments.is_empty()
+    }
+
+    /// Returns true if the seal of this rolled segment is not written.
+    pub(super) fn has(&self, segment: &Arc<Segment>) -> bool {
+        self.segments.iter().any(|other| Arc::ptr_eq(other, segment))
+    }
+
+    /// Adds appended bytes.
+    pub(super) fn add_bytes(&mut self, bytes: u64) {
+        self.bytes += bytes;
+    }
+
+    /// Adds a segment that was rolled.
+    pub(super) fn add_segment(&mut self, segment: Arc<Segment>) {
+        self.segments.push(segment);
+    }
+
+    /// Drops a segment that was sealed or removed.
+    pub(super) fn forget_segment(&mut self, segment: &Arc<Segment>) {
+        self.segments.retain(|other| !Arc::ptr_eq(other, segment));
+    }
+
+    /// Drops the segments from `base` on, where the log was truncated.
+    #[cfg(any(test, feature = "internals"))]
+    pub(super) fn truncate(&mut self, base: Offset) {
+        self.segments.retain(|segment| segment.base() < base);
+    }
+}
+
+impl Tail {
+    /// Returns true if enough was appended for the rebuild point to advance, or a segment was
+    /// rolled.
+    pub(in crate::storage::log) fn is_rebuild_point_due(&self) -> bool {
+        self.unrecorded.is_enough() && self.state != State::Abandoned
+    }
+
+    /// The state to write for a rebuild point at the log end; `None` before the first append.
+    pub(in crate::storage::log) fn begin_rebuild_point(&mut self) -> Option<RebuildPoint> {
+        let offset = self.next_offset;
+        let active = self.active.as_mut()?;
+        let digests = active.digests.grown().unwrap_or_default();
+        let seal = Seal {
+            sealed_at: self.view.context.clock.now(),
+            max_timestamp: active.indexer.max_timestamp(),
+            next_offset: offset,
+            size: active.size,
+        };
+        Some(RebuildPoint {
+            offset,
+            active: Arc::clone(&active.segment),
+            seal,
+            digests,
+            producers: self.producers.clone(),
+            unsealed: self.unrecorded.segments.clone(),
+            generation: self.generation,
+            bytes: std::mem::take(&mut self.unrecorded.bytes),
+        })
+    }
+
+    /// Returns true if the active segment at the rebuild point is active still, and was not
+    /// truncated.
+    pub(in crate::storage::log) fn still_grows_from(&self, point: &RebuildPoint) -> bool {
+        self.generation == point.generation && self.active(&point.active).is_some()
+    }
+
+    /// Publishes a rebuild point that was written.
+    pub(in crate::storage::log) fn publish_rebuild_point(&mut self, point: &RebuildPoint) {
+        point.unsealed.iter().for_each(|sealed| self.unrecorded.forget_segment(sealed));
+        if self.generation == point.generation {
+            self.view.offsets.set_rebuild(point.offset);
+        }
+    }
+
+    /// Gives up a rebuild point that could not be written.
+    pub(in crate::storage::log) fn give_up_rebuild_point(&mut self, point: &RebuildPoint) {
+        self.unrecorded.add_bytes(point.bytes);
+    }
+}

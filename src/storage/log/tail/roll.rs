@@ -1,0 +1,136 @@
+//! Rolling to the next segment.
+//!
+//! The new file is created under the tail's lock, which costs as much as another write. The next
+//! flush makes its name durable before anything in it counts as flushed. A crash in between loses
+//! the name, and with it only records that were never acknowledged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::io::Disk;
+use crate::storage::log::tail::active::Active;
+use crate::storage::log::tail::append::Plan;
+use crate::storage::log::tail::log_tail::Tail;
+use crate::storage::segments::{HeaderDigests, Indexer, LogContext, Segment};
+use crate::storage::{LogConfig, StorageError};
+use crate::types::{Offset, Timestamp};
+
+impl Tail {
+    /// Rolls the active segment, if it is not empty, so that it can be compacted or deleted.
+    #[cfg(any(test, feature = "internals"))]
+    pub(in crate::storage::log) fn roll_if_filled(
+        &mut self,
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
+        if self.active_size() > 0 { self.roll(now) } else { Ok(()) }
+    }
+
+    /// Bytes of the active segment; 0 if there is none.
+    pub(in crate::storage::log) fn active_size(&self) -> u64 {
+        self.active.as_ref().map_or(0, |active| active.size)
+    }
+
+    /// Rolls the active segment if its first record is older than `age`. Returns true if it did.
+    pub(in crate::storage::log) fn roll_older(
+        &mut self,
+        age: Duration,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        let elapsed = self.view.context.clock.monotonic();
+        let is_old =
+            |active: &Active| active.size > 0 && elapsed.saturating_sub(active.began) >= age;
+        let is_old = self.active.as_ref().is_some_and(is_old);
+        if is_old {
+            self.roll(now)?;
+        }
+        Ok(is_old)
+    }
+
+    /// Rolls the active segment if all its records have expired and none is at or above `below`.
+    /// Returns true if it did.
+    pub(in crate::storage::log) fn roll_expired(
+        &mut self,
+        below: Offset,
+        has_expired: impl Fn(&Active) -> bool,
+    ) -> Result<bool, StorageError> {
+        let expired = self.active.as_ref().filter(|active| active.size > 0 && has_expired(active));
+        let Some(last_append) = expired.map(Active::last_append) else { return Ok(false) };
+        if self.next_offset > below {
+            return Ok(false);
+        }
+        // Seal it with the time of its last append, not of now: otherwise it would be kept as long
+        // again.
+        self.roll(last_append)?;
+        Ok(true)
+    }
+
+    /// Makes sure that the active segment can take the batches of a plan, and rolls if it cannot.
+    pub(super) fn ensure_capacity(
+        &mut self,
+        plan: &Plan,
+        now: Timestamp,
+        config: &LogConfig,
+    ) -> Result<(), StorageError> {
+        let context = &self.view.context;
+        let Some(active) = &mut self.active else { return self.roll_to_append(now) };
+        let elapsed = context.clock.monotonic();
+        if active.size == 0 {
+            active.began = elapsed;
+            return Ok(());
+        }
+        let age = elapsed.saturating_sub(active.began);
+        let span = plan.next_offset.since(active.segment.base());
+        let is_full = active.size + plan.bytes > config.segment_size.0
+            || age >= age_max(context, config)
+            || span > i32::MAX.into()
+            || active.segment.index_size()? >= config.segment_index_size.0;
+        if is_full { self.roll_to_append(now) } else { Ok(()) }
+    }
+
+    /// Rolls to a new segment for batches.
+    fn roll_to_append(&mut self, now: Timestamp) -> Result<(), StorageError> {
+        let view = Arc::clone(&self.view);
+        self.begin_segment(now, &*view.context.batches)
+    }
+
+    /// Rolls to a new segment for upkeep, which may use the whole reserve of a full disk.
+    pub(super) fn roll(&mut self, now: Timestamp) -> Result<(), StorageError> {
+        let view = Arc::clone(&self.view);
+        self.begin_segment(now, &*view.context.disk)
+    }
+
+    /// Creates the segment that begins at the log end, on one of the log's disks, and activates it.
+    fn begin_segment(&mut self, now: Timestamp, disk: &dyn Disk) -> Result<(), StorageError> {
+        // Even the removal of a name must be durable before more is acknowledged.
+        self.unsynced.note_names();
+        let view = Arc::clone(&self.view);
+        let created = Segment::create(&view.context, self.next_offset, disk);
+        if let Err(error @ StorageError::Failed { .. }) = &created {
+            self.fail_half_way(error);
+        }
+        let segment = Arc::new(created?);
+        if let Some(left) = self.active.take() {
+            let left = left.seal(now, self.next_offset);
+            self.unsynced.add_segment(Arc::clone(&left));
+            self.unrecorded.add_segment(left);
+        }
+        view.segments.push(Arc::clone(&segment));
+        let interval = view.context.config.load().index_interval.0;
+        self.active = Some(Active {
+            indexer: Indexer::new(segment.base(), interval),
+            digests: HeaderDigests::default(),
+            segment,
+            size: 0,
+            began: view.context.clock.monotonic(),
+            last_append: now,
+        });
+        Ok(())
+    }
+}
+
+/// The age at which a segment rolls; each log subtracts a different part of the jitter.
+fn age_max(context: &LogContext, config: &LogConfig) -> Duration {
+    let name = context.partition.to_string();
+    let part = f64::from(crc32c::crc32c(name.as_bytes())) / f64::from(u32::MAX);
+    config.segment_age.saturating_sub(config.segment_jitter.mul_f64(part))
+}
