@@ -7,7 +7,7 @@ use crate::io::{Disk, OpenMode};
 use crate::storage::directory::{PartitionMetadata, partition_of};
 use crate::storage::inspect::verify::segment_bases;
 use crate::storage::producers::largest_id_in_snapshots;
-use crate::storage::segments::{BatchScan, Expected, FileKind, Source, Scanned, SegmentFile};
+use crate::storage::segments::{BatchScan, Expected, FileKind, Scanned, SegmentFile, Source};
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset, ProducerId, TopicPartition};
 

@@ -14,7 +14,7 @@ use crate::storage::inspect::indexes::IndexCheck;
 use crate::storage::inspect::small_files::check_log_files;
 use crate::storage::segments::{
     BadBatch, BatchCheck, BatchScan, Chain, CheckProgress, Checked, Damage, Expected, FileKind,
-    Located, Source, Scanned, Seal, SegmentFile,
+    Located, Scanned, Seal, SegmentFile, Source,
 };
 use crate::storage::{EpochCache, StartPoint, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};

@@ -85,8 +85,7 @@ impl SegmentList {
         let mut segments = self.snapshot().to_vec();
         let first = replaced.first().map_or(replacement.base(), |first| first.base());
         let place = segments.partition_point(|segment| segment.base() < first);
-        let old: Vec<_> =
-            segments.splice(place..place + replaced.len(), [replacement]).collect();
+        let old: Vec<_> = segments.splice(place..place + replaced.len(), [replacement]).collect();
         let are_same = old.iter().zip(replaced).all(|(old, known)| Arc::ptr_eq(old, known));
         assert!(are_same, "{} segments from {first} on were not held", replaced.len());
         self.set(segments);

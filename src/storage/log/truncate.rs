@@ -8,6 +8,7 @@ use crate::storage::log::Log;
 use crate::storage::log::segment_list::Segments;
 use crate::storage::log::tail::{Cut, Tail};
 use crate::storage::recovery::discard_snapshots;
+use crate::storage::segments::LogEnd;
 use crate::storage::{StorageError, recovery};
 use crate::types::Offset;
 
@@ -80,9 +81,10 @@ impl Log {
             .map_err(|error| context.refused("cut the epochs of", error))?;
         discard_snapshots(context, cut.end)?;
         let (disk, dir) = (&*context.disk, &*context.dir);
+        let end = LogEnd { segment: last.base(), position: cut.position, offset: cut.end };
         context
             .damages
-            .truncate(disk, dir, last.base(), cut.position, cut.end)
+            .truncate(disk, dir, end)
             .map_err(|error| context.refused("note the damages of", error))?;
         context
             .skips

@@ -235,8 +235,7 @@ fn a_snapshot_of_a_later_release_is_refused() {
     bytes.extend(crc32c::crc32c(&bytes).to_be_bytes());
     small_file::write_new(&disk, path, &bytes).unwrap();
     let limits = ProducerLimits::default();
-    let error =
-        latest_snapshot(&disk, Path::new("/p"), Offset::new(99), limits, NOW).unwrap_err();
+    let error = latest_snapshot(&disk, Path::new("/p"), Offset::new(99), limits, NOW).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
     assert!(error.to_string().contains("version 2"), "{error}");
 }

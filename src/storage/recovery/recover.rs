@@ -25,10 +25,7 @@ pub(crate) struct Recovered {
 ///
 /// # Errors
 /// `Corrupt` if nothing is left of a log that had durable records; otherwise the disk's error.
-pub(crate) fn recover(
-    context: &Arc<LogContext>,
-    known: &Known,
-) -> Result<Recovered, StorageError> {
+pub(crate) fn recover(context: &Arc<LogContext>, known: &Known) -> Result<Recovered, StorageError> {
     complete_interrupted(context)?;
     let segments = existing_segments(context)?;
     let Some(first) = segments.first() else {
@@ -95,10 +92,7 @@ fn make_durable(context: &LogContext, scanned: &[Arc<Segment>]) -> Result<(), St
 }
 
 /// The result for a log without segments: empty, unless it had durable records.
-fn nothing_left(
-    context: &LogContext,
-    known: &Known,
-) -> Result<Recovered, StorageError> {
+fn nothing_left(context: &LogContext, known: &Known) -> Result<Recovered, StorageError> {
     if known.durable > known.log_start {
         return Err(context.corrupt(known.log_start..known.durable, &context.dir, 0));
     }

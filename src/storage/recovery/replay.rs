@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::record::BatchSummary;
 use crate::storage::segments::{LogContext, Segment};
 use crate::storage::{
-    EpochCache, OffsetUnit, ProducerBatch, ProducerStates, StorageError, Stored,
-    latest_snapshot, retain_snapshots,
+    EpochCache, OffsetUnit, ProducerBatch, ProducerStates, StorageError, Stored, latest_snapshot,
+    retain_snapshots,
 };
 use crate::types::Offset;
 

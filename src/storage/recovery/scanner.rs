@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::storage::recovery::replay::note_epoch;
 use crate::storage::segments::{
     BadBatch, BatchCheck, BatchScan, Chain, CheckProgress, Checked, Damage, Expected, FileKind,
-    Indexer, Located, LogContext, Source, Scanned, Segment,
+    Indexer, Located, LogContext, Scanned, Segment, Source,
 };
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use crate::storage::StorageError;
 use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
 use crate::storage::segments::{
-    BatchScan, BatchWalk, Damage, Expected, FileKind, Indexer, Located, Source, Scanned, Segment,
+    BatchScan, BatchWalk, Damage, Expected, FileKind, Indexer, Located, Scanned, Segment, Source,
 };
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 

@@ -5,6 +5,7 @@
 //! seals are caches: absent or wrong ones are rebuilt from the batches.
 
 mod batch_reader;
+mod checking;
 mod context;
 mod entry;
 mod file_name;
@@ -19,17 +20,19 @@ mod segment;
 mod walk;
 mod window;
 
+pub(in crate::storage) use checking::SegmentCheck;
 pub(crate) use context::LogContext;
 pub use context::LogEnv;
 pub(crate) use entry::{Entry, OffsetEntry, TimeEntry};
 pub(crate) use file_name::{FileKind, SegmentFile};
 pub(crate) use indexer::Indexer;
 pub use integrity::Damage;
-pub(in crate::storage) use integrity::SegmentCheck;
+#[cfg(any(test, feature = "internals"))]
+pub(crate) use integrity::LogEnd;
 pub(crate) use integrity::{
-    BatchCheck, Chain, Checked, Damages, Digests, HeaderDigest, HeaderDigests,
+    BatchCheck, Chain, CheckProgress, Checked, Damages, HeaderDigest, HeaderDigests, HeldDigests,
+    TrackedFile, VerifiedRanges,
 };
-pub(crate) use integrity::{CheckProgress, SentFile, TrackedFile, VerifiedRanges};
 pub(crate) use locate::Span;
 pub use scan::{BadBatch, Expected};
 pub(crate) use scan::{BatchScan, Scanned};

@@ -2,7 +2,7 @@
 //! over.
 
 use crate::storage::StorageError;
-use crate::storage::segments::{BatchScan, Expected, Located, Source, Scanned, Segment};
+use crate::storage::segments::{BatchScan, Expected, Located, Scanned, Segment, Source};
 use crate::types::{LeaderEpoch, Offset};
 
 /// Adjacent sound batches of a segment.

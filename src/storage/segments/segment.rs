@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::io::{CachedFile, Disk, File, FileRange, OpenMode, is_failed_sync, require_in_place};
+use crate::io::{CachedFile, Disk, File, OpenMode, is_failed_sync, require_in_place};
 use crate::storage::StorageError;
 use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
 use crate::storage::segments::file_name;
 use crate::storage::segments::index::Index;
 use crate::storage::segments::indexer::Due;
 use crate::storage::segments::{
-    Damage, Digests, FileKind, HeaderDigests, Indexer, LogContext, Seal, SegmentFile, SentFile,
+    Damage, FileKind, HeaderDigests, HeldDigests, Indexer, LogContext, Seal, SegmentFile,
     TrackedFile, VerifiedRanges,
 };
 use crate::types::{Offset, Timestamp};
@@ -35,7 +35,7 @@ pub(crate) struct Segment {
     /// True if the indexes are known to exist, or to be rightly empty.
     is_indexed: Mutex<bool>,
     seal: Mutex<Option<Seal>>,
-    pub(super) digests: Mutex<Digests>,
+    digests: Mutex<HeldDigests>,
     verified: Arc<VerifiedRanges>,
     /// True if its files are removed, or about to be.
     is_deleted: AtomicBool,
@@ -160,12 +160,6 @@ impl Segment {
         &self.file
     }
 
-    /// A range of its batches, for sending or reading; the file need not be open.
-    pub(crate) fn range(self: &Arc<Self>, position: u64, length: u64) -> FileRange {
-        let file = SentFile::new(Arc::clone(self), Arc::clone(&self.tracked));
-        FileRange { file: Arc::new(file), position, length }
-    }
-
     /// The verified ranges of its file.
     pub(crate) fn verified(&self) -> &VerifiedRanges {
         &self.verified
@@ -263,7 +257,7 @@ impl Segment {
         let mut digests = self.lock_digests();
         seal.store(&*self.context.disk, &path, digests.held())
             .map_err(|error| StorageError::io("write", &path, error))?;
-        *digests = Digests::default();
+        *digests = HeldDigests::default();
         Ok(())
     }
 
@@ -299,7 +293,7 @@ impl Segment {
     pub(crate) fn truncate(&self, size: u64, next_offset: Offset) -> Result<(), StorageError> {
         self.trim(size)?;
         *self.sealed() = None;
-        *self.lock_digests() = Digests::default();
+        *self.lock_digests() = HeldDigests::default();
         let below = next_offset.since(self.base);
         self.offsets
             .keep_where(|entry| i64::from(entry.relative_offset) < below)
@@ -429,6 +423,10 @@ impl Segment {
 
     pub(super) fn lock_indexed(&self) -> MutexGuard<'_, bool> {
         self.is_indexed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_digests(&self) -> MutexGuard<'_, HeldDigests> {
+        self.digests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sealed(&self) -> MutexGuard<'_, Option<Seal>> {

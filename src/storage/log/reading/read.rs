@@ -72,7 +72,11 @@ impl Log {
                     checks += 1;
                     if checks > CHECKS_MAX {
                         let path = extent.segment.path(FileKind::Log);
-                        return Err(self.context().corrupt(from..from, &path, extent.range.position));
+                        return Err(self.context().corrupt(
+                            from..from,
+                            &path,
+                            extent.range.position,
+                        ));
                     }
                 }
                 // The bytes are not a batch and no damage is known: check the segment to find its
@@ -218,8 +222,7 @@ impl View {
             // this size lies below this end. In the other order a batch appended in between would
             // count as flushed.
             let segment_size = segment.size()?;
-            let segment_end =
-                segments.next_base(number).unwrap_or_else(|| self.offsets.log_end());
+            let segment_end = segments.next_base(number).unwrap_or_else(|| self.offsets.log_end());
             let span = Span {
                 bytes_max: limit.max_bytes,
                 below: limit.below,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::storage::log::tail::active::Active;
-use crate::storage::log::tail::rebuild_point::Unrecorded;
 use crate::storage::log::tail::state::{Failure, Refused, State};
+use crate::storage::log::tail::unrecorded::Unrecorded;
 use crate::storage::log::tail::unsynced::{Unflushed, Unsynced};
 use crate::storage::log::view::View;
 use crate::storage::segments::Segment;

@@ -10,13 +10,14 @@ mod roll;
 mod state;
 #[cfg(any(test, feature = "internals"))]
 mod truncation;
+mod unrecorded;
 mod unsynced;
 
 pub(super) use active::Active;
 pub use append::{AppendAt, Appended};
 pub(super) use log_tail::Tail;
 pub(super) use rebuild_point::RebuildPoint;
-pub use unsynced::Unflushed;
-pub(super) use unsynced::Unsynced;
 #[cfg(any(test, feature = "internals"))]
 pub(super) use truncation::Cut;
+pub use unsynced::Unflushed;
+pub(super) use unsynced::Unsynced;

@@ -8,15 +8,6 @@ use crate::storage::log::tail::state::State;
 use crate::storage::segments::{HeaderDigest, Seal, Segment};
 use crate::types::Offset;
 
-/// The changes since the last rebuild point.
-#[derive(Debug, Default)]
-pub(super) struct Unrecorded {
-    /// Rolled segments without a written seal.
-    segments: Vec<Arc<Segment>>,
-    /// Bytes appended.
-    bytes: u64,
-}
-
 /// The state of a log at a rebuild point that is about to be written.
 #[derive(Debug)]
 pub(in crate::storage::log) struct RebuildPoint {
@@ -31,43 +22,6 @@ pub(in crate::storage::log) struct RebuildPoint {
     pub(in crate::storage::log) unsealed: Vec<Arc<Segment>>,
     generation: u64,
     bytes: u64,
-}
-
-/// The number of bytes above the rebuild point at which it advances: a restart reads them again in
-/// well below a second.
-const BYTES_TO_REBUILD: u64 = 64 << 20;
-
-impl Unrecorded {
-    /// Returns true if the rebuild point must advance.
-    fn is_enough(&self) -> bool {
-        self.bytes >= BYTES_TO_REBUILD || !self.segments.is_empty()
-    }
-
-    /// Returns true if the seal of this rolled segment is not written.
-    pub(super) fn has(&self, segment: &Arc<Segment>) -> bool {
-        self.segments.iter().any(|other| Arc::ptr_eq(other, segment))
-    }
-
-    /// Adds appended bytes.
-    pub(super) fn add_bytes(&mut self, bytes: u64) {
-        self.bytes += bytes;
-    }
-
-    /// Adds a segment that was rolled.
-    pub(super) fn add_segment(&mut self, segment: Arc<Segment>) {
-        self.segments.push(segment);
-    }
-
-    /// Drops a segment that was sealed or removed.
-    pub(super) fn forget_segment(&mut self, segment: &Arc<Segment>) {
-        self.segments.retain(|other| !Arc::ptr_eq(other, segment));
-    }
-
-    /// Drops the segments from `base` on, where the log was truncated.
-    #[cfg(any(test, feature = "internals"))]
-    pub(super) fn truncate(&mut self, base: Offset) {
-        self.segments.retain(|segment| segment.base() < base);
-    }
 }
 
 impl Tail {
@@ -94,9 +48,9 @@ impl Tail {
             seal,
             digests,
             producers: self.producers.clone(),
-            unsealed: self.unrecorded.segments.clone(),
+            unsealed: self.unrecorded.segments().to_vec(),
             generation: self.generation,
-            bytes: std::mem::take(&mut self.unrecorded.bytes),
+            bytes: self.unrecorded.take_bytes(),
         })
     }
 

@@ -22,7 +22,10 @@ pub(in crate::storage::log) struct Cut {
 
 impl Cut {
     /// The place of a truncation to `to`, which must lie below the log end.
-    pub(in crate::storage::log) fn locate(segments: &Segments, to: Offset) -> Result<Self, StorageError> {
+    pub(in crate::storage::log) fn locate(
+        segments: &Segments,
+        to: Offset,
+    ) -> Result<Self, StorageError> {
         let number = segments.number_of(to);
         let segment = &segments[number];
         let Some(batch) = segment.locate(to)? else {

@@ -100,8 +100,9 @@ impl Unsynced {
     /// flush.
     pub(super) fn take_back(&mut self, earlier: Self, active: Option<&Arc<Segment>>) {
         let later = std::mem::take(&mut self.segments);
-        let is_known =
-            |segment: &Arc<Segment>| active.into_iter().chain(&later).any(|s| Arc::ptr_eq(s, segment));
+        let is_known = |segment: &Arc<Segment>| {
+            active.into_iter().chain(&later).any(|s| Arc::ptr_eq(s, segment))
+        };
         self.segments = earlier.segments;
         self.segments.retain(|segment| !is_known(segment));
         self.segments.extend(later);

@@ -40,13 +40,13 @@ pub(crate) struct BatchCheck<'f> {
 /// The state of a check between two stretches.
 #[derive(Debug)]
 pub(crate) struct CheckProgress {
-    pub(super) position: u64,
-    pub(super) expected: Expected,
+    pub(in crate::storage::segments) position: u64,
+    expected: Expected,
     /// Damage whose end is not known yet.
     open: Option<(Damage, BadBatch)>,
     /// The digests computed for sound stretches that had none.
-    pub(super) gained: HeaderDigests,
-    pub(super) is_done: bool,
+    pub(in crate::storage::segments) gained: HeaderDigests,
+    pub(in crate::storage::segments) is_done: bool,
 }
 
 /// A part of a stretch: a batch, or bytes between batches.
@@ -79,7 +79,7 @@ impl CheckProgress {
 
 impl CheckProgress {
     /// Returns true if the check has found damage whose end is not known yet.
-    pub(super) fn is_in_damage(&self) -> bool {
+    pub(in crate::storage::segments) fn is_in_damage(&self) -> bool {
         self.open.is_some()
     }
 }
@@ -99,7 +99,7 @@ impl<'f> BatchCheck<'f> {
     }
 
     /// The position of the next stretch.
-    pub(super) fn position(&self) -> u64 {
+    pub(in crate::storage::segments) fn position(&self) -> u64 {
         self.progress.position
     }
 

@@ -37,7 +37,7 @@ impl Chain {
 
     /// Checks that a batch may come next. The epoch of a batch with a proven header is not checked:
     /// if it differs from the history, the history is wrong.
-    pub(super) fn admits(
+    pub(in crate::storage::segments) fn admits(
         &self,
         batch: &Located,
         expected: &Expected,

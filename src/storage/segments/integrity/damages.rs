@@ -28,6 +28,18 @@ pub(crate) struct Damages {
     writing: Mutex<()>,
 }
 
+/// The end of a log that was truncated.
+#[cfg(any(test, feature = "internals"))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogEnd {
+    /// The base offset of the last segment.
+    pub(crate) segment: Offset,
+    /// The position at which this segment ends.
+    pub(crate) position: u64,
+    /// The offset after the last record.
+    pub(crate) offset: Offset,
+}
+
 impl Damages {
     /// Loads the file of the log in `dir`.
     ///
@@ -111,17 +123,10 @@ impl Damages {
         Ok(())
     }
 
-    /// Removes damage beyond the point where the log in `dir` was truncated: at or above `end`, or
-    /// after `size` in the segment that begins at `base`. Durable on return.
+    /// Removes damage beyond the `end` at which the log in `dir` was truncated. Durable on return.
     #[cfg(any(test, feature = "internals"))]
-    pub(crate) fn truncate(
-        &self,
-        disk: &dyn Disk,
-        dir: &Path,
-        base: Offset,
-        size: u64,
-        end: Offset,
-    ) -> io::Result<()> {
+    pub(crate) fn truncate(&self, disk: &dyn Disk, dir: &Path, end: LogEnd) -> io::Result<()> {
+        let LogEnd { segment: base, position: size, offset: end } = end;
         let known = self.all();
         let is_left = |damage: &&Damage| {
             damage.segment < base || damage.segment == base && damage.start < size

@@ -39,7 +39,7 @@ pub(crate) struct HeaderDigests {
 
 /// The conclusion that a digest allows about the batches found in its stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Proof {
+pub(in crate::storage::segments) enum Proof {
     /// All headers are as written.
     All,
     /// All headers but that of the batch with this index are as written.
@@ -50,7 +50,7 @@ pub(super) enum Proof {
 
 /// The CRC of the header fields that describe a batch's position: base offset, length, leader
 /// epoch, checksum.
-pub(super) fn header_crc(batch: &BatchSummary) -> u32 {
+pub(in crate::storage::segments) fn header_crc(batch: &BatchSummary) -> u32 {
     let crc = crc32c::crc32c(&batch.base_offset.get().to_be_bytes());
     let crc = crc32c::crc32c_append(crc, &(batch.size as u64).to_be_bytes());
     let crc = crc32c::crc32c_append(crc, &batch.leader_epoch.0.to_be_bytes());
@@ -60,7 +60,7 @@ pub(super) fn header_crc(batch: &BatchSummary) -> u32 {
 impl HeaderDigest {
     /// Checks the batches found from its start to its end by the CRCs of their headers; `None`
     /// stands for bytes without a valid header.
-    pub(super) fn proof(&self, headers: &[Option<u32>]) -> Proof {
+    pub(in crate::storage::segments) fn proof(&self, headers: &[Option<u32>]) -> Proof {
         let (mut sum, mut weighted) = (0_u64, 0_u64);
         for (number, crc) in (1..).zip(headers) {
             let crc = u64::from(crc.unwrap_or_default());

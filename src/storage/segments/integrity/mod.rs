@@ -1,24 +1,22 @@
-//! The integrity of a segment's bytes: checks, and the damage they find.
+//! The rules by which the bytes of a segment are sound, and the record of those that are not.
 
 mod batch_check;
 mod chain;
-mod check;
 mod damage;
 mod damages;
 mod digest;
-mod header_check;
-mod sealed_digests;
-mod sent_file;
+mod held_digests;
 mod tracked_file;
 mod verified_ranges;
 
 pub(crate) use batch_check::{BatchCheck, CheckProgress, Checked};
 pub(crate) use chain::Chain;
-pub(in crate::storage) use check::SegmentCheck;
 pub use damage::Damage;
 pub(crate) use damages::Damages;
+#[cfg(any(test, feature = "internals"))]
+pub(crate) use damages::LogEnd;
 pub(crate) use digest::{HeaderDigest, HeaderDigests};
-pub(crate) use sealed_digests::Digests;
-pub(crate) use sent_file::SentFile;
+pub(in crate::storage::segments) use digest::{Proof, header_crc};
+pub(crate) use held_digests::HeldDigests;
 pub(crate) use tracked_file::TrackedFile;
 pub(crate) use verified_ranges::VerifiedRanges;

@@ -4,25 +4,28 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use crate::io::{File, Inode, read_exact_at};
+use crate::io::{File, FileRange, Inode, read_exact_at};
 use crate::record::{Batch, BatchSummary, HEADER_SIZE, RecordError};
-use crate::storage::segments::integrity::header_check::HeaderCheck;
+use crate::storage::segments::checking::header_check::HeaderCheck;
 use crate::storage::segments::{Located, Segment};
 
 /// A segment's file for sending: only verified bytes count as cached, and all others are checked as
 /// they are read.
 #[derive(Debug)]
-pub(crate) struct SentFile {
+struct SentFile {
     segment: Arc<Segment>,
     file: Arc<dyn File>,
 }
 
-impl SentFile {
-    /// The `file` of `segment`.
-    pub(crate) fn new(segment: Arc<Segment>, file: Arc<dyn File>) -> Self {
-        Self { segment, file }
+impl Segment {
+    /// A range of its batches, for sending or reading; the file need not be open.
+    pub(crate) fn range(self: &Arc<Self>, position: u64, length: u64) -> FileRange {
+        let sent = SentFile { segment: Arc::clone(self), file: Arc::clone(self.file()) };
+        FileRange { file: Arc::new(sent), position, length }
     }
+}
 
+impl SentFile {
     /// Reads the batch at `position` and checks its checksum.
     fn batch_at(&self, position: u64) -> io::Result<(Located, Vec<u8>)> {
         let mut header = [0; HEADER_SIZE];

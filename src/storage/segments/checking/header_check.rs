@@ -8,7 +8,7 @@
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use crate::storage::segments::integrity::digest::{Proof, header_crc};
+use crate::storage::segments::integrity::{Proof, header_crc};
 use crate::storage::segments::{BatchWalk, Chain, Expected, HeaderDigest, Located, Segment};
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use crate::storage::StorageError;
-use crate::storage::segments::integrity::batch_check::CheckProgress;
 use crate::storage::segments::{
-    BatchCheck, Chain, Checked, Damage, HeaderDigest, Located, Medium, Segment, Source,
+    BatchCheck, Chain, CheckProgress, Checked, Damage, HeaderDigest, Located, Medium, Segment,
+    Source,
 };
 use crate::types::{LeaderEpoch, Offset};
 
