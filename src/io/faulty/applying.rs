@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
-use super::change::Change;
 use super::namespace::Namespace;
-use super::tree::{Child, DurableName, NameInDirectory, UNFINISHED};
+use super::tree::{DurableName, UNFINISHED};
 use crate::io::OpenMode;
+use crate::io::memory::{Change, Child, NameInDirectory};
 
 impl Namespace {
     /// Applies changes of names to the inner disk, in their order, and syncs its directories.
@@ -82,13 +82,14 @@ impl Namespace {
                     node.durable_name = durable_name;
                 }
             }
-            Child::Directory(id) => match (self.tree.directories.get_mut(&id), durable_name) {
-                (Some(directory), Some(name)) => {
-                    directory.durable_name = Some(DurableName::In(name));
+            Child::Directory(id) => {
+                if let Some(name) = durable_name {
+                    self.tree.durable.insert(id, DurableName::In(name));
+                } else {
+                    self.tree.durable.remove(&id);
+                    self.tree.names.forget(id);
                 }
-                (Some(_), None) => drop(self.tree.directories.remove(&id)),
-                (None, _) => {}
-            },
+            }
         }
     }
 

@@ -6,51 +6,36 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::{Child, DirectoryId, NameInDirectory};
 use crate::io::SeededRandom;
+use crate::io::memory::{Change, Child, DirectoryId};
 
-/// One change of names.
-#[derive(Clone, Debug)]
-pub(super) enum Change {
-    /// A new file or directory got a name.
-    Link { place: NameInDirectory, child: Child },
-    /// A name was removed.
-    Unlink { place: NameInDirectory, child: Child },
-    /// A child got another name, taken from `replaced` if that had it.
-    Move { from: NameInDirectory, to: NameInDirectory, child: Child, replaced: Option<Child> },
+/// The directories whose order of changes includes this one. A directory that is removed is
+/// included, because the changes that emptied it come first.
+fn directories(change: &Change) -> Vec<DirectoryId> {
+    let (mut directories, gone) = match change {
+        Change::Link { place, .. } => (vec![place.directory], None),
+        Change::Unlink { place, child } => (vec![place.directory], Some(*child)),
+        Change::Move { from, to, replaced, .. } => (vec![from.directory, to.directory], *replaced),
+    };
+    if let Some(Child::Directory(directory)) = gone {
+        directories.push(directory);
+    }
+    directories
 }
 
-impl Change {
-    /// The directories whose order of changes includes this one. A directory that is removed is
-    /// included, because the changes that emptied it come first.
-    fn directories(&self) -> Vec<DirectoryId> {
-        let (mut directories, gone) = match self {
-            Self::Link { place, .. } => (vec![place.directory], None),
-            Self::Unlink { place, child } => (vec![place.directory], Some(*child)),
-            Self::Move { from, to, replaced, .. } => {
-                (vec![from.directory, to.directory], *replaced)
-            }
-        };
-        if let Some(Child::Directory(directory)) = gone {
-            directories.push(directory);
-        }
-        directories
+/// The directory that a change creates.
+fn made_directory(change: &Change) -> Option<DirectoryId> {
+    match change {
+        Change::Link { child: Child::Directory(directory), .. } => Some(*directory),
+        _ => None,
     }
+}
 
-    /// The directory that this change creates.
-    fn made_directory(&self) -> Option<DirectoryId> {
-        match self {
-            Self::Link { child: Child::Directory(directory), .. } => Some(*directory),
-            _ => None,
-        }
-    }
-
-    /// Returns true if the change creates, removes or moves `wanted`.
-    pub(super) fn concerns(&self, wanted: Child) -> bool {
-        match self {
-            Self::Link { child, .. } | Self::Unlink { child, .. } => *child == wanted,
-            Self::Move { child, replaced, .. } => *child == wanted || *replaced == Some(wanted),
-        }
+/// Returns true if a change creates, removes or moves `wanted`.
+fn concerns(change: &Change, wanted: Child) -> bool {
+    match change {
+        Change::Link { child, .. } | Change::Unlink { child, .. } => *child == wanted,
+        Change::Move { child, replaced, .. } => *child == wanted || *replaced == Some(wanted),
     }
 }
 
@@ -77,14 +62,14 @@ impl Changes {
     }
 
     pub(super) fn concern(&self, child: Child) -> bool {
-        self.pending.iter().any(|pending| pending.change.concerns(child))
+        self.pending.iter().any(|pending| concerns(&pending.change, child))
     }
 
     /// Records a sync of a directory that has no durable name yet: its changes become durable
     /// together with that name.
     pub(super) fn mark_synced(&mut self, directory: DirectoryId) {
         for pending in &mut self.pending {
-            if pending.change.directories().contains(&directory) {
+            if directories(&pending.change).contains(&directory) {
                 pending.synced = true;
             }
         }
@@ -105,8 +90,8 @@ impl Changes {
     /// must precede them.
     pub(super) fn take_of(&mut self, directory: DirectoryId) -> Vec<Change> {
         let is_wanted = |pending: &Pending| {
-            pending.change.directories().contains(&directory)
-                || pending.change.made_directory() == Some(directory)
+            directories(&pending.change).contains(&directory)
+                || made_directory(&pending.change) == Some(directory)
         };
         let wanted = self.pending.iter().map(is_wanted).collect();
         self.take_closed(wanted)
@@ -131,8 +116,8 @@ impl Changes {
     fn add_predecessors(&self, wanted: &mut [bool]) {
         let mut needed = BTreeSet::new();
         for (pending, wanted) in self.pending.iter().zip(wanted).rev() {
-            let directories = pending.change.directories();
-            let makes = pending.change.made_directory();
+            let directories = directories(&pending.change);
+            let makes = made_directory(&pending.change);
             *wanted |= directories.iter().any(|directory| needed.contains(directory))
                 || makes.is_some_and(|directory| needed.contains(&directory));
             if *wanted {
@@ -145,10 +130,10 @@ impl Changes {
     fn add_synced_inside(&self, wanted: &mut [bool]) {
         let mut made = BTreeSet::new();
         for (pending, wanted) in self.pending.iter().zip(wanted) {
-            let inside = pending.change.directories().iter().any(|within| made.contains(within));
+            let inside = directories(&pending.change).iter().any(|within| made.contains(within));
             *wanted |= pending.synced && inside;
             if *wanted {
-                made.extend(pending.change.made_directory());
+                made.extend(made_directory(&pending.change));
             }
         }
     }
@@ -162,12 +147,12 @@ impl Changes {
         let mut stopped = BTreeSet::new();
         let mut survivors = Vec::new();
         for pending in std::mem::take(&mut self.pending) {
-            let directories = pending.change.directories();
+            let directories = directories(&pending.change);
             let is_stopped = directories.iter().any(|directory| stopped.contains(directory))
                 || (!pending.synced && random.chance(one_in));
             if is_stopped {
                 stopped.extend(directories);
-                stopped.extend(pending.change.made_directory());
+                stopped.extend(made_directory(&pending.change));
             } else {
                 survivors.push(pending.change);
             }

@@ -9,7 +9,7 @@ use nix::errno::Errno;
 
 use super::fault::{Failure, Operation};
 use super::machine::{Machine, Shared};
-use super::tree::FileId;
+use crate::io::memory::{Child, FileId};
 use crate::io::{
     File, Inode, SeededRandom, extend_to, failed_sync, is_failed_sync, read_exact_at, send_copied,
 };
@@ -121,7 +121,7 @@ impl File for FaultyFile {
 
     fn inode(&self) -> io::Result<Inode> {
         self.shared.machine().check(self.incarnation)?;
-        Ok(self.id.inode())
+        Ok(Child::File(self.id).inode())
     }
 
     fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {

@@ -8,9 +8,10 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::change::{Change, Changes};
+use super::change::Changes;
 use super::page_cache::CachedFile;
-use super::tree::{Child, FileId, FileNode, NameInDirectory, Tree};
+use super::tree::{FileNode, Tree};
+use crate::io::memory::{Change, Child, FileId};
 use crate::io::{DirLock, Disk, Entry, Inode, MemoryDisk, OpenMode, SeededRandom};
 
 /// The live view over the inner disk.
@@ -29,22 +30,18 @@ impl Namespace {
 
     /// Opens a file and counts one more handle on it.
     pub(super) fn open(&mut self, path: &Path, mode: OpenMode) -> io::Result<FileId> {
-        let place = self.tree.place(&*self.inner, path)?;
-        let id = match self.tree.child(&*self.inner, &place)? {
-            Some(_) if mode == OpenMode::CreateNew => return Err(ErrorKind::AlreadyExists.into()),
-            Some(Child::File(id)) => id,
-            Some(Child::Directory(_)) => return Err(ErrorKind::IsADirectory.into()),
-            None if matches!(mode, OpenMode::Read | OpenMode::Write) => {
-                return Err(ErrorKind::NotFound.into());
-            }
-            None => self.create_file(place)?,
+        self.load_way(path)?;
+        let id = match self.tree.names.open(path, mode)? {
+            Some(id) => id,
+            None => self.create_file(path)?,
         };
         self.cached(id)?;
         self.node(id)?.handles += 1;
         Ok(id)
     }
 
-    fn create_file(&mut self, place: NameInDirectory) -> io::Result<FileId> {
+    fn create_file(&mut self, path: &Path) -> io::Result<FileId> {
+        let place = self.tree.names.place(path)?;
         // Until the name is durable, the bytes are on a medium that nothing can find after a crash.
         let medium = MemoryDisk::default().open(Path::new("/unnamed"), OpenMode::CreateNew)?;
         let cached = CachedFile::over(medium)?;
@@ -53,14 +50,14 @@ impl Namespace {
             is_named: true,
             ..FileNode::default()
         });
-        self.link(place, Child::File(id))?;
+        let change = self.tree.names.link(place, Child::File(id))?;
+        self.changes.push(change);
         Ok(id)
     }
 
-    fn link(&mut self, place: NameInDirectory, child: Child) -> io::Result<()> {
-        self.tree.children(&*self.inner, place.directory)?.insert(place.name.clone(), child);
-        self.changes.push(Change::Link { place, child });
-        Ok(())
+    /// Reads the names on the way to a path from the inner disk, unless they are known.
+    fn load_way(&mut self, path: &Path) -> io::Result<()> {
+        self.tree.load_way(&*self.inner, path)
     }
 
     fn node(&mut self, id: FileId) -> io::Result<&mut FileNode> {
@@ -93,11 +90,10 @@ impl Namespace {
 
     /// The file at a path, without counting a handle.
     pub(super) fn file(&mut self, path: &Path) -> io::Result<&mut CachedFile> {
-        let place = self.tree.place(&*self.inner, path)?;
-        match self.tree.child(&*self.inner, &place)? {
-            Some(Child::File(id)) => self.cached(id),
-            Some(Child::Directory(_)) => Err(ErrorKind::IsADirectory.into()),
-            None => Err(ErrorKind::NotFound.into()),
+        self.load_way(path)?;
+        match self.tree.names.at(path)? {
+            Child::File(id) => self.cached(id),
+            Child::Directory(_) => Err(ErrorKind::IsADirectory.into()),
         }
     }
 
@@ -126,127 +122,62 @@ impl Namespace {
     }
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        let inner = &*self.inner;
-        let (old, new) = (self.tree.place(inner, from)?, self.tree.place(inner, to)?);
-        let child = self.tree.child(inner, &old)?.ok_or(ErrorKind::NotFound)?;
-        let replaced = self.tree.child(inner, &new)?;
-        if old == new {
-            return Ok(());
+        self.load_way(from)?;
+        self.tree.load(&*self.inner, to)?;
+        let Some(change) = self.tree.names.rename(from, to)? else { return Ok(()) };
+        if let Change::Move { replaced: Some(Child::File(id)), .. } = &change {
+            self.node(*id)?.is_named = false;
         }
-        match (child, replaced) {
-            (Child::Directory(_), _) if to.starts_with(from) => {
-                return Err(ErrorKind::InvalidInput.into());
-            }
-            (Child::File(_), Some(Child::Directory(_))) => {
-                return Err(ErrorKind::IsADirectory.into());
-            }
-            (Child::Directory(_), Some(Child::File(_))) => {
-                return Err(ErrorKind::NotADirectory.into());
-            }
-            (_, Some(Child::Directory(gone))) if !self.tree.children(inner, gone)?.is_empty() => {
-                return Err(ErrorKind::DirectoryNotEmpty.into());
-            }
-            _ => {}
-        }
-        if let Some(Child::File(id)) = replaced {
-            self.node(id)?.is_named = false;
-        }
-        self.tree.children(&*self.inner, old.directory)?.remove(&old.name);
-        self.tree.children(&*self.inner, new.directory)?.insert(new.name.clone(), child);
-        self.changes.push(Change::Move { from: old, to: new, child, replaced });
+        self.changes.push(change);
         Ok(())
     }
 
     pub(super) fn remove_file(&mut self, path: &Path) -> io::Result<()> {
-        let place = self.tree.place(&*self.inner, path)?;
-        match self.tree.child(&*self.inner, &place)? {
-            Some(Child::File(id)) => {
-                self.node(id)?.is_named = false;
-                self.unlink(place, Child::File(id))
-            }
-            Some(Child::Directory(_)) => Err(ErrorKind::IsADirectory.into()),
-            None => Err(ErrorKind::NotFound.into()),
+        self.load_way(path)?;
+        let change = self.tree.names.remove_file(path)?;
+        if let Change::Unlink { child: Child::File(id), .. } = &change {
+            self.node(*id)?.is_named = false;
         }
+        self.changes.push(change);
+        Ok(())
     }
 
     pub(super) fn remove_dir(&mut self, path: &Path) -> io::Result<()> {
-        let place = self.tree.place(&*self.inner, path)?;
-        match self.tree.child(&*self.inner, &place)? {
-            Some(Child::Directory(id)) if self.tree.children(&*self.inner, id)?.is_empty() => {
-                self.unlink(place, Child::Directory(id))
-            }
-            Some(Child::Directory(_)) => Err(ErrorKind::DirectoryNotEmpty.into()),
-            Some(Child::File(_)) => Err(ErrorKind::NotADirectory.into()),
-            None => Err(ErrorKind::NotFound.into()),
-        }
-    }
-
-    fn unlink(&mut self, place: NameInDirectory, child: Child) -> io::Result<()> {
-        self.tree.children(&*self.inner, place.directory)?.remove(&place.name);
-        self.changes.push(Change::Unlink { place, child });
+        self.tree.load(&*self.inner, path)?;
+        let change = self.tree.names.remove_dir(path)?;
+        self.changes.push(change);
         Ok(())
     }
 
     pub(super) fn create_dir(&mut self, path: &Path) -> io::Result<()> {
-        let (mut directory, names) = Tree::names(path)?;
-        let last = names.len();
-        for (depth, name) in names.into_iter().enumerate() {
-            let place = NameInDirectory { directory, name };
-            directory = match self.tree.child(&*self.inner, &place)? {
-                Some(Child::Directory(found)) => found,
-                Some(Child::File(_)) if depth + 1 == last => {
-                    return Err(ErrorKind::AlreadyExists.into());
-                }
-                Some(Child::File(_)) => return Err(ErrorKind::NotADirectory.into()),
-                None => {
-                    let made = self.tree.add_directory();
-                    self.link(place, Child::Directory(made))?;
-                    made
-                }
-            };
+        self.load_way(path)?;
+        for change in self.tree.names.create_dir(path)? {
+            self.changes.push(change);
         }
         Ok(())
     }
 
     pub(super) fn list(&mut self, path: &Path) -> io::Result<Vec<Entry>> {
-        let directory = self.tree.directory(&*self.inner, path)?;
-        let children = self.tree.children(&*self.inner, directory)?;
-        let entry = |(name, child): (&String, &Child)| Entry {
-            name: name.clone(),
-            is_dir: matches!(child, Child::Directory(_)),
-        };
-        Ok(children.iter().map(entry).collect())
+        self.tree.load(&*self.inner, path)?;
+        self.tree.names.list(path)
     }
 
     pub(super) fn exists(&mut self, path: &Path) -> io::Result<bool> {
-        if Tree::names(path)?.1.is_empty() {
-            return Ok(true);
-        }
-        match self.tree.place(&*self.inner, path) {
-            Ok(place) => Ok(self.tree.child(&*self.inner, &place)?.is_some()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
+        self.load_way(path)?;
+        self.tree.names.exists(path)
     }
 
     /// The identity of the file or directory at a path.
     pub(super) fn inode(&mut self, path: &Path) -> io::Result<Inode> {
-        let (root, names) = Tree::names(path)?;
-        if names.is_empty() {
-            return Ok(root.inode());
-        }
-        let place = self.tree.place(&*self.inner, path)?;
-        match self.tree.child(&*self.inner, &place)? {
-            Some(Child::File(id)) => Ok(id.inode()),
-            Some(Child::Directory(id)) => Ok(id.inode()),
-            None => Err(ErrorKind::NotFound.into()),
-        }
+        self.load_way(path)?;
+        Ok(self.tree.names.at(path)?.inode())
     }
 
     /// Makes the changes in a directory durable, if the directory's own name is; otherwise they
     /// wait for it.
     pub(super) fn sync_dir(&mut self, path: &Path) -> io::Result<()> {
-        let directory = self.tree.directory(&*self.inner, path)?;
+        self.load_way(path)?;
+        let directory = self.tree.names.directory(path)?;
         if self.tree.path_of(directory).is_none() {
             self.changes.mark_synced(directory);
             return Ok(());
@@ -293,20 +224,22 @@ impl Namespace {
 
     /// Takes the inner disk's lock on the directory of `file`, after making that directory durable.
     pub(super) fn lock(&mut self, file: &Path, owner: &str) -> io::Result<(Inode, DirLock)> {
-        let place = self.tree.place(&*self.inner, file)?;
+        self.load_way(file)?;
+        let place = self.tree.names.place(file)?;
         let changes = self.changes.take_of(place.directory);
         self.apply(&changes)?;
         let dir = self.tree.path_of(place.directory).ok_or(ErrorKind::NotFound)?;
         let guard = self.inner.lock(&dir, &dir.join(&place.name), owner)?;
-        let inode = place.directory.inode();
-        if self.tree.child(&*self.inner, &place)?.is_none() {
+        let inode = Child::Directory(place.directory).inode();
+        if self.tree.names.child(&place)?.is_none() {
             let node = FileNode {
                 durable_name: Some(place.clone()),
                 is_named: true,
                 ..FileNode::default()
             };
             let child = Child::File(self.tree.add_file(node));
-            self.tree.children(&*self.inner, place.directory)?.insert(place.name, child);
+            // The inner disk has created the file already: there is no change to apply.
+            self.tree.names.link(place, child)?;
         }
         Ok((inode, guard))
     }

@@ -1,56 +1,15 @@
 //! The directories and files a disk knows, and their names on the medium.
 //!
-//! Live names are in `children`. The durable name is the name on the inner disk, whatever the live
+//! The live names are in `names`. The durable name is the name on the inner disk, whatever the live
 //! name is by now. A file or directory without a durable name exists in memory only.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::page_cache::CachedFile;
-use crate::io::{Disk, Inode};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct DirectoryId(u64);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FileId(u64);
-
-impl DirectoryId {
-    /// The identity that users of the disk see.
-    pub(super) fn inode(self) -> Inode {
-        Inode { device: 0, number: self.0, born: None }
-    }
-}
-
-impl FileId {
-    /// The identity that users of the disk see.
-    pub(super) fn inode(self) -> Inode {
-        Inode { device: 0, number: self.0, born: None }
-    }
-}
-
-/// The file or directory that a name refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Child {
-    File(FileId),
-    Directory(DirectoryId),
-}
-
-/// A name in a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct NameInDirectory {
-    pub(super) directory: DirectoryId,
-    pub(super) name: String,
-}
-
-/// A directory.
-#[derive(Debug)]
-pub(super) struct Directory {
-    pub(super) durable_name: Option<DurableName>,
-    /// `None` until it was read from the inner disk.
-    children: Option<BTreeMap<String, Child>>,
-}
+use crate::io::Disk;
+use crate::io::memory::{CURRENT, Child, DirectoryId, FileId, NameInDirectory, Names, ROOT};
 
 /// The name of a directory on the inner disk.
 #[derive(Debug)]
@@ -72,57 +31,34 @@ pub(super) struct FileNode {
 /// All directories and files seen so far, by number.
 #[derive(Debug)]
 pub(super) struct Tree {
-    pub(super) directories: BTreeMap<DirectoryId, Directory>,
+    /// The live names; those in a directory of the inner disk are read when they are first needed.
+    pub(super) names: Names,
+    /// The directories that have a durable name.
+    pub(super) durable: BTreeMap<DirectoryId, DurableName>,
     pub(super) files: BTreeMap<FileId, FileNode>,
-    next: u64,
 }
 
 /// The suffix of a file's name on the inner disk until its bytes are complete. A file left over
 /// with it, by the end of the process, stands for a name that never became durable.
 pub(super) const UNFINISHED: &str = ".streamlog-unfinished";
 
-/// The directory in which absolute paths begin.
-const ROOT: DirectoryId = DirectoryId(0);
-/// The directory in which relative paths begin.
-const CURRENT: DirectoryId = DirectoryId(1);
-
 impl Tree {
     pub(super) fn new() -> Self {
-        let root = |path: &str| Directory {
-            durable_name: Some(DurableName::Root(path.into())),
-            children: None,
-        };
-        let directories = BTreeMap::from([(ROOT, root("/")), (CURRENT, root("."))]);
-        Self { directories, files: BTreeMap::new(), next: 2 }
+        let root = |path: &str| DurableName::Root(path.into());
+        let durable = BTreeMap::from([(ROOT, root("/")), (CURRENT, root("."))]);
+        Self { names: Names::unknown(), durable, files: BTreeMap::new() }
     }
 
     /// Adds a file and returns its number.
     pub(super) fn add_file(&mut self, node: FileNode) -> FileId {
-        self.next += 1;
-        let id = FileId(self.next);
+        let id = self.names.new_file();
         self.files.insert(id, node);
-        id
-    }
-
-    /// Adds an empty directory without a name.
-    pub(super) fn add_directory(&mut self) -> DirectoryId {
-        self.insert_directory(None, Some(BTreeMap::new()))
-    }
-
-    fn insert_directory(
-        &mut self,
-        durable_name: Option<DurableName>,
-        children: Option<BTreeMap<String, Child>>,
-    ) -> DirectoryId {
-        self.next += 1;
-        let id = DirectoryId(self.next);
-        self.directories.insert(id, Directory { durable_name, children });
         id
     }
 
     /// The path of a directory on the inner disk; `None` if it is not there.
     pub(super) fn path_of(&self, directory: DirectoryId) -> Option<PathBuf> {
-        match self.directories.get(&directory)?.durable_name.as_ref()? {
+        match self.durable.get(&directory)? {
             DurableName::Root(path) => Some(path.clone()),
             DurableName::In(place) => self.path_of_name(place),
         }
@@ -133,30 +69,34 @@ impl Tree {
         Some(self.path_of(place.directory)?.join(&place.name))
     }
 
-    /// The live names in a directory.
-    pub(super) fn children(
-        &mut self,
-        inner: &dyn Disk,
-        directory: DirectoryId,
-    ) -> io::Result<&mut BTreeMap<String, Child>> {
-        let is_known = self.directories.get(&directory).is_some_and(|dir| dir.children.is_some());
-        if !is_known {
-            let children = self.load(inner, directory)?;
-            if let Some(known) = self.directories.get_mut(&directory) {
-                known.children = Some(children);
-            }
+    /// Reads the names in all directories on the way to a path, and those in the directory there.
+    pub(super) fn load(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<()> {
+        self.load_way(inner, path)?;
+        match self.names.at(path) {
+            Ok(Child::Directory(directory)) => self.load_directory(inner, directory),
+            _ => Ok(()),
         }
-        let known = self.directories.get_mut(&directory).and_then(|dir| dir.children.as_mut());
-        known.ok_or_else(|| ErrorKind::NotFound.into())
     }
 
-    fn load(
-        &mut self,
-        inner: &dyn Disk,
-        directory: DirectoryId,
-    ) -> io::Result<BTreeMap<String, Child>> {
+    /// Reads the names in all directories on the way to a path.
+    pub(super) fn load_way(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<()> {
+        let (mut directory, names) = self.names.split(path)?;
+        for name in names {
+            self.load_directory(inner, directory)?;
+            match self.names.child(&NameInDirectory { directory, name })? {
+                Some(Child::Directory(found)) => directory = found,
+                Some(Child::File(_)) | None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    fn load_directory(&mut self, inner: &dyn Disk, directory: DirectoryId) -> io::Result<()> {
+        if self.names.is_known(directory) {
+            return Ok(());
+        }
         let path = self.path_of(directory).ok_or(ErrorKind::NotFound)?;
-        let mut children = BTreeMap::new();
+        let mut names = BTreeMap::new();
         for entry in inner.list(&path)? {
             if entry.name.ends_with(UNFINISHED) {
                 inner.remove_file(&path.join(&entry.name))?;
@@ -164,7 +104,9 @@ impl Tree {
             }
             let durable_name = NameInDirectory { directory, name: entry.name.clone() };
             let child = if entry.is_dir {
-                Child::Directory(self.insert_directory(Some(DurableName::In(durable_name)), None))
+                let id = self.names.new_directory();
+                self.durable.insert(id, DurableName::In(durable_name));
+                Child::Directory(id)
             } else {
                 let node = FileNode {
                     durable_name: Some(durable_name),
@@ -173,56 +115,9 @@ impl Tree {
                 };
                 Child::File(self.add_file(node))
             };
-            children.insert(entry.name, child);
+            names.insert(entry.name, child);
         }
-        Ok(children)
-    }
-
-    /// The file or directory at a live name.
-    pub(super) fn child(
-        &mut self,
-        inner: &dyn Disk,
-        place: &NameInDirectory,
-    ) -> io::Result<Option<Child>> {
-        Ok(self.children(inner, place.directory)?.get(&place.name).copied())
-    }
-
-    /// The directory in which a path begins, and the names that follow.
-    pub(super) fn names(path: &Path) -> io::Result<(DirectoryId, Vec<String>)> {
-        let mut start = CURRENT;
-        let mut names = Vec::new();
-        for part in path.components() {
-            match part {
-                Component::RootDir => start = ROOT,
-                Component::CurDir => {}
-                Component::Normal(name) => names.push(name.to_string_lossy().into_owned()),
-                Component::ParentDir | Component::Prefix(_) => {
-                    return Err(ErrorKind::InvalidInput.into());
-                }
-            }
-        }
-        Ok((start, names))
-    }
-
-    /// The live directory at a path.
-    pub(super) fn directory(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<DirectoryId> {
-        let (mut directory, names) = Self::names(path)?;
-        for name in names {
-            directory = match self.child(inner, &NameInDirectory { directory, name })? {
-                Some(Child::Directory(found)) => found,
-                Some(Child::File(_)) => return Err(ErrorKind::NotADirectory.into()),
-                None => return Err(ErrorKind::NotFound.into()),
-            };
-        }
-        Ok(directory)
-    }
-
-    /// The live directory of a path's last name, and that name.
-    pub(super) fn place(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<NameInDirectory> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(ErrorKind::InvalidInput.into());
-        };
-        let directory = self.directory(inner, parent)?;
-        Ok(NameInDirectory { directory, name: name.to_string_lossy().into_owned() })
+        self.names.set_known(directory, names);
+        Ok(())
     }
 }

@@ -12,24 +12,19 @@ use crate::io::{File, Inode, extend_to, read_exact_at, send_copied};
 #[derive(Clone, Debug)]
 pub(super) struct MemoryFile {
     bytes: Arc<RwLock<Vec<u8>>>,
-    number: u64,
+    inode: Inode,
     writable: bool,
 }
 
 impl MemoryFile {
     /// A new file without a name.
-    pub(super) fn empty(number: u64) -> Self {
-        Self { bytes: Arc::default(), number, writable: true }
-    }
-
-    /// The file's number, its identity.
-    pub(super) fn number(&self) -> u64 {
-        self.number
+    pub(super) fn empty(inode: Inode) -> Self {
+        Self { bytes: Arc::default(), inode, writable: true }
     }
 
     /// Another handle on the same file.
     pub(super) fn reopen(&self, writable: bool) -> Self {
-        Self { bytes: Arc::clone(&self.bytes), number: self.number, writable }
+        Self { bytes: Arc::clone(&self.bytes), inode: self.inode, writable }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Vec<u8>> {
@@ -100,7 +95,7 @@ impl File for MemoryFile {
     }
 
     fn inode(&self) -> io::Result<Inode> {
-        Ok(Inode { device: 0, number: self.number, born: None })
+        Ok(self.inode)
     }
 
     fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
