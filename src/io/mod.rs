@@ -10,12 +10,12 @@
 
 mod clock;
 mod disk;
+mod disk_error;
 #[cfg(test)]
 mod disk_tests;
 mod displacement;
 #[cfg(test)]
 mod displacement_tests;
-mod error;
 #[cfg(any(test, feature = "internals"))]
 pub mod faulty;
 mod file;
@@ -43,8 +43,8 @@ mod world;
 pub use clock::{Clock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode, create_dir_durably, read_text};
 pub use displacement::{is_displaced, require_dir_in_place, require_in_place};
-pub(crate) use error::{failed_sync, is_error_of_file, same_error};
-pub use error::{is_failed_sync, is_out_of_descriptors, is_out_of_space};
+pub(crate) use disk_error::{failed_sync, is_error_of_file, same_error};
+pub use disk_error::{is_failed_sync, is_out_of_descriptors, is_out_of_space};
 pub use file::{File, FileRange, read_exact_at, write_all_at};
 #[cfg(any(test, feature = "internals"))]
 pub use file::{extend_to, send_copied};

@@ -1,22 +1,21 @@
 //! Logs on disk: append, read, flush, recovery and removal of the records of partitions.
 
 mod checked_text;
-mod checkpoint;
 mod compacted;
 mod compaction;
-mod config;
-mod config_keys;
 mod directory;
-mod epochs;
-mod error;
+mod epoch_cache;
 mod expendable;
 mod flusher;
 mod inspect;
 mod log;
+mod log_config;
+mod log_config_keys;
 #[cfg(test)]
 mod log_model;
 #[cfg(test)]
 mod log_tests;
+mod offset_checkpoint;
 mod producers;
 mod recovery;
 mod reserve;
@@ -24,18 +23,16 @@ mod segments;
 mod skipping;
 mod skips;
 mod small_file;
+mod storage_error;
 mod upkeep;
 mod worker;
 
-pub use checkpoint::{Checkpoint, Offsets};
-pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, RetentionClock};
 pub(crate) use directory::quarantine;
 pub use directory::{
     DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, Space,
     StartReport, lock_data_dir, restore_identity,
 };
-pub use epochs::{EpochCache, EpochStart};
-pub use error::{Remedy, StorageError};
+pub use epoch_cache::{EpochCache, EpochStart};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 #[cfg(any(test, feature = "internals"))]
 pub use inspect::verify;
@@ -47,6 +44,8 @@ pub use log::{
     AppendAt, Appended, CheckpointOffsets, Extent, FlushTicket, Log, ReadLimit, RecordAt, Removed,
     StartPoint, Unflushed,
 };
+pub use log_config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, RetentionClock};
+pub use offset_checkpoint::{Checkpoint, Offsets};
 pub use producers::{
     ActiveProducer, AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError,
     Staged, Verdict, latest_snapshot, retain_snapshots, write_snapshot,
@@ -55,6 +54,7 @@ pub use reserve::Reserve;
 pub use segments::{BadBatch, Damage, Expected, LogEnv};
 pub use skipping::{DamagedStretch, SkipError, SkippedStretch};
 pub use small_file::Stored;
+pub use storage_error::{Remedy, StorageError};
 pub use upkeep::{
     AgeClock, CompactionOptions, ScrubOptions, Upkeep, UpkeepListener, UpkeepOptions,
 };
@@ -62,7 +62,7 @@ pub use upkeep::{
 #[cfg(test)]
 mod byte_offsets_tests;
 #[cfg(test)]
-mod epochs_tests;
+mod epoch_cache_tests;
 #[cfg(test)]
 mod every_bit_tests;
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 mod flush_queue;
 mod flush_slots;
-mod threads;
+mod flusher_threads;
 
-pub use threads::{FlushListener, Flushed, Flusher, FlusherOptions};
+pub use flusher_threads::{FlushListener, Flushed, Flusher, FlusherOptions};
 
 #[cfg(test)]
 mod flush_queue_tests;

@@ -6,12 +6,12 @@
 
 mod audit;
 mod copy;
-mod error;
-mod log;
+mod log_damage;
+mod skip_error;
 
 pub(in crate::storage) use audit::{AuditLog, flaw as audit_flaw};
-pub use error::SkipError;
-pub use log::{DamagedStretch, SkippedStretch};
+pub use log_damage::{DamagedStretch, SkippedStretch};
+pub use skip_error::SkipError;
 
 #[cfg(test)]
 mod skipping_tests;

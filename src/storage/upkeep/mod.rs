@@ -7,13 +7,13 @@ mod passes;
 mod relief;
 mod schedule;
 mod scrub;
-mod thread;
+mod upkeep_thread;
 
 pub use age_clock::AgeClock;
 pub use compactor::CompactionOptions;
 pub use schedule::UpkeepOptions;
 pub use scrub::ScrubOptions;
-pub use thread::{Upkeep, UpkeepListener};
+pub use upkeep_thread::{Upkeep, UpkeepListener};
 
 #[cfg(test)]
 mod upkeep_tests;
