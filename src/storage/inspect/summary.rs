@@ -7,7 +7,7 @@ use crate::io::{Disk, OpenMode};
 use crate::storage::directory::{PartitionMetadata, partition_of};
 use crate::storage::inspect::verify::segment_bases;
 use crate::storage::producers::largest_id_in_snapshots;
-use crate::storage::segments::{BatchScan, Expected, FileKind, Scanned, SegmentFile, Source};
+use crate::storage::segments::{BatchScan, Expected, FileKind, Passed, SegmentFile, Source};
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset, ProducerId, TopicPartition};
 
@@ -69,12 +69,8 @@ impl LogSummary {
         let any = Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
         let file = disk.open(path, OpenMode::Read).map_err(refused)?;
         let mut scan = BatchScan::new(Source::on_disk(&*file), 0, file.len().map_err(refused)?);
-        while let Some(scanned) = scan.next(&any).map_err(refused)? {
-            let Scanned::Good(batch) = scanned else {
-                let Some(next) = scan.find_good(&any, None).map_err(refused)? else { break };
-                scan.go_to(next.position);
-                continue;
-            };
+        while let Some(passed) = scan.pass(&any).map_err(refused)? {
+            let Passed::Good(batch) = passed else { continue };
             let producer_id = batch.summary.producer.map(|producer| producer.id);
             self.latest_epoch = self.latest_epoch.max(batch.summary.leader_epoch);
             self.largest_producer_id = self.largest_producer_id.max(producer_id);

@@ -14,7 +14,7 @@ use crate::storage::inspect::indexes::IndexCheck;
 use crate::storage::inspect::small_files::check_log_files;
 use crate::storage::segments::{
     BadBatch, BatchCheck, BatchScan, Chain, CheckProgress, Checked, Damage, Expected, FileKind,
-    Located, Scanned, Seal, SegmentFile, Source,
+    Located, Passed, Seal, SegmentFile, Source,
 };
 use crate::storage::{EpochCache, StartPoint, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
@@ -206,17 +206,12 @@ impl<'d> LogCheck<'d> {
             let mut scan = BatchScan::new(Source::on_disk(&*file), 0, file.len().map_err(refused)?);
             let mut expected =
                 Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
-            while let Some(scanned) = scan.next(&expected).map_err(refused)? {
-                match scanned {
-                    Scanned::Good(batch) => expected.offset = batch.summary.next_offset(),
-                    Scanned::Bad(bad) => {
-                        let position = scan.position();
-                        let next = scan.find_good(&expected, None).map_err(refused)?;
-                        let good_again = next.map(|batch| batch.position);
+            while let Some(passed) = scan.pass(&expected).map_err(refused)? {
+                match passed {
+                    Passed::Good(batch) => expected.offset = batch.summary.next_offset(),
+                    Passed::Bad { position, bad, good_again } => {
                         let flaw = Flaw::Batch { bad, good_again };
                         self.report.findings.push(Finding { path: path.clone(), position, flaw });
-                        let Some(next) = good_again else { break };
-                        scan.go_to(next);
                     }
                 }
             }

@@ -35,7 +35,7 @@ pub(crate) use integrity::{
 };
 pub(crate) use locate::Span;
 pub use scan::{BadBatch, Expected};
-pub(crate) use scan::{BatchScan, Scanned};
+pub(crate) use scan::{BatchScan, Passed, Scanned};
 pub(crate) use seal::Seal;
 pub(crate) use segment::Segment;
 pub(crate) use walk::{BatchWalk, Located};

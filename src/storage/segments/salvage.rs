@@ -2,7 +2,7 @@
 //! over.
 
 use crate::storage::StorageError;
-use crate::storage::segments::{BatchScan, Expected, Located, Scanned, Segment, Source};
+use crate::storage::segments::{BatchScan, Expected, Passed, Segment, Source};
 use crate::types::{LeaderEpoch, Offset};
 
 /// Adjacent sound batches of a segment.
@@ -29,7 +29,15 @@ impl Segment {
         let mut scan = BatchScan::new(Source::cached(&**self.file()), start, self.size()?);
         let mut expected = Expected { offset: self.base(), epoch: LeaderEpoch::NONE, dense: false };
         let mut run: Option<SoundRun> = None;
-        while let Some((batch, follows)) = self.next_sound(&mut scan, &expected)? {
+        let mut is_adjacent = true;
+        while let Some(passed) =
+            scan.pass(&expected).map_err(|error| self.refused("read", error))?
+        {
+            let Passed::Good(batch) = passed else {
+                is_adjacent = false;
+                continue;
+            };
+            let follows = std::mem::replace(&mut is_adjacent, true);
             if batch.summary.last_offset >= below {
                 // A checksum does not cover the offsets. If these are wrong, valid batches follow.
                 if run.is_some() {
@@ -52,26 +60,5 @@ impl Segment {
             }
         }
         Ok(run)
-    }
-
-    /// The next sound batch, and true if nothing was passed over to get to it.
-    fn next_sound(
-        &self,
-        scan: &mut BatchScan<'_>,
-        expected: &Expected,
-    ) -> Result<Option<(Located, bool)>, StorageError> {
-        let scanned = scan.next(expected).map_err(|error| self.refused("read", error))?;
-        match scanned {
-            None => Ok(None),
-            Some(Scanned::Good(batch)) => Ok(Some((batch, true))),
-            Some(Scanned::Bad(_)) => {
-                let found = scan.find_good(expected, None);
-                let found = found.map_err(|error| self.refused("read", error))?;
-                if let Some(batch) = &found {
-                    scan.go_to(batch.end());
-                }
-                Ok(found.map(|batch| (batch, false)))
-            }
-        }
     }
 }

@@ -75,6 +75,22 @@ pub(crate) enum Scanned {
     Bad(BadBatch),
 }
 
+/// The result of a scan that passes over bad bytes.
+#[derive(Debug)]
+pub(crate) enum Passed {
+    /// A good batch.
+    Good(Located),
+    /// Bytes that are not a good batch.
+    Bad {
+        /// The position of the first.
+        position: u64,
+        /// The reason.
+        bad: BadBatch,
+        /// The position of the next good batch; `None` if none follows.
+        good_again: Option<u64>,
+    },
+}
+
 /// A scan of a file.
 #[derive(Debug)]
 pub(crate) struct BatchScan<'f> {
@@ -121,6 +137,20 @@ impl<'f> BatchScan<'f> {
             self.position = batch.end();
         }
         Ok(Some(judged))
+    }
+
+    /// Checks the batch at the position, and moves past it or, if it is bad, to the next good one,
+    /// wherever it is; `None` at the end.
+    pub(crate) fn pass(&mut self, expected: &Expected) -> io::Result<Option<Passed>> {
+        let bad = match self.next(expected)? {
+            None => return Ok(None),
+            Some(Scanned::Good(batch)) => return Ok(Some(Passed::Good(batch))),
+            Some(Scanned::Bad(bad)) => bad,
+        };
+        let position = self.position;
+        let good_again = self.find_good(expected, None)?.map(|batch| batch.position);
+        self.position = good_again.unwrap_or(self.window.end());
+        Ok(Some(Passed::Bad { position, bad, good_again }))
     }
 
     /// The header at `position`; `None` if the bytes are not a valid header.
