@@ -3,28 +3,19 @@
 //! All tasks of a client run here. Stopping the client cancels its token, which ends them, and then
 //! waits for them. The thread blocks all signals, so that the program's own threads receive them.
 
-use std::future::Future;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use nix::sys::signal::SigSet;
-use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::task::AbortHandle;
+use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+
+use crate::client::cluster::Tasks;
 
 /// The time that stopping waits for tasks which do not return once cancelled.
 const STOP_MAX: Duration = Duration::from_secs(1);
-
-/// A handle that starts tasks of a client; cheap to clone.
-#[derive(Clone, Debug)]
-pub(crate) struct Tasks {
-    runtime: Handle,
-    running: TaskTracker,
-    stopping: CancellationToken,
-}
 
 /// The client's thread; dropping this stops it.
 #[derive(Debug)]
@@ -35,44 +26,16 @@ pub(crate) struct Background {
     ended: CancellationToken,
 }
 
-impl Tasks {
-    /// Starts a task that is cancelled at its next await point when the client stops.
-    pub(crate) fn start<F>(&self, work: F) -> AbortHandle
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        let stopping = self.stopping.clone();
-        let work = async move {
-            stopping.run_until_cancelled_owned(work).await;
-        };
-        self.running.spawn_on(work, &self.runtime).abort_handle()
-    }
-
-    /// Returns a token that is cancelled with the client, and may be cancelled earlier by itself.
-    pub(crate) fn token(&self) -> CancellationToken {
-        self.stopping.child_token()
-    }
-
-    /// Returns true once the client has been stopped.
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.is_cancelled()
-    }
-}
-
 impl Background {
     /// Starts the thread.
     pub(crate) fn start() -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
-        let tasks = Tasks {
-            runtime: runtime.handle().clone(),
-            running: TaskTracker::new(),
-            stopping: CancellationToken::new(),
-        };
-        let (running, stopping) = (tasks.running.clone(), tasks.stopping.clone());
+        let tasks = Tasks::on(runtime.handle().clone());
+        let own = tasks.clone();
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
         let work = move || {
-            run(runtime, &running, &stopping);
+            run(runtime, &own);
             drop(guard);
         };
         let thread = thread::Builder::new().name("streamlog-client".to_owned()).spawn(work)?;
@@ -86,14 +49,14 @@ impl Background {
 
     /// [`stop`](Self::stop) as a future.
     pub(crate) async fn stopping(&self) {
-        self.tasks.stopping.cancel();
+        self.tasks.stop();
         self.ended.cancelled().await;
         self.stop();
     }
 
     /// Ends all tasks and the thread. A second call does nothing.
     pub(crate) fn stop(&self) {
-        self.tasks.stopping.cancel();
+        self.tasks.stop();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread
             && thread.join().is_err()
@@ -109,14 +72,13 @@ impl Drop for Background {
     }
 }
 
-fn run(runtime: Runtime, running: &TaskTracker, stopping: &CancellationToken) {
+fn run(runtime: Runtime, tasks: &Tasks) {
     if let Err(error) = SigSet::all().thread_block() {
         tracing::warn!(%error, "the client's thread could not block signals");
     }
     runtime.block_on(async {
-        stopping.cancelled().await;
-        running.close();
-        if tokio::time::timeout(STOP_MAX, running.wait()).await.is_err() {
+        tasks.stopped().await;
+        if tokio::time::timeout(STOP_MAX, tasks.ended()).await.is_err() {
             tracing::warn!("tasks of the client were aborted");
         }
     });

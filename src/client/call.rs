@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use crate::client::ClientError;
-use crate::client::background::Tasks;
+use crate::client::cluster::Tasks;
 use crate::client::waiting::Waiter;
 
 type Work<T> = Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send>>;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::Damage;
+use crate::client::cluster::{LinkError, LinkFault};
 use crate::config::ConfigError;
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
@@ -207,6 +208,18 @@ impl ClientError {
             | Self::MessageTooLarge { .. }
             | Self::Damaged { .. }
             | Self::Delivery { .. } => Remedy::Reject,
+        }
+    }
+}
+
+impl From<LinkError> for ClientError {
+    fn from(LinkError { address, fault }: LinkError) -> Self {
+        match fault {
+            LinkFault::Closed => Self::Closed,
+            LinkFault::UnsupportedVersion { .. } => {
+                Self::Broker { code: ErrorCode::UnsupportedVersion, message: fault.to_string() }
+            }
+            _ => Self::unreachable(address, fault),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::client::ClientError;
-use crate::client::background::Tasks;
+use crate::client::cluster::Tasks;
 use crate::client::signals::{Signals, Watch};
 use crate::io::{Clock, Gate, Waited};
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::client::ClientConfig;
 use crate::io::{Clock, SeededRandom};
 
 /// The pauses of one sequence of attempts.
@@ -15,15 +14,10 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Uses the pauses of `config`; the clock seeds the jitter, so that clients differ.
-    pub(crate) fn new(config: &ClientConfig, clock: &dyn Clock) -> Self {
+    /// The pauses from `first` up to `max`; the clock seeds the jitter, so that processes differ.
+    pub(crate) fn new(first: Duration, max: Duration, clock: &dyn Clock) -> Self {
         let nanos = u64::try_from(clock.monotonic().as_nanos()).unwrap_or(u64::MAX);
-        Self {
-            first: config.retry_backoff,
-            max: config.retry_backoff_max,
-            failures: 0,
-            random: SeededRandom::new(nanos),
-        }
+        Self { first, max, failures: 0, random: SeededRandom::new(nanos) }
     }
 
     /// The pause after another failure: 80 to 120 percent of twice the previous one, up to the
@@ -49,12 +43,8 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_the_longest_and_start_again_after_success() {
-        let config = ClientConfig {
-            retry_backoff: Duration::from_millis(100),
-            retry_backoff_max: Duration::from_millis(400),
-            ..ClientConfig::default()
-        };
-        let mut backoff = Backoff::new(&config, &ManualClock::default());
+        let (first, max) = (Duration::from_millis(100), Duration::from_millis(400));
+        let mut backoff = Backoff::new(first, max, &ManualClock::default());
         for full in [100, 200, 400, 400, 400] {
             let pause = backoff.next_pause().as_millis();
             assert!((full * 8 / 10..=full * 12 / 10).contains(&pause), "{pause} of {full}");

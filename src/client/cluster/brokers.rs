@@ -8,26 +8,32 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::time::timeout;
 
-use crate::client::background::Tasks;
-use crate::client::cluster::link::Link;
-use crate::client::cluster::{Backoff, Connection, Monitor, TopicInfo, Topology};
+use super::backoff::Backoff;
+use super::config::LinkConfig;
+use super::connection::Connection;
+use super::connector::Connector;
+use super::fault::LinkError;
+use super::monitor::Monitor;
+use super::observer::Observer;
+use super::shared_connection::SharedConnection;
+use super::tasks::Tasks;
+use super::topology::{TopicInfo, Topology};
 use crate::client::error::{Attempt, Remedy};
 use crate::client::{ClientConfig, ClientError};
 use crate::config::{HostPort, nearest};
 use crate::io::Clock;
 use crate::types::{BrokerId, PartitionIndex, TopicName};
 use crate::wire::metadata::RequestTopic;
-use crate::wire::{FindCoordinatorRequest, Message, MetadataRequest, MetadataResponse};
+use crate::wire::{ApiKey, FindCoordinatorRequest, Message, MetadataRequest, MetadataResponse};
 
 /// The cluster state shared by all tasks of a client.
 #[derive(Debug)]
 pub(crate) struct Brokers {
     config: ClientConfig,
-    clock: Arc<dyn Clock>,
-    tasks: Tasks,
+    connector: Connector,
     monitor: Arc<Monitor>,
     topology: ArcSwap<Topology>,
-    links: Mutex<HashMap<HostPort, Arc<Link>>>,
+    connections: Mutex<HashMap<HostPort, Arc<SharedConnection>>>,
 }
 
 /// The time limit of a call, and the operation's name in errors.
@@ -42,8 +48,10 @@ impl Brokers {
     /// The cluster behind `config.bootstrap`; no broker is contacted yet.
     pub(crate) fn new(config: ClientConfig, clock: Arc<dyn Clock>, tasks: Tasks) -> Self {
         let monitor = Arc::new(Monitor::new(Arc::clone(&clock)));
-        let (topology, links) = (ArcSwap::default(), Mutex::default());
-        Self { config, clock, tasks, monitor, topology, links }
+        let observer: Arc<dyn Observer> = Arc::<Monitor>::clone(&monitor);
+        let connector = Connector::new(link_config(&config), clock, tasks, observer);
+        let (topology, connections) = (ArcSwap::default(), Mutex::default());
+        Self { config, connector, monitor, topology, connections }
     }
 
     /// The settings.
@@ -53,7 +61,12 @@ impl Brokers {
 
     /// The clock.
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
-        &self.clock
+        self.connector.clock()
+    }
+
+    /// The pauses of a new sequence of attempts.
+    pub(crate) fn backoff(&self) -> Backoff {
+        self.connector.backoff()
     }
 
     /// The monitor of all connections.
@@ -64,7 +77,7 @@ impl Brokers {
     /// Reconnects whenever the last connection breaks. Without it an idle client would notice
     /// neither an outage nor the end of it.
     pub(crate) async fn keep_reachable(self: Arc<Self>) {
-        let mut backoff = Backoff::new(&self.config, self.clock.as_ref());
+        let mut backoff = self.backoff();
         loop {
             self.monitor.broken().await;
             while self.monitor.is_down() && self.refresh(Some(&[]), false).await.is_err() {
@@ -76,7 +89,7 @@ impl Brokers {
 
     /// The handle that starts tasks.
     pub(crate) fn tasks(&self) -> &Tasks {
-        &self.tasks
+        self.connector.tasks()
     }
 
     /// The cached cluster metadata.
@@ -86,14 +99,13 @@ impl Brokers {
 
     /// A deadline `timeout` from now.
     pub(crate) fn deadline(&self, operation: &'static str, timeout: Duration) -> Deadline {
-        let begin = self.clock.monotonic();
+        let begin = self.clock().monotonic();
         Deadline { operation, begin, end: begin.saturating_add(timeout) }
     }
 
     /// Opens a dedicated connection, so that other callers' responses do not delay this one's.
     pub(crate) async fn open(&self, address: &HostPort) -> Result<Connection, ClientError> {
-        let opened = Connection::open(address, &self.config, &self.tasks, &self.monitor).await;
-        opened.map_err(|error| self.explain(address, error))
+        self.connector.connect(address).await.map_err(|error| self.explain(error))
     }
 
     /// Sends a request to the broker at `address` over the shared connection.
@@ -102,11 +114,9 @@ impl Brokers {
         address: &HostPort,
         request: &R,
     ) -> Result<R::Response, ClientError> {
-        let link = self.link(address);
-        let (config, clock) = (&self.config, self.clock.as_ref());
-        let connection = link.connection(config, clock, &self.tasks, &self.monitor).await;
-        let connection = connection.map_err(|error| self.explain(address, error))?;
-        connection.submit(request)?.answer().await
+        let connection = self.shared_connection(address).get().await;
+        let connection = connection.map_err(|error| self.explain(error))?;
+        Ok(connection.submit(request)?.answer().await?)
     }
 
     /// Sends a request to one broker after another until one answers.
@@ -175,7 +185,7 @@ impl Brokers {
         let addresses = &self.config.bootstrap;
         let deadline = self.deadline("connecting", self.config.timeout);
         for (address, untried) in addresses.iter().zip((1..=addresses.len()).rev()) {
-            let left = deadline.end.saturating_sub(self.clock.monotonic());
+            let left = deadline.end.saturating_sub(self.clock().monotonic());
             let share = left / u32::try_from(untried).unwrap_or(u32::MAX);
             let request =
                 MetadataRequest { topics: Some(Vec::new()), ..MetadataRequest::default() };
@@ -297,10 +307,10 @@ impl Brokers {
     where
         F: Future<Output = Result<T, ClientError>>,
     {
-        let mut backoff = Backoff::new(&self.config, self.clock.as_ref());
+        let mut backoff = self.backoff();
         let mut last_error = None;
         loop {
-            let left = deadline.end.saturating_sub(self.clock.monotonic());
+            let left = deadline.end.saturating_sub(self.clock().monotonic());
             let error = match timeout(left, work()).await {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(error)) => error,
@@ -316,7 +326,7 @@ impl Brokers {
                 Remedy::Refresh | Remedy::Retry => {}
             }
             let pause = backoff.next_pause();
-            if self.clock.monotonic().saturating_add(pause) >= deadline.end {
+            if self.clock().monotonic().saturating_add(pause) >= deadline.end {
                 return Err(self.overdue(deadline, Some(error)));
             }
             last_error = Some(error);
@@ -331,7 +341,7 @@ impl Brokers {
             Some(missing @ ClientError::TopicNotFound { .. }) => missing,
             last_error => ClientError::Timeout {
                 operation: deadline.operation,
-                elapsed: self.clock.monotonic().saturating_sub(deadline.begin),
+                elapsed: self.clock().monotonic().saturating_sub(deadline.begin),
                 last_error: last_error.map(Box::new),
             },
         }
@@ -349,24 +359,48 @@ impl Brokers {
         candidates
     }
 
-    fn link(&self, address: &HostPort) -> Arc<Link> {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = || Arc::new(Link::new(address.clone(), &self.config, self.clock.as_ref()));
-        Arc::clone(links.entry(address.clone()).or_insert_with(make))
+    fn shared_connection(&self, address: &HostPort) -> Arc<SharedConnection> {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || Arc::new(SharedConnection::new(address.clone(), self.connector.clone()));
+        Arc::clone(connections.entry(address.clone()).or_insert_with(make))
     }
 
     /// Explains an unreachable address that the brokers advertised and the user never configured.
-    fn explain(&self, address: &HostPort, error: ClientError) -> ClientError {
-        let ClientError::Connect { mut tried } = error else { return error };
-        if !self.config.bootstrap.contains(address) {
-            for attempt in &mut tried {
+    fn explain(&self, error: LinkError) -> ClientError {
+        let is_configured = self.config.bootstrap.contains(&error.address);
+        let mut error = ClientError::from(error);
+        if let ClientError::Connect { tried } = &mut error
+            && !is_configured
+        {
+            for attempt in tried {
                 attempt.reason.push_str(
                     " (the brokers advertise this address; if it is not reachable from here, \
                      start them with --advertise)",
                 );
             }
         }
-        ClientError::Connect { tried }
+        error
+    }
+}
+
+fn link_config(config: &ClientConfig) -> LinkConfig {
+    LinkConfig {
+        client_id: config.client_id.clone(),
+        connect_timeout: config.connect_timeout,
+        request_timeout: config.request_timeout,
+        backoff: config.retry_backoff,
+        backoff_max: config.retry_backoff_max,
+        version_max: last_by_name,
+    }
+}
+
+/// The last version of an API that identifies topics by name (KIP-516). This client stays below
+/// topic ids: an id that it had cached could belong to a topic deleted since.
+fn last_by_name(api: ApiKey) -> i16 {
+    match api {
+        ApiKey::Produce => 12,
+        ApiKey::OffsetCommit | ApiKey::OffsetFetch => 9,
+        _ => i16::MAX,
     }
 }
 

@@ -17,15 +17,16 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::client::background::Tasks;
-use crate::client::cluster::Monitor;
-use crate::client::cluster::versions::Versions;
-use crate::client::{ClientConfig, ClientError};
+use super::config::LinkConfig;
+use super::fault::{LinkError, LinkFault};
+use super::observer::Observer;
+use super::tasks::Tasks;
+use super::versions::Versions;
 use crate::config::HostPort;
 use crate::net::{FrameBuffer, Outgoing, Piece};
 use crate::wire::{
-    ApiVersionsRequest, ApiVersionsResponse, EncodedFrame, ErrorCode, Message, Piece as FramePiece,
-    decode_response, encode_request,
+    ApiKey, ApiVersionsRequest, ApiVersionsResponse, EncodedFrame, ErrorCode, Message,
+    Piece as FramePiece, decode_response, encode_request,
 };
 
 /// The largest frame accepted; a longer length field is taken for corruption.
@@ -39,6 +40,7 @@ const FIRST_ASKED: i16 = 4;
 pub(crate) struct Connection {
     pipeline: Arc<Pipeline>,
     versions: Versions,
+    version_max: fn(ApiKey) -> i16,
     _closes: DropGuard,
 }
 
@@ -47,8 +49,8 @@ pub(crate) struct Connection {
 struct Pipeline {
     address: HostPort,
     client_id: String,
-    answer_max: Duration,
-    monitor: Arc<Monitor>,
+    request_timeout: Duration,
+    observer: Arc<dyn Observer>,
     state: Mutex<State>,
     /// Counts reads that returned bytes, so that a wait can tell a slow response from none.
     arrivals: AtomicU64,
@@ -60,32 +62,32 @@ struct Pipeline {
 struct State {
     unsent: Vec<Piece>,
     /// Senders to notify when everything queued, or being written, has been written.
-    unwritten: Vec<oneshot::Sender<Result<Bytes, ClientError>>>,
+    unwritten: Vec<oneshot::Sender<Result<Bytes, LinkError>>>,
     unanswered: VecDeque<Waiting>,
     next_correlation_id: i32,
-    /// True while the monitor counts this connection as open.
+    /// True while the observer counts this connection as open.
     is_counted: bool,
-    over: Option<ClientError>,
+    over: Option<LinkError>,
 }
 
 #[derive(Debug)]
 struct Waiting {
     correlation_id: i32,
-    answer: oneshot::Sender<Result<Bytes, ClientError>>,
+    answer: oneshot::Sender<Result<Bytes, LinkError>>,
 }
 
 /// The event that completes a request for its submitter.
 #[derive(Debug)]
 enum Completion {
-    Answer(oneshot::Sender<Result<Bytes, ClientError>>),
-    Written(oneshot::Sender<Result<Bytes, ClientError>>),
+    Answer(oneshot::Sender<Result<Bytes, LinkError>>),
+    Written(oneshot::Sender<Result<Bytes, LinkError>>),
 }
 
 /// A request without a response, being written.
 #[derive(Debug)]
 pub(crate) struct PendingWrite {
     pipeline: Arc<Pipeline>,
-    written: oneshot::Receiver<Result<Bytes, ClientError>>,
+    written: oneshot::Receiver<Result<Bytes, LinkError>>,
 }
 
 /// A pending response.
@@ -93,40 +95,25 @@ pub(crate) struct PendingWrite {
 pub(crate) struct Reply<R> {
     version: i16,
     pipeline: Arc<Pipeline>,
-    frame: oneshot::Receiver<Result<Bytes, ClientError>>,
+    frame: oneshot::Receiver<Result<Bytes, LinkError>>,
     request: PhantomData<fn() -> R>,
 }
 
 impl Connection {
     /// Connects and negotiates API versions.
-    pub(crate) async fn open(
+    pub(super) async fn open(
         address: &HostPort,
-        config: &ClientConfig,
+        config: &LinkConfig,
         tasks: &Tasks,
-        monitor: &Arc<Monitor>,
-    ) -> Result<Self, ClientError> {
-        let opened = Self::connect(address, config, tasks, monitor).await;
-        opened.inspect_err(|error| monitor.refused(address, error))
-    }
-
-    async fn connect(
-        address: &HostPort,
-        config: &ClientConfig,
-        tasks: &Tasks,
-        monitor: &Arc<Monitor>,
-    ) -> Result<Self, ClientError> {
-        let connecting = TcpStream::connect((address.host.as_str(), address.port));
-        let stream = match timeout(config.connect_timeout, connecting).await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(ClientError::unreachable(address, error)),
-            Err(_) => return Err(ClientError::unreachable(address, "no answer")),
-        };
-        stream.set_nodelay(true).map_err(|error| ClientError::unreachable(address, error))?;
+        observer: &Arc<dyn Observer>,
+    ) -> Result<Self, LinkError> {
+        let connecting = connect(address, config.connect_timeout).await;
+        let stream = connecting.map_err(|fault| fault.of(address))?;
         let pipeline = Arc::new(Pipeline {
             address: address.clone(),
             client_id: config.client_id.clone(),
-            answer_max: config.request_timeout,
-            monitor: Arc::clone(monitor),
+            request_timeout: config.request_timeout,
+            observer: Arc::clone(observer),
             state: Mutex::default(),
             arrivals: AtomicU64::new(0),
             work: Notify::new(),
@@ -136,7 +123,7 @@ impl Connection {
         let closes = pipeline.closing.clone().drop_guard();
         let versions = pipeline.agree().await?;
         pipeline.count()?;
-        Ok(Self { pipeline, versions, _closes: closes })
+        Ok(Self { pipeline, versions, version_max: config.version_max, _closes: closes })
     }
 
     /// Returns true while no failure is known.
@@ -145,7 +132,7 @@ impl Connection {
     }
 
     /// Sends a request after those already submitted.
-    pub(crate) fn submit<R: Message>(&self, request: &R) -> Result<Reply<R>, ClientError> {
+    pub(crate) fn submit<R: Message>(&self, request: &R) -> Result<Reply<R>, LinkError> {
         self.submit_with(self.version_of::<R>(i16::MAX)?, request, &[])
     }
 
@@ -156,7 +143,7 @@ impl Connection {
         version: i16,
         request: &R,
         records: &[Bytes],
-    ) -> Result<Reply<R>, ClientError> {
+    ) -> Result<Reply<R>, LinkError> {
         let (answer, frame) = oneshot::channel();
         self.pipeline.send(version, request, records, Completion::Answer(answer))?;
         Ok(Reply { version, pipeline: Arc::clone(&self.pipeline), frame, request: PhantomData })
@@ -168,22 +155,24 @@ impl Connection {
         version: i16,
         request: &R,
         records: &[Bytes],
-    ) -> Result<PendingWrite, ClientError> {
+    ) -> Result<PendingWrite, LinkError> {
         let (completion, written) = oneshot::channel();
         self.pipeline.send(version, request, records, Completion::Written(completion))?;
         Ok(PendingWrite { pipeline: Arc::clone(&self.pipeline), written })
     }
 
-    /// The version of `R` to use: the highest both sides support, up to `highest`.
-    pub(crate) fn version_of<R: Message>(&self, highest: i16) -> Result<i16, ClientError> {
-        self.versions.pick::<R>(highest)
+    /// The version of `R` to use: the highest that both sides support, up to `highest` and to the
+    /// connector's own limit.
+    pub(crate) fn version_of<R: Message>(&self, highest: i16) -> Result<i16, LinkError> {
+        let highest = highest.min((self.version_max)(R::KEY));
+        self.versions.pick::<R>(highest).map_err(|fault| fault.of(&self.pipeline.address))
     }
 }
 
 impl PendingWrite {
     /// Waits until the operating system has accepted all bytes.
-    pub(crate) async fn written(self) -> Result<(), ClientError> {
-        let limit = self.pipeline.answer_max;
+    pub(crate) async fn written(self) -> Result<(), LinkError> {
+        let limit = self.pipeline.request_timeout;
         self.pipeline.await_frame(self.written, limit).await.map(drop)
     }
 }
@@ -191,19 +180,19 @@ impl PendingWrite {
 impl<R: Message> Reply<R> {
     /// Waits for the response. If no bytes arrive for the request timeout the connection is over:
     /// responses come in order, so later ones cannot arrive either.
-    pub(crate) async fn answer(self) -> Result<R::Response, ClientError> {
-        let limit = self.pipeline.answer_max;
+    pub(crate) async fn answer(self) -> Result<R::Response, LinkError> {
+        let limit = self.pipeline.request_timeout;
         self.answer_within(limit).await
     }
 
     /// [`answer`](Self::answer) with another limit, for requests that a broker may hold for longer.
-    pub(crate) async fn answer_within(self, limit: Duration) -> Result<R::Response, ClientError> {
+    pub(crate) async fn answer_within(self, limit: Duration) -> Result<R::Response, LinkError> {
         let frame = self.pipeline.await_frame(self.frame, limit).await?;
         match decode_response::<R>(&frame, self.version) {
             Ok((_, response)) => Ok(response),
             Err(error) => {
-                let reason = format!("its answer to {} cannot be read: {error}", R::KEY.name());
-                Err(self.pipeline.end(ClientError::unreachable(&self.pipeline.address, reason)))
+                let fault = LinkFault::UnreadableResponse { api: R::KEY.name(), error };
+                Err(self.pipeline.end(fault))
             }
         }
     }
@@ -211,19 +200,20 @@ impl<R: Message> Reply<R> {
 
 impl Pipeline {
     /// Counts the connection as open, unless it is over already.
-    fn count(&self) -> Result<(), ClientError> {
+    fn count(&self) -> Result<(), LinkError> {
         let mut state = self.state();
         if let Some(error) = &state.over {
             return Err(error.clone());
         }
         state.is_counted = true;
         // Still under the lock, so that `end` cannot report it ended before it is reported opened.
-        self.monitor.opened(&self.address);
+        self.observer.opened(&self.address);
         Ok(())
     }
 
     /// Negotiates API versions, the first exchange of every connection.
-    async fn agree(self: &Arc<Self>) -> Result<Versions, ClientError> {
+    async fn agree(self: &Arc<Self>) -> Result<Versions, LinkError> {
+        let api = ApiVersionsRequest::KEY.name();
         let mut version = FIRST_ASKED;
         let request = ApiVersionsRequest {
             client_software_name: "streamlog".to_owned(),
@@ -233,16 +223,17 @@ impl Pipeline {
         loop {
             let (answer, frame) = oneshot::channel();
             self.send(version, &request, &[], Completion::Answer(answer))?;
-            let frame = self.await_frame(frame, self.answer_max).await?;
+            let frame = self.await_frame(frame, self.request_timeout).await?;
             let (_, response) = ApiVersionsResponse::from_frame(&frame, version)
-                .map_err(|error| self.end(ClientError::unreachable(&self.address, error)))?;
+                .map_err(|error| LinkFault::UnreadableResponse { api, error })
+                .map_err(|fault| self.end(fault))?;
             // A broker too old for this version answers with the versions that it supports
             // (KIP-511).
             if response.error_code != ErrorCode::UnsupportedVersion {
                 return Ok(Versions::of(&response));
             }
-            let lower = Versions::of(&response).pick::<ApiVersionsRequest>(version - 1)?;
-            version = lower;
+            let lower = Versions::of(&response).pick::<ApiVersionsRequest>(version - 1);
+            version = lower.map_err(|fault| fault.of(&self.address))?;
         }
     }
 
@@ -252,7 +243,7 @@ impl Pipeline {
         request: &R,
         records: &[Bytes],
         completion: Completion,
-    ) -> Result<(), ClientError> {
+    ) -> Result<(), LinkError> {
         // The correlation id and the place in the queue are taken under one lock: responses are
         // matched by order.
         let mut state = self.state();
@@ -262,8 +253,8 @@ impl Pipeline {
         let correlation_id = state.next_correlation_id;
         state.next_correlation_id = correlation_id.wrapping_add(1);
         let frame = encode_request(correlation_id, &self.client_id, version, request)
-            .map_err(|error| ClientError::unreachable(&self.address, error))?;
-        self.monitor.sent(frame.size());
+            .map_err(|error| LinkFault::Unwritable(error).of(&self.address))?;
+        self.observer.sent(frame.size());
         state.unsent.extend(pieces(&frame, records));
         match completion {
             Completion::Answer(answer) => {
@@ -280,18 +271,17 @@ impl Pipeline {
     /// bytes keep arriving.
     async fn await_frame(
         &self,
-        mut frame: oneshot::Receiver<Result<Bytes, ClientError>>,
+        mut frame: oneshot::Receiver<Result<Bytes, LinkError>>,
         limit: Duration,
-    ) -> Result<Bytes, ClientError> {
+    ) -> Result<Bytes, LinkError> {
         loop {
             let before = self.arrivals.load(Ordering::Relaxed);
             match timeout(limit, &mut frame).await {
                 Ok(Ok(frame)) => return frame,
-                Ok(Err(_)) => return Err(ClientError::Closed),
+                Ok(Err(_)) => return Err(LinkFault::Closed.of(&self.address)),
                 Err(_) if self.arrivals.load(Ordering::Relaxed) != before => {}
                 Err(_) => {
-                    let reason = format!("no answer within {limit:?}");
-                    return Err(self.end(ClientError::unreachable(&self.address, reason)));
+                    return Err(self.end(LinkFault::AnswerTimeout(limit)));
                 }
             }
         }
@@ -299,15 +289,15 @@ impl Pipeline {
 
     /// Reads and writes until the connection is over.
     async fn serve(self: Arc<Self>, stream: TcpStream) {
-        let reason = tokio::select! {
-            reason = self.receive(&stream) => reason,
-            reason = self.transmit(&stream) => reason,
-            () = self.closing.cancelled() => ClientError::Closed,
+        let fault = tokio::select! {
+            fault = self.receive(&stream) => fault,
+            fault = self.transmit(&stream) => fault,
+            () = self.closing.cancelled() => LinkFault::Closed,
         };
-        self.end(reason);
+        self.end(fault);
     }
 
-    async fn transmit(&self, stream: &TcpStream) -> ClientError {
+    async fn transmit(&self, stream: &TcpStream) -> LinkFault {
         let mut outgoing = Outgoing::default();
         loop {
             self.work.notified().await;
@@ -316,8 +306,8 @@ impl Pipeline {
                 outgoing.push_all(std::mem::take(&mut state.unsent));
                 state.unwritten.len()
             };
-            if let Err(error) = outgoing.write_to(stream, self.answer_max).await {
-                return ClientError::unreachable(&self.address, error);
+            if let Err(error) = outgoing.write_to(stream, self.request_timeout).await {
+                return error.into();
             }
             // More senders may have been queued behind these meanwhile, or `end` may have taken
             // them all.
@@ -330,38 +320,36 @@ impl Pipeline {
         }
     }
 
-    async fn receive(&self, stream: &TcpStream) -> ClientError {
+    async fn receive(&self, stream: &TcpStream) -> LinkFault {
         let mut buffer = FrameBuffer::new(FRAME_MAX);
         loop {
             if let Err(error) = stream.readable().await {
-                return ClientError::unreachable(&self.address, error);
+                return error.into();
             }
             match buffer.fill(stream) {
-                Ok(0) => {
-                    return ClientError::unreachable(&self.address, "it closed the connection");
-                }
+                Ok(0) => return LinkFault::ClosedByPeer,
                 Ok(count) => {
                     self.arrivals.fetch_add(1, Ordering::Relaxed);
-                    self.monitor.received(count);
+                    self.observer.received(count);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
-                Err(error) => return ClientError::unreachable(&self.address, error),
+                Err(error) => return error.into(),
             }
             loop {
                 match buffer.next_frame() {
                     Ok(Some(frame)) => {
-                        if let Err(error) = self.take_in(frame.freeze()) {
-                            return error;
+                        if let Err(fault) = self.take_in(frame.freeze()) {
+                            return fault;
                         }
                     }
                     Ok(None) => break,
-                    Err(error) => return ClientError::unreachable(&self.address, error),
+                    Err(error) => return LinkFault::Frame(Arc::new(error)),
                 }
             }
         }
     }
 
-    fn take_in(&self, frame: Bytes) -> Result<(), ClientError> {
+    fn take_in(&self, frame: Bytes) -> Result<(), LinkFault> {
         let waiting = self.state().unanswered.pop_front();
         let correlation_id = frame.first_chunk().copied().map(i32::from_be_bytes);
         match waiting {
@@ -370,24 +358,21 @@ impl Pipeline {
                 let _ = waiting.answer.send(Ok(frame));
                 Ok(())
             }
-            _ => Err(ClientError::unreachable(
-                &self.address,
-                "it sent a response that belongs to no request",
-            )),
+            _ => Err(LinkFault::UnexpectedResponse),
         }
     }
 
     /// Ends the connection, once, and fails all pending requests. Returns the first reason.
-    fn end(&self, reason: ClientError) -> ClientError {
+    fn end(&self, fault: LinkFault) -> LinkError {
         let mut state = self.state();
-        let reason = state.over.get_or_insert(reason).clone();
+        let reason = state.over.get_or_insert_with(|| fault.of(&self.address)).clone();
         let unanswered = std::mem::take(&mut state.unanswered);
         let unwritten = std::mem::take(&mut state.unwritten);
         state.unsent.clear();
         let was_counted = std::mem::take(&mut state.is_counted);
         drop(state);
         if was_counted {
-            self.monitor.ended(&reason);
+            self.observer.ended(&reason);
         }
         self.closing.cancel();
         let answers = unanswered.into_iter().map(|waiting| waiting.answer);
@@ -401,6 +386,13 @@ impl Pipeline {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn connect(address: &HostPort, limit: Duration) -> Result<TcpStream, LinkFault> {
+    let connecting = TcpStream::connect((address.host.as_str(), address.port));
+    let stream = timeout(limit, connecting).await.map_err(|_| LinkFault::ConnectTimeout)??;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 /// The pieces of a frame in the order they are sent, with the records in their places.

@@ -5,16 +5,22 @@
 
 mod backoff;
 mod brokers;
+mod config;
 mod connection;
-mod link;
+mod connector;
+mod fault;
 mod monitor;
+mod observer;
 mod route;
+mod shared_connection;
+mod tasks;
 mod topology;
 mod versions;
 
 pub(crate) use backoff::Backoff;
 pub(crate) use brokers::{Brokers, Deadline};
 pub(crate) use connection::{Connection, PendingWrite, Reply};
-pub(crate) use monitor::Monitor;
+pub(crate) use fault::{LinkError, LinkFault};
 pub(crate) use route::{Readiness, Route};
+pub(crate) use tasks::Tasks;
 pub(crate) use topology::{TopicInfo, Topology};

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::client::{ClientError, ClientStats, Event};
+use super::fault::{LinkError, LinkFault};
+use super::observer::Observer;
+use crate::client::{ClientStats, Event};
 use crate::config::HostPort;
 use crate::io::Clock;
 
@@ -66,59 +68,6 @@ impl Monitor {
         let listeners = std::mem::take(&mut *self.listeners());
         // After releasing the lock: dropping a listener may run arbitrary code.
         drop(listeners);
-    }
-
-    /// Records that a connection was opened.
-    pub(crate) fn opened(&self, address: &HostPort) {
-        let mut state = self.state();
-        state.open += 1;
-        state.connects += 1;
-        let Some(lost_at) = state.lost_at.take() else { return };
-        drop(state);
-        let (address, outage) =
-            (address.to_string(), self.clock.monotonic().saturating_sub(lost_at));
-        tracing::info!("reconnected to a broker at {address} after {outage:.1?} without any");
-        self.tell(&Event::Connected { address, outage });
-    }
-
-    /// Records that an open connection ended for this reason.
-    pub(crate) fn ended(&self, reason: &ClientError) {
-        let mut state = self.state();
-        state.open = state.open.saturating_sub(1);
-        let is_broken = state.open == 0 && !matches!(reason, ClientError::Closed);
-        drop(state);
-        if is_broken {
-            self.broken.notify_one();
-        }
-    }
-
-    /// Records that a connection attempt failed.
-    pub(crate) fn refused(&self, address: &HostPort, error: &ClientError) {
-        let mut state = self.state();
-        if state.open > 0 || state.connects == 0 || state.lost_at.is_some() {
-            return;
-        }
-        state.losses += 1;
-        state.lost_at = Some(self.clock.monotonic());
-        drop(state);
-        let reason = match error {
-            ClientError::Connect { tried } => tried.first().map(|attempt| attempt.reason.clone()),
-            _ => None,
-        };
-        let (address, reason) = (address.to_string(), reason.unwrap_or_else(|| error.to_string()));
-        tracing::warn!("lost all brokers; the last tried is {address}: {reason}");
-        self.tell(&Event::Lost { address, reason });
-    }
-
-    /// Records that a request of this many bytes was submitted.
-    pub(crate) fn sent(&self, bytes: usize) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.bytes_sent.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    /// Records that this many bytes of responses arrived.
-    pub(crate) fn received(&self, bytes: usize) {
-        self.bytes_received.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// Records the throttle time of a response in milliseconds; 0 is none.
@@ -180,6 +129,52 @@ impl Monitor {
     }
 }
 
+impl Observer for Monitor {
+    fn opened(&self, address: &HostPort) {
+        let mut state = self.state();
+        state.open += 1;
+        state.connects += 1;
+        let Some(lost_at) = state.lost_at.take() else { return };
+        drop(state);
+        let (address, outage) =
+            (address.to_string(), self.clock.monotonic().saturating_sub(lost_at));
+        tracing::info!("reconnected to a broker at {address} after {outage:.1?} without any");
+        self.tell(&Event::Connected { address, outage });
+    }
+
+    fn refused(&self, error: &LinkError) {
+        let mut state = self.state();
+        if state.open > 0 || state.connects == 0 || state.lost_at.is_some() {
+            return;
+        }
+        state.losses += 1;
+        state.lost_at = Some(self.clock.monotonic());
+        drop(state);
+        let (address, reason) = (error.address.to_string(), error.fault.to_string());
+        tracing::warn!("lost all brokers; the last tried is {address}: {reason}");
+        self.tell(&Event::Lost { address, reason });
+    }
+
+    fn ended(&self, reason: &LinkError) {
+        let mut state = self.state();
+        state.open = state.open.saturating_sub(1);
+        let is_broken = state.open == 0 && !matches!(reason.fault, LinkFault::Closed);
+        drop(state);
+        if is_broken {
+            self.broken.notify_one();
+        }
+    }
+
+    fn sent(&self, bytes: usize) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.bytes_sent.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn received(&self, bytes: usize) {
+        self.bytes_received.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
 impl fmt::Debug for Monitor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Monitor").field("stats", &self.stats()).finish_non_exhaustive()
@@ -199,23 +194,23 @@ mod tests {
         let seen = Arc::clone(&events);
         monitor.listen(Arc::new(move |event| seen.lock().unwrap().push(event.clone())));
         let (one, other) = (HostPort::new("one", 1), HostPort::new("other", 2));
-        let broken = ClientError::unreachable(&one, "it closed the connection");
+        let broken = LinkFault::ClosedByPeer.of(&one);
 
-        monitor.refused(&one, &broken);
+        monitor.refused(&broken);
         monitor.opened(&one);
         monitor.opened(&other);
         monitor.ended(&broken);
-        monitor.refused(&one, &broken);
+        monitor.refused(&broken);
         assert_eq!(*events.lock().unwrap(), [], "another broker is there");
 
         monitor.ended(&broken);
-        monitor.refused(&other, &ClientError::unreachable(&other, "refused"));
-        monitor.refused(&one, &broken);
+        monitor.refused(&LinkFault::ConnectTimeout.of(&other));
+        monitor.refused(&broken);
         clock.advance(Duration::from_secs(3));
         monitor.opened(&one);
-        monitor.ended(&ClientError::Closed);
+        monitor.ended(&LinkFault::Closed.of(&one));
         monitor.opened(&one);
-        let lost = Event::Lost { address: "other:2".into(), reason: "refused".into() };
+        let lost = Event::Lost { address: "other:2".into(), reason: "no answer".into() };
         let outage = Duration::from_secs(3);
         let back = Event::Connected { address: "one:1".into(), outage };
         assert_eq!(*events.lock().unwrap(), [lost, back]);

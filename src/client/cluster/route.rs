@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use crate::client::cluster::{Backoff, Connection};
+use super::backoff::Backoff;
+use super::connection::Connection;
 
 /// The connection state of one broker.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
-//! API versions supported by both a broker and this client.
+//! API versions supported by both a broker and this side.
 
 use std::collections::HashMap;
 
-use crate::client::ClientError;
-use crate::wire::{ApiKey, ApiVersionsResponse, ErrorCode, Message};
+use super::fault::LinkFault;
+use crate::wire::{ApiVersionsResponse, Message};
 
 /// The API versions that a broker supports.
 #[derive(Clone, Debug, Default)]
@@ -21,30 +21,14 @@ impl Versions {
     }
 
     /// Returns the highest version of `R` that both sides support, up to `highest`.
-    pub(crate) fn pick<R: Message>(&self, highest: i16) -> Result<i16, ClientError> {
+    pub(crate) fn pick<R: Message>(&self, highest: i16) -> Result<i16, LinkFault> {
         let (least, most) = self.ranges.get(&R::KEY.number()).copied().unwrap_or((0, -1));
-        let version = most.min(*R::VERSIONS.end()).min(last_by_name(R::KEY)).min(highest);
+        let version = most.min(*R::VERSIONS.end()).min(highest);
         if version >= least.max(*R::VERSIONS.start()) {
             Ok(version)
         } else {
-            Err(ClientError::Broker {
-                code: ErrorCode::UnsupportedVersion,
-                message: format!(
-                    "the broker supports {} in versions {least} to {most}",
-                    R::KEY.name()
-                ),
-            })
+            Err(LinkFault::UnsupportedVersion { api: R::KEY.name(), least, most })
         }
-    }
-}
-
-/// The last version of an API that identifies topics by name (KIP-516). This client stays below
-/// topic ids: an id that it had cached could belong to a topic deleted since.
-fn last_by_name(api: ApiKey) -> i16 {
-    match api {
-        ApiKey::Produce => 12,
-        ApiKey::OffsetCommit | ApiKey::OffsetFetch => 9,
-        _ => i16::MAX,
     }
 }
 

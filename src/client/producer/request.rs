@@ -70,9 +70,10 @@ impl Shipment {
             self.batches.values().flatten().map(|(_, _, batch)| batch.bytes.clone()).collect();
         let version = connection.version_of::<ProduceRequest>(i16::MAX)?;
         if acks == 0 {
-            connection.submit_unanswered(version, &request, &records).map(Sent::Unacknowledged)
+            let write = connection.submit_unanswered(version, &request, &records)?;
+            Ok(Sent::Unacknowledged(write))
         } else {
-            connection.submit_with(version, &request, &records).map(Sent::Awaiting)
+            Ok(Sent::Awaiting(connection.submit_with(version, &request, &records)?))
         }
     }
 
@@ -86,13 +87,13 @@ impl Shipment {
     ) -> Vec<Returned> {
         match sent {
             Sent::Awaiting(reply) => {
-                let answer = reply.answer_within(limit).await;
+                let answer = reply.answer_within(limit).await.map_err(ClientError::from);
                 delayed(answer.as_ref().map_or(0, |answer| answer.throttle_time_ms));
                 self.settle(&answer)
             }
             Sent::Unacknowledged(write) => match write.written().await {
                 Ok(()) => self.settle_unacknowledged(),
-                Err(error) => self.settle(&Err(error)),
+                Err(error) => self.settle(&Err(error.into())),
             },
         }
     }

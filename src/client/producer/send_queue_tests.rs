@@ -13,10 +13,10 @@ use super::send_queue::{Identity, Next, Packed, SendQueue, Settled};
 use super::splitting::Refused;
 use super::tickets::{BatchAck, Delivery, Ticket, Wakeups};
 use super::undelivered::Undelivered;
+use crate::client::ClientError;
 use crate::client::cluster::Backoff;
 use crate::client::waiting::Waiter;
 use crate::client::wakeup::Wakeup;
-use crate::client::{ClientConfig, ClientError};
 use crate::config::HostPort;
 use crate::io::{Clock, ManualClock, SeededRandom};
 use crate::record::{Batch, BatchBuilder, Compression, Compressor, Decompressor, Limits};
@@ -27,6 +27,8 @@ use crate::wire::ErrorCode;
 use crate::wire::produce::{self, RecordError};
 
 const DELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
+/// The first pause between attempts.
+const PAUSE: Duration = Duration::from_millis(50);
 const LEADERS: [&str; 2] = ["one:9092", "other:9092"];
 
 /// The callers' side: a queue, and a manual clock.
@@ -82,7 +84,7 @@ impl Callers {
     }
 
     fn send_queue(&self) -> SendQueue {
-        let backoff = Backoff::new(&ClientConfig::default(), self.clock.as_ref());
+        let backoff = Backoff::new(PAUSE, 20 * PAUSE, self.clock.as_ref());
         SendQueue::new(Arc::clone(&self.queue), true, 5, backoff)
     }
 }

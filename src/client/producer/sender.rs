@@ -66,7 +66,7 @@ enum Event {
 impl Sender {
     /// The sending task of the producer that owns `shared`.
     pub(crate) fn new(shared: Arc<Shared>, compressor: Compressor) -> Self {
-        let backoff = new_backoff(&shared);
+        let backoff = shared.brokers.backoff();
         let next_refresh = shared.now().saturating_add(shared.metadata_max_age());
         Self {
             shared,
@@ -113,7 +113,7 @@ impl Sender {
             let known = self.numbers.get(queue.partition()).copied();
             let number = known.unwrap_or_else(|| {
                 let config = &self.shared.config;
-                let backoff = new_backoff(&self.shared);
+                let backoff = self.shared.brokers.backoff();
                 self.numbers.insert(queue.partition().clone(), self.send_queues.len());
                 self.send_queues.push(SendQueue::new(
                     queue,
@@ -201,8 +201,10 @@ impl Sender {
     #[expect(clippy::option_option, reason = "three answers")]
     fn reach(&mut self, address: &HostPort, now: Duration) -> Option<Option<Duration>> {
         let shared = &self.shared;
-        let route =
-            self.routes.entry(address.clone()).or_insert_with(|| Route::new(new_backoff(shared)));
+        let route = self
+            .routes
+            .entry(address.clone())
+            .or_insert_with(|| Route::new(shared.brokers.backoff()));
         match route.readiness(now, self.shared.config.in_flight_max) {
             Readiness::Ready(_) => Some(None),
             Readiness::NotBefore(time) => Some(Some(time)),
@@ -461,10 +463,6 @@ impl Drop for Sender {
     fn drop(&mut self) {
         self.shared.close();
     }
-}
-
-fn new_backoff(shared: &Shared) -> Backoff {
-    Backoff::new(shared.brokers.config(), shared.brokers.clock().as_ref())
 }
 
 fn earlier(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {

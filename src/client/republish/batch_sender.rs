@@ -54,7 +54,7 @@ impl BatchSender {
             waiting: VecDeque::new(),
             in_flight: VecDeque::new(),
             is_begun: false,
-            backoff: Backoff::new(brokers.config(), brokers.clock().as_ref()),
+            backoff: brokers.backoff(),
             patience,
             deadline: brokers.clock().monotonic().saturating_add(patience),
             brokers,
@@ -113,7 +113,7 @@ impl BatchSender {
             topics: vec![topic],
         };
         let version = connection.version_of::<ProduceRequest>(i16::MAX)?;
-        connection.submit_with(version, &request, std::slice::from_ref(batch))
+        Ok(connection.submit_with(version, &request, std::slice::from_ref(batch))?)
     }
 
     /// Waits until the first batch in flight is stored, or has been queued again with those after

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::client::cluster::{Backoff, Brokers, Connection};
+use crate::client::cluster::{Brokers, Connection};
 use crate::client::consumer::{FetchPlan, InOrder, OffsetRules, PartitionData, Source, in_order};
 use crate::client::error::Remedy;
 use crate::client::{ClientError, ConsumerConfig, Damage};
@@ -44,7 +44,7 @@ impl RawReader {
     /// [`read`](Self::read), with retries.
     pub(super) async fn read_soon(&mut self, position: Offset) -> Result<Bytes, ClientError> {
         let deadline = self.now().saturating_add(self.patience);
-        let mut backoff = Backoff::new(self.brokers.config(), self.brokers.clock().as_ref());
+        let mut backoff = self.brokers.backoff();
         loop {
             let error = match self.read(position).await {
                 Ok(records) => return Ok(records),
@@ -95,7 +95,7 @@ impl RawReader {
         let is_boundary = self.boundary == Some(position);
         let source = Source { slot: 0, generation: 0, partition, position, is_boundary };
         plan.add(source.clone(), false, &self.brokers.topology());
-        let answer = plan.send(connection, &config)?.answer().await;
+        let answer = plan.send(connection, &config)?.answer().await.map_err(ClientError::from);
         let about = self.partition.to_string();
         let unavailable = ErrorCode::OffsetNotAvailable;
         let fetched = plan.settle(answer).pop().map(|fetched| fetched.outcome);

@@ -68,7 +68,7 @@ enum Event {
 impl Fetcher {
     /// The fetch task of the consumer that owns `shared`.
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        let backoff = new_backoff(&shared);
+        let backoff = shared.brokers.backoff();
         let next_refresh = shared.now().saturating_add(shared.metadata_max_age());
         Self {
             shared,
@@ -168,7 +168,7 @@ impl Fetcher {
     fn fetch(&mut self, address: &HostPort, plan: FetchPlan, now: Duration) -> Option<Duration> {
         let shared = &self.shared;
         let routes = self.routes.entry(address.clone());
-        let route = routes.or_insert_with(|| Route::new(new_backoff(shared)));
+        let route = routes.or_insert_with(|| Route::new(shared.brokers.backoff()));
         let (address, brokers) = (address.clone(), Arc::clone(&shared.brokers));
         match route.readiness(now, 1) {
             Readiness::Busy => {}
@@ -184,7 +184,7 @@ impl Fetcher {
                     route.sent();
                     self.in_flight.insert(address.clone(), plan.sources());
                     self.jobs.spawn(async move {
-                        let answer = reply.answer().await;
+                        let answer = reply.answer().await.map_err(ClientError::from);
                         let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
                         brokers.monitor().throttled(&address, delay_ms);
                         Event::Fetched(address, plan.settle(answer))
@@ -492,8 +492,4 @@ impl Drop for Fetcher {
     fn drop(&mut self) {
         self.shared.arrivals.close();
     }
-}
-
-fn new_backoff(shared: &Shared) -> Backoff {
-    Backoff::new(shared.brokers.config(), shared.brokers.clock().as_ref())
 }

@@ -89,7 +89,7 @@ impl FetchPlan {
         let are_known = self.rows.iter().all(|row| row.id != TopicId::NONE);
         let highest = if are_known { i16::MAX } else { LAST_BY_NAME };
         let version = connection.version_of::<FetchRequest>(highest)?;
-        connection.submit_with(version, &self.request(config), &[])
+        Ok(connection.submit_with(version, &self.request(config), &[])?)
     }
 
     /// Pairs each requested partition with its part of the response.

@@ -65,7 +65,7 @@ impl Member {
         membership: Arc<Membership>,
         topics: Vec<TopicName>,
     ) -> Self {
-        let backoff = Backoff::new(shared.brokers.config(), shared.brokers.clock().as_ref());
+        let backoff = shared.brokers.backoff();
         Self {
             shared,
             membership,

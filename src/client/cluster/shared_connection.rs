@@ -1,21 +1,22 @@
-//! The shared connection to a broker, opened on demand and reopened after a failure, with pauses
-//! between failed attempts.
+//! The connection to a broker that many callers share, opened on demand and reopened after a
+//! failure, with pauses between failed attempts.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use crate::client::background::Tasks;
-use crate::client::cluster::{Backoff, Connection, Monitor};
-use crate::client::{ClientConfig, ClientError};
+use super::backoff::Backoff;
+use super::connection::Connection;
+use super::connector::Connector;
+use super::fault::LinkError;
 use crate::config::HostPort;
-use crate::io::Clock;
 
 /// A broker's address and the open connection to it, if any.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct SharedConnection {
     address: HostPort,
+    connector: Connector,
     state: Mutex<State>,
 }
 
@@ -26,22 +27,16 @@ struct State {
     pause_until: Duration,
 }
 
-impl Link {
-    /// A link that has not connected yet.
-    pub(crate) fn new(address: HostPort, config: &ClientConfig, clock: &dyn Clock) -> Self {
-        let backoff = Backoff::new(config, clock);
+impl SharedConnection {
+    /// A shared connection that is not open yet.
+    pub(crate) fn new(address: HostPort, connector: Connector) -> Self {
+        let backoff = connector.backoff();
         let state = State { connection: None, backoff, pause_until: Duration::ZERO };
-        Self { address, state: Mutex::new(state) }
+        Self { address, connector, state: Mutex::new(state) }
     }
 
     /// Returns the open connection, or opens one.
-    pub(crate) async fn connection(
-        &self,
-        config: &ClientConfig,
-        clock: &dyn Clock,
-        tasks: &Tasks,
-        monitor: &Arc<Monitor>,
-    ) -> Result<Arc<Connection>, ClientError> {
+    pub(crate) async fn get(&self) -> Result<Arc<Connection>, LinkError> {
         // Held while connecting, so that concurrent callers share one attempt.
         let mut state = self.state.lock().await;
         if let Some(connection) = state.connection.take_if(|open| open.is_open()) {
@@ -49,8 +44,9 @@ impl Link {
             return Ok(connection);
         }
         state.connection = None;
+        let clock = self.connector.clock();
         tokio::time::sleep(state.pause_until.saturating_sub(clock.monotonic())).await;
-        match Connection::open(&self.address, config, tasks, monitor).await {
+        match self.connector.connect(&self.address).await {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 state.connection = Some(Arc::clone(&connection));

@@ -1,0 +1,22 @@
+//! The settings of connections to brokers.
+
+use std::time::Duration;
+
+use crate::wire::ApiKey;
+
+/// The settings of connections to brokers.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkConfig {
+    /// The name of this side in the brokers' logs.
+    pub(crate) client_id: String,
+    /// The time limit of one attempt to connect.
+    pub(crate) connect_timeout: Duration,
+    /// The time a request may wait while no bytes of its response arrive.
+    pub(crate) request_timeout: Duration,
+    /// The pause after the first failed attempt; it doubles with each further one.
+    pub(crate) backoff: Duration,
+    /// The upper bound of that pause.
+    pub(crate) backoff_max: Duration,
+    /// The highest version of an API to use, even if both sides support a higher one.
+    pub(crate) version_max: fn(ApiKey) -> i16,
+}

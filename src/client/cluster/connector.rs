@@ -1,0 +1,54 @@
+//! Opening connections with common settings, on one runtime and for one observer.
+
+use std::sync::Arc;
+
+use super::backoff::Backoff;
+use super::config::LinkConfig;
+use super::connection::Connection;
+use super::fault::LinkError;
+use super::observer::Observer;
+use super::tasks::Tasks;
+use crate::config::HostPort;
+use crate::io::Clock;
+
+/// Opens connections to brokers; cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Connector {
+    config: Arc<LinkConfig>,
+    clock: Arc<dyn Clock>,
+    tasks: Tasks,
+    observer: Arc<dyn Observer>,
+}
+
+impl Connector {
+    /// A connector whose connections live on the runtime of `tasks`.
+    pub(crate) fn new(
+        config: LinkConfig,
+        clock: Arc<dyn Clock>,
+        tasks: Tasks,
+        observer: Arc<dyn Observer>,
+    ) -> Self {
+        Self { config: Arc::new(config), clock, tasks, observer }
+    }
+
+    /// The clock.
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// The tasks that the connections are part of.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// The pauses of a new sequence of attempts.
+    pub(crate) fn backoff(&self) -> Backoff {
+        Backoff::new(self.config.backoff, self.config.backoff_max, self.clock.as_ref())
+    }
+
+    /// Connects to a broker and negotiates API versions.
+    pub(crate) async fn connect(&self, address: &HostPort) -> Result<Connection, LinkError> {
+        let opened = Connection::open(address, &self.config, &self.tasks, &self.observer).await;
+        opened.inspect_err(|error| self.observer.refused(error))
+    }
+}

@@ -1,0 +1,81 @@
+//! The error of a connection to a broker.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::HostPort;
+use crate::net::FrameError;
+use crate::wire::WireError;
+
+/// The reason why a broker cannot be used. All requests of a connection that broke fail with the
+/// same one, so it can be cloned.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{address}: {fault}")]
+pub(crate) struct LinkError {
+    /// The broker's address.
+    pub(crate) address: HostPort,
+    /// The fault.
+    pub(crate) fault: LinkFault,
+}
+
+/// The fault of a connection.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum LinkFault {
+    /// The system refused the connection, or it broke.
+    #[error("{0}")]
+    Io(Arc<io::Error>),
+    /// The attempt to connect took longer than `connect_timeout`.
+    #[error("no answer")]
+    ConnectTimeout,
+    /// No bytes arrived for this time while a response was pending.
+    #[error("no answer within {0:?}")]
+    AnswerTimeout(Duration),
+    /// The broker closed the connection.
+    #[error("it closed the connection")]
+    ClosedByPeer,
+    /// The bytes that arrived are not frames.
+    #[error("{0}")]
+    Frame(Arc<FrameError>),
+    /// A response does not belong to the oldest pending request.
+    #[error("it sent a response that belongs to no request")]
+    UnexpectedResponse,
+    /// A response does not have the form that its API requires.
+    #[error("its answer to {api} cannot be read: {error}")]
+    UnreadableResponse {
+        /// The API.
+        api: &'static str,
+        /// The fault in the bytes.
+        error: WireError,
+    },
+    /// A request cannot be expressed in the negotiated version.
+    #[error("{0}")]
+    Unwritable(WireError),
+    /// No version of an API is supported by both sides.
+    #[error("the broker supports {api} in versions {least} to {most}")]
+    UnsupportedVersion {
+        /// The API.
+        api: &'static str,
+        /// The lowest version that the broker supports.
+        least: i16,
+        /// The highest version that the broker supports.
+        most: i16,
+    },
+    /// This side closed the connection.
+    #[error("the connection was closed")]
+    Closed,
+}
+
+impl LinkFault {
+    /// The error of the broker at `address`.
+    pub(crate) fn of(self, address: &HostPort) -> LinkError {
+        LinkError { address: address.clone(), fault: self }
+    }
+}
+
+impl From<io::Error> for LinkFault {
+    fn from(error: io::Error) -> Self {
+        Self::Io(Arc::new(error))
+    }
+}
