@@ -78,6 +78,12 @@ pub mod net;
 #[cfg(all(feature = "net", not(feature = "internals")))]
 mod net;
 
+#[cfg(all(feature = "net", feature = "internals"))]
+#[doc(hidden)]
+pub mod link;
+#[cfg(all(feature = "net", not(feature = "internals")))]
+mod link;
+
 #[cfg(all(feature = "embedded", feature = "internals"))]
 #[doc(hidden)]
 pub mod metadata;

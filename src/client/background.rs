@@ -12,7 +12,7 @@ use nix::sys::signal::SigSet;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
-use crate::client::cluster::Tasks;
+use crate::link::Tasks;
 
 /// The time that stopping waits for tasks which do not return once cancelled.
 const STOP_MAX: Duration = Duration::from_secs(1);

@@ -13,8 +13,8 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use crate::client::ClientError;
-use crate::client::cluster::Tasks;
 use crate::client::waiting::Waiter;
+use crate::link::Tasks;
 
 type Work<T> = Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send>>;
 

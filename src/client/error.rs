@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::Damage;
-use crate::client::cluster::{LinkError, LinkFault};
 use crate::config::ConfigError;
+use crate::link::{LinkError, LinkFault};
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::client::ClientError;
-use crate::client::cluster::Tasks;
 use crate::client::signals::{Signals, Watch};
 use crate::io::{Clock, Gate, Waited};
+use crate::link::Tasks;
 
 /// The clock of blocking waits, and the host that handles signals during them.
 #[derive(Clone, Debug)]

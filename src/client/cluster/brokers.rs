@@ -8,20 +8,15 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::time::timeout;
 
-use super::backoff::Backoff;
-use super::config::LinkConfig;
-use super::connection::Connection;
-use super::connector::Connector;
-use super::fault::LinkError;
 use super::monitor::Monitor;
-use super::observer::Observer;
-use super::shared_connection::SharedConnection;
-use super::tasks::Tasks;
 use super::topology::{TopicInfo, Topology};
 use crate::client::error::{Attempt, Remedy};
 use crate::client::{ClientConfig, ClientError};
 use crate::config::{HostPort, nearest};
 use crate::io::Clock;
+use crate::link::{
+    Backoff, Connection, Connector, LinkConfig, LinkError, Observer, SharedConnection, Tasks,
+};
 use crate::types::{BrokerId, PartitionIndex, TopicName};
 use crate::wire::metadata::RequestTopic;
 use crate::wire::{ApiKey, FindCoordinatorRequest, Message, MetadataRequest, MetadataResponse};

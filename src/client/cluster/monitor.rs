@@ -11,11 +11,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::fault::{LinkError, LinkFault};
-use super::observer::Observer;
 use crate::client::{ClientStats, Event};
 use crate::config::HostPort;
 use crate::io::Clock;
+use crate::link::{LinkError, LinkFault, Observer};
 
 /// A listener called with each event on the client's thread; it must not block.
 type Listener = Arc<dyn Fn(&Event) + Send + Sync>;

@@ -9,7 +9,7 @@ use super::send_queue::Packed;
 use super::splitting::Refused;
 use super::tickets::BatchAck;
 use crate::client::ClientError;
-use crate::client::cluster::{Connection, PendingWrite, Reply};
+use crate::link::{Connection, PendingWrite, Reply};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicName};
 use crate::wire::produce::{Partition, RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, ProduceRequest, ProduceResponse, Records};

@@ -14,11 +14,11 @@ use super::splitting::Refused;
 use super::tickets::{BatchAck, Delivery, Ticket, Wakeups};
 use super::undelivered::Undelivered;
 use crate::client::ClientError;
-use crate::client::cluster::Backoff;
 use crate::client::waiting::Waiter;
 use crate::client::wakeup::Wakeup;
 use crate::config::HostPort;
 use crate::io::{Clock, ManualClock, SeededRandom};
+use crate::link::Backoff;
 use crate::record::{Batch, BatchBuilder, Compression, Compressor, Decompressor, Limits};
 use crate::types::{
     Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition, seeds,

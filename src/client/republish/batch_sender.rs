@@ -12,9 +12,10 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::client::ClientError;
-use crate::client::cluster::{Backoff, Brokers, Connection, Reply};
+use crate::client::cluster::Brokers;
 use crate::client::error::Remedy;
 use crate::client::producer::outcome;
+use crate::link::{Backoff, Connection, Reply};
 use crate::types::TopicPartition;
 use crate::wire::produce::{RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, ProduceRequest, Records};

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::client::cluster::{Brokers, Connection};
+use crate::client::cluster::Brokers;
 use crate::client::consumer::{FetchPlan, InOrder, OffsetRules, PartitionData, Source, in_order};
 use crate::client::error::Remedy;
 use crate::client::{ClientError, ConsumerConfig, Damage};
 use crate::config::{ByteSize, HostPort};
+use crate::link::Connection;
 use crate::record::{Batch, RecordError};
 use crate::types::{Offset, TopicPartition};
 use crate::wire::ErrorCode;

@@ -15,7 +15,6 @@ use super::offset_rules::OffsetRules;
 use super::order::in_order;
 use super::refusals::Refusals;
 use super::request::{FetchPlan, Fetched, PartitionData};
-use crate::client::cluster::{Backoff, Connection, Readiness, Route};
 use crate::client::consumer::assignment::{Slot, Target};
 use crate::client::consumer::config::{OutOfRange, Start};
 use crate::client::consumer::shared::Shared;
@@ -23,6 +22,7 @@ use crate::client::error::Remedy;
 use crate::client::offsets::{FoundOffset, OffsetQuery, list_offsets};
 use crate::client::{ClientError, OrderFault};
 use crate::config::HostPort;
+use crate::link::{Backoff, Connection, Readiness, Route};
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::{ErrorCode, list_offsets as at};
 

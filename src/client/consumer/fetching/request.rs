@@ -7,9 +7,10 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::chunk::Source;
-use crate::client::cluster::{Connection, Reply, Topology};
+use crate::client::cluster::Topology;
 use crate::client::consumer::config::ConsumerConfig;
 use crate::client::{ClientError, Damage, OrderFault};
+use crate::link::{Connection, Reply};
 use crate::types::{LeaderEpoch, Offset, TopicId, TopicName};
 use crate::wire::fetch::{Partition, RequestPartition, RequestTopic, Topic};
 use crate::wire::{ErrorCode, FetchRequest, FetchResponse, Records};

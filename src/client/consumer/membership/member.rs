@@ -10,13 +10,14 @@ use super::assignors::{PartitionsByTopic, Strategy, Subscriber};
 use super::calls::{self, MemberIdentity};
 use super::config::{Commit, GroupConfig};
 use super::state::{Joined, Membership};
-use crate::client::cluster::{Backoff, Brokers, Connection};
+use crate::client::cluster::Brokers;
 use crate::client::committed;
 use crate::client::consumer::Start;
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
 use crate::client::{ClientError, Event};
 use crate::config::HostPort;
+use crate::link::{Backoff, Connection};
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::{ErrorCode, JoinGroupResponse};
 

@@ -1,5 +1,5 @@
-//! A producer's or consumer's dedicated connection to a broker, with its number of requests in
-//! flight. This is a state machine without I/O: its owner acts on the returned readiness.
+//! A dedicated connection to a broker, with its number of requests in flight. This is a state
+//! machine without I/O: its owner acts on the returned readiness.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::connection::Connection;
 
 /// The connection state of one broker.
 #[derive(Debug)]
-pub(crate) struct Route {
+pub struct Route {
     state: State,
     backoff: Backoff,
     in_flight: usize,
@@ -24,7 +24,7 @@ enum State {
 
 /// The action that is possible now.
 #[derive(Debug)]
-pub(crate) enum Readiness<'a> {
+pub enum Readiness<'a> {
     /// Requests can be sent.
     Ready(&'a Connection),
     /// The owner must connect; the route counts as connecting from now on.
@@ -37,12 +37,12 @@ pub(crate) enum Readiness<'a> {
 
 impl Route {
     /// A route that has not connected yet.
-    pub(crate) fn new(backoff: Backoff) -> Self {
+    pub fn new(backoff: Backoff) -> Self {
         Self { state: State::Down(Duration::ZERO), backoff, in_flight: 0 }
     }
 
     /// Returns the possible action at `now`, with at most `in_flight_max` requests in flight.
-    pub(crate) fn readiness(&mut self, now: Duration, in_flight_max: usize) -> Readiness<'_> {
+    pub fn readiness(&mut self, now: Duration, in_flight_max: usize) -> Readiness<'_> {
         let is_lost = matches!(&self.state, State::Up(connection) if !connection.is_open());
         if is_lost {
             self.state = State::Down(now);
@@ -61,30 +61,33 @@ impl Route {
     }
 
     /// Records that the connection was opened.
-    pub(crate) fn connected(&mut self, connection: Connection) {
+    pub fn connected(&mut self, connection: Connection) {
         self.backoff.reset();
         self.state = State::Up(connection);
     }
 
     /// Records that the connection attempt failed.
-    pub(crate) fn failed(&mut self, now: Duration) {
+    pub fn failed(&mut self, now: Duration) {
         self.state = State::Down(now.saturating_add(self.backoff.next_pause()));
     }
 
     /// Gives up the connection with its requests in flight; the next attempt needs no pause.
-    pub(crate) fn abandon(&mut self) {
+    pub fn abandon(&mut self) {
         if matches!(self.state, State::Up(_)) {
             self.state = State::Down(Duration::ZERO);
         }
     }
 
     /// Records that a request was sent.
-    pub(crate) fn sent(&mut self) {
+    pub fn sent(&mut self) {
         self.in_flight += 1;
     }
 
     /// Records that a request completed or failed.
-    pub(crate) fn answered(&mut self) {
+    ///
+    /// # Panics
+    /// If no request is in flight.
+    pub fn answered(&mut self) {
         assert!(self.in_flight > 0, "an answer to none of {} requests", self.in_flight);
         self.in_flight -= 1;
     }

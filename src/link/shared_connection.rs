@@ -14,7 +14,7 @@ use crate::config::HostPort;
 
 /// A broker's address and the open connection to it, if any.
 #[derive(Debug)]
-pub(crate) struct SharedConnection {
+pub struct SharedConnection {
     address: HostPort,
     connector: Connector,
     state: Mutex<State>,
@@ -29,14 +29,14 @@ struct State {
 
 impl SharedConnection {
     /// A shared connection that is not open yet.
-    pub(crate) fn new(address: HostPort, connector: Connector) -> Self {
+    pub fn new(address: HostPort, connector: Connector) -> Self {
         let backoff = connector.backoff();
         let state = State { connection: None, backoff, pause_until: Duration::ZERO };
         Self { address, connector, state: Mutex::new(state) }
     }
 
     /// Returns the open connection, or opens one.
-    pub(crate) async fn get(&self) -> Result<Arc<Connection>, LinkError> {
+    pub async fn get(&self) -> Result<Arc<Connection>, LinkError> {
         // Held while connecting, so that concurrent callers share one attempt.
         let mut state = self.state.lock().await;
         if let Some(connection) = state.connection.take_if(|open| open.is_open()) {

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 
 /// A handle of the group that starts tasks; cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Tasks {
+pub struct Tasks {
     runtime: Handle,
     running: TaskTracker,
     stopping: CancellationToken,
@@ -17,12 +17,12 @@ pub(crate) struct Tasks {
 
 impl Tasks {
     /// An empty group, whose tasks run on `runtime`.
-    pub(crate) fn on(runtime: Handle) -> Self {
+    pub fn on(runtime: Handle) -> Self {
         Self { runtime, running: TaskTracker::new(), stopping: CancellationToken::new() }
     }
 
     /// Starts a task that is cancelled at its next await point when the group stops.
-    pub(crate) fn start<F>(&self, work: F) -> AbortHandle
+    pub fn start<F>(&self, work: F) -> AbortHandle
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -34,27 +34,27 @@ impl Tasks {
     }
 
     /// Returns a token that is cancelled with the group, and may be cancelled earlier by itself.
-    pub(crate) fn token(&self) -> CancellationToken {
+    pub fn token(&self) -> CancellationToken {
         self.stopping.child_token()
     }
 
     /// Cancels all tasks.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.stopping.cancel();
     }
 
     /// Returns true once the group has been stopped.
-    pub(crate) fn is_stopping(&self) -> bool {
+    pub fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()
     }
 
     /// Waits until the group is stopped.
-    pub(crate) async fn stopped(&self) {
+    pub async fn stopped(&self) {
         self.stopping.cancelled().await;
     }
 
     /// Waits until every task has ended; call it after [`stop`](Self::stop).
-    pub(crate) async fn ended(&self) {
+    pub async fn ended(&self) {
         self.running.close();
         self.running.wait().await;
     }

@@ -6,17 +6,17 @@ use crate::wire::ApiKey;
 
 /// The settings of connections to brokers.
 #[derive(Clone, Debug)]
-pub(crate) struct LinkConfig {
+pub struct LinkConfig {
     /// The name of this side in the brokers' logs.
-    pub(crate) client_id: String,
+    pub client_id: String,
     /// The time limit of one attempt to connect.
-    pub(crate) connect_timeout: Duration,
+    pub connect_timeout: Duration,
     /// The time a request may wait while no bytes of its response arrive.
-    pub(crate) request_timeout: Duration,
+    pub request_timeout: Duration,
     /// The pause after the first failed attempt; it doubles with each further one.
-    pub(crate) backoff: Duration,
+    pub backoff: Duration,
     /// The upper bound of that pause.
-    pub(crate) backoff_max: Duration,
+    pub backoff_max: Duration,
     /// The highest version of an API to use, even if both sides support a higher one.
-    pub(crate) version_max: fn(ApiKey) -> i16,
+    pub version_max: fn(ApiKey) -> i16,
 }

@@ -12,17 +12,17 @@ use crate::wire::WireError;
 /// same one, so it can be cloned.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{address}: {fault}")]
-pub(crate) struct LinkError {
+pub struct LinkError {
     /// The broker's address.
-    pub(crate) address: HostPort,
+    pub address: HostPort,
     /// The fault.
-    pub(crate) fault: LinkFault,
+    pub fault: LinkFault,
 }
 
 /// The fault of a connection.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum LinkFault {
+pub enum LinkFault {
     /// The system refused the connection, or it broke.
     #[error("{0}")]
     Io(Arc<io::Error>),
@@ -69,7 +69,7 @@ pub(crate) enum LinkFault {
 
 impl LinkFault {
     /// The error of the broker at `address`.
-    pub(crate) fn of(self, address: &HostPort) -> LinkError {
+    pub fn of(self, address: &HostPort) -> LinkError {
         LinkError { address: address.clone(), fault: self }
     }
 }

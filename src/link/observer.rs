@@ -6,7 +6,7 @@ use super::fault::LinkError;
 use crate::config::HostPort;
 
 /// An observer of connections. Its methods must not block: they run on the connections' runtime.
-pub(crate) trait Observer: Debug + Send + Sync {
+pub trait Observer: Debug + Send + Sync {
     /// A connection was opened.
     fn opened(&self, address: &HostPort);
 

@@ -13,7 +13,7 @@ use crate::io::Clock;
 
 /// Opens connections to brokers; cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Connector {
+pub struct Connector {
     config: Arc<LinkConfig>,
     clock: Arc<dyn Clock>,
     tasks: Tasks,
@@ -22,7 +22,7 @@ pub(crate) struct Connector {
 
 impl Connector {
     /// A connector whose connections live on the runtime of `tasks`.
-    pub(crate) fn new(
+    pub fn new(
         config: LinkConfig,
         clock: Arc<dyn Clock>,
         tasks: Tasks,
@@ -32,22 +32,22 @@ impl Connector {
     }
 
     /// The clock.
-    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+    pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
     /// The tasks that the connections are part of.
-    pub(crate) fn tasks(&self) -> &Tasks {
+    pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
     /// The pauses of a new sequence of attempts.
-    pub(crate) fn backoff(&self) -> Backoff {
+    pub fn backoff(&self) -> Backoff {
         Backoff::new(self.config.backoff, self.config.backoff_max, self.clock.as_ref())
     }
 
     /// Connects to a broker and negotiates API versions.
-    pub(crate) async fn connect(&self, address: &HostPort) -> Result<Connection, LinkError> {
+    pub async fn connect(&self, address: &HostPort) -> Result<Connection, LinkError> {
         let opened = Connection::open(address, &self.config, &self.tasks, &self.observer).await;
         opened.inspect_err(|error| self.observer.refused(error))
     }

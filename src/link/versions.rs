@@ -7,13 +7,13 @@ use crate::wire::{ApiVersionsResponse, Message};
 
 /// The API versions that a broker supports.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Versions {
+pub(super) struct Versions {
     ranges: HashMap<i16, (i16, i16)>,
 }
 
 impl Versions {
     /// Reads the versions from a broker's answer.
-    pub(crate) fn of(answer: &ApiVersionsResponse) -> Self {
+    pub(super) fn of(answer: &ApiVersionsResponse) -> Self {
         let row = |api: &crate::wire::api_versions::ApiVersion| {
             (api.api_key, (api.min_version, api.max_version))
         };
@@ -21,7 +21,7 @@ impl Versions {
     }
 
     /// Returns the highest version of `R` that both sides support, up to `highest`.
-    pub(crate) fn pick<R: Message>(&self, highest: i16) -> Result<i16, LinkFault> {
+    pub(super) fn pick<R: Message>(&self, highest: i16) -> Result<i16, LinkFault> {
         let (least, most) = self.ranges.get(&R::KEY.number()).copied().unwrap_or((0, -1));
         let version = most.min(*R::VERSIONS.end()).min(highest);
         if version >= least.max(*R::VERSIONS.start()) {

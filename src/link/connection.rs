@@ -37,7 +37,7 @@ const FIRST_ASKED: i16 = 4;
 
 /// An open connection. Dropping it closes it.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     pipeline: Arc<Pipeline>,
     versions: Versions,
     version_max: fn(ApiKey) -> i16,
@@ -85,14 +85,14 @@ enum Completion {
 
 /// A request without a response, being written.
 #[derive(Debug)]
-pub(crate) struct PendingWrite {
+pub struct PendingWrite {
     pipeline: Arc<Pipeline>,
     written: oneshot::Receiver<Result<Bytes, LinkError>>,
 }
 
 /// A pending response.
 #[derive(Debug)]
-pub(crate) struct Reply<R> {
+pub struct Reply<R> {
     version: i16,
     pipeline: Arc<Pipeline>,
     frame: oneshot::Receiver<Result<Bytes, LinkError>>,
@@ -127,18 +127,18 @@ impl Connection {
     }
 
     /// Returns true while no failure is known.
-    pub(crate) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.pipeline.state().over.is_none()
     }
 
     /// Sends a request after those already submitted.
-    pub(crate) fn submit<R: Message>(&self, request: &R) -> Result<Reply<R>, LinkError> {
+    pub fn submit<R: Message>(&self, request: &R) -> Result<Reply<R>, LinkError> {
         self.submit_with(self.version_of::<R>(i16::MAX)?, request, &[])
     }
 
     /// Sends a request in a version returned by [`version_of`](Self::version_of), with its records
     /// taken from `records`.
-    pub(crate) fn submit_with<R: Message>(
+    pub fn submit_with<R: Message>(
         &self,
         version: i16,
         request: &R,
@@ -150,7 +150,7 @@ impl Connection {
     }
 
     /// Sends a request that has no response. The connection must live until it is written.
-    pub(crate) fn submit_unanswered<R: Message>(
+    pub fn submit_unanswered<R: Message>(
         &self,
         version: i16,
         request: &R,
@@ -163,7 +163,7 @@ impl Connection {
 
     /// The version of `R` to use: the highest that both sides support, up to `highest` and to the
     /// connector's own limit.
-    pub(crate) fn version_of<R: Message>(&self, highest: i16) -> Result<i16, LinkError> {
+    pub fn version_of<R: Message>(&self, highest: i16) -> Result<i16, LinkError> {
         let highest = highest.min((self.version_max)(R::KEY));
         self.versions.pick::<R>(highest).map_err(|fault| fault.of(&self.pipeline.address))
     }
@@ -171,7 +171,7 @@ impl Connection {
 
 impl PendingWrite {
     /// Waits until the operating system has accepted all bytes.
-    pub(crate) async fn written(self) -> Result<(), LinkError> {
+    pub async fn written(self) -> Result<(), LinkError> {
         let limit = self.pipeline.request_timeout;
         self.pipeline.await_frame(self.written, limit).await.map(drop)
     }
@@ -180,13 +180,13 @@ impl PendingWrite {
 impl<R: Message> Reply<R> {
     /// Waits for the response. If no bytes arrive for the request timeout the connection is over:
     /// responses come in order, so later ones cannot arrive either.
-    pub(crate) async fn answer(self) -> Result<R::Response, LinkError> {
+    pub async fn answer(self) -> Result<R::Response, LinkError> {
         let limit = self.pipeline.request_timeout;
         self.answer_within(limit).await
     }
 
     /// [`answer`](Self::answer) with another limit, for requests that a broker may hold for longer.
-    pub(crate) async fn answer_within(self, limit: Duration) -> Result<R::Response, LinkError> {
+    pub async fn answer_within(self, limit: Duration) -> Result<R::Response, LinkError> {
         let frame = self.pipeline.await_frame(self.frame, limit).await?;
         match decode_response::<R>(&frame, self.version) {
             Ok((_, response)) => Ok(response),

@@ -6,7 +6,7 @@ use crate::io::{Clock, SeededRandom};
 
 /// The pauses of one sequence of attempts.
 #[derive(Clone, Debug)]
-pub(crate) struct Backoff {
+pub struct Backoff {
     first: Duration,
     max: Duration,
     failures: u32,
@@ -15,14 +15,14 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     /// The pauses from `first` up to `max`; the clock seeds the jitter, so that processes differ.
-    pub(crate) fn new(first: Duration, max: Duration, clock: &dyn Clock) -> Self {
+    pub fn new(first: Duration, max: Duration, clock: &dyn Clock) -> Self {
         let nanos = u64::try_from(clock.monotonic().as_nanos()).unwrap_or(u64::MAX);
         Self { first, max, failures: 0, random: SeededRandom::new(nanos) }
     }
 
     /// The pause after another failure: 80 to 120 percent of twice the previous one, up to the
     /// bound.
-    pub(crate) fn next_pause(&mut self) -> Duration {
+    pub fn next_pause(&mut self) -> Duration {
         let factor = 1_u32.checked_shl(self.failures.min(16)).unwrap_or(u32::MAX);
         self.failures = self.failures.saturating_add(1);
         let full = self.first.saturating_mul(factor).min(self.max);
@@ -31,7 +31,7 @@ impl Backoff {
     }
 
     /// Starts again with the first pause, after a success.
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.failures = 0;
     }
 }
