@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -23,7 +22,7 @@ use super::observer::Observer;
 use super::tasks::Tasks;
 use super::versions::Versions;
 use crate::config::HostPort;
-use crate::net::{FrameBuffer, Outgoing, Piece};
+use crate::net::{FrameBuffer, Outgoing, Piece, Transport};
 use crate::wire::{
     ApiKey, ApiVersionsRequest, ApiVersionsResponse, EncodedFrame, ErrorCode, Message,
     Piece as FramePiece, decode_response, encode_request,
@@ -108,7 +107,7 @@ impl Connection {
         observer: &Arc<dyn Observer>,
     ) -> Result<Self, LinkError> {
         let connecting = connect(address, config.connect_timeout).await;
-        let stream = connecting.map_err(|fault| fault.of(address))?;
+        let transport = connecting.map_err(|fault| fault.of(address))?;
         let pipeline = Arc::new(Pipeline {
             address: address.clone(),
             client_id: config.client_id.clone(),
@@ -119,7 +118,7 @@ impl Connection {
             work: Notify::new(),
             closing: tasks.token(),
         });
-        tasks.start(Arc::clone(&pipeline).serve(stream));
+        tasks.start(Arc::clone(&pipeline).serve(transport));
         let closes = pipeline.closing.clone().drop_guard();
         let versions = pipeline.agree().await?;
         pipeline.count()?;
@@ -288,16 +287,16 @@ impl Pipeline {
     }
 
     /// Reads and writes until the connection is over.
-    async fn serve(self: Arc<Self>, stream: TcpStream) {
+    async fn serve(self: Arc<Self>, transport: Transport) {
         let fault = tokio::select! {
-            fault = self.receive(&stream) => fault,
-            fault = self.transmit(&stream) => fault,
+            fault = self.receive(&transport) => fault,
+            fault = self.transmit(&transport) => fault,
             () = self.closing.cancelled() => LinkFault::Closed,
         };
         self.end(fault);
     }
 
-    async fn transmit(&self, stream: &TcpStream) -> LinkFault {
+    async fn transmit(&self, transport: &Transport) -> LinkFault {
         let mut outgoing = Outgoing::default();
         loop {
             self.work.notified().await;
@@ -306,7 +305,7 @@ impl Pipeline {
                 outgoing.push_all(std::mem::take(&mut state.unsent));
                 state.unwritten.len()
             };
-            if let Err(error) = outgoing.write_to(stream, self.request_timeout).await {
+            if let Err(error) = outgoing.write_to(transport, self.request_timeout).await {
                 return error.into();
             }
             // More senders may have been queued behind these meanwhile, or `end` may have taken
@@ -320,13 +319,13 @@ impl Pipeline {
         }
     }
 
-    async fn receive(&self, stream: &TcpStream) -> LinkFault {
+    async fn receive(&self, transport: &Transport) -> LinkFault {
         let mut buffer = FrameBuffer::new(FRAME_MAX);
         loop {
-            if let Err(error) = stream.readable().await {
+            if let Err(error) = transport.readable().await {
                 return error.into();
             }
-            match buffer.fill(stream) {
+            match buffer.fill(transport) {
                 Ok(0) => return LinkFault::ClosedByPeer,
                 Ok(count) => {
                     self.arrivals.fetch_add(1, Ordering::Relaxed);
@@ -388,11 +387,9 @@ impl Pipeline {
     }
 }
 
-async fn connect(address: &HostPort, limit: Duration) -> Result<TcpStream, LinkFault> {
-    let connecting = TcpStream::connect((address.host.as_str(), address.port));
-    let stream = timeout(limit, connecting).await.map_err(|_| LinkFault::ConnectTimeout)??;
-    stream.set_nodelay(true)?;
-    Ok(stream)
+async fn connect(address: &HostPort, limit: Duration) -> Result<Transport, LinkFault> {
+    let connecting = timeout(limit, Transport::connect(address)).await;
+    Ok(connecting.map_err(|_| LinkFault::ConnectTimeout)??)
 }
 
 /// The pieces of a frame in the order they are sent, with the records in their places.

@@ -3,7 +3,8 @@
 use std::io;
 
 use bytes::{Buf, BufMut, BytesMut};
-use tokio::net::TcpStream;
+
+use super::transport::Transport;
 
 /// Bytes of the length prefix.
 const PREFIX: usize = 4;
@@ -60,22 +61,22 @@ impl FrameBuffer {
         Self { bytes: BytesMut::new(), frame_max }
     }
 
-    /// Reads the available bytes from the socket. Returns 0 if the peer has closed its end.
+    /// Reads the available bytes. Returns 0 if the peer has closed its end.
     ///
     /// # Errors
     /// `WouldBlock` if nothing is available; otherwise the error of the socket.
-    pub fn fill(&mut self, stream: &TcpStream) -> io::Result<usize> {
+    pub fn fill(&mut self, transport: &Transport) -> io::Result<usize> {
         self.reserve_space();
-        stream.try_read_buf(&mut self.bytes)
+        transport.try_read(&mut self.bytes)
     }
 
     /// Reads at most `READ_SIZE` of the available bytes: the beginning of a request.
     ///
     /// # Errors
     /// As [`FrameBuffer::fill`].
-    pub fn fill_some(&mut self, stream: &TcpStream) -> io::Result<usize> {
+    pub fn fill_some(&mut self, transport: &Transport) -> io::Result<usize> {
         self.reserve_space();
-        stream.try_read_buf(&mut (&mut self.bytes).limit(READ_SIZE))
+        transport.try_read(&mut (&mut self.bytes).limit(READ_SIZE))
     }
 
     /// Reserves space for the next read and returns the resulting capacity of the buffer.

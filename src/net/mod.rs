@@ -7,7 +7,11 @@
 mod budget;
 mod frame;
 mod outgoing;
+mod transport;
+#[cfg(test)]
+mod transport_tests;
 
 pub use budget::{Budget, Reserved};
 pub use frame::{FrameBuffer, FrameError, Frames};
 pub use outgoing::{Outgoing, Piece, Written};
+pub use transport::Transport;

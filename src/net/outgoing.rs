@@ -1,4 +1,5 @@
-//! Outgoing responses: small buffers are gathered into one write, file ranges go by `sendfile`.
+//! Outgoing responses: small buffers are gathered into one write, and file ranges are sent without
+//! a copy if the transport can do that.
 //!
 //! Sending a range that is not in the page cache would block the whole thread on the disk, and its
 //! bytes would leave unchecked. So each stretch of a file is probed before it is sent. A cold
@@ -7,21 +8,22 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use tokio::io::Interest;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::io::{FileRange, send_buffers};
+use super::transport::Transport;
+use crate::io::{FileRange, read_exact_at};
 
 /// The maximum number of buffers per `writev`.
 const GATHERED_MAX: usize = 64;
 
 /// The number of bytes of a file that are probed and sent at a time.
 const STRETCH: u64 = 1 << 20;
+
+/// The number of bytes of a file that are copied at a time for a transport that cannot send files.
+const COPIED: u64 = 64 << 10;
 
 /// The progress of a write.
 #[derive(Clone, Debug)]
@@ -90,17 +92,20 @@ impl Outgoing {
     /// Otherwise the error of the socket.
     pub async fn write_to(
         &mut self,
-        stream: &TcpStream,
+        transport: &Transport,
         stall_max: Duration,
     ) -> io::Result<Written> {
         while !self.pieces.is_empty() {
             if let Some(cold) = self.cold_stretch() {
                 return Ok(Written::UntilCold(cold));
             }
-            match stream.try_io(Interest::WRITABLE, || self.write_some(stream.as_fd())) {
+            if !transport.sends_files() {
+                self.copy_front()?;
+            }
+            match self.write_some(transport) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    timeout(stall_max, stream.writable())
+                    timeout(stall_max, transport.writable())
                         .await
                         .map_err(|_| io::Error::from(ErrorKind::TimedOut))??;
                 }
@@ -131,12 +136,21 @@ impl Outgoing {
         self.pieces.push_front(Piece::Bytes(bytes));
     }
 
-    fn write_some(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+    /// Reads the start of a range into memory if the next piece is one.
+    fn copy_front(&mut self) -> io::Result<()> {
+        let Some(Piece::File(range)) = self.pieces.front() else { return Ok(()) };
+        let mut bytes = vec![0; in_memory(self.looked_at.min(COPIED))];
+        read_exact_at(range.file.as_ref(), &mut bytes, range.position)?;
+        self.supply(bytes.into());
+        Ok(())
+    }
+
+    fn write_some(&mut self, transport: &Transport) -> io::Result<()> {
         match self.pieces.front_mut() {
             None => Ok(()),
-            Some(Piece::Bytes(_)) => self.write_buffers(socket),
+            Some(Piece::Bytes(_)) => self.write_buffers(transport),
             Some(Piece::File(range)) => {
-                let sent = send_range(socket, range, self.looked_at)? as u64;
+                let sent = send_range(transport, range, self.looked_at)? as u64;
                 range.position += sent;
                 range.length -= sent;
                 if range.length == 0 {
@@ -148,7 +162,7 @@ impl Outgoing {
     }
 
     /// Writes the buffers before the next file range with one call.
-    fn write_buffers(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+    fn write_buffers(&mut self, transport: &Transport) -> io::Result<()> {
         let mut slices = [IoSlice::new(&[]); GATHERED_MAX];
         let mut count = 0;
         let mut more = false;
@@ -164,7 +178,7 @@ impl Outgoing {
                 }
             }
         }
-        let mut written = send_buffers(socket, &slices[..count], more)?;
+        let mut written = transport.try_write(&slices[..count], more)?;
         while let Some(Piece::Bytes(bytes)) = self.pieces.front_mut() {
             let taken = written.min(bytes.len());
             bytes.advance(taken);
@@ -180,8 +194,11 @@ impl Outgoing {
 }
 
 /// Sends at most `limit` bytes of the range and returns the number sent.
-fn send_range(socket: BorrowedFd<'_>, range: &FileRange, limit: u64) -> io::Result<usize> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let sent = range.file.send_to(socket, range.position, limit)?;
+fn send_range(transport: &Transport, range: &FileRange, limit: u64) -> io::Result<usize> {
+    let sent = transport.try_send_file(range, in_memory(limit))?;
     if sent == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(sent) }
+}
+
+fn in_memory(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }

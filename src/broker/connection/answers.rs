@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
@@ -17,7 +16,7 @@ use super::closed::Closed;
 use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::execute;
 use crate::broker::produce::Produced;
-use crate::net::{Outgoing, Piece, Reserved, Written};
+use crate::net::{Outgoing, Piece, Reserved, Transport, Written};
 
 /// The number of bytes of responses gathered before they are sent; more would only delay the first.
 const GATHERED_MAX: u64 = 256 * 1024;
@@ -47,7 +46,7 @@ pub(crate) enum Work {
 
 /// The sender of one connection's responses.
 pub(crate) struct Answers<'a> {
-    stream: &'a TcpStream,
+    transport: &'a Transport,
     out: Outgoing,
     session: Rc<Session>,
     shared: Arc<Shared>,
@@ -55,14 +54,14 @@ pub(crate) struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    /// Creates the sender of responses over `stream`.
+    /// Creates the sender of responses over `transport`.
     pub(crate) fn new(
-        stream: &'a TcpStream,
+        transport: &'a Transport,
         session: Rc<Session>,
         shared: Arc<Shared>,
         backlog: Rc<Backlog>,
     ) -> Self {
-        Self { stream, out: Outgoing::default(), session, shared, backlog }
+        Self { transport, out: Outgoing::default(), session, shared, backlog }
     }
 
     /// Runs until the reader has ended and everything pending has been executed.
@@ -134,7 +133,7 @@ impl<'a> Answers<'a> {
     async fn write_out(&mut self) -> Result<(), Closed> {
         let stall_max = self.shared.config.transfer_deadline;
         let failure = loop {
-            match self.out.write_to(self.stream, stall_max).await {
+            match self.out.write_to(self.transport, stall_max).await {
                 Ok(Written::All) => return Ok(()),
                 Ok(Written::UntilCold(range)) => match self.shared.engine.control.load(range).await
                 {

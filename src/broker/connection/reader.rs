@@ -12,8 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::io::Interest;
-use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::yield_now;
@@ -24,18 +22,22 @@ use super::backlog::{Backlog, PERMITS_MAX};
 use super::closed::Closed;
 use crate::broker::context::{Session, Shared};
 use crate::broker::produce::{Appends, Produced, Taken};
-use crate::net::{FrameBuffer, FrameError, Reserved};
+use crate::net::{FrameBuffer, FrameError, Reserved, Transport};
 
 /// Frames above this size are charged for the memory that they hold, unless they arrive almost at
 /// once.
 const LARGE_FRAME: usize = 64 * 1024;
 
 /// Serves a connection until it ends, and returns the reason.
-pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<Shared>) -> Closed {
+pub(crate) async fn serve(
+    transport: Transport,
+    session: Rc<Session>,
+    shared: Arc<Shared>,
+) -> Closed {
     let (queue, pending) = channel(PERMITS_MAX);
     let backlog = Rc::new(Backlog::new());
     let mut reader = Reader {
-        stream: &stream,
+        transport: &transport,
         frames: FrameBuffer::new(usize::try_from(shared.config.frame_max.0).unwrap_or(usize::MAX)),
         memory: None,
         time_left: shared.config.transfer_deadline,
@@ -44,7 +46,7 @@ pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<S
         queue,
         backlog: Rc::clone(&backlog),
     };
-    let answers = Answers::new(&stream, Rc::clone(&session), Arc::clone(&shared), backlog);
+    let answers = Answers::new(&transport, Rc::clone(&session), Arc::clone(&shared), backlog);
     let read = async {
         let closed = reader.run().await;
         // Requests already read are still executed, so that `acks=0` followed by a close loses
@@ -68,7 +70,7 @@ pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<S
 }
 
 struct Reader<'a> {
-    stream: &'a TcpStream,
+    transport: &'a Transport,
     frames: FrameBuffer,
     /// The memory charged for the current frame, if it is large.
     memory: Option<Reserved>,
@@ -121,7 +123,7 @@ impl Reader<'_> {
     /// Waits for a frame to begin.
     async fn next_begins(&mut self) -> Result<(), Closed> {
         let limit = self.shared.config.connections_idle;
-        let readable = timeout(limit, self.stream.readable()).await;
+        let readable = timeout(limit, self.transport.readable()).await;
         Ok(readable.map_err(|_| Closed::Idle(limit))??)
     }
 
@@ -129,7 +131,7 @@ impl Reader<'_> {
     /// the peer's fault.
     async fn rest_comes(&mut self) -> Result<(), Closed> {
         let begin = Instant::now();
-        let readable = timeout(self.time_left, self.stream.readable()).await;
+        let readable = timeout(self.time_left, self.transport.readable()).await;
         self.time_left = self.time_left.saturating_sub(begin.elapsed());
         Ok(readable.map_err(|_| Closed::Slow(self.shared.config.transfer_deadline))??)
     }
@@ -139,14 +141,14 @@ impl Reader<'_> {
     async fn fill(&mut self) -> Result<std::io::Result<usize>, Closed> {
         let (missing, held) = (self.frames.missing(), self.frames.held());
         if missing == 0 || held + missing <= LARGE_FRAME {
-            return Ok(self.frames.fill(self.stream));
+            return Ok(self.frames.fill(self.transport));
         }
         if held >= LARGE_FRAME {
             self.admit().await?;
         } else if !self.try_admit() {
-            return Ok(self.frames.fill_some(self.stream));
+            return Ok(self.frames.fill_some(self.transport));
         }
-        let filled = self.frames.fill(self.stream);
+        let filled = self.frames.fill(self.transport);
         if let Some(memory) = &mut self.memory {
             memory.shrink_to(self.frames.held());
         }
@@ -185,7 +187,7 @@ impl Reader<'_> {
         let limit = self.shared.config.connections_idle;
         let notice = async {
             // Wait only for the end of the stream: bytes may be available all the time.
-            let _ = self.stream.ready(Interest::PRIORITY).await;
+            let _ = self.transport.ended_by_peer().await;
             // Pending produce requests are answered soon, and the peer may still read the
             // responses.
             if !self.backlog.lets_run_ahead() {

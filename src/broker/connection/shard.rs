@@ -4,7 +4,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinSet, LocalSet};
@@ -13,6 +12,7 @@ use super::admission::Admitted;
 use super::closed::Closed;
 use super::reader::serve;
 use crate::broker::context::{Session, Shared};
+use crate::net::Transport;
 
 /// The maximum number of accepted connections queued for a shard.
 const BACKLOG: usize = 128;
@@ -70,10 +70,9 @@ async fn run(mut accepted: Receiver<Accepted>, shared: Arc<Shared>) {
 async fn attend(accepted: Accepted, shared: Arc<Shared>) {
     let peer = accepted.admitted.peer;
     let result = async {
-        let stream = TcpStream::from_std(accepted.stream)?;
-        stream.set_nodelay(true)?;
-        let session = Session::new(peer, stream.local_addr()?);
-        Ok::<_, std::io::Error>(serve(stream, Rc::new(session), Arc::clone(&shared)).await)
+        let transport = Transport::direct(accepted.stream)?;
+        let session = Session::new(peer, transport.local_addr()?);
+        Ok::<_, std::io::Error>(serve(transport, Rc::new(session), Arc::clone(&shared)).await)
     };
     match result.await {
         Ok(Closed::ByPeer | Closed::Stopping | Closed::Idle(_)) => {
