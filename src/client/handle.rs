@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use crate::client::admin::Admin;
-use crate::client::background::Background;
 use crate::client::call::Call;
-use crate::client::cluster::Brokers;
-use crate::client::waiting::Waiter;
+use crate::client::core::Core;
 use crate::client::{
     ClientConfig, ClientError, ClientStats, Consumer, ConsumerConfig, Event, Producer,
     ProducerConfig, Start,
 };
-use crate::io::{Clock, SystemClock};
+use crate::io::SystemClock;
 use crate::types::TopicPartition;
 
 /// A connected client. Clones share one client, which closes when the last clone and the last
@@ -21,21 +19,13 @@ pub struct Client {
     core: Arc<Core>,
 }
 
-/// State shared by the handles of a client, on the callers' side.
-#[derive(Debug)]
-pub(crate) struct Core {
-    pub(crate) brokers: Arc<Brokers>,
-    pub(crate) waiter: Waiter,
-    background: Background,
-}
-
 impl Client {
     /// Starts a client and verifies that a bootstrap broker answers.
     ///
     /// # Errors
     /// [`ClientError::Connect`] with every address and the reason it failed.
     pub fn connect(config: ClientConfig) -> Result<Self, ClientError> {
-        let client = Self::start(config, Arc::new(SystemClock))?;
+        let client = Self::start(config)?;
         client.reach().wait()?;
         Ok(client)
     }
@@ -45,7 +35,7 @@ impl Client {
     /// # Errors
     /// As [`connect`](Self::connect).
     pub async fn connecting(config: ClientConfig) -> Result<Self, ClientError> {
-        let client = Self::start(config, Arc::new(SystemClock))?;
+        let client = Self::start(config)?;
         client.reach().await?;
         Ok(client)
     }
@@ -56,12 +46,8 @@ impl Client {
         self.core.call(async move { brokers.find().await })
     }
 
-    fn start(config: ClientConfig, clock: Arc<dyn Clock>) -> Result<Self, ClientError> {
-        let background = Background::start()?;
-        let waiter = Waiter::new(Arc::clone(&clock), config.signals);
-        let brokers = Arc::new(Brokers::new(config, clock, background.tasks().clone()));
-        background.tasks().start(Arc::clone(&brokers).keep_reachable());
-        Ok(Self { core: Arc::new(Core { brokers, waiter, background }) })
+    fn start(config: ClientConfig) -> Result<Self, ClientError> {
+        Ok(Self { core: Arc::new(Core::start(config, Arc::new(SystemClock))?) })
     }
 
     /// The state shared by all handles.
@@ -151,24 +137,11 @@ impl Client {
 
     /// [`close`](Self::close) as a future.
     pub async fn closing(&self) {
-        self.core.background.stopping().await;
-        self.core.brokers.monitor().silence();
+        self.core.closing().await;
     }
 
     /// Closes everything that was created from this client. A second call does nothing.
     pub fn close(&self) {
-        self.core.background.stop();
-        self.core.brokers.monitor().silence();
-    }
-}
-
-impl Core {
-    /// Wraps `work` so that it runs on the client's thread.
-    pub(crate) fn call<T, F>(&self, work: F) -> Call<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = Result<T, ClientError>> + Send + 'static,
-    {
-        Call::new(self.background.tasks().clone(), self.waiter.clone(), work)
+        self.core.close();
     }
 }

@@ -14,6 +14,7 @@ mod cluster;
 mod committed;
 mod config;
 mod consumer;
+mod core;
 mod damage;
 mod error;
 mod events;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::cluster::{Brokers, Deadline};
-use crate::client::handle::Core;
+use crate::client::core::Core;
 use crate::client::waiting::Waiter;
 use crate::client::{Call, ClientError};
 use crate::wire::ErrorCode;

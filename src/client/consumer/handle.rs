@@ -13,7 +13,7 @@ use super::membership::{Member, Membership};
 use super::shared::Shared;
 use super::topics::{check_found, distinct, find, topics_of};
 use crate::client::call::Call;
-use crate::client::handle::Core;
+use crate::client::core::Core;
 use crate::client::offsets::{OffsetQuery, list_offsets};
 use crate::client::{ClientError, FoundOffset};
 use crate::config::ConfigError;

@@ -7,8 +7,8 @@ use super::config::Start;
 use crate::client::ClientError;
 use crate::client::call::Call;
 use crate::client::cluster::Brokers;
+use crate::client::core::Core;
 use crate::client::error::topic_name;
-use crate::client::handle::Core;
 use crate::types::{TopicName, TopicPartition};
 
 /// The time for which a missing topic is looked up again in a cluster of several brokers: it may
