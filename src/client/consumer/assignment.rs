@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::config::Start;
-use super::fetching::Source;
+use super::fetch_buffer::Source;
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
 
 /// The partitions of a consumer, shared by its callers and the fetch task.

@@ -11,6 +11,7 @@
 mod assignment;
 mod changes;
 mod config;
+mod fetch_buffer;
 mod fetching;
 mod handle;
 mod membership;
@@ -32,5 +33,6 @@ pub use sink::{Patience, ReadRecord, Sink};
 pub use stream::Stream;
 pub use until_end::UntilEnd;
 
-pub(crate) use fetching::{FetchPlan, InOrder, OffsetRules, PartitionData, Source, in_order};
+pub(crate) use fetch_buffer::Source;
+pub(crate) use fetching::{FetchPlan, InOrder, OffsetRules, PartitionData, in_order};
 pub(crate) use membership::read_assignment;

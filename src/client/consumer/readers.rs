@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::fetching::Chunk;
+use super::fetch_buffer::Chunk;
 use crate::record::Decompressor;
 use crate::types::Offset;
 

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::assignment::{Assignment, Slot, Target};
 use super::changes::{Change, Changes};
 use super::config::{ConsumerConfig, Start};
-use super::fetching::{Arrivals, Chunk, Source, Taken};
+use super::fetch_buffer::{Arrivals, Chunk, Source, Taken};
 use super::message::Message;
 use super::readers::{Readers, Reading, Unprocessed};
 use super::sink::Sink;

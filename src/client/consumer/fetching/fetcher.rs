@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::chunk::{Chunk, Source};
 use super::offset_rules::OffsetRules;
 use super::order::in_order;
 use super::refusals::Refusals;
 use super::request::{FetchPlan, Fetched, PartitionData};
 use crate::client::consumer::assignment::{Slot, Target};
 use crate::client::consumer::config::{OutOfRange, Start};
+use crate::client::consumer::fetch_buffer::{Chunk, Source};
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
 use crate::client::offsets::{FoundOffset, OffsetQuery, list_offsets};

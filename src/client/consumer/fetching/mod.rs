@@ -1,9 +1,5 @@
 //! Fetching ahead: one task sends fetch requests to the leaders and queues records for callers.
 
-mod arrivals;
-mod chunk;
-#[cfg(test)]
-mod chunk_tests;
 mod fetcher;
 #[cfg(test)]
 mod fetcher_tests;
@@ -14,9 +10,6 @@ mod order_tests;
 mod refusals;
 mod request;
 
-pub(super) use arrivals::{Arrivals, Taken};
-pub(super) use chunk::Chunk;
-pub(crate) use chunk::Source;
 pub(super) use fetcher::Fetcher;
 pub(crate) use offset_rules::OffsetRules;
 pub(crate) use order::{InOrder, in_order};

@@ -10,13 +10,12 @@ use std::ops::Range;
 use crate::client::ClientError;
 use crate::client::OrderFault;
 use crate::client::cluster::Brokers;
+use crate::client::consumer::fetch_buffer::ExpectedStart;
 use crate::config::HostPort;
 use crate::types::{Offset, TopicPartition};
 use crate::wire::describe_configs::{RESOURCE_TOPIC, RequestResource};
 use crate::wire::describe_log_dirs::{Gap, RequestTopic};
 use crate::wire::{DescribeConfigsRequest, DescribeLogDirsRequest, ErrorCode};
-
-use super::order::ExpectedStart;
 
 /// The rules for the offsets of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]

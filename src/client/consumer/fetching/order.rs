@@ -6,17 +6,9 @@
 //! does not cover its base offset, so no other check would detect a wrong one.
 
 use crate::client::OrderFault;
+use crate::client::consumer::fetch_buffer::ExpectedStart;
 use crate::record::{Batch, Batches, HEADER_SIZE, RecordError};
 use crate::types::Offset;
-
-/// The expected start of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ExpectedStart {
-    /// The first requested offset.
-    pub(crate) position: Offset,
-    /// True if the previous batch ended there, so that no batch may begin earlier.
-    pub(crate) is_boundary: bool,
-}
 
 /// The leading batches of a response that are in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

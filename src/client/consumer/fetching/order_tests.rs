@@ -1,8 +1,9 @@
 //! Batches are accepted while they are in order, and the first fault is reported.
 
 use super::offset_rules::OffsetRules;
-use super::order::{ExpectedStart, InOrder, in_order};
+use super::order::{InOrder, in_order};
 use crate::client::OrderFault;
+use crate::client::consumer::fetch_buffer::ExpectedStart;
 use crate::record::{BatchBuilder, BatchSettings, Compressor, HeaderMut, RecordError};
 use crate::types::{Offset, Timestamp};
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::chunk::{Chunk, Source};
 use crate::client::ClientError;
 use crate::client::consumer::assignment::{Slot, Target};
+use crate::client::consumer::fetch_buffer::{Chunk, Source};
 use crate::client::consumer::shared::Shared;
 use crate::record::Decompressor;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::chunk::Source;
 use crate::client::cluster::Topology;
 use crate::client::consumer::config::ConsumerConfig;
+use crate::client::consumer::fetch_buffer::Source;
 use crate::client::{ClientError, Damage, OrderFault};
 use crate::link::{Connection, Reply};
 use crate::types::{LeaderEpoch, Offset, TopicId, TopicName};

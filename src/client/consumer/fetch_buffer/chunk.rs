@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::order::ExpectedStart;
 use crate::client::consumer::message::{Message, Origin, Parts, Span};
 use crate::client::consumer::sink::{ReadRecord, Sink};
 use crate::client::{ClientError, Damage};
@@ -62,6 +61,15 @@ pub(crate) struct Source {
     pub(crate) partition: TopicPartition,
     pub(crate) position: Offset,
     /// True if the previously fetched batch ended at the position.
+    pub(crate) is_boundary: bool,
+}
+
+/// The expected start of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExpectedStart {
+    /// The first requested offset.
+    pub(crate) position: Offset,
+    /// True if the previous batch ended there, so that no batch may begin earlier.
     pub(crate) is_boundary: bool,
 }
 
