@@ -5,7 +5,9 @@
 
 mod brokers;
 mod monitor;
+mod refreshes;
 mod topology;
 
 pub(crate) use brokers::{Brokers, Deadline};
+pub(crate) use refreshes::{Refresh, Refreshes};
 pub(crate) use topology::{TopicInfo, Topology};

@@ -17,7 +17,7 @@ use super::request::{Returned, Shipment};
 use super::send_queue::{Identity, Next, SendQueue, Settled};
 use super::splitting::Refused;
 use crate::client::ClientError;
-use crate::client::cluster::Topology;
+use crate::client::cluster::{Refresh, Refreshes, Topology};
 use crate::client::error::{Remedy, topic_name};
 use crate::config::HostPort;
 use crate::link::{Backoff, Connection, Readiness, Route};
@@ -40,12 +40,10 @@ pub(crate) struct Sender {
     jobs: JoinSet<Event>,
     identity: Option<Identity>,
     is_asking_identity: bool,
-    stale: BTreeSet<TopicName>,
-    is_refreshing: bool,
-    /// Metadata and producer ids are not requested before this time.
+    /// Producer ids are not requested before this time.
     pause_until: Duration,
+    refreshes: Refreshes,
     backoff: Backoff,
-    next_refresh: Duration,
     /// The next time at which counts are published, if there are any.
     publish_at: Option<Duration>,
     /// The last failure, if nothing has succeeded since.
@@ -68,7 +66,7 @@ impl Sender {
     /// The sending task of the producer that owns `shared`.
     pub(crate) fn new(shared: Arc<Shared>, compressor: Compressor) -> Self {
         let backoff = shared.brokers.backoff();
-        let next_refresh = shared.now().saturating_add(shared.metadata_max_age());
+        let refreshes = Refreshes::new(shared.now(), shared.metadata_max_age());
         Self {
             shared,
             compressor,
@@ -79,11 +77,9 @@ impl Sender {
             jobs: JoinSet::new(),
             identity: None,
             is_asking_identity: false,
-            stale: BTreeSet::new(),
-            is_refreshing: false,
             pause_until: Duration::ZERO,
+            refreshes,
             backoff,
-            next_refresh,
             publish_at: None,
             trouble: None,
             is_refusal_reported: false,
@@ -167,7 +163,7 @@ impl Sender {
         let send_queue = &mut self.send_queues[number];
         let TopicPartition { topic, partition } = send_queue.queue().partition();
         let Some(address) = topology.leader(topic, *partition) else {
-            self.stale.insert(topic.clone());
+            self.refreshes.mark(topic);
             return None;
         };
         if shipments.get(address).is_some_and(|shipment| shipment.bytes() >= SHIPMENT_MAX) {
@@ -261,7 +257,7 @@ impl Sender {
                         tracing::debug!(%error, "the producer cannot reach a broker");
                         route.failed(now);
                         self.trouble = Some(error);
-                        self.stale.extend(self.shared.topics.names());
+                        self.refreshes.mark_all(self.shared.topics.names());
                     }
                 }
             }
@@ -280,9 +276,7 @@ impl Sender {
                 tracing::warn!(%error, "the audit topic is unavailable; counts are kept");
             }
             Event::Refreshed(refreshed) => {
-                self.is_refreshing = false;
-                self.next_refresh = now.saturating_add(self.shared.metadata_max_age());
-                self.pause_until = now.saturating_add(self.backoff.next_pause());
+                self.refreshes.done(now, self.backoff.next_pause());
                 match refreshed {
                     Ok(()) => self.shared.learn_partitions(),
                     Err(error) => self.trouble = Some(error),
@@ -308,7 +302,7 @@ impl Sender {
                 Err(Refused { error, .. }) => match error.remedy() {
                     Remedy::Refresh => {
                         self.report_refusal(error);
-                        self.stale.insert(batch.delivery.partition().topic.clone());
+                        self.refreshes.mark(&batch.delivery.partition().topic);
                         self.trouble = Some(error.clone());
                     }
                     Remedy::Retry => self.trouble = Some(error.clone()),
@@ -363,20 +357,11 @@ impl Sender {
 
     /// Requests metadata of stale topics, or of all topics when it is too old.
     fn refresh(&mut self, now: Duration) -> Option<Duration> {
-        if self.is_refreshing {
-            return None;
-        }
-        if now >= self.next_refresh {
-            self.stale.extend(self.shared.topics.names());
-        }
-        if self.stale.is_empty() {
-            return Some(self.next_refresh);
-        }
-        if now < self.pause_until {
-            return Some(self.pause_until);
-        }
-        self.is_refreshing = true;
-        let topics: Vec<TopicName> = std::mem::take(&mut self.stale).into_iter().collect();
+        let topics = match self.refreshes.next(now, || self.shared.topics.names()) {
+            Refresh::Request(topics) => topics,
+            Refresh::NotBefore(time) => return Some(time),
+            Refresh::Pending => return None,
+        };
         let brokers = Arc::clone(&self.shared.brokers);
         self.jobs.spawn(async move {
             Event::Refreshed(brokers.refresh(Some(&topics), true).await.map(drop))

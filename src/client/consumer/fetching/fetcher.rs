@@ -14,6 +14,7 @@ use super::offset_rules::OffsetRules;
 use super::order::in_order;
 use super::refusals::Refusals;
 use super::request::{FetchPlan, Fetched, PartitionData};
+use crate::client::cluster::{Refresh, Refreshes};
 use crate::client::consumer::assignment::{Slot, Target};
 use crate::client::consumer::config::{OutOfRange, Start};
 use crate::client::consumer::fetch_buffer::{Chunk, Source};
@@ -23,7 +24,7 @@ use crate::client::offsets::{FoundOffset, OffsetQuery, list_offsets};
 use crate::client::{ClientError, OrderFault};
 use crate::config::HostPort;
 use crate::link::{Backoff, Connection, Readiness, Route};
-use crate::types::{Offset, TopicName, TopicPartition};
+use crate::types::{Offset, TopicPartition};
 use crate::wire::{ErrorCode, list_offsets as at};
 
 /// The time limit of one offset lookup, after which it starts again.
@@ -43,10 +44,7 @@ pub(crate) struct Fetcher {
     refusals: Refusals,
     /// Offset rules of partitions in which a gap was found.
     rules: HashMap<TopicPartition, OffsetRules>,
-    stale: BTreeSet<TopicName>,
-    is_refreshing: bool,
-    refresh_not_before: Duration,
-    next_refresh: Duration,
+    refreshes: Refreshes,
     backoff: Backoff,
     /// The time of the last failure, and the time until which partitions that failed then are not
     /// fetched.
@@ -69,7 +67,7 @@ impl Fetcher {
     /// The fetch task of the consumer that owns `shared`.
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let backoff = shared.brokers.backoff();
-        let next_refresh = shared.now().saturating_add(shared.metadata_max_age());
+        let refreshes = Refreshes::new(shared.now(), shared.metadata_max_age());
         Self {
             shared,
             routes: HashMap::new(),
@@ -79,10 +77,7 @@ impl Fetcher {
             paused: HashMap::new(),
             refusals: Refusals::default(),
             rules: HashMap::new(),
-            stale: BTreeSet::new(),
-            is_refreshing: false,
-            refresh_not_before: Duration::ZERO,
-            next_refresh,
+            refreshes,
             backoff,
             shared_pause: (Duration::ZERO, Duration::ZERO),
             rounds: 0,
@@ -156,7 +151,7 @@ impl Fetcher {
                     plan.add(source, slot.may_wait(position), &topology);
                 }
                 None => {
-                    self.stale.insert(topic.clone());
+                    self.refreshes.mark(topic);
                 }
             }
         }
@@ -229,20 +224,12 @@ impl Fetcher {
 
     /// Requests metadata of stale topics, or of all topics when it is too old.
     fn refresh(&mut self, now: Duration) -> Option<Duration> {
-        if self.is_refreshing {
-            return None;
-        }
-        if now >= self.next_refresh {
-            self.stale.extend(self.shared.assignment.counts().into_keys());
-        }
-        if self.stale.is_empty() {
-            return Some(self.next_refresh);
-        }
-        if now < self.refresh_not_before {
-            return Some(self.refresh_not_before);
-        }
-        self.is_refreshing = true;
-        let topics: Vec<TopicName> = std::mem::take(&mut self.stale).into_iter().collect();
+        let all = || self.shared.assignment.counts().into_keys();
+        let topics = match self.refreshes.next(now, all) {
+            Refresh::Request(topics) => topics,
+            Refresh::NotBefore(time) => return Some(time),
+            Refresh::Pending => return None,
+        };
         let brokers = Arc::clone(&self.shared.brokers);
         self.jobs.spawn(async move {
             Event::Refreshed(brokers.refresh(Some(&topics), false).await.map(drop))
@@ -265,7 +252,7 @@ impl Fetcher {
                     Err(error) => {
                         tracing::debug!(%error, "the consumer cannot reach a broker");
                         route.failed(now);
-                        self.stale.extend(self.shared.assignment.counts().into_keys());
+                        self.refreshes.mark_all(self.shared.assignment.counts().into_keys());
                     }
                 }
             }
@@ -284,9 +271,7 @@ impl Fetcher {
                 self.out_of_order(&source, fault, rules, now);
             }
             Event::Refreshed(refreshed) => {
-                self.is_refreshing = false;
-                self.next_refresh = now.saturating_add(self.shared.metadata_max_age());
-                self.refresh_not_before = now.saturating_add(self.backoff.next_pause());
+                self.refreshes.done(now, self.backoff.next_pause());
                 if refreshed.is_ok() {
                     self.shared.grow();
                 }
@@ -466,7 +451,7 @@ impl Fetcher {
             Remedy::Reject | Remedy::Fatal => self.shared.stop(source, error),
             Remedy::Refresh | Remedy::Retry => {
                 tracing::debug!(partition = %source.partition, %error, "the fetch is retried");
-                self.stale.insert(source.partition.topic.clone());
+                self.refreshes.mark(&source.partition.topic);
                 let until = self.pause_until(now);
                 self.paused.insert(source.slot, until);
             }
