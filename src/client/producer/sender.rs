@@ -58,7 +58,7 @@ enum Event {
     Connected(HostPort, Result<Connection, ClientError>),
     Answered(HostPort, Vec<Returned>),
     Identified(Result<Identity, ClientError>),
-    Refreshed(Result<(), ClientError>),
+    Refreshed(Vec<TopicName>, Result<(), ClientError>),
     AuditFound(Result<(TopicName, usize), ClientError>),
 }
 
@@ -275,10 +275,13 @@ impl Sender {
             Event::AuditFound(Err(error)) => {
                 tracing::warn!(%error, "the audit topic is unavailable; counts are kept");
             }
-            Event::Refreshed(refreshed) => {
+            Event::Refreshed(topics, refreshed) => {
                 self.refreshes.done(now, self.backoff.next_pause());
                 match refreshed {
-                    Ok(()) => self.shared.learn_partitions(),
+                    Ok(()) => {
+                        self.shared.learn_partitions();
+                        self.give_up_deleted(&topics);
+                    }
                     Err(error) => self.trouble = Some(error),
                 }
             }
@@ -364,9 +367,45 @@ impl Sender {
         };
         let brokers = Arc::clone(&self.shared.brokers);
         self.jobs.spawn(async move {
-            Event::Refreshed(brokers.refresh(Some(&topics), true).await.map(drop))
+            // A topic is created when the application first sends to it, and never again: whoever
+            // deletes it while a producer is open would otherwise get it back, empty.
+            let refreshed = brokers.refresh(Some(&topics), false).await.map(drop);
+            Event::Refreshed(topics, refreshed)
         });
         None
+    }
+
+    /// Gives up the records of topics that no longer exist.
+    fn give_up_deleted(&mut self, topics: &[TopicName]) {
+        let topology = self.shared.brokers.topology();
+        for topic in topics {
+            let concerns = |partition: &TopicPartition| partition.topic == *topic;
+            let code = topology.topic(topic).map(|info| info.error);
+            let is_deleted = code == Some(ErrorCode::UnknownTopicOrPartition);
+            let mut active = self.active.iter().map(|&number| &self.send_queues[number]);
+            if !is_deleted || !active.any(|send_queue| concerns(send_queue.queue().partition())) {
+                continue;
+            }
+            let error = ClientError::no_topic(topic);
+            // Of several brokers the one that answered may be behind, so retry until the delivery
+            // timeout, whose error then names this one.
+            self.trouble = Some(error.clone());
+            if self.shared.brokers.is_single() {
+                self.abandon(&error, concerns);
+            }
+        }
+    }
+
+    /// Gives up all records of these partitions that are not in flight.
+    fn abandon(&mut self, error: &ClientError, concerns: impl Fn(&TopicPartition) -> bool) {
+        let mut settled = Settled::new();
+        for &number in &self.active {
+            let send_queue = &mut self.send_queues[number];
+            if concerns(send_queue.queue().partition()) {
+                settled.extend(send_queue.abandon(error));
+            }
+        }
+        self.shared.settled(settled);
     }
 
     /// Publishes counts that have waited long enough, and returns the time of the next publication.
@@ -433,13 +472,8 @@ impl Sender {
                 self.pause_until = now.saturating_add(self.backoff.next_pause());
             }
             Err(error) => {
-                let send_queues = self.active.iter().map(|&number| &self.send_queues[number]);
-                tracing::warn!(%error, count = send_queues.len(), "no producer id is available");
-                let mut settled = Settled::new();
-                for &number in &self.active {
-                    settled.extend(self.send_queues[number].abandon(&error));
-                }
-                self.shared.settled(settled);
+                tracing::warn!(%error, count = self.active.len(), "no producer id is available");
+                self.abandon(&error, |_| true);
             }
         }
     }

@@ -4,7 +4,8 @@ use std::thread;
 use std::time::Duration;
 
 use streamlog::client::{
-    Client, ClientError, ConsumerConfig, NewTopic, ProducerConfig, ProducerRecord, RecordMetadata,
+    Client, ClientError, ConsumerConfig, NewTopic, Producer, ProducerConfig, ProducerRecord,
+    RecordMetadata,
 };
 use streamlog::config::ByteSize;
 
@@ -36,6 +37,30 @@ fn a_record_is_stored_at_the_offset_in_its_ticket() {
     }
     producer.close(PATIENCE).unwrap();
     assert!(matches!(producer.send(&record("t", b"v")), Err(ClientError::Closed)));
+}
+
+#[test]
+fn a_producer_does_not_bring_back_a_topic_that_was_deleted() {
+    let broker = TestBroker::start();
+    let client = broker.connect();
+    let send = |producer: &Producer, value: &[u8]| {
+        producer.send(&record("t", value)).unwrap().wait(PATIENCE)
+    };
+    client.admin().create_topic("t", &NewTopic::default()).unwrap();
+    let producer = client.producer(ProducerConfig::default()).unwrap();
+    send(&producer, b"before").unwrap();
+    client.admin().delete_topic("t").unwrap();
+
+    let lost = send(&producer, b"lost");
+    assert!(
+        matches!(&lost, Err(ClientError::TopicNotFound { topic, .. }) if topic == "t"),
+        "{lost:?}"
+    );
+    assert!(client.admin().topics().unwrap().is_empty());
+
+    client.admin().create_topic("t", &NewTopic::default()).unwrap();
+    send(&producer, b"after").unwrap();
+    assert_eq!(values(&client, "t"), [b"after"]);
 }
 
 #[test]
