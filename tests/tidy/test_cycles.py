@@ -16,7 +16,6 @@ from tidy.source.tree import Tree
 # Types spread over these modules have to be parted by what they own first. A folder whose circle
 # has ended is taken off.
 UNFINISHED = {
-    "client/producer": "the state of a partition's queue is spread over these modules",
     "python": "the clients of the two styles make each other's parts",
     "python/producing": "the options of a record are read by what they make",
     "python/reading": "the ways to read know the consumer that makes them",

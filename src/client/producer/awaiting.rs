@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 
 use tokio::task::AbortHandle;
 
-use super::handle::{Producer, ProducerRecord};
-use super::tickets::Ticket;
+use super::delivery::Ticket;
+use super::handle::Producer;
+use super::record::ProducerRecord;
 use crate::client::ClientError;
 
 impl Producer {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::send_queue::Identity;
-use super::tickets::{BatchAck, Delivery};
+use super::delivery::{BatchAck, Delivery};
+use super::packed::Identity;
 use crate::types::{Offset, ProducerId, TopicPartition};
 
 /// The batches that a producer delivered to one partition.

@@ -13,26 +13,29 @@ mod awaiting;
 mod buffer_pool;
 mod columns;
 mod config;
+mod delivery;
 mod handle;
 mod landings;
-mod murmur;
-mod partitioner;
+mod packed;
+mod partitioning;
+mod publishing;
 mod queue;
+mod record;
 mod request;
 mod send_queue;
 #[cfg(test)]
 mod send_queue_tests;
 mod sender;
+mod shared;
 mod splitting;
-mod tickets;
 mod topics;
-mod undelivered;
 
 pub use columns::{BytesGiven, ColumnsGiven, HeadersGiven, NumbersGiven, Validity};
 pub use config::{Acks, ProducerConfig};
-pub use handle::{Producer, ProducerRecord};
+pub use delivery::{RecordMetadata, Ticket};
+pub use handle::Producer;
 pub use landings::Landing;
-pub use partitioner::{Choice, Partitioner};
-pub use tickets::{RecordMetadata, Ticket};
+pub use partitioning::{Choice, Partitioner};
+pub use record::ProducerRecord;
 
 pub(crate) use request::outcome;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::audit::Windows;
 use super::buffer_pool::{BufferPool, Reservation};
-use super::tickets::{Delivery, Ticket};
+use super::delivery::{Delivery, Ticket};
 use crate::client::ClientError;
 use crate::record::{BatchBuilder, HEADER_SIZE, Header};
 use crate::types::{Timestamp, TopicPartition};

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::send_queue::Packed;
+use super::delivery::BatchAck;
+use super::packed::Packed;
 use super::splitting::Refused;
-use super::tickets::BatchAck;
 use crate::client::ClientError;
 use crate::link::{Connection, PendingWrite, Reply};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicName};

@@ -14,48 +14,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-
-use super::audit::Windows;
-use super::buffer_pool::Reservation;
+use super::delivery::{BatchAck, Settled};
+use super::packed::{Identity, Numbers, Packed, Place, finished, sequence_after};
 use super::queue::{Due, Dues, Filled, Queue};
-use super::splitting::{Numbers, Refused, Splits};
-use super::tickets::{BatchAck, Delivery};
+use super::splitting::{Refused, Splits};
 use crate::client::ClientError;
 use crate::client::error::Remedy;
 use crate::config::HostPort;
 use crate::link::Backoff;
-use crate::record::{BatchBuilder, BatchSettings, Compressor, HeaderMut, ProducerStamp};
-use crate::types::{ProducerEpoch, ProducerId};
+use crate::record::{Compressor, HeaderMut, ProducerStamp};
 use crate::wire::ErrorCode;
-
-/// An encoded batch, or a part of one, as sent once or several times.
-#[derive(Debug)]
-pub(crate) struct Packed {
-    /// The encoded batch.
-    pub(crate) bytes: Bytes,
-    /// Its size before compression.
-    pub(super) size: usize,
-    /// Its records, by their numbers in the original batch.
-    pub(super) numbers: Numbers,
-    /// The outcome of the original batch.
-    pub(crate) delivery: Arc<Delivery>,
-    /// Its records by audit window, if they are counted.
-    pub(crate) windows: Windows,
-    /// The time at which the original batch was opened.
-    pub(super) opened_at: Duration,
-    /// True if the broker may have stored it.
-    pub(super) may_be_stored: bool,
-    /// The buffer space it occupies.
-    pub(super) reserved: Reservation,
-}
-
-/// The producer id and epoch of an idempotent producer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub(crate) id: ProducerId,
-    pub(crate) epoch: ProducerEpoch,
-}
 
 /// The sending state of one partition.
 #[derive(Debug)]
@@ -90,9 +58,6 @@ struct Sequence {
     is_begun: bool,
 }
 
-/// A position among the records of the partition: the batch's number, and the first record in it.
-type Place = (u64, u32);
-
 /// The next step of sending.
 #[derive(Debug)]
 pub(crate) enum Next {
@@ -105,9 +70,6 @@ pub(crate) enum Next {
     /// Nothing until a producer id is assigned.
     NeedsIdentity,
 }
-
-/// Batches with a final outcome, with their numbers of records.
-pub(crate) type Settled = Vec<(Arc<Delivery>, u32)>;
 
 impl SendQueue {
     /// The sending state behind `queue`.
@@ -362,12 +324,6 @@ impl SendQueue {
     }
 }
 
-impl Packed {
-    fn place(&self) -> Place {
-        (self.delivery.ordinal(), self.numbers.first())
-    }
-}
-
 impl Sequence {
     /// Takes the sequence numbers of the next `records` records.
     fn take(&mut self, records: u32) -> ProducerStamp {
@@ -376,26 +332,6 @@ impl Sequence {
         self.next = sequence_after(base_sequence, records);
         ProducerStamp { id, epoch, base_sequence }
     }
-}
-
-/// The sequence number that follows `records` records starting at `base`; 0 follows 2³¹−1.
-pub(super) fn sequence_after(base: i32, records: u32) -> i32 {
-    let next = base.cast_unsigned().wrapping_add(records);
-    (next & i32::MAX.cast_unsigned()).cast_signed()
-}
-
-/// Encodes a builder's records as a batch.
-pub(super) fn finished(
-    builder: &mut BatchBuilder,
-    producer: Option<ProducerStamp>,
-    compressor: &mut Compressor,
-) -> Bytes {
-    let settings = BatchSettings { producer, ..BatchSettings::default() };
-    let records = builder.record_count();
-    // If compression fails, the batch is sent uncompressed, which cannot fail.
-    let built = builder.build(&settings, compressor);
-    let built = built.or_else(|_| builder.build(&settings, &mut Compressor::none()));
-    built.unwrap_or_else(|error| unreachable!("{records} records: {error}")).into()
 }
 
 /// Returns true if the broker may have stored a batch in spite of this error.

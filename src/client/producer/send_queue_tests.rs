@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::buffer_pool::BufferPool;
+use super::delivery::{BatchAck, Delivery, Settled, Ticket, Undelivered, Wakeups};
+use super::packed::{Identity, Packed};
 use super::queue::{Appending, Due, Dues, Queue};
-use super::send_queue::{Identity, Next, Packed, SendQueue, Settled};
+use super::send_queue::{Next, SendQueue};
 use super::splitting::Refused;
-use super::tickets::{BatchAck, Delivery, Ticket, Wakeups};
-use super::undelivered::Undelivered;
 use crate::client::ClientError;
 use crate::client::waiting::Waiter;
 use crate::client::wakeup::Wakeup;

@@ -10,11 +10,14 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::audit::{PUBLISH_EVERY, TOPIC};
-use super::handle::Shared;
+use super::audit::TOPIC;
+use super::delivery::Settled;
+use super::packed::Identity;
+use super::publishing::PUBLISH_EVERY;
 use super::queue::Dues;
 use super::request::{Returned, Shipment};
-use super::send_queue::{Identity, Next, SendQueue, Settled};
+use super::send_queue::{Next, SendQueue};
+use super::shared::Shared;
 use super::splitting::Refused;
 use crate::client::ClientError;
 use crate::client::cluster::{Refresh, Refreshes, Topology};

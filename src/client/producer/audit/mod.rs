@@ -12,12 +12,10 @@
 //! | `topic`, `from_ms`, `window_ms` | the topic, and the window of record timestamps |
 //! | `count` | records delivered since the producer's previous count for the window |
 
-mod publishing;
 mod tally;
 #[cfg(test)]
 mod tally_tests;
 mod windows;
 
-pub(crate) use publishing::PUBLISH_EVERY;
 pub(crate) use tally::{Audit, TOPIC};
 pub(crate) use windows::Windows;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::windows::{Windows, start_of};
-use crate::client::producer::tickets::BatchAck;
+use crate::client::producer::delivery::BatchAck;
 use crate::client::{ClientError, ProducerConfig};
 use crate::types::TopicName;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Audit, Windows};
-use crate::client::producer::tickets::BatchAck;
+use crate::client::producer::delivery::BatchAck;
 use crate::client::{ClientError, ProducerConfig};
 use crate::types::{Timestamp, TopicName};
 

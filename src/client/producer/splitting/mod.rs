@@ -6,17 +6,10 @@
 //! names records at fault, these are given up, and the others are sent again as one batch.
 //! The batch is settled once all its parts have an outcome.
 
-mod halves;
-mod numbers;
-mod parts;
 mod refused;
-mod rest;
-mod shares;
 mod splits;
 #[cfg(test)]
 mod splits_tests;
 
-pub(crate) use numbers::Numbers;
-pub(crate) use parts::{Outcome, Part};
 pub(crate) use refused::Refused;
 pub(crate) use splits::Splits;

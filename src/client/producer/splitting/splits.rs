@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::numbers::Numbers;
-use super::parts::Part;
 use super::refused::Refused;
 use crate::client::ClientError;
-use crate::client::producer::send_queue::{Packed, Settled};
-use crate::client::producer::tickets::BatchAck;
+use crate::client::producer::delivery::{BatchAck, Part, Settled};
+use crate::client::producer::packed::{Numbers, Packed};
 use crate::record::Compressor;
 
 /// Split batches by number. Each send queue has such a map, nearly always empty.

@@ -1,9 +1,9 @@
 //! Properties that halves share with their batch, and the batch size learned from splitting.
 
+use crate::client::producer::delivery::Ticket;
+use crate::client::producer::packed::Packed;
 use crate::client::producer::queue::Due;
-use crate::client::producer::send_queue::Packed;
 use crate::client::producer::send_queue_tests::{ModelBroker, World, too_large};
-use crate::client::producer::tickets::Ticket;
 use crate::io::SeededRandom;
 use crate::record::{Batch, Compression, Compressor, Decompressor, HeaderMut, Limits};
 

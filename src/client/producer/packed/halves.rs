@@ -1,7 +1,7 @@
 //! Splitting a batch in two.
 
+use super::batch::{Packed, finished, sequence_after};
 use super::shares::shares;
-use crate::client::producer::send_queue::{Packed, finished, sequence_after};
 use crate::record::{Compressor, ProducerStamp};
 
 impl Packed {

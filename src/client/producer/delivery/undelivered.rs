@@ -148,7 +148,7 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
-    use crate::client::producer::tickets::{Ticket, Wakeups};
+    use crate::client::producer::delivery::tickets::{Ticket, Wakeups};
     use crate::client::waiting::Waiter;
     use crate::client::wakeup::Wakeup;
     use crate::io::ManualClock;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::splitting::{Outcome, Part};
+use super::outcome::{BatchAck, Outcome, Part};
 use crate::client::ClientError;
 use crate::client::waiting::Waiter;
 use crate::client::wakeup::Wakeup;
@@ -62,14 +62,8 @@ pub(crate) struct Delivery {
     settled: Notify,
 }
 
-/// The position of a delivered batch, or of a part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BatchAck {
-    /// The offset of its first record, if the broker reported it.
-    pub(crate) base_offset: Option<Offset>,
-    /// The timestamp of all its records, if the broker assigns it.
-    pub(crate) log_append_time: Option<Timestamp>,
-}
+/// Batches with a final outcome, with their numbers of records.
+pub(crate) type Settled = Vec<(Arc<Delivery>, u32)>;
 
 impl Ticket {
     pub(crate) fn new(delivery: Arc<Delivery>, index: u32, timestamp: Timestamp) -> Self {
@@ -145,14 +139,6 @@ impl Ticket {
             offset: ack.base_offset.map(|base| base.plus(i64::from(index))),
             timestamp: ack.log_append_time.unwrap_or(self.timestamp),
         }
-    }
-}
-
-impl BatchAck {
-    /// The position of the records that follow the first so many.
-    pub(crate) fn behind(self, records: u32) -> Self {
-        let base_offset = self.base_offset.map(|base| base.plus(i64::from(records)));
-        Self { base_offset, ..self }
     }
 }
 

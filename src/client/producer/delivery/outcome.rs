@@ -3,7 +3,16 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::client::ClientError;
-use crate::client::producer::tickets::BatchAck;
+use crate::types::{Offset, Timestamp};
+
+/// The position of a delivered batch, or of a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BatchAck {
+    /// The offset of its first record, if the broker reported it.
+    pub(crate) base_offset: Option<Offset>,
+    /// The timestamp of all its records, if the broker assigns it.
+    pub(crate) log_append_time: Option<Timestamp>,
+}
 
 /// Records of a batch with a common outcome.
 #[derive(Debug)]
@@ -22,6 +31,14 @@ pub(crate) enum Outcome {
     Whole(Part),
     /// The outcomes of parts.
     Split(Vec<Part>),
+}
+
+impl BatchAck {
+    /// The position of the records that follow the first so many.
+    pub(crate) fn behind(self, records: u32) -> Self {
+        let base_offset = self.base_offset.map(|base| base.plus(i64::from(records)));
+        Self { base_offset, ..self }
+    }
 }
 
 impl Part {

@@ -1,7 +1,7 @@
 //! Removing the records at fault from a batch.
 
+use super::batch::{Packed, finished};
 use super::shares::shares;
-use crate::client::producer::send_queue::{Packed, finished};
 use crate::record::Compressor;
 
 impl Packed {

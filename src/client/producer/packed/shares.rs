@@ -1,7 +1,7 @@
 //! Distributing the records of a batch over new ones.
 
+use super::batch::Packed;
 use crate::client::producer::audit::Windows;
-use crate::client::producer::send_queue::Packed;
 use crate::record::{Batch, BatchBuilder, Decompressor, Limits, ProducerStamp};
 
 /// The content of a new batch.
