@@ -349,16 +349,14 @@ impl Pipeline {
     }
 
     fn take_in(&self, frame: Bytes) -> Result<(), LinkFault> {
-        let waiting = self.state().unanswered.pop_front();
         let correlation_id = frame.first_chunk().copied().map(i32::from_be_bytes);
-        match waiting {
-            Some(waiting) if Some(waiting.correlation_id) == correlation_id => {
-                // The receiver may have been dropped.
-                let _ = waiting.answer.send(Ok(frame));
-                Ok(())
-            }
-            _ => Err(LinkFault::UnexpectedResponse),
-        }
+        let is_answered = |waiting: &mut Waiting| Some(waiting.correlation_id) == correlation_id;
+        // A request that gets no answer stays pending, so that it fails with the others' reason.
+        let waiting = self.state().unanswered.pop_front_if(is_answered);
+        let waiting = waiting.ok_or(LinkFault::UnexpectedResponse)?;
+        // The receiver may have been dropped.
+        let _ = waiting.answer.send(Ok(frame));
+        Ok(())
     }
 
     /// Ends the connection, once, and fails all pending requests. Returns the first reason.

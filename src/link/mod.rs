@@ -7,6 +7,8 @@
 mod backoff;
 mod config;
 mod connection;
+#[cfg(test)]
+mod connection_tests;
 mod connector;
 mod fault;
 mod observer;
