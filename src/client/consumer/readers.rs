@@ -1,5 +1,6 @@
 //! Reading states of a consumer's callers: one for all of them, or one per stream.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::fetch_buffer::Chunk;
@@ -10,6 +11,16 @@ use crate::types::Offset;
 #[derive(Debug, Default)]
 pub(crate) struct Readers {
     states: OnceLock<Box<[Mutex<Reading>]>>,
+    /// Locked while the states are created, and before any state by those who lock all of them.
+    creating: Mutex<()>,
+}
+
+/// The locks of all reading states. While it lives no reader reads, not even for the first time.
+#[derive(Debug)]
+pub(crate) struct AllReaders<'a> {
+    states: Vec<MutexGuard<'a, Reading>>,
+    /// Unlocked last.
+    _creating: MutexGuard<'a, ()>,
 }
 
 /// The reading state of one stream.
@@ -33,19 +44,45 @@ impl Readers {
     /// Locks the state of a stream. The first call fixes the number of streams at one, unless the
     /// consumer was split before.
     pub(crate) fn state(&self, stream: usize) -> MutexGuard<'_, Reading> {
-        let states = self.states.get_or_init(|| states(1));
+        let states = self.states.get().unwrap_or_else(|| {
+            // Whoever locked all states while there were none holds back the first reader too.
+            let _creating = self.creating();
+            self.states.get_or_init(|| states(1))
+        });
         states[stream].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks all reading states, in order, until the guards are dropped.
-    pub(crate) fn all(&self) -> Vec<MutexGuard<'_, Reading>> {
+    /// Locks all reading states, in order.
+    pub(crate) fn all(&self) -> AllReaders<'_> {
+        let creating = self.creating();
         let states = self.states.get().map(|states| &**states).unwrap_or_default();
-        states.iter().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner)).collect()
+        let locked =
+            states.iter().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner));
+        AllReaders { states: locked.collect(), _creating: creating }
     }
 
     /// Creates a state per stream; false if reading has started.
     pub(crate) fn part(&self, streams: usize) -> bool {
+        let _creating = self.creating();
         self.states.set(states(streams)).is_ok()
+    }
+
+    fn creating(&self) -> MutexGuard<'_, ()> {
+        self.creating.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> Deref for AllReaders<'a> {
+    type Target = [MutexGuard<'a, Reading>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.states
+    }
+}
+
+impl DerefMut for AllReaders<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.states
     }
 }
 
@@ -83,4 +120,41 @@ impl Reading {
 
 fn states(count: usize) -> Box<[Mutex<Reading>]> {
     (0..count).map(|_| Mutex::default()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_first_read_waits_while_all_states_are_locked() {
+        let readers = Readers::default();
+        let (reads, read) = sync_channel(1);
+        thread::scope(|scope| {
+            let all = readers.all();
+            scope.spawn(|| {
+                drop(readers.state(0));
+                reads.send(()).unwrap();
+            });
+            // A first read that did not wait would have been seen within this time.
+            let early = read.recv_timeout(Duration::from_millis(100));
+            drop(all);
+            assert_eq!(early, Err(RecvTimeoutError::Timeout), "the reader did not wait");
+            read.recv().unwrap();
+        });
+    }
+
+    #[test]
+    fn locking_all_states_does_not_begin_reading() {
+        let readers = Readers::default();
+        assert!(readers.all().is_empty());
+        assert!(readers.part(3), "reading has not begun");
+        assert_eq!(readers.all().len(), 3);
+        drop(readers.state(2));
+        assert!(!readers.part(1));
+    }
 }

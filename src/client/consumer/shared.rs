@@ -255,7 +255,7 @@ impl Shared {
 
     /// Marks all returned messages as processed.
     pub(crate) fn finish(&self) {
-        for mut reading in self.readers.all() {
+        for reading in self.readers.all().iter_mut() {
             reading.finish();
         }
     }
@@ -265,7 +265,7 @@ impl Shared {
         let mut readers = self.readers.all();
         for (partition, offset) in offsets {
             let Some(slot) = self.assignment.slot_of(partition) else { continue };
-            for reading in &mut readers {
+            for reading in readers.iter_mut() {
                 reading.finish_below(slot, *offset);
             }
         }
@@ -282,7 +282,7 @@ impl Shared {
     pub(crate) fn set_paused(&self, slot: usize, is_paused: bool) {
         self.assignment.set_paused(slot, is_paused);
         if is_paused {
-            for mut reading in self.readers.all() {
+            for reading in self.readers.all().iter_mut() {
                 if let Some(chunk) = reading.chunk.take_if(|chunk| chunk.slot == slot) {
                     self.leave(&chunk);
                     self.arrivals.put_back(chunk, |chunk| self.has_moved(chunk));
@@ -324,7 +324,7 @@ impl Shared {
     /// taken later is current.
     fn forget_moved(&self) {
         self.arrivals.purge(|chunk| self.has_moved(chunk));
-        for mut reading in self.readers.all() {
+        for reading in self.readers.all().iter_mut() {
             reading.chunk.take_if(|chunk| self.has_moved(chunk));
         }
     }
