@@ -5,8 +5,8 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo example-mail example-logs serve build docs bench bench-python bench-spark
-.PHONY: check check-bench check-deps check-trace fix fuzz lock settings-page test test-all test-disks
-.PHONY: test-faults test-model
+.PHONY: check check-bench check-deps check-macos check-trace fix fuzz lock settings-page
+.PHONY: test test-all test-disks test-faults test-model
 .PHONY: test-spark spark-shared spark-apart interop differential compatibility wheels packages clean
 
 PYTHON ?= python3
@@ -76,7 +76,7 @@ check: setup $(VENV)/spark.stamp ## Checks format, lints, types, stubs and house
 	cargo clippy --locked --all-targets --all-features -- -D warnings
 	cargo fmt --manifest-path model/Cargo.toml --check
 	cargo clippy --manifest-path model/Cargo.toml --locked --all-targets -- -D warnings
-	cargo clippy --locked --features python -- -A clippy::all -A clippy::pedantic -D warnings
+	cargo clippy --locked --features cli,python -- -A clippy::all -A clippy::pedantic -D warnings
 	ruff format --check --quiet .
 	ruff check --quiet .
 	PYTHONPATH=tests python -m pages.typed $(EXAMPLES)
@@ -184,7 +184,7 @@ spark-apart: setup $(VENV)/spark.stamp ## Second part of test-spark: tests with 
 	pytest --quiet -m "not shared" tests/spark
 
 test-all: test ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks, test-faults and packages
-	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes) test-disks test-faults packages
+	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes) test-disks test-faults packages check-macos
 
 CLIENTS ?= all
 interop: setup ## Tests every client against the others, and Apache's tools; CLIENTS=go,apache for some
@@ -216,6 +216,14 @@ wheels: $(VENV)/tools.stamp ## Builds wheels for manylinux and musllinux, x86_64
 	$(WHEEL) --compatibility musllinux_1_2 --target $(MUSL)
 	$(WHEEL) --compatibility musllinux_1_2 --target $(AARCH64_MUSL)
 	maturin sdist --out $(PACKAGES)
+
+MACOS := aarch64-apple-darwin
+check-macos: export CC_aarch64_apple_darwin := $(CURDIR)/tests/packages/macos-cc.sh
+check-macos: $(VENV)/tools.stamp ## Checks that the client alone, with its Python module, compiles for macOS
+	pip install --quiet --require-hashes --only-binary :all: -r requirements/packages.txt
+	rustup --quiet target add $(MACOS)
+	cargo clippy --locked --lib --target $(MACOS) --no-default-features --features python -- \
+	  -A clippy::all -A clippy::pedantic -D warnings
 
 EMULATED := target/aarch64/python
 $(EMULATED): tests/packages/aarch64.sh

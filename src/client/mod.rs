@@ -28,6 +28,8 @@ mod waiting;
 mod wakeup;
 
 pub use crate::config::{ByteSize, ConfigError, Fault, HostPort, Key, Kind};
+#[cfg(feature = "python")]
+pub(crate) use crate::io::WakeFd;
 pub use crate::io::{Clock, SystemClock};
 pub use crate::record::{
     Compression, Header, Headers, RecordError, RecordFault, RejectedRecord, Rejection,

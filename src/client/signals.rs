@@ -6,11 +6,10 @@
 //! polls. Bytes that arrived meanwhile are passed on to the descriptor that was set before.
 
 use std::fmt::Debug;
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-use nix::fcntl::OFlag;
-use nix::unistd::{pipe2, read};
+use crate::io::nonblocking_pipe;
 
 /// The host of waiting threads, such as an interpreter with signal handlers of its own.
 pub trait Signals: Send + Sync + Debug {
@@ -30,14 +29,14 @@ pub trait Signals: Send + Sync + Debug {
 pub(super) struct Watch {
     host: &'static dyn Signals,
     before: RawFd,
-    pipe: (OwnedFd, OwnedFd),
+    pipe: (PipeReader, PipeWriter),
     taken: Vec<u8>,
 }
 
 impl Watch {
     /// Starts a watch; `None` when this thread receives no signals.
     pub(super) fn begin(host: &'static dyn Signals) -> io::Result<Option<Self>> {
-        let pipe = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
+        let pipe = nonblocking_pipe()?;
         let before = host.watch(pipe.1.as_raw_fd());
         Ok(before.map(|before| Self { host, before, pipe, taken: Vec::new() }))
     }
@@ -50,7 +49,7 @@ impl Watch {
     /// Drains the pipe and records the signals that arrived.
     pub(super) fn take(&mut self) {
         let mut bytes = [0; 64];
-        while let Ok(count @ 1..) = read(&self.pipe.0, &mut bytes) {
+        while let Ok(count @ 1..) = self.pipe.0.read(&mut bytes) {
             self.taken.extend_from_slice(&bytes[..count]);
         }
     }

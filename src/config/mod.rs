@@ -7,10 +7,10 @@
 mod address;
 mod error;
 mod key;
-#[cfg(all(feature = "broker", any(test, feature = "python")))]
+#[cfg(any(feature = "python", all(test, feature = "broker")))]
 mod key_lines;
 mod size;
-#[cfg(feature = "broker")]
+#[cfg(any(feature = "broker", feature = "python"))]
 mod source;
 mod typed;
 mod value;

@@ -12,10 +12,16 @@ pub trait Clock: Send + Sync + Debug {
     /// The wall clock. It may jump, so nothing is deleted or expired because of it alone.
     fn now(&self) -> Timestamp;
 
-    /// Time since a fixed moment. It never goes back and includes time in suspend
-    /// (`CLOCK_BOOTTIME`).
+    /// Time since a fixed moment. It never goes back and includes time in suspend.
     fn monotonic(&self) -> Duration;
 }
+
+/// The clock that includes time in suspend.
+#[cfg(target_os = "linux")]
+const MONOTONIC: ClockId = ClockId::CLOCK_BOOTTIME;
+/// The clock that includes time in suspend on macOS.
+#[cfg(not(target_os = "linux"))]
+const MONOTONIC: ClockId = ClockId::CLOCK_MONOTONIC;
 
 /// The system's clocks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +35,7 @@ impl Clock for SystemClock {
     }
 
     fn monotonic(&self) -> Duration {
-        // Without CLOCK_BOOTTIME the kernel is too old to run on; its absence shows at once.
-        clock_gettime(ClockId::CLOCK_BOOTTIME).map(Duration::from).unwrap_or_default()
+        // Without this clock the kernel is too old to run on; its absence shows at once.
+        clock_gettime(MONOTONIC).map(Duration::from).unwrap_or_default()
     }
 }

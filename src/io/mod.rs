@@ -7,37 +7,49 @@
 //! on the medium; after `sync_dir` the names in a directory are; `rename` within a directory is
 //! atomic. It assumes nothing about the order of unsynced writes, or about the state after a failed
 //! call.
+//!
+//! Disks need the feature `embedded` and Linux; the rest, which clients use too, runs on any Unix.
 
 mod clock;
 mod disk;
 mod disk_error;
+#[cfg(feature = "embedded")]
 #[cfg(test)]
 mod disk_tests;
 mod displacement;
+#[cfg(feature = "embedded")]
 #[cfg(test)]
 mod displacement_tests;
-#[cfg(any(test, feature = "internals"))]
+#[cfg(all(feature = "embedded", any(test, feature = "internals")))]
 pub mod faulty;
 mod file;
-#[cfg(feature = "net")]
-mod gate;
 mod inode;
 mod interruptions;
 #[cfg(any(test, feature = "internals"))]
 mod manual_clock;
-#[cfg(any(test, feature = "internals"))]
+#[cfg(all(feature = "embedded", any(test, feature = "internals")))]
 mod memory;
+#[cfg(feature = "embedded")]
 #[cfg(test)]
 mod memory_tests;
+#[cfg(feature = "embedded")]
 mod open_files;
 mod random;
+#[cfg(feature = "embedded")]
 mod reporting;
+#[cfg(feature = "embedded")]
 mod send_file;
 mod socket;
+#[cfg(feature = "embedded")]
 mod sys;
+#[cfg(feature = "embedded")]
 mod system;
+#[cfg(feature = "embedded")]
 #[cfg(test)]
 mod system_tests;
+#[cfg(feature = "net")]
+mod waiting;
+#[cfg(feature = "embedded")]
 mod world;
 
 pub use clock::{Clock, SystemClock};
@@ -48,17 +60,22 @@ pub use displacement::{is_displaced, require_dir_in_place, require_in_place};
 pub use file::{File, FileRange, read_exact_at, write_all_at};
 #[cfg(any(test, feature = "internals"))]
 pub use file::{extend_to, send_copied};
-#[cfg(feature = "net")]
-pub use gate::{Gate, Waited};
 pub use inode::{DirLock, Inode};
 #[cfg(any(test, feature = "internals"))]
 pub use manual_clock::ManualClock;
-#[cfg(any(test, feature = "internals"))]
+#[cfg(all(feature = "embedded", any(test, feature = "internals")))]
 pub use memory::MemoryDisk;
+#[cfg(feature = "embedded")]
 pub use open_files::{CachedFile, OpenFiles, Share};
 pub use random::SeededRandom;
+#[cfg(feature = "embedded")]
 pub(crate) use reporting::{ReportingDisk, is_reported};
 pub use socket::send_buffers;
+#[cfg(feature = "embedded")]
 pub use sys::{boot_id, ignore_file_size_signal, open_file_limit, raise_open_file_limit};
+#[cfg(feature = "embedded")]
 pub use system::{SystemDisk, usable_memory};
+#[cfg(feature = "net")]
+pub use waiting::{Gate, Waited, WakeFd, nonblocking_pipe};
+#[cfg(feature = "embedded")]
 pub use world::World;

@@ -17,10 +17,18 @@ pub fn send_buffers(
     buffers: &[IoSlice<'_>],
     more: bool,
 ) -> io::Result<usize> {
-    let mut flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
-    if more {
-        // `nix` has no name for this flag.
-        flags |= MsgFlags::from_bits_retain(nix::libc::MSG_MORE);
-    }
-    uninterrupted(|| Ok(sendmsg::<()>(socket.as_raw_fd(), buffers, &[], flags, None)?))
+    uninterrupted(|| Ok(sendmsg::<()>(socket.as_raw_fd(), buffers, &[], flags(more), None)?))
+}
+
+#[cfg(target_os = "linux")]
+fn flags(more: bool) -> MsgFlags {
+    let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
+    // `nix` has no name for the second flag.
+    if more { flags | MsgFlags::from_bits_retain(nix::libc::MSG_MORE) } else { flags }
+}
+
+/// Other systems may lack these two flags. On macOS, sockets of `std` and tokio raise no SIGPIPE.
+#[cfg(not(target_os = "linux"))]
+fn flags(_more: bool) -> MsgFlags {
+    MsgFlags::MSG_DONTWAIT
 }

@@ -14,6 +14,12 @@ use nix::libc;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "streamlog's engine needs Linux: on this system use `default-features = false` with the \
+     feature `client`"
+);
+
 /// Makes a write past the process's file-size limit an error (EFBIG); by default SIGXFSZ would kill
 /// the process in mid-batch. A handler installed by the process is kept.
 pub fn ignore_file_size_signal() -> io::Result<()> {

@@ -13,8 +13,11 @@
 mod administration;
 mod aio;
 mod arguments;
+#[cfg(feature = "cli")]
 mod broker;
 mod client;
+#[cfg(not(feature = "cli"))]
+mod client_alone;
 mod docstrings;
 mod errors;
 mod logging;

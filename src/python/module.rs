@@ -8,11 +8,18 @@ mod core {
     use pyo3::types::{PyAnyMethods, PyModule};
     use pyo3::{Bound, PyResult, Python, pyfunction};
 
+    #[cfg(feature = "cli")]
     use crate::cli;
+    #[cfg(feature = "cli")]
     #[pymodule_export]
     use crate::python::broker::Broker;
     #[pymodule_export]
     use crate::python::client::Client;
+    #[cfg(not(feature = "cli"))]
+    use crate::python::client_alone;
+    #[cfg(not(feature = "cli"))]
+    #[pymodule_export]
+    use crate::python::client_alone::Broker;
     use crate::python::docstrings::stub;
     use crate::python::owned::Forks;
 
@@ -134,9 +141,18 @@ mod core {
         Forks::install(module)
     }
 
+    #[cfg(feature = "cli")]
     #[doc = stub!("main")]
     #[pyfunction]
     fn main(py: Python<'_>, argv: Vec<OsString>) -> u8 {
         py.detach(|| cli::main(argv)).code()
+    }
+
+    #[cfg(not(feature = "cli"))]
+    #[doc = stub!("main")]
+    #[pyfunction]
+    #[pyo3(signature = (_argv, /), text_signature = "(argv)")]
+    fn main(_argv: Vec<OsString>) -> PyResult<u8> {
+        Err(client_alone::no_command())
     }
 }

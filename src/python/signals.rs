@@ -2,7 +2,6 @@
 
 use std::os::fd::RawFd;
 
-use nix::unistd::{getpid, gettid};
 use pyo3::types::PyAnyMethods;
 use pyo3::{PyErr, PyResult, Python};
 
@@ -14,8 +13,7 @@ pub(super) struct Interpreter;
 
 impl Signals for Interpreter {
     fn watch(&self, pipe: RawFd) -> Option<RawFd> {
-        // Python accepts `set_wakeup_fd` on its main thread only.
-        if gettid() != getpid() {
+        if !may_be_main_thread() {
             return None;
         }
         Python::attach(|py| set_wakeup_fd(py, pipe).ok())
@@ -49,6 +47,18 @@ impl Signals for Interpreter {
             }
         })
     }
+}
+
+/// Returns whether this may be the main thread, on which alone Python accepts `set_wakeup_fd`.
+#[cfg(target_os = "linux")]
+fn may_be_main_thread() -> bool {
+    nix::unistd::gettid() == nix::unistd::getpid()
+}
+
+/// Always true: elsewhere only the interpreter knows, and refuses `set_wakeup_fd` by itself.
+#[cfg(not(target_os = "linux"))]
+fn may_be_main_thread() -> bool {
+    true
 }
 
 /// Makes Python write each signal's number to a descriptor; returns the previous one.

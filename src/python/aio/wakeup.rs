@@ -1,16 +1,16 @@
-//! The wakeup of an event loop: the numbers of the futures to poll, and an eventfd.
+//! The wakeup of an event loop: the numbers of the futures to poll, and a descriptor.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
-use nix::sys::eventfd::{EfdFlags, EventFd};
+use crate::client::WakeFd;
 
 /// A wakeup that any thread sends to one event loop.
 #[derive(Debug)]
 pub(super) struct Wakeup {
-    event: EventFd,
+    event: WakeFd,
     woken: Mutex<Vec<u64>>,
 }
 
@@ -23,8 +23,7 @@ struct FutureWaker {
 impl Wakeup {
     /// A wakeup without pending futures.
     pub(super) fn new() -> io::Result<Self> {
-        let event = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
-        Ok(Self { event, woken: Mutex::default() })
+        Ok(Self { event: WakeFd::new()?, woken: Mutex::default() })
     }
 
     /// A descriptor that is readable while futures are pending.
@@ -34,8 +33,8 @@ impl Wakeup {
 
     /// Takes the futures woken since the last call.
     pub(super) fn take(&self) -> Vec<u64> {
-        // Reset the eventfd before taking the list: a wakeup in between makes it readable again.
-        let _ = self.event.read();
+        // Clear the descriptor before taking the list: a wakeup in between makes it readable again.
+        self.event.clear();
         std::mem::take(&mut self.woken())
     }
 
@@ -47,13 +46,11 @@ impl Wakeup {
     fn wake(&self, number: u64) {
         let mut woken = self.woken();
         woken.push(number);
-        // Only the first pending future writes to the eventfd: later ones are found by the same
-        // `take`.
+        // Only the first pending future wakes the loop: later ones are found by the same `take`.
         let is_first = woken.len() == 1;
         drop(woken);
         if is_first {
-            // Fails only if the counter is full, in which case the descriptor is readable already.
-            let _ = self.event.write(1);
+            self.event.wake();
         }
     }
 

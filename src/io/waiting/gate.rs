@@ -1,6 +1,6 @@
 //! A condition for which threads wait until other threads bring it about.
 //!
-//! A waiting thread sleeps in `poll(2)` on an eventfd of its own, without polling intervals. It
+//! A waiting thread sleeps in `poll(2)` on a [`WakeFd`] of its own, without polling intervals. It
 //! wakes when the condition may hold, at its deadline, and on a signal, whose meaning is left to
 //! the caller, for instance an interpreter with handlers to run. A signal that arrives just before
 //! the sleep does not interrupt it; a host that must not miss one has signals written to a
@@ -12,11 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::time::TimeSpec;
+use nix::poll::{PollFd, PollFlags};
 
-use crate::io::Clock;
+use crate::io::{Clock, WakeFd};
 
 /// The longest single sleep. The system accepts no number of seconds beyond 2⁶³.
 const SLEEP_MAX: Duration = Duration::from_hours(24);
@@ -24,7 +22,7 @@ const SLEEP_MAX: Duration = Duration::from_hours(24);
 /// The threads that wait for one kind of change.
 #[derive(Debug, Default)]
 pub struct Gate {
-    sleepers: Mutex<Vec<Arc<EventFd>>>,
+    sleepers: Mutex<Vec<Arc<WakeFd>>>,
 }
 
 /// The outcome of a wait.
@@ -47,8 +45,7 @@ impl Gate {
     /// Wakes every waiting thread to try again. Call it after the change.
     pub fn wake_all(&self) {
         for sleeper in self.sleepers().drain(..) {
-            // This fails only if the counter is full, and then the sleeper is awake already.
-            let _ = sleeper.write(1);
+            sleeper.wake();
         }
     }
 
@@ -69,8 +66,7 @@ impl Gate {
         if let Some(ready) = attempt() {
             return Ok(Waited::Ready(ready));
         }
-        let sleeper =
-            Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
+        let sleeper = Arc::new(WakeFd::new()?);
         loop {
             self.sleepers().push(Arc::clone(&sleeper));
             // Try again after registering: the change may have come before, and its `wake_all`
@@ -88,19 +84,18 @@ impl Gate {
             if let Some(ready) = attempt() {
                 return Ok(Waited::Ready(ready));
             }
-            // If this fails, the next sleep merely ends at once.
-            let _ = sleeper.read();
+            sleeper.clear();
         }
     }
 
-    fn sleepers(&self) -> MutexGuard<'_, Vec<Arc<EventFd>>> {
+    fn sleepers(&self) -> MutexGuard<'_, Vec<Arc<WakeFd>>> {
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Sleeps until woken (`None`), or until another reason ends the wait.
 fn sleep<T>(
-    sleeper: &EventFd,
+    sleeper: &WakeFd,
     left: Option<Duration>,
     signals: Option<BorrowedFd<'_>>,
 ) -> io::Result<Option<Waited<T>>> {
@@ -108,10 +103,10 @@ fn sleep<T>(
         return Ok(Some(Waited::TimedOut));
     }
     let is_cut = left.is_some_and(|left| left > SLEEP_MAX);
-    let span = left.map(|left| TimeSpec::from(left.min(SLEEP_MAX)));
+    let span = left.map(|left| left.min(SLEEP_MAX));
     let wake = sleeper.as_fd();
     let mut watched = [wake, signals.unwrap_or(wake)].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-    match ppoll(&mut watched, span, None) {
+    match poll(&mut watched, span) {
         Ok(0) if is_cut => Ok(None),
         Ok(0) => Ok(Some(Waited::TimedOut)),
         Ok(_) if signals.is_some() && watched[1].any() == Some(true) => Ok(Some(Waited::Signal)),
@@ -119,6 +114,25 @@ fn sleep<T>(
         Err(Errno::EINTR) => Ok(Some(Waited::Signal)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Sleeps until a descriptor is readable, or for `span`.
+#[cfg(target_os = "linux")]
+fn poll(watched: &mut [PollFd<'_>], span: Option<Duration>) -> nix::Result<i32> {
+    nix::poll::ppoll(watched, span.map(nix::sys::time::TimeSpec::from), None)
+}
+
+/// Sleeps until a descriptor is readable, or for `span`, rounded up to whole milliseconds so that a
+/// deadline has passed after the sleep.
+#[cfg(not(target_os = "linux"))]
+fn poll(watched: &mut [PollFd<'_>], span: Option<Duration>) -> nix::Result<i32> {
+    use nix::poll::PollTimeout;
+
+    let millis = span.map(|span| span.as_nanos().div_ceil(1_000_000));
+    let timeout = millis.map_or(PollTimeout::NONE, |millis| {
+        PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)
+    });
+    nix::poll::poll(watched, timeout)
 }
 
 #[cfg(test)]
