@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from packages import trial
+from packages.environment import empty_environment, install
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ROOT / "target" / "packages"
@@ -25,18 +26,6 @@ def package(pattern: str) -> Path:
     """The one package of this name."""
     (found,) = PACKAGES.glob(pattern)
     return found
-
-
-def empty_environment(folder: Path) -> Path:
-    """The Python of a new environment that holds pip alone."""
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    return folder / "bin" / "python"
-
-
-def install(python: Path, wheel: Path) -> None:
-    """Installs a wheel where no other package can be had."""
-    command = [str(python), "-m", "pip", "install", "--quiet", "--no-index", str(wheel)]
-    subprocess.run(command, check=True)
 
 
 def extension(wheel: Path) -> bytes:

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from packages.test_packages import MACHINES, ROOT, empty_environment, install, package
+from packages.environment import empty_environment, install
+from packages.test_packages import MACHINES, ROOT, package
 
 PACKAGING = ROOT / "packaging"
 DATA = "/var/lib/streamlog"
