@@ -245,6 +245,12 @@ impl Journal {
         self.fail_by(self.files[index].path.clone(), error)
     }
 
+    /// Accepts no more transactions, because one has panicked.
+    pub(super) fn fail_by_panic(&mut self) -> StoreError {
+        let error = io::Error::other("a transaction has panicked; please report this");
+        self.fail_by(self.dir.clone(), error)
+    }
+
     fn fail_by(&mut self, file: PathBuf, error: io::Error) -> StoreError {
         let source = Arc::new(error);
         self.failed = Some((file.clone(), Arc::clone(&source)));

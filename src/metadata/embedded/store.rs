@@ -1,7 +1,7 @@
 //! The embedded store as an implementation of `Store`.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::io::{Disk, is_out_of_space};
 use crate::metadata::embedded::journal::Journal;
@@ -54,10 +54,7 @@ impl EmbeddedStore {
         if bytes > limit {
             return Err(StoreError::TooLarge { bytes, limit });
         }
-        // At worst, a panic during a write leaves a durable transaction that the tree does not show
-        // yet; the tree is never ahead of the journal.
-        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.check()?;
+        let mut journal = self.journal()?;
         let txn = self.tree().last_txn + 1;
         let (changes, results) = self.tree().plan(ops, txn)?;
         if changes.is_empty() {
@@ -78,6 +75,19 @@ impl EmbeddedStore {
             self.publish_failure(&error);
         }
         Ok(results)
+    }
+
+    /// The journal, if it still takes transactions.
+    fn journal(&self) -> Result<MutexGuard<'_, Journal>, StoreError> {
+        let journal = self.journal.lock().unwrap_or_else(|poisoned| {
+            let mut journal = poisoned.into_inner();
+            // A transaction may be durable that the tree does not show. The next would take its id
+            // again, and a journal with two such records cannot be opened.
+            self.publish_failure(&journal.fail_by_panic());
+            journal
+        });
+        journal.check()?;
+        Ok(journal)
     }
 
     fn tree(&self) -> RwLockReadGuard<'_, Tree> {
@@ -110,5 +120,41 @@ impl Store for EmbeddedStore {
 
     fn watch(&self, path: &str) -> Watch {
         self.watchers.watch(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::io::MemoryDisk;
+
+    const DIR: &str = "/data/metadata";
+
+    fn create(store: &EmbeddedStore, path: &str) -> Result<Vec<OpResult>, StoreError> {
+        store.execute(vec![Op::create(path, "")])
+    }
+
+    #[test]
+    fn a_panic_behind_an_append_stops_the_store_and_leaves_a_journal_that_opens() {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::default());
+        let store = EmbeddedStore::open(Arc::clone(&disk), Path::new(DIR)).unwrap();
+        let watch = store.watch("/");
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let mut journal = store.journal().unwrap();
+            let txn = store.tree().last_txn + 1;
+            let (changes, _) = store.tree().plan(vec![Op::create("/a", "")], txn).unwrap();
+            journal.append(txn, &changes).unwrap();
+            panic!("before the tree shows the transaction");
+        }));
+        assert!(panicked.is_err());
+        let refused = create(&store, "/b");
+        let reopened = EmbeddedStore::open(disk, Path::new(DIR)).unwrap();
+        assert!(reopened.tree().get("/a").is_some());
+        assert!(matches!(refused, Err(StoreError::Failed { .. })), "{refused:?}");
+        assert_eq!(watch.try_next(), Some(Event::SessionExpired));
+        assert!(matches!(create(&store, "/c"), Err(StoreError::Failed { .. })));
+        create(&reopened, "/b").unwrap();
     }
 }
