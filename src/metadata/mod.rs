@@ -26,6 +26,7 @@ mod operations;
 mod store;
 #[cfg(test)]
 mod store_tests;
+mod tree;
 mod values;
 
 pub use cluster::{Changes, Metadata};

@@ -32,8 +32,8 @@
 
 use bytes::{Buf, BufMut, TryGetError};
 
-use crate::metadata::embedded::shared_values::SharedValues;
-use crate::metadata::embedded::tree::{Change, Entry};
+use crate::metadata::tree::SharedValues;
+use crate::metadata::tree::{Change, Entry};
 
 pub(super) const HEADER_SIZE: usize = 32;
 pub(super) const FORMAT: u32 = 1;

@@ -13,7 +13,7 @@ use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Disk, File, MemoryDisk, OpenMode, SeededRandom, read_exact_at, write_all_at};
 use crate::metadata::embedded::EmbeddedStore;
 use crate::metadata::embedded::codec::encode_record;
-use crate::metadata::embedded::tree::{Change, Entry};
+use crate::metadata::tree::{Change, Entry};
 use crate::metadata::{Node, Op, OpResult, Store, StoreError};
 use crate::types::seeds;
 

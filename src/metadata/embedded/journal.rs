@@ -18,8 +18,8 @@ use crate::metadata::embedded::codec::{FORMAT, Header, encode_record};
 use crate::metadata::embedded::files::{Listing, Side, cannot, write_new};
 use crate::metadata::embedded::reading::{JournalRead, read_newest};
 use crate::metadata::embedded::recovery::Replay;
-use crate::metadata::embedded::tree::{Change, Entry, Tree};
 use crate::metadata::store::StoreError;
+use crate::metadata::tree::{Change, Entry, Tree};
 
 /// Bytes of transactions that justify a replacement when disk space is short.
 const GROWTH_ON_FULL_DISK: u64 = 64 * 1024;

@@ -9,7 +9,7 @@ use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Disk, MemoryDisk, OpenMode, read_exact_at, write_all_at};
 use crate::metadata::embedded::codec::{FORMAT, Header, encode_record};
 use crate::metadata::embedded::store::EmbeddedStore;
-use crate::metadata::embedded::tree::Tree;
+use crate::metadata::tree::Tree;
 use crate::metadata::{Node, Op, Store, StoreError};
 
 const DIR: &str = "/data/metadata";

@@ -17,9 +17,7 @@ mod mirror_tests;
 mod reading;
 mod rebuild;
 mod recovery;
-mod shared_values;
 mod store;
-mod tree;
 
 pub use reading::{JournalFinding, inspect_journal};
 pub use rebuild::{FoundCluster, FoundTopic, Rebuild, RebuiltTopic, Salvage};

@@ -6,8 +6,8 @@ use crate::io::Disk;
 use crate::metadata::embedded::codec::{FORMAT, Header};
 use crate::metadata::embedded::files::{Content, Listing, Side, SideFlaw};
 use crate::metadata::embedded::recovery::{Damage, Replay, replay, salvage};
-use crate::metadata::embedded::tree::Tree;
 use crate::metadata::store::StoreError;
+use crate::metadata::tree::Tree;
 
 /// The journal in force, as its files have it.
 #[derive(Debug)]

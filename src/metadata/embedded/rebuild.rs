@@ -14,10 +14,10 @@ use crate::io::Disk;
 use crate::metadata::embedded::files::Listing;
 use crate::metadata::embedded::journal::supersede;
 use crate::metadata::embedded::reading::{read_newest, salvage_newest};
-use crate::metadata::embedded::tree::Tree;
 use crate::metadata::image::{Configs, Incarnation, IsrMember, PartitionState};
 use crate::metadata::layout::{DIRECTORIES, NodePath};
 use crate::metadata::store::{Op, StoreError};
+use crate::metadata::tree::Tree;
 use crate::metadata::values::{
     ClusterIdValue, ConfigValue, MarkerValue, ProducerIdBlock, TopicValue, decode, decode_state,
     encode, encode_state,

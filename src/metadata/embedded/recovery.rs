@@ -9,7 +9,7 @@
 use crate::metadata::embedded::codec::{
     BODY_MIN, FRAME_SIZE, HEADER_SIZE, Header, body_txn, decode_changes, record_body,
 };
-use crate::metadata::embedded::tree::{Change, Tree};
+use crate::metadata::tree::{Change, Tree};
 
 /// The contents of a journal.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::io::{Disk, is_out_of_space};
 use crate::metadata::embedded::journal::Journal;
-use crate::metadata::embedded::tree::{Change, Tree};
 use crate::metadata::store::{
     Event, Node, Op, OpResult, Store, StoreError, StoreFuture, Watch, Watchers,
 };
+use crate::metadata::tree::{Change, Tree};
 
 /// The maximum size of a transaction, which is ZooKeeper's default.
 const TRANSACTION_BYTES_MAX: usize = 1024 * 1024;

@@ -9,38 +9,38 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::metadata::embedded::shared_values::SharedValues;
 use crate::metadata::store::{
     CreateMode, Node, Op, OpResult, StoreError, children_prefix, parent, validate_path,
 };
+use crate::metadata::tree::SharedValues;
 
 /// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) value: Arc<[u8]>,
-    pub(super) version: i32,
-    pub(super) created: i64,
-    pub(super) ephemeral: bool,
+pub(in crate::metadata) struct Entry {
+    pub(in crate::metadata) value: Arc<[u8]>,
+    pub(in crate::metadata) version: i32,
+    pub(in crate::metadata) created: i64,
+    pub(in crate::metadata) ephemeral: bool,
     /// The number of the node's next sequential child.
-    pub(super) next_sequence: u32,
+    pub(in crate::metadata) next_sequence: u32,
 }
 
 impl Entry {
     /// A newly created node.
-    pub(super) fn new(value: Arc<[u8]>, created: i64, ephemeral: bool) -> Self {
+    pub(in crate::metadata) fn new(value: Arc<[u8]>, created: i64, ephemeral: bool) -> Self {
         Self { value, version: 0, created, ephemeral, next_sequence: 0 }
     }
 }
 
 /// The effect of a transaction on one node; a transaction is journaled as a list of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(in crate::metadata) enum Change {
     Put(String, Entry),
     Remove(String),
 }
 
 impl Change {
-    pub(super) fn path(&self) -> &str {
+    pub(in crate::metadata) fn path(&self) -> &str {
         match self {
             Self::Put(path, _) | Self::Remove(path) => path,
         }
@@ -49,33 +49,33 @@ impl Change {
 
 /// Nodes by path. The root always exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tree {
+pub(in crate::metadata) struct Tree {
     nodes: BTreeMap<Box<str>, Entry>,
     /// The last transaction applied.
-    pub(super) last_txn: i64,
+    pub(in crate::metadata) last_txn: i64,
 }
 
 impl Tree {
-    pub(super) fn new() -> Self {
+    pub(in crate::metadata) fn new() -> Self {
         let root = Entry::new(Arc::default(), 0, false);
         Self { nodes: BTreeMap::from([("/".into(), root)]), last_txn: 0 }
     }
 
-    pub(super) fn get(&self, path: &str) -> Option<Node> {
+    pub(in crate::metadata) fn get(&self, path: &str) -> Option<Node> {
         self.nodes.get(path).map(node)
     }
 
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    pub(in crate::metadata) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.nodes.iter().map(|(path, entry)| (&**path, entry))
     }
 
-    pub(super) fn children(&self, path: &str) -> Vec<String> {
+    pub(in crate::metadata) fn children(&self, path: &str) -> Vec<String> {
         let prefix = children_prefix(path);
         let names = self.below(&prefix).map(|(child, _)| &child[prefix.len()..]);
         names.filter(|name| !name.is_empty() && !name.contains('/')).map(str::to_owned).collect()
     }
 
-    pub(super) fn snapshot(&self, path: &str) -> Vec<(String, Node)> {
+    pub(in crate::metadata) fn snapshot(&self, path: &str) -> Vec<(String, Node)> {
         let prefix = children_prefix(path);
         let itself = self.nodes.get(path).filter(|_| prefix != path);
         let all = itself.map(|entry| (path, entry)).into_iter().chain(self.below(&prefix));
@@ -83,7 +83,7 @@ impl Tree {
     }
 
     /// The changes that `ops` would make as transaction `txn`, and their results.
-    pub(super) fn plan(
+    pub(in crate::metadata) fn plan(
         &self,
         ops: Vec<Op>,
         txn: i64,
@@ -98,7 +98,7 @@ impl Tree {
         Ok((changes.collect(), results))
     }
 
-    pub(super) fn apply(&mut self, txn: i64, changes: Vec<Change>) {
+    pub(in crate::metadata) fn apply(&mut self, txn: i64, changes: Vec<Change>) {
         assert!(txn >= self.last_txn, "transaction {txn} comes after {}", self.last_txn);
         self.last_txn = txn;
         for change in changes {
@@ -109,12 +109,12 @@ impl Tree {
         }
     }
 
-    pub(super) fn drop_ephemerals(&mut self) {
+    pub(in crate::metadata) fn drop_ephemerals(&mut self) {
         self.nodes.retain(|_, entry| !entry.ephemeral);
     }
 
     /// Removes the nodes without a parent.
-    pub(super) fn remove_orphans(&mut self) {
+    pub(in crate::metadata) fn remove_orphans(&mut self) {
         // Paths are sorted, so a parent comes before its children.
         for (path, entry) in std::mem::take(&mut self.nodes) {
             if parent(&path).is_none_or(|parent| self.nodes.contains_key(parent)) {

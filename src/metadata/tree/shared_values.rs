@@ -5,14 +5,14 @@ use std::sync::Arc;
 /// Shares a value with the previous one if they are equal: most partitions of a topic are in the
 /// same state, and a value stays in memory as long as its node.
 #[derive(Debug, Default)]
-pub(super) struct SharedValues {
+pub(in crate::metadata) struct SharedValues {
     nothing: Arc<[u8]>,
     last: Arc<[u8]>,
 }
 
 impl SharedValues {
     /// A value with these bytes: the previous value if it is equal.
-    pub(super) fn share(&mut self, value: &[u8]) -> Arc<[u8]> {
+    pub(in crate::metadata) fn share(&mut self, value: &[u8]) -> Arc<[u8]> {
         if value.is_empty() {
             // Directory nodes, which are empty, come between the states of partitions.
             return Arc::clone(&self.nothing);
