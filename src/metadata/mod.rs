@@ -24,8 +24,6 @@ mod layout;
 mod metadata_cache;
 mod operations;
 mod store;
-#[cfg(test)]
-mod store_tests;
 mod tree;
 mod values;
 

@@ -24,4 +24,5 @@ mod power_cuts;
 mod repacking;
 mod rot;
 mod stopping;
+mod stores;
 mod support;

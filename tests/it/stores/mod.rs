@@ -1,0 +1,3 @@
+//! The stores of metadata: one set of facts for all of them.
+
+mod facts;
