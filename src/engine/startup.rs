@@ -122,6 +122,7 @@ pub(crate) async fn open_metadata(
         listeners,
         rack: None,
         directory_id: Some(identity.directory_id.clone()),
+        boot_id: data.disk().boot_id().ok(),
         clean_shutdown: data.start_report().was_clean,
     };
     metadata.register(&registration).await?;

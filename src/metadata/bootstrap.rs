@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::metadata::MetadataError;
 use crate::metadata::layout::{DIRECTORIES, NodePath};
-use crate::metadata::store::{Op, Store, StoreError};
+use crate::metadata::store::{Op, Store, StoreError, transact};
 use crate::metadata::values::{ClusterIdValue, MarkerValue, decode, encode};
 
 /// The tree format written by this release.
@@ -59,17 +59,37 @@ async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<(), 
     ops.extend(DIRECTORIES.iter().map(|path| Op::create(*path, "")));
     ops.push(Op::create(NodePath::ClusterId.to_string(), encode(&id)));
     ops.push(Op::create(NodePath::ControllerEpoch.to_string(), "0"));
-    store.multi(ops).await?;
+    transact(store, ops).await?;
     Ok(())
 }
 
-async fn check_cluster_id(store: &dyn Store, expected: Option<&str>) -> Result<(), MetadataError> {
+/// The id of the cluster whose tree the store holds; `None` if there is no such tree.
+///
+/// # Errors
+/// `Malformed`, or the error of the store.
+pub async fn cluster_id(store: &dyn Store) -> Result<Option<String>, MetadataError> {
+    if store.get(&NodePath::Marker.to_string()).await?.is_none() {
+        return Ok(None);
+    }
+    read_cluster_id(store).await.map(Some)
+}
+
+async fn read_cluster_id(store: &dyn Store) -> Result<String, MetadataError> {
     let path = NodePath::ClusterId.to_string();
     let Some(node) = store.get(&path).await? else {
         return Err(StoreError::NoNode { path }.into());
     };
     let ClusterIdValue { id, .. } =
         decode(&node.value).map_err(|reason| MetadataError::malformed(&path, reason))?;
+    Ok(id)
+}
+
+/// Checks that the store's tree is that of the cluster `expected`.
+pub(super) async fn check_cluster_id(
+    store: &dyn Store,
+    expected: Option<&str>,
+) -> Result<(), MetadataError> {
+    let id = read_cluster_id(store).await?;
     match expected {
         Some(expected) if id != expected => {
             let expected = format!("cluster {expected}");

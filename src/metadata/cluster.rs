@@ -1,31 +1,33 @@
 //! One broker's view of the cluster: its image, and the operations that change it.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, watch};
+use tokio::time::{sleep, timeout};
 
 use crate::io::Clock;
 use crate::metadata::bootstrap::bootstrap;
-use crate::metadata::image::{Delta, Image, Incarnation, Registration};
-use crate::metadata::layout::NodePath;
+use crate::metadata::image::{Delta, Image, Registration};
+use crate::metadata::layout::FOLLOWED;
 use crate::metadata::metadata_cache::MetadataCache;
-use crate::metadata::store::{Event, Op, OpResult, Store, StoreError, Watch};
-use crate::metadata::values::encode_broker;
+use crate::metadata::store::{Event, Op, OpResult, Store, StoreError, Watch, transact};
 use crate::metadata::{MetadataConfig, MetadataError, Remedy};
 use crate::types::BrokerId;
 
-/// The pause before the controller retries after an error of the store.
+/// The pause before another attempt after an error of the store.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// One broker's participation in the cluster.
 ///
 /// When a write of this broker returns, the image includes it. [`Metadata::run`] follows the writes
-/// of others and returns when no more writes are possible; it runs for the lifetime of the broker.
+/// of others, replaces a session that has ended by a new one, and returns when no more writes are
+/// possible; it runs for the lifetime of the broker.
 #[derive(Debug)]
 pub struct Metadata {
-    pub(super) store: Arc<dyn Store>,
+    /// The session in use. A writer takes it before it reads anything that its write depends on.
+    session: RwLock<Session>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) broker: BrokerId,
     pub(super) config: MetadataConfig,
@@ -33,9 +35,25 @@ pub struct Metadata {
     pub(super) producer_ids: Mutex<Range<i64>>,
     /// Held while partitions are created. Lock order: before `cache`.
     pub(super) creation_lock: Mutex<()>,
-    watch: Watch,
     images: watch::Sender<Arc<Image>>,
-    cache: Mutex<MetadataCache>,
+    pub(super) cache: Mutex<MetadataCache>,
+    /// The registration to repeat in each further session.
+    pub(super) registration: Mutex<Option<Registration>>,
+}
+
+/// A session with the store, and its watch of the nodes that every broker follows.
+#[derive(Clone, Debug)]
+pub(super) struct Session {
+    pub(super) store: Arc<dyn Store>,
+    watch: Arc<Watch>,
+}
+
+impl Session {
+    /// Watches the nodes in this session.
+    pub(super) async fn begin(store: Arc<dyn Store>) -> Result<Self, StoreError> {
+        let watch = Arc::new(store.watch(FOLLOWED).await?);
+        Ok(Self { store, watch })
+    }
 }
 
 impl Metadata {
@@ -51,60 +69,72 @@ impl Metadata {
         config: MetadataConfig,
     ) -> Result<Self, MetadataError> {
         bootstrap(&*store, cluster_id).await?;
-        let watch = store.watch("/");
-        let mut cache = MetadataCache::new(Arc::clone(&store), Arc::clone(&clock), broker);
+        let session = Session::begin(Arc::clone(&store)).await?;
+        let mut cache = MetadataCache::new(store, Arc::clone(&clock), broker);
         cache.resync().await?;
         let images = watch::Sender::new(Arc::new(cache.image()));
-        let (cache, producer_ids) = (Mutex::new(cache), Mutex::new(0..0));
-        let creation_lock = Mutex::default();
-        Ok(Self { store, clock, broker, config, producer_ids, creation_lock, watch, images, cache })
+        Ok(Self {
+            session: RwLock::new(session),
+            clock,
+            broker,
+            config,
+            producer_ids: Mutex::new(0..0),
+            creation_lock: Mutex::default(),
+            images,
+            cache: Mutex::new(cache),
+            registration: Mutex::default(),
+        })
     }
 
-    /// Joins the cluster: registers the broker, claims the controller role, and as controller makes
-    /// all pending changes. Its logs must have been recovered: it may become leader before this
-    /// returns.
+    /// The handle of the current session.
+    pub(super) fn store(&self) -> Arc<dyn Store> {
+        self.session().store
+    }
+
+    fn session(&self) -> Session {
+        self.session.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the session by a new one.
+    pub(super) fn set_session(&self, session: Session) {
+        *self.session.write().unwrap_or_else(PoisonError::into_inner) = session;
+    }
+
+    /// Ends the session: other brokers see at once that this one is gone.
     ///
     /// # Errors
-    /// `BrokerIdInUse` if a live broker has the id.
-    pub async fn register(
-        &self,
-        registration: &Registration,
-    ) -> Result<Incarnation, MetadataError> {
-        let path = NodePath::Broker(self.broker).to_string();
-        let value = encode_broker(registration, self.clock.now().millis());
-        let results = match self.store.multi(vec![Op::create_ephemeral(path.clone(), value)]).await
-        {
-            Err(StoreError::NodeExists { .. }) => {
-                return Err(MetadataError::BrokerIdInUse(self.broker));
-            }
-            results => results?,
-        };
-        let [OpResult::Created { created, .. }] = results[..] else {
-            panic!("a creation answered {results:?}");
-        };
-        let mut cache = self.cache.lock().await;
-        cache.mark_registered();
-        cache.refresh(&[path]).await?;
-        let settled = cache.settle().await;
-        self.publish(&mut cache);
-        settled.map(|()| Incarnation(created))
+    /// The errors of the store, which then ends the session after its time-out.
+    pub async fn leave(&self) -> Result<(), MetadataError> {
+        let store = self.store();
+        if store.last_heard().is_none() {
+            // The session ends with the process, without a write.
+            return Ok(());
+        }
+        Ok(store.close().await?)
     }
 
-    /// Follows the store until the session ends, and returns the reason.
+    /// Follows the store through all sessions until nothing will succeed any more, and returns the
+    /// reason.
     pub async fn run(&self) -> MetadataError {
         let mut unsettled = false;
         loop {
+            let watch = self.session().watch;
             let event = if unsettled {
-                tokio::time::timeout(RETRY_PAUSE, self.watch.next()).await.ok()
+                timeout(RETRY_PAUSE, watch.next()).await.ok()
             } else {
-                Some(self.watch.next().await)
+                Some(watch.next().await)
             };
+            let is_expired = event == Some(Event::SessionExpired);
             match self.follow(event).await {
                 Ok(()) => unsettled = false,
                 Err(error) if error.remedy() == Remedy::Fatal => return error,
                 Err(error) => {
-                    tracing::warn!(%error, "the controller will try again");
+                    tracing::warn!(%error, "the metadata could not be followed; trying again");
                     unsettled = true;
+                    if is_expired {
+                        // An ended session says so again at once.
+                        sleep(RETRY_PAUSE).await;
+                    }
                 }
             }
         }
@@ -136,10 +166,17 @@ impl Metadata {
 
     /// Executes the transaction of an operation, and returns once its effect and the controller's
     /// reaction are in the image.
-    pub(super) async fn execute(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, MetadataError> {
+    ///
+    /// `store` is the session under which `ops` were computed. If it has ended, they are refused: a
+    /// check of a version does not see that a node was deleted and created again.
+    pub(super) async fn execute(
+        &self,
+        store: &dyn Store,
+        ops: Vec<Op>,
+    ) -> Result<Vec<OpResult>, MetadataError> {
         let paths: Vec<String> = ops.iter().map(|op| op.path().to_owned()).collect();
         let mut cache = self.cache.lock().await;
-        let results = self.store.multi(ops).await?;
+        let results = transact(store, ops).await?;
         let settled = match cache.refresh(&paths).await {
             Ok(()) => cache.settle().await,
             failed => failed,
@@ -165,28 +202,23 @@ impl Metadata {
     }
 
     async fn follow(&self, event: Option<Event>) -> Result<(), MetadataError> {
+        if event == Some(Event::SessionExpired) {
+            self.renew_session().await?;
+        }
+        self.register_again().await?;
         let mut cache = self.cache.lock().await;
         match event {
             Some(Event::Changed(paths)) => cache.refresh(&paths).await?,
             Some(Event::Resync) => cache.resync().await?,
             Some(Event::SessionLost) => tracing::warn!("the metadata store cannot be reached"),
-            Some(Event::SessionExpired) => return Err(self.session_end().await),
-            None => {}
+            Some(Event::SessionExpired) | None => {}
         }
         let settled = cache.settle().await;
         self.publish(&mut cache);
         settled
     }
 
-    /// The reason why the session ended, as far as the store can tell.
-    async fn session_end(&self) -> MetadataError {
-        match self.store.multi(Vec::new()).await {
-            Err(error) if error.remedy() == Remedy::Fatal => error.into(),
-            _ => MetadataError::SessionExpired,
-        }
-    }
-
-    fn publish(&self, cache: &mut MetadataCache) {
+    pub(super) fn publish(&self, cache: &mut MetadataCache) {
         let image = cache.image();
         self.images.send_if_modified(|current| {
             let differs = **current != image;

@@ -122,7 +122,7 @@ async fn a_deleted_topic_leaves_a_tombstone_until_its_data_is_removed_and_frees_
     metadata.delete_topic(old).await.unwrap();
     assert!(image(&metadata).topic_by_id(old).is_none());
     assert_eq!(image(&metadata).tombstone(old).unwrap().pending, [BrokerId(1)]);
-    assert_eq!(metadata.store.children("/brokers/topics").await.unwrap(), Vec::<String>::new());
+    assert_eq!(metadata.store().children("/brokers/topics").await.unwrap(), Vec::<String>::new());
     let again = metadata.delete_topic(old).await.unwrap_err();
     assert!(matches!(again, MetadataError::UnknownTopic(_)), "{again}");
 
@@ -282,7 +282,7 @@ async fn a_topic_of_ten_thousand_partitions_can_be_created_and_deleted() {
     assert_eq!(image(&metadata).partitions_of(BrokerId(1)).count(), 10_000);
     metadata.delete_topic(id).await.unwrap();
     metadata.topic_data_removed(id).await.unwrap();
-    let left = metadata.store.snapshot("/brokers/topics").await.unwrap();
+    let left = metadata.store().snapshot("/brokers/topics").await.unwrap();
     assert_eq!(left.len(), 1);
 }
 

@@ -30,9 +30,6 @@ pub enum MetadataError {
     /// A live broker has the id.
     #[error("broker id {0} is in use")]
     BrokerIdInUse(BrokerId),
-    /// The store has expired this broker's session; the broker must not lead any more.
-    #[error("the session with the metadata store is over")]
-    SessionExpired,
     /// A required node cannot be read.
     #[error("node {path} cannot be read: {reason}")]
     Malformed {
@@ -81,10 +78,9 @@ impl MetadataError {
     pub(crate) fn remedy(&self) -> Remedy {
         match self {
             Self::Store(error) => error.remedy(),
-            Self::ForeignStore { .. }
-            | Self::NewerFormat { .. }
-            | Self::BrokerIdInUse(_)
-            | Self::SessionExpired => Remedy::Fatal,
+            Self::ForeignStore { .. } | Self::NewerFormat { .. } | Self::BrokerIdInUse(_) => {
+                Remedy::Fatal
+            }
             Self::TopicExists(_) | Self::UnknownTopic(_) => Remedy::Refresh,
             Self::Malformed { .. }
             | Self::InvalidPartitions { .. }

@@ -74,6 +74,7 @@ fn events() -> impl Strategy<Value = Vec<(String, Option<Node>)>> {
         value: value.into(),
         version,
         created,
+        owner: None,
     });
     prop::collection::vec((paths(), prop::option::weighted(0.8, node)), 0..40)
 }
@@ -137,7 +138,7 @@ proptest! {
 fn a_broken_node_is_named_and_harms_only_its_topic() {
     let mut builder = ImageBuilder::default();
     let put = |builder: &mut ImageBuilder, path: &str, value: &[u8]| {
-        let node = Node { value: value.to_vec().into(), version: 3, created: 1 };
+        let node = Node { value: value.to_vec().into(), version: 3, created: 1, owner: None };
         builder.put(path, Some(&node));
     };
     let sound = encode(&TopicValue::new(TopicId(IDS[0]), &[vec![BrokerId(1)]]));

@@ -34,6 +34,14 @@ pub(super) const DIRECTORIES: &[&str] = &[
 /// The parent of all topics' nodes. It has no value, nor have its ancestors.
 pub(super) const TOPICS: &str = "/brokers/topics";
 
+/// The subtrees that every broker follows. Other nodes, such as the offsets of consumers that
+/// coordinate by the store, change often and concern no broker.
+pub(super) const FOLLOWED: &[&str] =
+    &["/brokers", "/config", "/controller", "/controller_epoch", "/admin"];
+
+/// The parent of the cluster's id, which never changes.
+pub(super) const CLUSTER: &str = "/cluster";
+
 /// A node of the tree; its text form is the path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NodePath {

@@ -12,10 +12,13 @@ use crate::io::Clock;
 use crate::metadata::controller::{ControllerClaim, Group, plan};
 use crate::metadata::image::Image;
 use crate::metadata::image_builder::ImageBuilder;
-use crate::metadata::layout::{NodePath, TOPICS};
+use crate::metadata::layout::{CLUSTER, FOLLOWED, NodePath, TOPICS};
 use crate::metadata::store::{Store, children_prefix};
 use crate::metadata::{MetadataError, Remedy};
 use crate::types::BrokerId;
+
+/// The maximum number of nodes read by one call.
+const NODES_AT_ONCE: usize = 1000;
 
 /// The maximum number of plans in a row. Beyond it another writer interferes, and the next event
 /// triggers another plan.
@@ -42,6 +45,22 @@ impl MetadataCache {
         self.registered = true;
     }
 
+    /// True if this broker is registered in the current session.
+    pub(super) fn is_registered(&self) -> bool {
+        self.registered
+    }
+
+    /// Reads everything in a new session; registration and claim ended with the previous one.
+    pub(super) async fn begin_session(
+        &mut self,
+        store: Arc<dyn Store>,
+    ) -> Result<(), MetadataError> {
+        self.store = store;
+        self.registered = false;
+        self.claim = None;
+        self.resync().await
+    }
+
     /// The image of the nodes read so far.
     pub(super) fn image(&mut self) -> Image {
         self.builder.build()
@@ -50,7 +69,8 @@ impl MetadataCache {
     /// Reads everything, topic by topic: all nodes at once would double the memory.
     pub(super) async fn resync(&mut self) -> Result<(), MetadataError> {
         let mut builder = ImageBuilder::default();
-        let mut unread = vec!["/".to_owned()];
+        let roots = std::iter::once(&CLUSTER).chain(FOLLOWED);
+        let mut unread: Vec<String> = roots.map(|path| (*path).to_owned()).collect();
         while let Some(path) = unread.pop() {
             let prefix = children_prefix(&path);
             if TOPICS.starts_with(prefix.trim_end_matches('/')) {
@@ -68,9 +88,10 @@ impl MetadataCache {
 
     /// Reads these nodes again.
     pub(super) async fn refresh(&mut self, paths: &[String]) -> Result<(), MetadataError> {
-        for path in paths {
-            let node = self.store.get(path).await?;
-            self.builder.put(path, node.as_ref());
+        for paths in paths.chunks(NODES_AT_ONCE) {
+            for (path, node) in paths.iter().zip(self.store.read(paths).await?) {
+                self.builder.put(path, node.as_ref());
+            }
         }
         Ok(())
     }
@@ -100,9 +121,14 @@ impl MetadataCache {
         image: &Image,
     ) -> Result<Option<ControllerClaim>, MetadataError> {
         let held = self.claim.filter(|claim| image.controller() == Some(claim.holder));
-        if held.is_some() || !self.registered || image.controller().is_some() {
-            self.claim = held;
+        self.claim = held;
+        if held.is_some() || !self.registered {
             return Ok(held);
+        }
+        if let Some(controller) = image.controller()
+            && (controller.broker != self.broker || !ControllerClaim::release(&*self.store).await?)
+        {
+            return Ok(None);
         }
         let now = self.clock.now();
         self.claim = ControllerClaim::acquire(&*self.store, self.broker, now).await?;

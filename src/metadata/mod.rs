@@ -21,12 +21,18 @@ mod image_builder;
 #[cfg(test)]
 mod image_tests;
 mod layout;
+mod membership;
+#[cfg(any(test, feature = "internals"))]
+mod memory;
 mod metadata_cache;
 mod operations;
+#[cfg(test)]
+mod session_tests;
 mod store;
 mod tree;
 mod values;
 
+pub use bootstrap::cluster_id;
 pub use cluster::{Changes, Metadata};
 pub use config::MetadataConfig;
 pub use embedded::{
@@ -38,8 +44,10 @@ pub use image::{
     BrokenNode, Broker, Configs, Controller, Delta, Image, Incarnation, IsrMember, Listener,
     Partition, PartitionState, Registration, Replicas, Tombstone, Topic,
 };
+#[cfg(any(test, feature = "internals"))]
+pub use memory::{Lost, MemoryStore};
 pub use operations::{ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic};
 pub use store::{
-    CreateMode, Event, Node, Op, OpResult, Remedy, Store, StoreError, StoreFuture, Watch, Watchers,
-    validate_path,
+    CreateMode, Event, Node, Op, OpResult, Remedy, SessionError, SessionId, Store, StoreError,
+    StoreFuture, Watch, Watchers, validate_path,
 };

@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use crate::metadata::controller::plan::Group;
 use crate::metadata::image::Controller;
 use crate::metadata::layout::NodePath;
-use crate::metadata::store::{Op, OpResult, Store, StoreError};
+use crate::metadata::store::{Op, OpResult, Store, StoreError, transact};
 use crate::metadata::values::{ControllerValue, decode_controller_epoch, encode};
 use crate::metadata::{MetadataError, Remedy};
 use crate::types::{BrokerId, Timestamp};
@@ -47,7 +47,7 @@ impl ControllerClaim {
             Op::set(epoch_path, epoch.to_string(), node.version),
             Op::check(NodePath::Broker(broker).to_string(), 0),
         ];
-        let results = match store.multi(ops).await {
+        let results = match transact(store, ops).await {
             Ok(results) => results,
             Err(error) if error.remedy() == Remedy::Refresh => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -57,6 +57,18 @@ impl ControllerClaim {
         };
         let holder = Controller { broker, elected: created };
         Ok(Some(Self { holder, epoch, epoch_version: version }))
+    }
+
+    /// Gives up a role that was claimed in this session without an answer, so that it can be
+    /// claimed again. Returns false if another session has it.
+    pub(in crate::metadata) async fn release(store: &dyn Store) -> Result<bool, MetadataError> {
+        let path = NodePath::Controller.to_string();
+        let Some(node) = store.get(&path).await? else { return Ok(true) };
+        if node.owner != Some(store.session()) {
+            return Ok(false);
+        }
+        transact(store, vec![Op::delete(path, node.version)]).await?;
+        Ok(true)
     }
 
     /// Takes as many groups, in order, as fit into one transaction, and executes them. The returned

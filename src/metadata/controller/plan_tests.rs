@@ -27,7 +27,7 @@ impl Cluster {
         version: i32,
         created: i64,
     ) {
-        let node = Node { value: value.into(), version, created };
+        let node = Node { value: value.into(), version, created, owner: None };
         self.builder.put(&place.to_string(), Some(&node));
     }
 
@@ -61,11 +61,16 @@ impl Cluster {
         for op in groups.iter().flatten() {
             match op {
                 Op::Create { path, value, .. } => {
-                    let node = Node { value: value.clone(), version: 0, created: 100 };
+                    let node = Node { value: value.clone(), version: 0, created: 100, owner: None };
                     self.builder.put(path, Some(&node));
                 }
                 Op::Set { path, value, version } => {
-                    let node = Node { value: value.clone(), version: version + 1, created: 100 };
+                    let node = Node {
+                        value: value.clone(),
+                        version: version + 1,
+                        created: 100,
+                        owner: None,
+                    };
                     self.builder.put(path, Some(&node));
                 }
                 Op::Delete { path, .. } => self.builder.put(path, None),

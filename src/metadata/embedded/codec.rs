@@ -32,8 +32,8 @@
 
 use bytes::{Buf, BufMut, TryGetError};
 
-use crate::metadata::tree::SharedValues;
-use crate::metadata::tree::{Change, Entry};
+use crate::metadata::store::SessionId;
+use crate::metadata::tree::{Change, Entry, SharedValues};
 
 pub(super) const HEADER_SIZE: usize = 32;
 pub(super) const FORMAT: u32 = 1;
@@ -46,6 +46,9 @@ const MAGIC: &[u8; 8] = b"SLOGMETA";
 const PUT: u8 = 1;
 const REMOVE: u8 = 2;
 const EPHEMERAL: u8 = 1;
+/// The owner of each ephemeral node in a journal. Ephemeral nodes end with the process, so their
+/// sessions are not recorded.
+const PAST_SESSION: SessionId = SessionId::NONE;
 
 /// The header of a journal file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +137,7 @@ fn encode_change(bytes: &mut Vec<u8>, change: &Change) {
     bytes.put_u16(size::<u16>(path.len()));
     bytes.put_slice(path.as_bytes());
     if let Change::Put(_, entry) = change {
-        bytes.put_u8(if entry.ephemeral { EPHEMERAL } else { 0 });
+        bytes.put_u8(if entry.owner.is_some() { EPHEMERAL } else { 0 });
         bytes.put_i32(entry.version);
         bytes.put_i64(entry.created);
         bytes.put_u32(entry.next_sequence);
@@ -162,8 +165,8 @@ fn decode_change(
             let length = rest.try_get_u32()? as usize;
             let Some(value) = rest.split_off(..length) else { return Ok(None) };
             let value = values.share(value);
-            let ephemeral = flags & EPHEMERAL != 0;
-            let entry = Entry { value, version, created, ephemeral, next_sequence };
+            let owner = (flags & EPHEMERAL != 0).then_some(PAST_SESSION);
+            let entry = Entry { value, version, created, owner, next_sequence };
             Ok(Some(Change::Put(path.to_owned(), entry)))
         }
         REMOVE => Ok(Some(Change::Remove(path.to_owned()))),
@@ -194,9 +197,9 @@ mod tests {
         let stat = (any::<i32>(), any::<i64>(), any::<bool>(), any::<u32>());
         ("(/[a-zé]{1,9}){1,3}", prop::option::of((value, stat))).prop_map(|(path, put)| match put {
             None => Change::Remove(path),
-            Some((value, (version, created, ephemeral, next_sequence))) => {
-                let value = value.into();
-                Change::Put(path, Entry { value, version, created, ephemeral, next_sequence })
+            Some((value, (version, created, is_ephemeral, next_sequence))) => {
+                let (value, owner) = (value.into(), is_ephemeral.then_some(PAST_SESSION));
+                Change::Put(path, Entry { value, version, created, owner, next_sequence })
             }
         })
     }

@@ -111,8 +111,9 @@ fn with(before: &Nodes, ops: &[Op]) -> Nodes {
         let found = nodes.iter().position(|(path, _)| path == op.path());
         match (op, found) {
             (Op::Create { path, value, .. }, None) => {
-                let created = i64::MAX;
-                nodes.push((path.clone(), Node { value: value.clone(), version: 0, created }));
+                let value = value.clone();
+                let node = Node { value, version: 0, created: i64::MAX, owner: None };
+                nodes.push((path.clone(), node));
             }
             (Op::Set { value, version, .. }, Some(at)) => {
                 nodes[at].1.value = value.clone();
@@ -258,7 +259,7 @@ fn a_transaction_that_a_killed_process_left_unflushed_stays_once_it_was_shown() 
         let disk = disk_with(seed);
         multi(&open(&disk).unwrap(), vec![Op::create("/a", "1")]).unwrap();
         let (path, bytes) = journal(&disk);
-        let entry = Entry::new(b"2"[..].into(), 2, false);
+        let entry = Entry::new(b"2"[..].into(), 2, None);
         let change = Change::Put("/b".to_owned(), entry);
         write(&disk, &path, &encode_record(2, [&change]), bytes.len());
 

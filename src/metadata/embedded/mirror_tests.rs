@@ -10,7 +10,7 @@ use crate::io::{Disk, MemoryDisk, OpenMode, read_exact_at, write_all_at};
 use crate::metadata::embedded::codec::{FORMAT, Header, encode_record};
 use crate::metadata::embedded::store::EmbeddedStore;
 use crate::metadata::tree::Tree;
-use crate::metadata::{Node, Op, Store, StoreError};
+use crate::metadata::{Node, Op, SessionId, Store, StoreError};
 
 const DIR: &str = "/data/metadata";
 const SIDES: [&str; 2] = ["journal", "mirror"];
@@ -191,7 +191,8 @@ fn write_without_mirror(disk: &dyn Disk) {
     let header = Header { format: FORMAT, snapshot_records: 0, snapshot_txn: 0, has_mirror: false };
     let (mut bytes, mut tree) = (header.encode(), Tree::new());
     for (txn, path) in [(1, "/a"), (2, "/b")] {
-        let (changes, _) = tree.plan(vec![Op::create(path, "value")], txn).unwrap();
+        let (changes, _) =
+            tree.plan(vec![Op::create(path, "value")], txn, SessionId::NONE).unwrap();
         bytes.extend(encode_record(txn, &changes));
         tree.apply(txn, changes);
     }

@@ -16,7 +16,7 @@ use crate::metadata::embedded::journal::supersede;
 use crate::metadata::embedded::reading::{read_newest, salvage_newest};
 use crate::metadata::image::{Configs, Incarnation, IsrMember, PartitionState};
 use crate::metadata::layout::{DIRECTORIES, NodePath};
-use crate::metadata::store::{Op, StoreError};
+use crate::metadata::store::{Op, SessionId, StoreError};
 use crate::metadata::tree::Tree;
 use crate::metadata::values::{
     ClusterIdValue, ConfigValue, MarkerValue, ProducerIdBlock, TopicValue, decode, decode_state,
@@ -312,7 +312,7 @@ impl Rebuild {
 
     fn execute(&mut self, op: Op) -> Result<(), StoreError> {
         let txn = self.tree.last_txn + 1;
-        let (changes, _) = self.tree.plan(vec![op], txn)?;
+        let (changes, _) = self.tree.plan(vec![op], txn, SessionId::NONE)?;
         self.tree.apply(txn, changes);
         self.is_changed = true;
         Ok(())

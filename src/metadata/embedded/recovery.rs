@@ -143,7 +143,7 @@ fn record_follows(bytes: &[u8], position: usize, last_txn: i64) -> bool {
 mod tests {
     use super::*;
     use crate::metadata::embedded::codec::{FORMAT, encode_record};
-    use crate::metadata::store::Op;
+    use crate::metadata::store::{Op, SessionId};
 
     /// A journal of a few transactions, with the start of each and the tree after each.
     fn journal() -> (Vec<u8>, Vec<usize>, Vec<Tree>) {
@@ -153,7 +153,7 @@ mod tests {
         let mut trees = vec![tree.clone()];
         for txn in 1..=6 {
             let op = Op::create(format!("/node-{txn}"), vec![b'v'; 20]);
-            let (changes, _): (Vec<Change>, _) = tree.plan(vec![op], txn).unwrap();
+            let (changes, _): (Vec<Change>, _) = tree.plan(vec![op], txn, SessionId(1)).unwrap();
             starts.push(bytes.len());
             bytes.extend(encode_record(txn, &changes));
             tree.apply(txn, changes);

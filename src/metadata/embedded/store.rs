@@ -2,11 +2,13 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use crate::io::{Disk, is_out_of_space};
 use crate::metadata::embedded::journal::Journal;
 use crate::metadata::store::{
-    Event, Node, Op, OpResult, Store, StoreError, StoreFuture, Watch, Watchers,
+    Event, LocalSession, LocalSessions, Node, Op, OpResult, SessionId, Store, StoreError,
+    StoreFuture, Watch,
 };
 use crate::metadata::tree::{Change, Tree};
 
@@ -15,22 +17,29 @@ const TRANSACTION_BYTES_MAX: usize = 1024 * 1024;
 /// The number of bytes appended to a journal before a snapshot replaces it.
 const JOURNAL_GROWTH: u64 = 16 * 1024 * 1024;
 
-/// A store in one directory of one process.
+/// A session on a store in one directory of one process.
 ///
 /// Its futures complete at once, but a write blocks the calling thread for one flush of the disk,
 /// so it belongs on the control thread. Reads are served from memory and never wait for the disk.
 #[derive(Debug)]
 pub struct EmbeddedStore {
+    shared: Arc<Shared>,
+    session: Arc<LocalSession>,
+}
+
+/// The state that the sessions share.
+#[derive(Debug)]
+struct Shared {
     /// Held during a whole write. Lock order: before `tree`.
     journal: Mutex<Journal>,
     /// Durable contents only.
     tree: RwLock<Tree>,
-    watchers: Watchers,
+    sessions: LocalSessions,
 }
 
 impl EmbeddedStore {
-    /// Opens the store in `dir`, which is created if absent. The caller owns the data directory
-    /// around `dir`: it must exist durably and be locked.
+    /// Opens the store in `dir`, which is created if absent, with a first session. The caller owns
+    /// the data directory around `dir`: it must exist durably and be locked.
     ///
     /// # Errors
     /// `Damaged` if durable contents cannot be read; nothing is changed then.
@@ -45,8 +54,10 @@ impl EmbeddedStore {
         growth: u64,
     ) -> Result<Self, StoreError> {
         let (journal, tree) = Journal::open(disk, dir, growth)?;
-        let watchers = Watchers::default();
-        Ok(Self { journal: Mutex::new(journal), tree: RwLock::new(tree), watchers })
+        let (journal, tree) = (Mutex::new(journal), RwLock::new(tree));
+        let sessions = LocalSessions::default();
+        let session = sessions.open();
+        Ok(Self { shared: Arc::new(Shared { journal, tree, sessions }), session })
     }
 
     fn execute(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, StoreError> {
@@ -54,11 +65,42 @@ impl EmbeddedStore {
         if bytes > limit {
             return Err(StoreError::TooLarge { bytes, limit });
         }
-        let mut journal = self.journal()?;
-        let txn = self.tree().last_txn + 1;
-        let (changes, results) = self.tree().plan(ops, txn)?;
+        let mut journal = self.shared.journal()?;
+        self.session.check()?;
+        let txn = self.shared.tree().last_txn + 1;
+        let (changes, results) = self.shared.tree().plan(ops, txn, self.session.id)?;
+        self.shared.commit(&mut journal, txn, changes)?;
+        Ok(results)
+    }
+
+    fn end(&self) -> Result<(), StoreError> {
+        let mut journal = self.shared.journal()?;
+        let (txn, removals) = {
+            let tree = self.shared.tree();
+            (tree.last_txn + 1, tree.removals_of(self.session.id))
+        };
+        self.shared.commit(&mut journal, txn, removals)?;
+        self.session.end();
+        Ok(())
+    }
+
+    /// The nodes, for a session that has not ended.
+    fn tree(&self) -> Result<RwLockReadGuard<'_, Tree>, StoreError> {
+        self.session.check()?;
+        Ok(self.shared.tree())
+    }
+}
+
+impl Shared {
+    /// Makes the changes of a transaction durable, then shows them.
+    fn commit(
+        &self,
+        journal: &mut Journal,
+        txn: i64,
+        changes: Vec<Change>,
+    ) -> Result<(), StoreError> {
         if changes.is_empty() {
-            return Ok(results);
+            return Ok(());
         }
         let appended = match journal.append(txn, &changes) {
             Err(StoreError::Io { source, .. }) if is_out_of_space(&source) => {
@@ -69,12 +111,12 @@ impl EmbeddedStore {
         appended.inspect_err(|error| self.publish_failure(error))?;
         let paths = changes.iter().map(Change::path).map(str::to_owned).collect();
         self.tree.write().unwrap_or_else(PoisonError::into_inner).apply(txn, changes);
-        self.watchers.publish(&Event::Changed(paths));
+        self.sessions.publish(&Event::Changed(paths));
         if let Err(error) = journal.replace_if_long(&self.tree()) {
             tracing::warn!(%error, "the metadata journal was not replaced by a snapshot");
             self.publish_failure(&error);
         }
-        Ok(results)
+        Ok(())
     }
 
     /// The journal, if it still takes transactions.
@@ -96,30 +138,57 @@ impl EmbeddedStore {
 
     fn publish_failure(&self, error: &StoreError) {
         if matches!(error, StoreError::Failed { .. }) {
-            self.watchers.publish(&Event::SessionExpired);
+            self.sessions.publish(&Event::SessionExpired);
         }
     }
 }
 
 impl Store for EmbeddedStore {
-    fn get<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Option<Node>> {
-        Box::pin(async move { Ok(self.tree().get(path)) })
+    fn session(&self) -> SessionId {
+        self.session.id
+    }
+
+    fn last_heard(&self) -> Option<Duration> {
+        None
+    }
+
+    fn new_session(&self) -> StoreFuture<'_, Arc<dyn Store>> {
+        Box::pin(async move {
+            // A failed journal takes no more sessions either.
+            drop(self.shared.journal()?);
+            let (shared, session) = (Arc::clone(&self.shared), self.shared.sessions.open());
+            Ok(Arc::new(Self { shared, session }) as Arc<dyn Store>)
+        })
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async move { self.end() })
+    }
+
+    fn read<'a>(&'a self, paths: &'a [String]) -> StoreFuture<'a, Vec<Option<Node>>> {
+        Box::pin(async move {
+            let tree = self.tree()?;
+            Ok(paths.iter().map(|path| tree.get(path)).collect())
+        })
     }
 
     fn children<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Vec<String>> {
-        Box::pin(async move { Ok(self.tree().children(path)) })
+        Box::pin(async move { Ok(self.tree()?.children(path)) })
     }
 
     fn snapshot<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Vec<(String, Node)>> {
-        Box::pin(async move { Ok(self.tree().snapshot(path)) })
+        Box::pin(async move { Ok(self.tree()?.snapshot(path)) })
     }
 
     fn multi(&self, ops: Vec<Op>) -> StoreFuture<'_, Vec<OpResult>> {
         Box::pin(async move { self.execute(ops) })
     }
 
-    fn watch(&self, path: &str) -> Watch {
-        self.watchers.watch(path)
+    fn watch<'a>(&'a self, subtrees: &'a [&'a str]) -> StoreFuture<'a, Watch> {
+        Box::pin(async move {
+            self.session.check()?;
+            Ok(self.session.watch(subtrees))
+        })
     }
 }
 
@@ -140,18 +209,20 @@ mod tests {
     fn a_panic_behind_an_append_stops_the_store_and_leaves_a_journal_that_opens() {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::default());
         let store = EmbeddedStore::open(Arc::clone(&disk), Path::new(DIR)).unwrap();
-        let watch = store.watch("/");
+        let watch = store.session.watch(&["/"]);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            let mut journal = store.journal().unwrap();
-            let txn = store.tree().last_txn + 1;
-            let (changes, _) = store.tree().plan(vec![Op::create("/a", "")], txn).unwrap();
+            let mut journal = store.shared.journal().unwrap();
+            let tree = store.shared.tree();
+            let txn = tree.last_txn + 1;
+            let ops = vec![Op::create("/a", "")];
+            let (changes, _) = tree.plan(ops, txn, SessionId::NONE).unwrap();
             journal.append(txn, &changes).unwrap();
             panic!("before the tree shows the transaction");
         }));
         assert!(panicked.is_err());
         let refused = create(&store, "/b");
         let reopened = EmbeddedStore::open(disk, Path::new(DIR)).unwrap();
-        assert!(reopened.tree().get("/a").is_some());
+        assert!(reopened.shared.tree().get("/a").is_some());
         assert!(matches!(refused, Err(StoreError::Failed { .. })), "{refused:?}");
         assert_eq!(watch.try_next(), Some(Event::SessionExpired));
         assert!(matches!(create(&store, "/c"), Err(StoreError::Failed { .. })));

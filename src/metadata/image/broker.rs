@@ -33,6 +33,8 @@ pub struct Registration {
     pub rack: Option<String>,
     /// The id of its data directory.
     pub directory_id: Option<String>,
+    /// The boot of its machine.
+    pub boot_id: Option<String>,
     /// True if it had been shut down cleanly, so that its log lacks nothing that it wrote.
     pub clean_shutdown: bool,
 }

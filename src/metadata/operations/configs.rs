@@ -6,7 +6,7 @@ use crate::config::{ConfigError, Fault};
 use crate::metadata::image::Configs;
 use crate::metadata::layout::NodePath;
 use crate::metadata::operations::attempts::Attempts;
-use crate::metadata::store::Op;
+use crate::metadata::store::{Op, Store};
 use crate::metadata::values::{ConfigValue, decode, encode};
 use crate::metadata::{Metadata, MetadataError};
 use crate::types::{BrokerId, TopicName};
@@ -62,8 +62,9 @@ impl Metadata {
     ) -> Result<(), MetadataError> {
         let mut attempts = Attempts::default();
         loop {
-            let ops = self.edited_configs(target, edits, rules).await?;
-            match self.execute(ops).await {
+            let store = self.store();
+            let ops = self.edited_configs(&*store, target, edits, rules).await?;
+            match self.execute(&*store, ops).await {
                 Ok(_) => return Ok(()),
                 Err(error) => attempts.again(error)?,
             }
@@ -80,11 +81,12 @@ impl Metadata {
         edits: &[ConfigEdit],
         rules: ConfigRules<'_>,
     ) -> Result<(), MetadataError> {
-        self.edited_configs(target, edits, rules).await.map(drop)
+        self.edited_configs(&*self.store(), target, edits, rules).await.map(drop)
     }
 
     async fn edited_configs(
         &self,
+        store: &dyn Store,
         target: &ConfigTarget,
         edits: &[ConfigEdit],
         rules: ConfigRules<'_>,
@@ -93,11 +95,11 @@ impl Metadata {
         let path = match target {
             ConfigTarget::Broker(id) => NodePath::BrokerConfig(*id).to_string(),
             ConfigTarget::Topic(name) => {
-                ops.push(self.topic_check(name).await?);
+                ops.push(self.topic_check(store, name).await?);
                 NodePath::TopicConfig(name.clone()).to_string()
             }
         };
-        let node = self.store.get(&path).await?;
+        let node = store.get(&path).await?;
         let mut value = match &node {
             Some(node) => decode::<ConfigValue>(&node.value)
                 .map_err(|reason| MetadataError::malformed(&path, reason))?,
@@ -114,11 +116,11 @@ impl Metadata {
     }
 
     /// The operation that checks that the topic still exists.
-    async fn topic_check(&self, name: &TopicName) -> Result<Op, MetadataError> {
+    async fn topic_check(&self, store: &dyn Store, name: &TopicName) -> Result<Op, MetadataError> {
         let path = NodePath::Topic(name.clone()).to_string();
         let image = Arc::clone(&self.image().borrow());
         let node = match image.topic(name) {
-            Some(_) => self.store.get(&path).await?,
+            Some(_) => store.get(&path).await?,
             None => None,
         };
         let gone = || MetadataError::UnknownTopic(name.to_string());

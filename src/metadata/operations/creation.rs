@@ -51,6 +51,7 @@ impl Metadata {
         // Serialised: two concurrent creations could together exceed a limit that neither exceeds
         // alone.
         let _turn = self.creation_lock.lock().await;
+        let store = self.store();
         let replicas = self.check_new_topic(topic, check)?;
         let id = TopicId::random();
         let path = NodePath::Topic(topic.name.clone()).to_string();
@@ -62,7 +63,7 @@ impl Metadata {
             let value = encode(&ConfigValue::new(topic.configs.clone()));
             ops.push(Op::create(NodePath::TopicConfig(topic.name.clone()).to_string(), value));
         }
-        match self.execute(ops).await {
+        match self.execute(&*store, ops).await {
             Ok(_) => Ok(id),
             Err(MetadataError::Store(StoreError::NodeExists { .. })) => {
                 Err(MetadataError::TopicExists(topic.name.to_string()))

@@ -23,6 +23,7 @@ impl Metadata {
     pub async fn delete_topic(&self, id: TopicId) -> Result<(), MetadataError> {
         let mut attempts = Attempts::default();
         loop {
+            let store = self.store();
             let image = Arc::clone(&self.image().borrow());
             let Some(topic) = image.topic_by_id(id) else {
                 return Err(MetadataError::UnknownTopic(id.to_string()));
@@ -40,7 +41,7 @@ impl Metadata {
                 Op::check(path.clone(), topic.version),
                 Op::create(NodePath::DeletedTopic(id).to_string(), encode(&tombstone)),
             ];
-            match self.execute(ops).await {
+            match self.execute(&*store, ops).await {
                 Ok(_) => return Ok(()),
                 Err(MetadataError::Store(StoreError::NodeExists { .. })) => {
                     return Err(MetadataError::UnknownTopic(id.to_string()));
@@ -61,7 +62,8 @@ impl Metadata {
         let path = NodePath::DeletedTopic(id).to_string();
         let mut attempts = Attempts::default();
         loop {
-            let Some(node) = self.store.get(&path).await? else { return Ok(()) };
+            let store = self.store();
+            let Some(node) = store.get(&path).await? else { return Ok(()) };
             let mut value: TombstoneValue =
                 decode(&node.value).map_err(|reason| MetadataError::malformed(&path, reason))?;
             if !value.pending.contains(&self.broker.0) {
@@ -69,7 +71,7 @@ impl Metadata {
             }
             value.pending.retain(|broker| *broker != self.broker.0);
             let op = Op::set(path.clone(), encode(&value), node.version);
-            match self.execute(vec![op]).await {
+            match self.execute(&*store, vec![op]).await {
                 Ok(_) => return Ok(()),
                 Err(error) => attempts.again(error)?,
             }

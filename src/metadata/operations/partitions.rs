@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::metadata::layout::NodePath;
 use crate::metadata::operations::assignment;
 use crate::metadata::operations::attempts::Attempts;
-use crate::metadata::store::Op;
+use crate::metadata::store::{Op, Store};
 use crate::metadata::values::{TopicValue, decode, encode};
 use crate::metadata::{Metadata, MetadataError};
 use crate::types::{BrokerId, TopicName};
@@ -26,8 +26,9 @@ impl Metadata {
         let _turn = self.creation_lock.lock().await;
         let mut attempts = Attempts::default();
         loop {
-            let (op, _) = self.added_partitions(name, total, replicas).await?;
-            match self.execute(vec![op]).await {
+            let store = self.store();
+            let (op, _) = self.added_partitions(&*store, name, total, replicas).await?;
+            match self.execute(&*store, vec![op]).await {
                 Ok(_) => return Ok(()),
                 Err(error) => attempts.again(error)?,
             }
@@ -45,11 +46,14 @@ impl Metadata {
         total: i32,
         replicas: &[Vec<BrokerId>],
     ) -> Result<Vec<Vec<BrokerId>>, MetadataError> {
-        self.added_partitions(name, total, replicas).await.map(|(_, replicas)| replicas)
+        self.added_partitions(&*self.store(), name, total, replicas)
+            .await
+            .map(|(_, replicas)| replicas)
     }
 
     async fn added_partitions(
         &self,
+        store: &dyn Store,
         name: &TopicName,
         total: i32,
         replicas: &[Vec<BrokerId>],
@@ -57,7 +61,7 @@ impl Metadata {
         let path = NodePath::Topic(name.clone()).to_string();
         let image = Arc::clone(&self.image().borrow());
         let node = match image.topic(name) {
-            Some(_) => self.store.get(&path).await?,
+            Some(_) => store.get(&path).await?,
             None => None,
         };
         let Some(node) = node else {

@@ -32,7 +32,8 @@ impl Metadata {
         let unreadable = |reason| MetadataError::malformed(&path, reason);
         let mut attempts = Attempts::default();
         loop {
-            let node = self.store.get(&path).await?;
+            let store = self.store();
+            let node = store.get(&path).await?;
             let first = match &node {
                 Some(node) => decode::<ProducerIdBlock>(&node.value).and_then(|block| block.next()),
                 None => Ok(ProducerId(0)),
@@ -45,7 +46,7 @@ impl Metadata {
                 Some(node) => Op::set(path.clone(), value, node.version),
                 None => Op::create(path.clone(), value),
             };
-            match self.execute(vec![op]).await {
+            match self.execute(&*store, vec![op]).await {
                 Ok(_) => return Ok(first..end),
                 Err(error) => attempts.again(error)?,
             }

@@ -4,18 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The possible reaction to an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remedy {
-    /// The same call may succeed later.
-    Retry,
-    /// The caller's view is stale: read again, then decide again.
-    Refresh,
-    /// The call is wrong and will stay wrong.
-    Reject,
-    /// Nothing will succeed any more; the broker must stop.
-    Fatal,
-}
+use crate::metadata::store::{Remedy, SessionError};
 
 /// The reason why a call to the store failed.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +53,9 @@ pub enum StoreError {
         /// The maximum size.
         limit: usize,
     },
+    /// The session could not execute the call.
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// The system returned an error; the store is unchanged.
     #[error("cannot {action} {file}")]
     Io {
@@ -131,6 +123,7 @@ impl StoreError {
             | Self::BadVersion { .. }
             | Self::NotEmpty { .. } => Remedy::Refresh,
             Self::InvalidPath { .. } | Self::TooLarge { .. } => Remedy::Reject,
+            Self::Session(error) => error.remedy(),
             Self::Io { .. } => Remedy::Retry,
             Self::Failed { .. }
             | Self::Damaged { .. }

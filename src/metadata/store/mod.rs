@@ -5,16 +5,27 @@
 //! disk alike. A node's parent must exist, versions start at 0 and rise with each write, and a node
 //! knows the transaction that created it. Every write names the version on which it is based; there
 //! are no blind writes. A write whose future was dropped may or may not have happened.
+//!
+//! A handle is one session for its whole life. When the store has ended the session, the handle
+//! refuses every call, so what was computed under one session is never written by the next.
 
 mod contract;
 mod error;
+mod local_sessions;
 mod op;
 mod path;
+mod remedy;
+mod session;
+mod transact;
 mod watch;
 
 pub use contract::{Node, Store, StoreFuture};
-pub use error::{Remedy, StoreError};
+pub use error::StoreError;
+pub(super) use local_sessions::{LocalSession, LocalSessions};
 pub use op::{CreateMode, Op, OpResult};
 pub use path::validate_path;
 pub(super) use path::{children_prefix, parent};
+pub use remedy::Remedy;
+pub use session::{SessionError, SessionId};
+pub(super) use transact::transact;
 pub use watch::{Event, Watch, Watchers};

@@ -13,7 +13,8 @@ pub enum CreateMode {
     Sequential,
 }
 
-/// An operation of a transaction. Each applies to the state left by the operations before it.
+/// An operation of a transaction. Each applies to the state left by the operations before it. A
+/// version below zero matches no node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Checks that the node exists with this version.
@@ -83,6 +84,16 @@ impl Op {
             | Self::Create { path, .. }
             | Self::Set { path, .. }
             | Self::Delete { path, .. } => path,
+        }
+    }
+
+    /// The version that the node must have; `None` for a node to create.
+    pub fn version(&self) -> Option<i32> {
+        match self {
+            Self::Check { version, .. }
+            | Self::Set { version, .. }
+            | Self::Delete { version, .. } => Some(*version),
+            Self::Create { .. } => None,
         }
     }
 

@@ -21,13 +21,14 @@ pub enum Event {
     Changed(Vec<String>),
     /// Anything may have changed: read everything again.
     Resync,
-    /// The store cannot be reached; ephemeral nodes may disappear unnoticed.
+    /// The store cannot be reached, so it may end the session unnoticed. `Resync` follows when it
+    /// can be reached again in this session.
     SessionLost,
-    /// The session has ended, and with it its ephemeral nodes. No further events follow.
+    /// The store has ended the session, and with it its ephemeral nodes. No further events follow.
     SessionExpired,
 }
 
-/// A receiver of the events of one subtree.
+/// A receiver of the events of some subtrees.
 #[derive(Debug)]
 pub struct Watch {
     inbox: Arc<Inbox>,
@@ -69,11 +70,10 @@ pub struct Watchers {
 }
 
 impl Watchers {
-    /// Creates a watch of `path` and its descendants.
-    pub fn watch(&self, path: &str) -> Watch {
+    /// Creates a watch of these nodes and their descendants.
+    pub fn watch(&self, subtrees: &[&str]) -> Watch {
         let inbox = Arc::new(Inbox {
-            path: path.to_owned(),
-            below: children_prefix(path),
+            subtrees: subtrees.iter().map(|path| Subtree::of(path)).collect(),
             pending: Mutex::default(),
             notify: Notify::new(),
         });
@@ -92,9 +92,24 @@ impl Watchers {
 }
 
 #[derive(Debug)]
-struct Inbox {
-    path: String,
+struct Subtree {
+    root: String,
     below: String,
+}
+
+impl Subtree {
+    fn of(root: &str) -> Self {
+        Self { root: root.to_owned(), below: children_prefix(root) }
+    }
+
+    fn contains(&self, path: &str) -> bool {
+        path == self.root || path.starts_with(&self.below)
+    }
+}
+
+#[derive(Debug)]
+struct Inbox {
+    subtrees: Vec<Subtree>,
     pending: Mutex<Pending>,
     notify: Notify,
 }
@@ -113,7 +128,7 @@ impl Inbox {
         match event {
             Event::Changed(paths) => {
                 let concerned =
-                    |path: &&String| **path == self.path || path.starts_with(&self.below);
+                    |path: &&String| self.subtrees.iter().any(|subtree| subtree.contains(path));
                 let mut concerned = paths.iter().filter(concerned).peekable();
                 if concerned.peek().is_none() {
                     return;
@@ -150,11 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn a_watcher_sees_each_changed_path_of_its_subtree_once() {
+    fn a_watcher_sees_each_changed_path_of_its_subtrees_once() {
         let watchers = Watchers::default();
-        let watch = watchers.watch("/a");
+        let watch = watchers.watch(&["/a", "/c"]);
         watchers.publish(&changed(&["/ab", "/b"]));
         assert_eq!(watch.try_next(), None);
+        watchers.publish(&changed(&["/c", "/b"]));
+        assert_eq!(watch.try_next(), Some(changed(&["/c"])));
         watchers.publish(&changed(&["/a/x", "/b"]));
         watchers.publish(&changed(&["/a/x", "/a"]));
         assert_eq!(watch.try_next(), Some(changed(&["/a", "/a/x"])));
@@ -164,7 +181,7 @@ mod tests {
     #[test]
     fn a_watcher_far_behind_is_told_to_read_everything() {
         let watchers = Watchers::default();
-        let watch = watchers.watch("/");
+        let watch = watchers.watch(&["/"]);
         for i in 0..=PENDING_MAX {
             watchers.publish(&changed(&[&format!("/n{i}")]));
         }
@@ -178,7 +195,7 @@ mod tests {
     #[tokio::test]
     async fn an_event_wakes_a_waiting_watcher_and_an_expired_session_stays_expired() {
         let watchers = Watchers::default();
-        let watch = watchers.watch("/");
+        let watch = watchers.watch(&["/"]);
         let (event, ()) = tokio::join!(watch.next(), async { watchers.publish(&changed(&["/x"])) });
         assert_eq!(event, changed(&["/x"]));
         watchers.publish(&Event::SessionExpired);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::metadata::store::{
-    CreateMode, Node, Op, OpResult, StoreError, children_prefix, parent, validate_path,
+    CreateMode, Node, Op, OpResult, SessionId, StoreError, children_prefix, parent, validate_path,
 };
 use crate::metadata::tree::SharedValues;
 
@@ -20,15 +20,20 @@ pub(in crate::metadata) struct Entry {
     pub(in crate::metadata) value: Arc<[u8]>,
     pub(in crate::metadata) version: i32,
     pub(in crate::metadata) created: i64,
-    pub(in crate::metadata) ephemeral: bool,
+    /// The session that owns the node, if it is ephemeral.
+    pub(in crate::metadata) owner: Option<SessionId>,
     /// The number of the node's next sequential child.
     pub(in crate::metadata) next_sequence: u32,
 }
 
 impl Entry {
     /// A newly created node.
-    pub(in crate::metadata) fn new(value: Arc<[u8]>, created: i64, ephemeral: bool) -> Self {
-        Self { value, version: 0, created, ephemeral, next_sequence: 0 }
+    pub(in crate::metadata) fn new(
+        value: Arc<[u8]>,
+        created: i64,
+        owner: Option<SessionId>,
+    ) -> Self {
+        Self { value, version: 0, created, owner, next_sequence: 0 }
     }
 }
 
@@ -57,7 +62,7 @@ pub(in crate::metadata) struct Tree {
 
 impl Tree {
     pub(in crate::metadata) fn new() -> Self {
-        let root = Entry::new(Arc::default(), 0, false);
+        let root = Entry::new(Arc::default(), 0, None);
         Self { nodes: BTreeMap::from([("/".into(), root)]), last_txn: 0 }
     }
 
@@ -82,14 +87,15 @@ impl Tree {
         all.map(|(path, entry)| (path.to_owned(), node(entry))).collect()
     }
 
-    /// The changes that `ops` would make as transaction `txn`, and their results.
+    /// The changes that `ops` of a session would make as transaction `txn`, and their results.
     pub(in crate::metadata) fn plan(
         &self,
         ops: Vec<Op>,
         txn: i64,
+        session: SessionId,
     ) -> Result<(Vec<Change>, Vec<OpResult>), StoreError> {
         let values = SharedValues::default();
-        let mut plan = Plan { tree: self, touched: BTreeMap::new(), values, txn };
+        let mut plan = Plan { tree: self, touched: BTreeMap::new(), values, txn, session };
         let results = ops.into_iter().map(|op| plan.execute(op)).collect::<Result<_, _>>()?;
         let changes = plan.touched.into_iter().map(|(path, entry)| match entry {
             Some(entry) => Change::Put(path, entry),
@@ -109,8 +115,14 @@ impl Tree {
         }
     }
 
+    /// The changes that end a session: its ephemeral nodes are removed.
+    pub(in crate::metadata) fn removals_of(&self, session: SessionId) -> Vec<Change> {
+        let owned = self.nodes.iter().filter(|(_, entry)| entry.owner == Some(session));
+        owned.map(|(path, _)| Change::Remove(path.to_string())).collect()
+    }
+
     pub(in crate::metadata) fn drop_ephemerals(&mut self) {
-        self.nodes.retain(|_, entry| !entry.ephemeral);
+        self.nodes.retain(|_, entry| entry.owner.is_none());
     }
 
     /// Removes the nodes without a parent.
@@ -132,7 +144,7 @@ impl Tree {
 
 fn node(entry: &Entry) -> Node {
     let value = Bytes::copy_from_slice(&entry.value);
-    Node { value, version: entry.version, created: entry.created }
+    Node { value, version: entry.version, created: entry.created, owner: entry.owner }
 }
 
 /// The tree as changed by the operations so far.
@@ -142,6 +154,7 @@ struct Plan<'a> {
     touched: BTreeMap<String, Option<Entry>>,
     values: SharedValues,
     txn: i64,
+    session: SessionId,
 }
 
 impl Plan<'_> {
@@ -184,7 +197,7 @@ impl Plan<'_> {
         let Some(parent) = self.get(parent_path) else {
             return Err(StoreError::NoNode { path: parent_path.to_owned() });
         };
-        if parent.ephemeral {
+        if parent.owner.is_some() {
             return Err(StoreError::InvalidPath { path, reason: "its parent is ephemeral" });
         }
         let path = if mode == CreateMode::Sequential {
@@ -199,8 +212,8 @@ impl Plan<'_> {
         if self.get(&path).is_some() {
             return Err(StoreError::NodeExists { path });
         }
-        let ephemeral = mode == CreateMode::Ephemeral;
-        let entry = Entry::new(self.values.share(value), self.txn, ephemeral);
+        let owner = (mode == CreateMode::Ephemeral).then_some(self.session);
+        let entry = Entry::new(self.values.share(value), self.txn, owner);
         self.touched.insert(path.clone(), Some(entry));
         Ok(OpResult::Created { path, created: self.txn })
     }

@@ -31,6 +31,9 @@ struct BrokerValue {
     /// data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     directory_id: Option<String>,
+    /// The boot of the broker's machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    boot_id: Option<String>,
     /// True if everything that the broker ever wrote is in its log.
     #[serde(default)]
     clean_shutdown: bool,
@@ -51,6 +54,7 @@ pub(in crate::metadata) fn decode_broker(
         listeners: listeners.collect::<Result<_, _>>()?,
         rack: value.rack,
         directory_id: value.directory_id,
+        boot_id: value.boot_id,
         clean_shutdown: value.clean_shutdown,
     };
     Ok(Broker { id, incarnation: Incarnation(created), registration })
@@ -74,6 +78,7 @@ pub(in crate::metadata) fn encode_broker(registration: &Registration, timestamp_
             .collect(),
         features: Map::new(),
         directory_id: registration.directory_id.clone(),
+        boot_id: registration.boot_id.clone(),
         clean_shutdown: registration.clean_shutdown,
     })
 }
@@ -115,6 +120,7 @@ mod tests {
             listeners: vec![listener("PLAINTEXT", "127.0.0.1"), listener("INSIDE", "::1")],
             rack: Some("r1".to_owned()),
             directory_id: None,
+            boot_id: Some("b1".to_owned()),
             clean_shutdown: true,
         };
         let bytes = encode_broker(&registration, 1_700_000_000_000);

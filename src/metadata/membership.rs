@@ -1,0 +1,161 @@
+//! The membership of a broker: its registration, and the sessions that follow the first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::metadata::bootstrap::check_cluster_id;
+use crate::metadata::cluster::Session;
+use crate::metadata::image::{Incarnation, Registration};
+use crate::metadata::layout::NodePath;
+use crate::metadata::store::{Node, Op, OpResult, Store, StoreError, transact};
+use crate::metadata::values::{decode_broker, encode_broker};
+use crate::metadata::{Metadata, MetadataError};
+
+/// The longest wait for the end of an earlier process' session: a store takes no longer than its
+/// longest time-out.
+const PREDECESSOR_WAIT_MAX: Duration = Duration::from_mins(1);
+/// The pause between two attempts to register.
+const PREDECESSOR_PAUSE: Duration = Duration::from_millis(200);
+
+impl Metadata {
+    /// Joins the cluster: registers the broker, claims the controller role, and as controller makes
+    /// all pending changes. Its logs must have been recovered: it may become leader before this
+    /// returns. [`Metadata::run`] repeats the registration in each further session.
+    ///
+    /// After a restart of the machine, waits until the store has ended the session of the earlier
+    /// process on the same data directory.
+    ///
+    /// # Errors
+    /// `BrokerIdInUse` if a live broker has the id.
+    pub async fn register(
+        &self,
+        registration: &Registration,
+    ) -> Result<Incarnation, MetadataError> {
+        let path = NodePath::Broker(self.broker).to_string();
+        let mut waited = Duration::ZERO;
+        let created = loop {
+            match self.create_registration(&path, registration).await {
+                Err(MetadataError::BrokerIdInUse(_))
+                    if waited < PREDECESSOR_WAIT_MAX
+                        && self.has_predecessor(&path, registration).await? =>
+                {
+                    tracing::info!("waiting for the end of this broker's previous session");
+                    sleep(PREDECESSOR_PAUSE).await;
+                    waited += PREDECESSOR_PAUSE;
+                }
+                created => break created?,
+            }
+        };
+        *self.registration.lock().await = Some(registration.clone());
+        let mut cache = self.cache.lock().await;
+        cache.mark_registered();
+        cache.refresh(&[path]).await?;
+        let settled = cache.settle().await;
+        self.publish(&mut cache);
+        settled.map(|()| Incarnation(created))
+    }
+
+    /// Registers the broker in the current session, if it was registered in an earlier one only.
+    pub(super) async fn register_again(&self) -> Result<(), MetadataError> {
+        if self.cache.lock().await.is_registered() {
+            return Ok(());
+        }
+        let Some(registration) = self.registration.lock().await.clone() else { return Ok(()) };
+        let Incarnation(created) = self.register(&registration).await?;
+        tracing::info!(broker = %self.broker, incarnation = created, "is registered again");
+        Ok(())
+    }
+
+    /// Replaces a session that the store has ended, and reads everything again: other brokers may
+    /// have elected other leaders meanwhile.
+    pub(super) async fn renew_session(&self) -> Result<(), MetadataError> {
+        let ended = self.store();
+        let store = ended.new_session().await?;
+        tracing::warn!(ended = %ended.session(), new = %store.session(), "a new session begins");
+        let cluster_id = self.image().borrow().cluster_id().to_owned();
+        check_cluster_id(&*store, Some(&cluster_id)).await?;
+        let session = Session::begin(Arc::clone(&store)).await?;
+        let mut cache = self.cache.lock().await;
+        cache.begin_session(store).await?;
+        self.set_session(session);
+        self.publish(&mut cache);
+        Ok(())
+    }
+
+    /// Creates the node of the registration, and returns the transaction that did.
+    async fn create_registration(
+        &self,
+        path: &str,
+        registration: &Registration,
+    ) -> Result<i64, MetadataError> {
+        let store = self.store();
+        let value = encode_broker(registration, self.clock.now().millis());
+        let creation = Op::create_ephemeral(path, value);
+        let results = match transact(&*store, vec![creation.clone()]).await {
+            Err(StoreError::NodeExists { .. }) => {
+                let mut ops = self.removal_of_predecessor(&*store, path, registration).await?;
+                ops.push(creation);
+                transact(&*store, ops).await?
+            }
+            results => results?,
+        };
+        match results.last() {
+            Some(OpResult::Created { created, .. }) => Ok(*created),
+            _ => panic!("a creation answered {results:?}"),
+        }
+    }
+
+    /// The operations that remove what a dead process on the same data directory has left: its
+    /// registration and its controller role.
+    ///
+    /// This process holds the lock of the directory, and the machine has not been started since, so
+    /// the other process has ended, and nobody has to wait until the store notices it.
+    async fn removal_of_predecessor(
+        &self,
+        store: &dyn Store,
+        path: &str,
+        registration: &Registration,
+    ) -> Result<Vec<Op>, MetadataError> {
+        let controller = NodePath::Controller.to_string();
+        let nodes = store.read(&[path.to_owned(), controller.clone()]).await?;
+        let [Some(predecessor), role] = nodes.as_slice() else {
+            return Err(StoreError::NoNode { path: path.to_owned() }.into());
+        };
+        let found = self.registration_in(predecessor);
+        let is_dead = found.is_some_and(|found| {
+            is_same_directory(&found, registration)
+                && found.boot_id.is_some()
+                && found.boot_id == registration.boot_id
+        });
+        if !is_dead {
+            return Err(MetadataError::BrokerIdInUse(self.broker));
+        }
+        let mut ops = vec![Op::delete(path, predecessor.version)];
+        if let Some(role) = role.as_ref().filter(|role| role.owner == predecessor.owner) {
+            ops.push(Op::delete(controller, role.version));
+        }
+        Ok(ops)
+    }
+
+    /// True if the node is the registration of an earlier process on the same data directory.
+    async fn has_predecessor(
+        &self,
+        path: &str,
+        registration: &Registration,
+    ) -> Result<bool, MetadataError> {
+        let node = self.store().get(path).await?;
+        let found = node.and_then(|node| self.registration_in(&node));
+        Ok(found.is_none_or(|found| is_same_directory(&found, registration)))
+    }
+
+    fn registration_in(&self, node: &Node) -> Option<Registration> {
+        let broker = decode_broker(self.broker, &node.value, node.created);
+        broker.ok().map(|broker| broker.registration)
+    }
+}
+
+fn is_same_directory(found: &Registration, own: &Registration) -> bool {
+    found.directory_id.is_some() && found.directory_id == own.directory_id
+}

@@ -1,0 +1,169 @@
+//! Brokers whose sessions end, break, or get no answer.
+
+use std::sync::Arc;
+
+use crate::io::{Clock, ManualClock};
+use crate::metadata::{
+    ConfigEdit, ConfigRules, ConfigTarget, Image, Lost, MemoryStore, Metadata, MetadataConfig,
+    MetadataError, NewTopic, Registration, Store,
+};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
+
+fn clock() -> Arc<dyn Clock> {
+    Arc::new(ManualClock::at(Timestamp::from_millis(1_700_000_000_000)))
+}
+
+fn fresh() -> Arc<MemoryStore> {
+    Arc::new(MemoryStore::new(clock()))
+}
+
+async fn open(store: &Arc<MemoryStore>, id: i32) -> Metadata {
+    let store: Arc<dyn Store> = Arc::<MemoryStore>::clone(store);
+    Metadata::open(store, clock(), BrokerId(id), None, MetadataConfig::default()).await.unwrap()
+}
+
+async fn start(store: &Arc<MemoryStore>, id: i32) -> Metadata {
+    let metadata = open(store, id).await;
+    metadata.register(&registration("directory", "boot")).await.unwrap();
+    metadata
+}
+
+fn registration(directory: &str, boot: &str) -> Registration {
+    Registration {
+        directory_id: Some(directory.to_owned()),
+        boot_id: Some(boot.to_owned()),
+        ..Registration::default()
+    }
+}
+
+fn topic(name: &str) -> NewTopic {
+    NewTopic { partitions: 2, ..NewTopic::named(name.parse().unwrap()) }
+}
+
+fn name(text: &str) -> TopicName {
+    text.parse().unwrap()
+}
+
+/// Follows the store until the image is as expected.
+async fn follow_until(metadata: &Metadata, is_so: impl Fn(&Image) -> bool) {
+    let mut images = metadata.image();
+    tokio::select! {
+        seen = images.wait_for(|image| is_so(image)) => drop(seen.unwrap()),
+        error = metadata.run() => panic!("{error}"),
+    }
+}
+
+fn leads(image: &Image, topic: &str, epoch: i32) -> bool {
+    image.partition(&name(topic), PartitionIndex(1)).is_some_and(|partition| {
+        partition.leader() == Some(BrokerId(1)) && partition.leader_epoch() == LeaderEpoch(epoch)
+    })
+}
+
+#[tokio::test]
+async fn a_broker_registers_again_in_a_new_session_and_leads_in_new_epochs() {
+    let store = fresh();
+    let metadata = start(&store, 1).await;
+    let other = open(&Arc::new(store.another()), 2).await;
+    metadata.create_topic(&topic("clicks"), &|_, _| Ok(())).await.unwrap();
+    let before = metadata.image().borrow().broker(BrokerId(1)).unwrap().incarnation;
+    store.disconnect();
+    store.expire();
+    // Nobody is registered, and nobody is the controller.
+    follow_until(&other, |image| image.brokers().len() == 0).await;
+    store.reconnect();
+    follow_until(&metadata, |image| leads(image, "clicks", 1)).await;
+    let image = Arc::clone(&metadata.image().borrow());
+    assert!(image.broker(BrokerId(1)).unwrap().incarnation > before);
+    assert_eq!(image.controller().unwrap().broker, BrokerId(1));
+    assert_ne!(metadata.store().session(), store.session());
+    metadata.create_topic(&topic("views"), &|_, _| Ok(())).await.unwrap();
+    assert!(leads(&metadata.image().borrow(), "views", 0));
+}
+
+#[tokio::test]
+async fn a_session_that_is_only_cut_off_goes_on_and_what_was_missed_is_read() {
+    let store = fresh();
+    let metadata = start(&store, 1).await;
+    let other = open(&Arc::new(store.another()), 2).await;
+    let before = metadata.image().borrow().broker(BrokerId(1)).unwrap().incarnation;
+    store.disconnect();
+    let refused = metadata.create_topic(&topic("lost"), &|_, _| Ok(())).await.unwrap_err();
+    assert!(matches!(refused, MetadataError::Store(_)), "{refused}");
+    other.create_topic(&topic("clicks"), &|_, _| Ok(())).await.unwrap();
+    store.reconnect();
+    follow_until(&metadata, |image| leads(image, "clicks", 0)).await;
+    let image = Arc::clone(&metadata.image().borrow());
+    assert_eq!(image.broker(BrokerId(1)).unwrap().incarnation, before);
+    assert!(image.topic(&name("lost")).is_none());
+}
+
+#[tokio::test]
+async fn an_operation_whose_message_is_lost_is_done_exactly_once() {
+    for lost in [Lost::Request, Lost::Response] {
+        let store = fresh();
+        let metadata = open(&store, 1).await;
+        // The registration, and the claim to the controller role.
+        store.lose(lost);
+        store.lose(lost);
+        metadata.register(&registration("directory", "boot")).await.unwrap();
+        assert_eq!(metadata.image().borrow().controller().unwrap().broker, BrokerId(1));
+
+        store.lose(lost);
+        let id = metadata.create_topic(&topic("clicks"), &|_, _| Ok(())).await.unwrap();
+        assert!(leads(&metadata.image().borrow(), "clicks", 0), "{lost:?}");
+        store.lose(lost);
+        metadata.create_partitions(&name("clicks"), 3, &[]).await.unwrap();
+        let rules = ConfigRules { check: &|_, _| Ok(()), inherited_list: &|_| None };
+        let edits = [ConfigEdit::Set("flush.ms".to_owned(), "5".to_owned())];
+        store.lose(lost);
+        let target = ConfigTarget::Topic(name("clicks"));
+        metadata.edit_configs(&target, &edits, rules).await.unwrap();
+        store.lose(lost);
+        let first = metadata.new_producer_id().await.unwrap();
+        assert_eq!(first.0, 0, "{lost:?}");
+        {
+            let image = Arc::clone(&metadata.image().borrow());
+            let topic = image.topic(&name("clicks")).unwrap();
+            assert_eq!((topic.partitions.len(), topic.version), (3, 1));
+            assert_eq!((topic.configs["flush.ms"].as_str(), topic.config_version), ("5", Some(0)));
+        }
+        store.lose(lost);
+        metadata.delete_topic(id).await.unwrap();
+        store.lose(lost);
+        metadata.topic_data_removed(id).await.unwrap();
+        assert!(metadata.image().borrow().tombstone(id).is_none(), "{lost:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_dead_process_on_the_same_directory_is_replaced_at_once_and_no_other() {
+    let store = fresh();
+    let dead = start(&store, 1).await;
+    dead.create_topic(&topic("clicks"), &|_, _| Ok(())).await.unwrap();
+    let refused = open(&Arc::new(store.another()), 1).await;
+    let error = refused.register(&registration("another", "boot")).await.unwrap_err();
+    assert!(matches!(error, MetadataError::BrokerIdInUse(BrokerId(1))), "{error}");
+    // The dead process was the controller too.
+    let next = start(&Arc::new(store.another()), 1).await;
+    let image = Arc::clone(&next.image().borrow());
+    assert!(leads(&image, "clicks", 1), "{image:?}");
+    assert_eq!(image.controller().unwrap().broker, BrokerId(1));
+}
+
+#[tokio::test]
+async fn after_a_restart_of_the_machine_the_end_of_the_earlier_session_is_awaited() {
+    let store = fresh();
+    let _dead = start(&store, 1).await;
+    let next = open(&Arc::new(store.another()), 1).await;
+    let registration = registration("directory", "later");
+    let registering = next.register(&registration);
+    tokio::pin!(registering);
+    tokio::select! {
+        biased;
+        registered = &mut registering => panic!("{registered:?}"),
+        () = tokio::task::yield_now() => {}
+    }
+    store.expire();
+    registering.await.unwrap();
+    assert_eq!(next.image().borrow().controller().unwrap().broker, BrokerId(1));
+}

@@ -1,0 +1,69 @@
+//! Sessions on a store, and the ways in which they fail.
+
+use std::fmt;
+
+use crate::metadata::store::Remedy;
+
+/// The id of a session. A session owns the ephemeral nodes that it creates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(pub i64);
+
+impl SessionId {
+    /// The id that no session has.
+    pub(in crate::metadata) const NONE: Self = Self(0);
+}
+
+/// Shows the id as ZooKeeper's logs do.
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+/// The reason why a session could not execute a call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// No server answers. The call has had no effect.
+    #[error("the metadata store at {servers} cannot be reached: {reason}")]
+    Unreachable {
+        /// The servers.
+        servers: String,
+        /// The reason for the last of them.
+        reason: String,
+    },
+    /// The connection broke before the answer to a write. Later reads of this session show its
+    /// effect, if it has had any.
+    #[error("the metadata store did not answer: the change may have been made or not")]
+    OutcomeUnknown,
+    /// The store has ended the session, and its ephemeral nodes are gone.
+    #[error("the metadata store has ended the session {0}")]
+    Expired(SessionId),
+    /// The access control of the store does not allow the call.
+    #[error("the metadata store denies access to {path}: {reason}")]
+    Denied {
+        /// The node.
+        path: String,
+        /// The cause, as far as it is known.
+        reason: &'static str,
+    },
+    /// The server refused the call for a reason that is not part of the interface.
+    #[error("the metadata store refused the call on {path} with error {code}")]
+    Refused {
+        /// The node.
+        path: String,
+        /// The error code of the server.
+        code: i32,
+    },
+}
+
+impl SessionError {
+    /// The possible reaction to this error.
+    pub(in crate::metadata) fn remedy(&self) -> Remedy {
+        match self {
+            // After an expiry the same call may succeed in the next session.
+            Self::Unreachable { .. } | Self::Expired(_) => Remedy::Retry,
+            Self::OutcomeUnknown => Remedy::Refresh,
+            Self::Denied { .. } | Self::Refused { .. } => Remedy::Reject,
+        }
+    }
+}
