@@ -31,6 +31,8 @@ mod session_tests;
 mod store;
 mod tree;
 mod values;
+#[cfg(feature = "broker")]
+mod zookeeper;
 
 pub use bootstrap::cluster_id;
 pub use cluster::{Changes, Metadata};
@@ -51,3 +53,5 @@ pub use store::{
     CreateMode, Event, Node, Op, OpResult, Remedy, SessionError, SessionId, Store, StoreError,
     StoreFuture, Watch, Watchers, validate_path,
 };
+#[cfg(feature = "broker")]
+pub use zookeeper::{Digest, ZooKeeperAddress, ZooKeeperConfig, ZooKeeperStore};

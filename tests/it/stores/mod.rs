@@ -2,3 +2,5 @@
 
 mod facts;
 mod in_process;
+mod proxy;
+mod zookeeper;

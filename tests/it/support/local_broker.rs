@@ -9,6 +9,7 @@ use streamlog::wire::ErrorCode;
 use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
 
 use super::Connection;
+use super::zookeeper::{note_tree, shared_tree};
 
 /// The topic of every test, with one partition.
 pub(crate) const TOPIC: &str = "test";
@@ -51,10 +52,15 @@ impl LocalBroker {
             ..BrokerConfig::default()
         };
         config.set(settings.iter().copied())?;
+        let tree = shared_tree(&disk);
+        config.set(tree.iter().map(|(name, tree)| (*name, tree.as_str())))?;
         let broker = {
             let shared: Arc<dyn Disk> = Arc::new(disk.clone());
             Broker::start_on(config, &shared, clock)?
         };
+        if let Some((_, tree)) = &tree {
+            note_tree(&disk, tree);
+        }
         Ok(Self { disk, broker })
     }
 

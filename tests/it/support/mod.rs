@@ -10,6 +10,7 @@ mod preload;
 mod random;
 mod topic_settings;
 mod witness;
+mod zookeeper;
 
 pub(crate) use broker_process::BrokerProcess;
 pub(crate) use committed::{commit, stored};
@@ -23,3 +24,4 @@ pub(crate) use preload::Faults;
 pub(crate) use random::{Random, seeds};
 pub(crate) use topic_settings::{set_topic, topic_setting};
 pub(crate) use witness::Witness;
+pub(crate) use zookeeper::ZooKeeper;

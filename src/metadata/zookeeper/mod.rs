@@ -1,0 +1,21 @@
+//! The store of several brokers: an Apache ZooKeeper ensemble.
+//!
+//! This is a small client of ZooKeeper's protocol with what a [`Store`](crate::metadata::Store)
+//! needs. A task owns the connection of a session. It reconnects to any server of the ensemble as
+//! long as the store has not ended the session: only the store's word ends it, never a clock here.
+//! `docs/decisions/0020-own-zookeeper-client.md` says why the client is our own.
+
+mod address;
+mod calls;
+mod config;
+mod connection;
+mod ensemble;
+mod jute;
+mod session;
+mod session_task;
+mod store;
+mod transaction;
+
+pub use address::ZooKeeperAddress;
+pub use config::{Digest, ZooKeeperConfig};
+pub use store::ZooKeeperStore;
