@@ -17,6 +17,7 @@ use crate::config::{
 use crate::engine::{EngineConfig, broker_names, topic_key, unit};
 use crate::group::GroupConfig;
 use crate::io::{SystemDisk, read_text};
+use crate::metadata::ZooKeeperConfig;
 
 /// Alternative names that Kafka has for some settings.
 const OTHER_NAMES: &[(&str, &str)] = &[("log.dir", "log.dirs"), ("node.id", "broker.id")];
@@ -49,6 +50,8 @@ pub struct BrokerConfig {
     pub advertised_listeners: Vec<Listener>,
     /// The protocols of listeners whose name is not a protocol.
     pub listener_protocols: BTreeMap<String, String>,
+    /// The ensemble that keeps the metadata, if the broker does not keep it itself.
+    pub zookeeper: ZooKeeperConfig,
     /// The number of threads that serve connections; 0 for one per core.
     pub shards: usize,
     /// True if requests for an unknown topic create it.
@@ -81,6 +84,7 @@ impl Default for BrokerConfig {
             listeners: Listener::alone("127.0.0.1", 9092),
             advertised_listeners: Vec::new(),
             listener_protocols: BTreeMap::new(),
+            zookeeper: ZooKeeperConfig::default(),
             shards: 0,
             auto_create_topics: true,
             group: GroupConfig::default(),
@@ -295,6 +299,7 @@ impl BrokerConfig {
         set_row(self, Self::KEYS, own, value)
             .or_else(|| self.engine.set_one(own, value))
             .or_else(|| set_row(&mut self.group, GroupConfig::KEYS, own, value))
+            .or_else(|| set_row(&mut self.zookeeper, ZooKeeperConfig::KEYS, own, value))
             .or_else(|| set_row(&mut self.offsets_topic, OffsetsTopicConfig::KEYS, own, value))
             .or_else(|| unserved::judge(name, value).map(|judged| judged.map(drop)))
             .unwrap_or_else(|| Err(Fault::unknown(name, Self::names().chain(unserved::names()))))
@@ -309,6 +314,7 @@ impl BrokerConfig {
     /// The names of the settings that are only read when a broker starts.
     pub(crate) fn names_at_start() -> impl Iterator<Item = &'static str> {
         let own = names(Self::KEYS).chain(EngineConfig::names());
+        let own = own.chain(names(ZooKeeperConfig::KEYS));
         own.chain(names(GroupConfig::KEYS)).chain(names(OffsetsTopicConfig::KEYS))
     }
 

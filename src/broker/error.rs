@@ -37,6 +37,9 @@ pub enum BrokerError {
         /// The ids of the topics.
         ids: [TopicId; 2],
     },
+    /// The caller gave up while the broker waited for its metadata store.
+    #[error("stopped before the metadata store answered")]
+    Interrupted,
     /// The engine behind the connections did not start, or stopped.
     #[error(transparent)]
     Engine(#[from] EngineError),

@@ -130,6 +130,8 @@ impl From<MetadataError> for Refusal {
             MetadataError::Store(StoreError::Io { .. } | StoreError::Failed { .. }) => {
                 ErrorCode::KafkaStorageError
             }
+            // Retriable: the store may answer the next request.
+            MetadataError::Store(StoreError::Session(_)) => ErrorCode::RequestTimedOut,
             _ => ErrorCode::UnknownServerError,
         };
         Self::because(code, &WithCauses(&error))

@@ -12,6 +12,7 @@ use crate::broker::context::Shared;
 use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
 use crate::broker::fetch_session::FetchSessions;
 use crate::broker::listeners::bind;
+use crate::broker::metadata_store::connect;
 use crate::broker::{BrokerConfig, BrokerError};
 use crate::config::ByteSize;
 use crate::engine::{Engine, EngineHandle, control_runtime};
@@ -38,13 +39,25 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Starts a broker on this machine's files and clocks, and returns once it accepts requests.
+    /// Starts a broker on this machine's files and clocks, and returns once it accepts requests. If
+    /// its metadata is in ZooKeeper, it waits until a server answers.
     ///
     /// # Errors
     /// If an address cannot be bound, or the data directory cannot be used.
     pub fn start(config: BrokerConfig) -> Result<Self, BrokerError> {
+        Self::start_unless(config, &CancellationToken::new())
+    }
+
+    /// Like [`Broker::start`], but `interrupted` ends the wait for the metadata store.
+    ///
+    /// # Errors
+    /// The errors of [`Broker::start`], and `Interrupted`.
+    pub(crate) fn start_unless(
+        config: BrokerConfig,
+        interrupted: &CancellationToken,
+    ) -> Result<Self, BrokerError> {
         let disk = Arc::new(SystemDisk::default());
-        Self::launch(config, &World { disk, clock: Arc::new(SystemClock) })
+        Self::launch(config, &World { disk, clock: Arc::new(SystemClock) }, interrupted)
     }
 
     /// Starts a broker on the given disk and clock.
@@ -58,14 +71,19 @@ impl Broker {
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, BrokerError> {
         let world = World { disk: Arc::clone(disk), clock: Arc::clone(clock) };
-        Self::launch(config, &world)
+        Self::launch(config, &world, &CancellationToken::new())
     }
 
-    fn launch(config: BrokerConfig, world: &World) -> Result<Self, BrokerError> {
+    fn launch(
+        config: BrokerConfig,
+        world: &World,
+        interrupted: &CancellationToken,
+    ) -> Result<Self, BrokerError> {
         let runtime = control_runtime()?;
         let (sockets, listeners) = bind(&config.listeners, &config.advertised_listeners, &runtime)?;
         let (engine, addresses) = (config.engine.clone(), listeners.registered());
-        let engine = Engine::open(engine, addresses, world, runtime)?;
+        let store = connect(&config.zookeeper, world, &runtime, interrupted)?;
+        let engine = Engine::open(engine, addresses, world, runtime, store)?;
         let shared = Arc::new(Shared {
             request_memory: Budget::new(
                 in_memory(config.request_memory),

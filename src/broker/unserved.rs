@@ -267,8 +267,13 @@ pub(crate) const REFUSED: &[Family] = &[
         names: &["max.connection.creation.rate", "max.connections.per.ip.overrides"],
     },
     Family {
-        about: "a cluster of several brokers is not served yet: this one keeps its metadata itself",
-        names: &["control.plane.listener.name", "zookeeper.*"],
+        about: "a cluster of several brokers is not served yet",
+        names: &["control.plane.listener.name"],
+    },
+    Family {
+        about: "of ZooKeeper's settings there are zookeeper.connect, \
+                zookeeper.session.timeout.ms and, for access control, zookeeper.digest.file",
+        names: &["zookeeper.*"],
     },
     Family {
         about: "Kafka 4 has no such setting: log.message.timestamp.before.max.ms and \

@@ -6,10 +6,13 @@
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::thread::Builder;
 
 use clap::Args;
-use tokio::runtime::Builder;
+use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::broker::{Broker, BrokerConfig, BrokerError};
@@ -33,6 +36,9 @@ pub(crate) struct Options {
     /// Id of this broker [default: 1]
     #[arg(long, value_name = "N")]
     broker_id: Option<String>,
+    /// ZooKeeper ensemble for the metadata, instead of the data directory
+    #[arg(long, value_name = "HOST:PORT,...[/CHROOT]")]
+    zookeeper: Option<String>,
     /// Configuration file: TOML, or Kafka's format if the name ends in .properties
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -98,6 +104,7 @@ impl Options {
             ("advertised.listeners", &self.advertise),
             ("log.dirs", &self.data_dir),
             ("broker.id", &self.broker_id),
+            ("zookeeper.connect", &self.zookeeper),
         ];
         let given = options.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
         given.map(|(key, value)| (key.to_owned(), value.clone())).collect()
@@ -110,23 +117,59 @@ fn serve(config: BrokerConfig) -> Result<(), BrokerError> {
     // disk.
     ignore_file_size_signal().map_err(BrokerError::System)?;
     let runtime =
-        Builder::new_current_thread().enable_all().build().map_err(BrokerError::System)?;
+        runtime::Builder::new_current_thread().enable_all().build().map_err(BrokerError::System)?;
     let (mut terminate, mut interrupt) = {
         let _inside = runtime.enter();
         let listen = |kind| signal(kind).map_err(BrokerError::System);
         (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?)
     };
-    let broker = Broker::start(config)?;
-    announce(broker.address());
-    let stopping = broker.stopping();
-    runtime.block_on(async {
+    let mut signalled = async || {
         tokio::select! {
             _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
             _ = interrupt.recv() => tracing::info!("interrupted: stopping"),
-            () = stopping.cancelled() => {}
+        }
+    };
+    let interrupted = CancellationToken::new();
+    let mut starting = start(config, &interrupted)?;
+    let (started, is_signalled) = runtime.block_on(async {
+        tokio::select! {
+            started = &mut starting => (started, false),
+            () = signalled() => {
+                interrupted.cancel();
+                (starting.await, true)
+            }
         }
     });
+    let broker = match started.unwrap_or(Err(BrokerError::Interrupted)) {
+        Err(BrokerError::Interrupted) if is_signalled => return Ok(()),
+        started => started?,
+    };
+    announce(broker.address());
+    let stopping = broker.stopping();
+    if !is_signalled {
+        runtime.block_on(async {
+            tokio::select! {
+                () = signalled() => {}
+                () = stopping.cancelled() => {}
+            }
+        });
+    }
     broker.stop()
+}
+
+/// Starts a broker on a thread of its own, which may wait for ZooKeeper until `interrupted`.
+fn start(
+    config: BrokerConfig,
+    interrupted: &CancellationToken,
+) -> Result<oneshot::Receiver<Result<Broker, BrokerError>>, BrokerError> {
+    let (send, started) = oneshot::channel();
+    let interrupted = interrupted.clone();
+    let run = move || {
+        // The receiver waits until this is sent.
+        let _ = send.send(Broker::start_unless(config, &interrupted));
+    };
+    Builder::new().name("streamlog-start".to_owned()).spawn(run).map_err(BrokerError::System)?;
+    Ok(started)
 }
 
 /// Prints the ready line on standard output, for scripts that wait for it.

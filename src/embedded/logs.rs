@@ -63,7 +63,7 @@ impl Logs {
     fn start(config: EngineConfig, world: &World) -> Result<Self, EmbeddedError> {
         let path = config.data_dir.clone();
         let engine = control_runtime()
-            .and_then(|runtime| Engine::open(config, Vec::new(), world, runtime))
+            .and_then(|runtime| Engine::open(config, Vec::new(), world, runtime, None))
             .map_err(|source| EmbeddedError::NotOpened { path, source })?;
         engine.run(Arc::new(NoListener));
         Ok(Self { handle: engine.handle(), engine: Some(engine) })

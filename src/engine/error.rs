@@ -1,7 +1,7 @@
 //! Errors of an engine.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::metadata::MetadataError;
 use crate::storage::StorageError;
@@ -12,11 +12,10 @@ pub enum EngineError {
     /// The data directory cannot be used.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The metadata journal does not know some of the logs.
+    /// The metadata does not know some of the logs.
     #[error(
-        "'{}' holds {count} logs that its metadata journal does not know: {partitions}; stop and \
-         run 'streamlog log rebuild-metadata {}', or move their directories away if nobody wants \
-         them", .dir.display(), .dir.display()
+        "'{}' holds {count} logs that its metadata does not know: {partitions}; {}, or move their \
+         directories away if nobody wants them", .dir.display(), way_to_metadata(.dir, *.is_shared)
     )]
     UnknownLogs {
         /// The data directory.
@@ -25,6 +24,28 @@ pub enum EngineError {
         count: usize,
         /// The first of them.
         partitions: String,
+        /// True if the metadata is in a store outside of the directory.
+        is_shared: bool,
+    },
+    /// The directory belongs to a cluster, but the store is empty.
+    #[error(
+        "'{}' holds {count} logs, but there is no cluster in ZooKeeper: check the chroot in \
+         zookeeper.connect", .dir.display()
+    )]
+    NoCluster {
+        /// The data directory.
+        dir: PathBuf,
+        /// The number of its logs.
+        count: usize,
+    },
+    /// The cluster has other brokers.
+    #[error(
+        "the cluster has other live brokers, {others}: clusters of several brokers are not \
+         supported yet; give each broker a chroot of its own in zookeeper.connect"
+    )]
+    OtherBrokers {
+        /// The ids of the others.
+        others: String,
     },
     /// The metadata cannot be used.
     #[error(transparent)]
@@ -45,4 +66,12 @@ pub enum EngineError {
     /// A change was made, but did not reach the partitions of this broker in time.
     #[error("the change was made, but is not in use yet: look again in a moment")]
     NotApplied,
+}
+
+/// The way to metadata that knows the logs of a directory.
+fn way_to_metadata(dir: &Path, is_shared: bool) -> String {
+    if is_shared {
+        return "check the servers and the chroot in zookeeper.connect".to_owned();
+    }
+    format!("stop and run 'streamlog log rebuild-metadata {}'", dir.display())
 }

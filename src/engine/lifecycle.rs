@@ -1,9 +1,11 @@
 //! The start and the end of an engine.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::engine::control::{COLD_READS, Control};
 use crate::engine::startup::{open_data, open_metadata};
@@ -12,12 +14,15 @@ use crate::engine::{
     EngineConfig, EngineError, EngineHandle, EngineState, Failure, PartitionsListener,
 };
 use crate::io::World;
-use crate::metadata::Listener;
+use crate::metadata::{Listener, Store, cluster_id};
 use crate::replication::Partitions;
 use crate::types::WithCauses;
 
 /// Threads that may block on a disk for the control thread, in addition to those for cold reads.
 const BLOCKING_THREADS: usize = 4;
+
+/// The longest wait for the metadata store at the end.
+const LEAVING_MAX: Duration = Duration::from_secs(1);
 
 /// An open data directory with its partitions, which runs until it is stopped or its disk fails.
 pub(crate) struct Engine {
@@ -28,7 +33,8 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// Opens the data directory and registers this broker with the addresses that clients connect
-    /// to. `runtime` runs everything that is not on the path of records.
+    /// to. `runtime` runs everything that is not on the path of records. The metadata is in
+    /// `store`, or in the data directory if there is none.
     ///
     /// # Errors
     /// If the data directory cannot be used.
@@ -37,12 +43,18 @@ impl Engine {
         addresses: Vec<Listener>,
         world: &World,
         runtime: Runtime,
+        store: Option<Arc<dyn Store>>,
     ) -> Result<Self, EngineError> {
         let failure = Arc::new(Failure::default());
         let partitions = Arc::new(Partitions::default());
-        let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
+        let cluster_id = match &store {
+            Some(store) => runtime.block_on(cluster_id(&**store))?,
+            None => None,
+        };
+        let logs = open_data(&config, cluster_id, world, Arc::clone(&partitions), &failure)?;
+        let clock = &world.clock;
         let metadata =
-            runtime.block_on(open_metadata(&config, &world.clock, &logs.data, addresses))?;
+            runtime.block_on(open_metadata(&config, clock, &logs.data, addresses, store))?;
         let state = Arc::new(EngineState {
             partitions,
             control: Control::new(runtime.handle().clone(), Arc::clone(&failure)),
@@ -107,9 +119,22 @@ impl Engine {
         for partition in led.iter().flat_map(|topic| topic.partitions()) {
             partition.stop("its data directory was closed");
         }
+        self.leave();
         // Callers may still hold file handles. They only read, and must not prevent the next start.
         state.logs.data.unlock();
         closed
+    }
+}
+
+impl Engine {
+    /// Ends the session with the metadata store, so that nobody waits for the end of its time-out.
+    fn leave(&self) {
+        let leaving = async { timeout(LEAVING_MAX, self.state.metadata.leave()).await };
+        match self.runtime.block_on(leaving) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!("the session was not closed: {}", WithCauses(&error)),
+            Err(_elapsed) => tracing::warn!("the metadata store did not close the session in time"),
+        }
     }
 }
 

@@ -1,15 +1,15 @@
-//! Matching the logs of a data directory with the topics of its metadata journal, at startup.
+//! Matching the logs of a data directory with the topics of its metadata, at startup.
 //!
-//! A log that lost its `partition.metadata` gets it back if the journal leaves no doubt about its
-//! topic. If the journal does not know some logs, startup fails: more likely the journal has lost
-//! something than that nobody wants those topics.
+//! A log that lost its `partition.metadata` gets it back if the metadata leaves no doubt about its
+//! topic. If the metadata does not know some logs, startup fails: more likely it has lost
+//! something, or is that of another cluster, than that nobody wants those topics.
 
 use std::path::Path;
 
-use crate::engine::EngineError;
 use crate::engine::topic_settings::OFFSET_UNIT;
+use crate::engine::{EngineConfig, EngineError};
 use crate::io::Disk;
-use crate::metadata::{Image, StoreError};
+use crate::metadata::{Image, Store, StoreError, cluster_id};
 use crate::storage::{DataDir, OffsetUnit, PartitionMetadata, StorageError};
 use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
 
@@ -35,11 +35,41 @@ pub(super) fn require_journal(
     Ok(())
 }
 
-/// Identifies logs where possible, and refuses logs that the journal does not know.
+/// Refuses to create a new cluster in a shared store for a data directory that has one: its logs
+/// would be nobody's.
+///
+/// # Errors
+/// `NoCluster`.
+pub(super) async fn require_cluster(data: &DataDir, store: &dyn Store) -> Result<(), EngineError> {
+    let count = data.partitions().len() + data.unidentified().len();
+    if count > 0 && cluster_id(store).await?.is_none() {
+        return Err(EngineError::NoCluster { dir: data.path().to_owned(), count });
+    }
+    Ok(())
+}
+
+/// Refuses a cluster with other brokers: partitions are not replicated yet.
+///
+/// # Errors
+/// `OtherBrokers`.
+pub(super) fn require_alone(config: &EngineConfig, image: &Image) -> Result<(), EngineError> {
+    let others = image.brokers().map(|broker| broker.id).filter(|id| *id != config.broker_id);
+    let others: Vec<String> = others.map(|id| id.to_string()).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(EngineError::OtherBrokers { others: others.join(", ") })
+}
+
+/// Identifies logs where possible, and refuses logs that the metadata does not know.
 ///
 /// # Errors
 /// `UnknownLogs`, or the error of the disk.
-pub(super) fn match_logs(data: &DataDir, image: &Image) -> Result<(), EngineError> {
+pub(super) fn match_logs(
+    data: &DataDir,
+    image: &Image,
+    is_shared: bool,
+) -> Result<(), EngineError> {
     let mut unknown = Vec::new();
     for partition in data.unidentified() {
         match owner(image, &partition) {
@@ -76,7 +106,7 @@ pub(super) fn match_logs(data: &DataDir, image: &Image) -> Result<(), EngineErro
         partitions.push_str(", ...");
     }
     let (dir, count) = (data.path().to_owned(), unknown.len());
-    Err(EngineError::UnknownLogs { dir, count, partitions })
+    Err(EngineError::UnknownLogs { dir, count, partitions, is_shared })
 }
 
 /// The topic that a log without `partition.metadata` belongs to.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::engine::matching::{match_logs, require_journal};
+use crate::engine::matching::{match_logs, require_alone, require_cluster, require_journal};
 use crate::engine::{EngineConfig, EngineError, Failure};
 use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
-use crate::metadata::{EmbeddedStore, Listener, Metadata, MetadataError, Registration};
+use crate::metadata::{EmbeddedStore, Listener, Metadata, MetadataError, Registration, Store};
 use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
     CleanupPolicy, DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, LogConfigs, Opener,
@@ -17,15 +17,18 @@ use crate::types::WithCauses;
 pub(crate) const METADATA_DIR: &str = "metadata";
 
 /// Opens the data directory, recovers logs where necessary, and starts the flusher.
+///
+/// A new directory becomes one of the cluster `cluster_id`, or of a new cluster if that is `None`.
 pub(crate) fn open_data(
     config: &EngineConfig,
+    cluster_id: Option<String>,
     world: &World,
     partitions: Arc<Partitions>,
     failure: &Arc<Failure>,
 ) -> Result<Arc<LocalLogs>, EngineError> {
     raise_open_file_limit().map_err(EngineError::System)?;
     let options = DataDirOptions {
-        opener: Opener { cluster_id: None, broker_id: config.broker_id },
+        opener: Opener { cluster_id, broker_id: config.broker_id },
         boot_id: world.disk.boot_id().map_err(EngineError::System)?,
         configs: configs(&config.log, Arc::clone(&partitions)),
         producers: config.producers,
@@ -98,26 +101,34 @@ fn report(data: &DataDir) {
     }
 }
 
-/// Opens the metadata and registers this broker: each of its partitions gets a new leader epoch.
+/// Opens the metadata, in `store` or else in the data directory, and registers this broker: each of
+/// its partitions gets a new leader epoch.
 pub(crate) async fn open_metadata(
     config: &EngineConfig,
     clock: &Arc<dyn Clock>,
     data: &DataDir,
     listeners: Vec<Listener>,
+    store: Option<Arc<dyn Store>>,
 ) -> Result<Metadata, EngineError> {
-    require_journal(&**data.disk(), data, &data.path().join(METADATA_DIR))?;
-    let store = EmbeddedStore::open(Arc::clone(data.disk()), &data.path().join(METADATA_DIR))
-        .map_err(MetadataError::from)?;
+    let is_shared = store.is_some();
+    let store = match store {
+        Some(store) => {
+            require_cluster(data, &*store).await?;
+            store
+        }
+        None => open_journal(data)?,
+    };
     let identity = data.identity();
     let metadata = Metadata::open(
-        Arc::new(store),
+        store,
         Arc::clone(clock),
         config.broker_id,
         Some(&identity.cluster_id),
         config.metadata.clone().limited_by(usable_memory()),
     );
     let metadata = metadata.await?;
-    match_logs(data, &metadata.image().borrow())?;
+    require_alone(config, &metadata.image().borrow())?;
+    match_logs(data, &metadata.image().borrow(), is_shared)?;
     let registration = Registration {
         listeners,
         rack: None,
@@ -127,4 +138,12 @@ pub(crate) async fn open_metadata(
     };
     metadata.register(&registration).await?;
     Ok(metadata)
+}
+
+/// Opens the store in the data directory.
+fn open_journal(data: &DataDir) -> Result<Arc<dyn Store>, EngineError> {
+    let dir = data.path().join(METADATA_DIR);
+    require_journal(&**data.disk(), data, &dir)?;
+    let store = EmbeddedStore::open(Arc::clone(data.disk()), &dir).map_err(MetadataError::from)?;
+    Ok(Arc::new(store))
 }

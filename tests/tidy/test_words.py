@@ -34,6 +34,9 @@ PRIVATE_WORDS = frozenset(
     }
 )
 
+# Names of products are their owners'.
+PRODUCTS = ("ZooKeeper",)
+
 _DOC_LINE = re.compile(r"\s*//([/!])(?!/) ?(.*)")
 _ITEM = re.compile(r"\b(?:struct|enum|union|trait|type|const|static|mod|macro_rules!)\s+(\w+)")
 _STRUCT = re.compile(r"\bstruct\s+\w+[^;{(]*\{")
@@ -86,7 +89,10 @@ def names(tree: Tree) -> Iterator[tuple[str, str]]:
 def private(tree: Tree, words: frozenset[str] = PRIVATE_WORDS) -> Iterator[str]:
     """Names with a word that only this project would understand."""
     for place, name in names(tree):
-        for word in _WORD.findall(name):
+        own = name
+        for product in PRODUCTS:
+            own = own.replace(product, "")
+        for word in _WORD.findall(own):
             if word.lower() in words:
                 yield f"{place}: {name}"
 
@@ -121,13 +127,14 @@ def test_a_private_word_is_found_in_every_kind_of_name(plant: Plant) -> None:
     files = {
         "src/io/keeper.rs": "",
         "src/io/a.rs": "struct A {\n    pub(super) keeper: u8,\n    other: u8,\n}\n"
-        "enum HouseKeeper { B }\nfn keeper_of() { let keeper = 1; }\nmod goalkeeper {}\n",
+        "enum HouseKeeper { B }\nstruct ZooKeeperClient;\nfn keeper_of() { let keeper = 1; }\n"
+        "mod goalkeeper {}\n",
         "tests/py/a.py": "class KeeperA:\n    keeper: int\n\n    def keeper(self): ...\n",
     }
     found = list(private(plant(files), frozenset({"keeper"})))
     assert found == [
         "src/io/keeper.rs: keeper",
-        "src/io/a.rs:6: keeper_of",
+        "src/io/a.rs:7: keeper_of",
         "src/io/a.rs:5: HouseKeeper",
         "src/io/a.rs:1: keeper",
         "tests/py/a.py:1: KeeperA",

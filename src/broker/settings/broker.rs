@@ -12,7 +12,7 @@ use crate::broker::{BrokerConfig, OffsetsTopicConfig};
 use crate::config::Kind;
 use crate::engine::EngineConfig;
 use crate::group::GroupConfig;
-use crate::metadata::{Image, MetadataConfig};
+use crate::metadata::{Image, MetadataConfig, ZooKeeperConfig};
 use crate::storage::{LogConfig, ScrubOptions};
 
 /// Read-only facts: name, value, type and description.
@@ -34,6 +34,7 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
     settings.extend(fixed(EngineConfig::KEYS, &config.engine, &initial.engine));
     settings.extend(fixed(MetadataConfig::KEYS, &config.engine.metadata, &initial.engine.metadata));
     settings.extend(fixed(GroupConfig::KEYS, &config.group, &initial.group));
+    settings.extend(fixed(ZooKeeperConfig::KEYS, &config.zookeeper, &initial.zookeeper));
     let (now, initially) = (&config.offsets_topic, &initial.offsets_topic);
     settings.extend(fixed(OffsetsTopicConfig::KEYS, now, initially));
     settings.extend(fixed(

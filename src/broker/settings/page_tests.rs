@@ -9,7 +9,7 @@ use crate::broker::{BrokerConfig, OffsetsTopicConfig};
 use crate::config::{Key, Kind};
 use crate::engine::{EngineConfig, broker_names, topic_key};
 use crate::group::GroupConfig;
-use crate::metadata::MetadataConfig;
+use crate::metadata::{MetadataConfig, ZooKeeperConfig};
 use crate::storage::{LogConfig, ScrubOptions};
 
 const PAGE: &str = "docs/configuration.md";
@@ -96,6 +96,7 @@ fn page() -> String {
     rows.extend(self::rows(EngineConfig::KEYS, &config.engine));
     rows.extend(self::rows(MetadataConfig::KEYS, &config.engine.metadata));
     rows.extend(self::rows(GroupConfig::KEYS, &config.group));
+    rows.extend(self::rows(ZooKeeperConfig::KEYS, &config.zookeeper));
     rows.extend(self::rows(OffsetsTopicConfig::KEYS, &config.offsets_topic));
     rows.extend(self::rows(ScrubOptions::KEYS, &config.engine.upkeep.scrub));
     rows.sort_by_key(|row| row.name);

@@ -1,5 +1,6 @@
-//! The stores of metadata: one set of facts for all of them.
+//! The stores of metadata: one set of facts for all of them, and brokers on ZooKeeper.
 
+mod brokers;
 mod facts;
 mod in_process;
 mod proxy;

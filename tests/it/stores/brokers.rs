@@ -1,0 +1,210 @@
+//! Brokers whose metadata is in a real ZooKeeper.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use streamlog::io::SystemClock;
+use streamlog::metadata::{Store, ZooKeeperAddress, ZooKeeperStore};
+use streamlog::wire::ErrorCode;
+use streamlog::wire::create_topics::{self, CreateTopicsRequest};
+use streamlog::wire::delete_topics::DeleteTopicsRequest;
+use streamlog::wire::find_coordinator::FindCoordinatorRequest;
+use tempfile::TempDir;
+
+use super::proxy::Proxy;
+use crate::support::{
+    BrokerProcess, Connection, TOPIC, ZooKeeper, batch, commit, set_topic, stored, topic_setting,
+};
+
+/// The longest wait in these tests.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Data directories for the brokers of a test.
+struct Directories(TempDir);
+
+impl Directories {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+/// Starts a broker on the tree at `zookeeper`.
+fn start(data: &Path, zookeeper: &str, settings: &[&str]) -> Result<BrokerProcess, String> {
+    BrokerProcess::start(data, settings, |command| {
+        command.args(["--zookeeper", zookeeper]);
+    })
+}
+
+fn tree(server: &ZooKeeper) -> String {
+    server.tree("/streamlog").to_string()
+}
+
+/// Appends a batch with this number, once the partition is led.
+fn append(client: &mut Connection, number: u64) -> i64 {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match client.produce(batch([number]), -1).unwrap() {
+            Ok(offset) => return offset,
+            Err(error) => assert!(Instant::now() < deadline, "{error:?}"),
+        }
+    }
+}
+
+fn numbers(client: &mut Connection) -> Vec<u64> {
+    client.read_from(0).unwrap().into_iter().map(|(_, number)| number).collect()
+}
+
+/// Waits until a node has been deleted.
+#[tokio::main(flavor = "current_thread")]
+async fn await_absence(tree: ZooKeeperAddress, path: &str) {
+    let (clock, timeout) = (Arc::new(SystemClock), Duration::from_secs(6));
+    let store = ZooKeeperStore::open(tree, None, timeout, clock).await.unwrap();
+    let watch = store.watch(&[path]).await.unwrap();
+    while store.get(path).await.unwrap().is_some() {
+        tokio::time::timeout(PATIENCE, watch.next()).await.unwrap();
+    }
+}
+
+fn create(client: &mut Connection, name: &str) -> ErrorCode {
+    let topic = create_topics::RequestTopic {
+        name: name.to_owned(),
+        num_partitions: 3,
+        replication_factor: -1,
+        ..Default::default()
+    };
+    let request =
+        CreateTopicsRequest { topics: vec![topic], timeout_ms: 9000, ..Default::default() };
+    client.call(5, &request).unwrap().topics[0].error_code
+}
+
+fn delete(client: &mut Connection, name: &str) -> ErrorCode {
+    let topic_names = vec![name.to_owned()];
+    let request = DeleteTopicsRequest { topic_names, timeout_ms: 9000, ..Default::default() };
+    client.call(5, &request).unwrap().responses[0].error_code
+}
+
+#[test]
+fn a_broker_on_zookeeper_serves_records_groups_topics_and_settings_through_kills_and_restarts() {
+    let (server, dirs) = (ZooKeeper::start(), Directories::new());
+    let data = dirs.path("one");
+    let mut broker = start(&data, &tree(&server), &[]).unwrap();
+    broker.make_test_topic();
+    for round in 0..4 {
+        let mut client = broker.connect();
+        assert_eq!(append(&mut client, round), i64::try_from(round).unwrap());
+        assert_eq!(numbers(&mut client), (0..=round).collect::<Vec<_>>());
+        let find = FindCoordinatorRequest { key: "group".to_owned(), ..Default::default() };
+        client.call(3, &find).unwrap();
+        commit(&mut client, "group", i64::try_from(round).unwrap());
+        assert_eq!(create(&mut client, "other"), ErrorCode::None);
+        assert_eq!(create(&mut client, "other"), ErrorCode::TopicAlreadyExists);
+        assert_eq!(delete(&mut client, "other"), ErrorCode::None);
+        let retention = (round + 100_000).to_string();
+        assert_eq!(set_topic(&mut client, "retention.ms", &retention).0, ErrorCode::None);
+        drop(client);
+        if round % 2 == 0 {
+            // Killed. Its registration stays in ZooKeeper for a while.
+            drop(broker);
+        } else {
+            assert!(broker.stop().success());
+        }
+        broker = start(&data, &tree(&server), &[]).unwrap();
+        let mut client = broker.connect();
+        assert_eq!(stored(&mut client, "group"), Ok(i64::try_from(round).unwrap()));
+        assert_eq!(topic_setting(&mut client, TOPIC, "retention.ms").0, retention);
+    }
+    assert_eq!(numbers(&mut broker.connect()), [0, 1, 2, 3]);
+    assert!(broker.stop().success());
+}
+
+#[test]
+fn a_broker_whose_session_was_ended_registers_again_and_goes_on() {
+    let (server, dirs) = (ZooKeeper::start(), Directories::new());
+    let proxy = Proxy::before(server.socket());
+    let address = format!("{}/streamlog", proxy.address());
+    let broker =
+        start(&dirs.path("one"), &address, &["zookeeper.session.timeout.ms=1000"]).unwrap();
+    broker.make_test_topic();
+    let mut client = broker.connect();
+    assert_eq!(append(&mut client, 0), 0);
+    proxy.cut();
+    broker.await_log("the metadata store cannot be reached");
+    assert_eq!(append(&mut client, 1), 1, "records do not need ZooKeeper");
+    assert_eq!(create(&mut client, "other"), ErrorCode::RequestTimedOut);
+    // Until the server has ended the session.
+    await_absence(server.tree("/streamlog"), "/brokers/ids/1");
+    proxy.restore();
+    broker.await_log("is registered again");
+    assert_eq!(append(&mut client, 2), 2);
+    assert_eq!(numbers(&mut client), [0, 1, 2]);
+    assert_eq!(create(&mut client, "other"), ErrorCode::None);
+    assert!(broker.stop().success());
+}
+
+#[test]
+fn a_broker_that_cannot_reach_zookeeper_says_so_and_can_be_stopped() {
+    let (mut server, dirs) = (ZooKeeper::start(), Directories::new());
+    let (data, address) = (dirs.path("one"), tree(&server));
+    server.kill();
+    let waiting = thread::spawn({
+        let (data, address) = (data.clone(), address.clone());
+        move || start(&data, &address, &[])
+    });
+    let log = data.with_extension("log");
+    let deadline = Instant::now() + PATIENCE;
+    while !fs::read_to_string(&log).is_ok_and(|log| log.contains("cannot be reached")) {
+        assert!(Instant::now() < deadline, "it says nothing");
+        thread::sleep(Duration::from_millis(20));
+    }
+    server.restart();
+    let broker = waiting.join().unwrap().unwrap();
+    broker.make_test_topic();
+    assert!(broker.stop().success());
+}
+
+#[test]
+fn a_second_broker_is_refused_and_the_first_is_unharmed() {
+    let (server, dirs) = (ZooKeeper::start(), Directories::new());
+    let first = start(&dirs.path("one"), &tree(&server), &[]).unwrap();
+    first.make_test_topic();
+    let log = start(&dirs.path("two"), &tree(&server), &[]).err().unwrap();
+    assert!(log.contains("broker id 1 is in use"), "{log}");
+    let log = start(&dirs.path("three"), &tree(&server), &["broker.id=3"]).err().unwrap();
+    assert!(log.contains("other live brokers, 1"), "{log}");
+    let mut client = first.connect();
+    assert_eq!(append(&mut client, 0), 0);
+    assert_eq!(create(&mut client, "other"), ErrorCode::None);
+    assert!(first.stop().success());
+}
+
+#[test]
+fn a_directory_with_logs_is_not_taken_to_an_empty_tree_or_to_another_cluster() {
+    let (server, dirs) = (ZooKeeper::start(), Directories::new());
+    let data = dirs.path("one");
+    let broker = start(&data, &tree(&server), &[]).unwrap();
+    broker.make_test_topic();
+    assert_eq!(append(&mut broker.connect(), 7), 0);
+    assert!(broker.stop().success());
+
+    let log = start(&data, &server.tree("/empty").to_string(), &[]).err().unwrap();
+    assert!(log.contains("there is no cluster in ZooKeeper"), "{log}");
+    let another = server.tree("/another").to_string();
+    let other = start(&dirs.path("two"), &another, &[]).unwrap();
+    assert!(other.stop().success());
+    let log = start(&data, &another, &[]).err().unwrap();
+    assert!(log.contains("cluster"), "{log}");
+
+    let broker = start(&data, &tree(&server), &[]).unwrap();
+    assert_eq!(numbers(&mut broker.connect()), [7]);
+    // Another directory joins the cluster that is there.
+    assert!(broker.stop().success());
+    let joined = start(&dirs.path("three"), &tree(&server), &["broker.id=3"]).unwrap();
+    assert!(joined.stop().success());
+}
