@@ -3,7 +3,7 @@
 //! This is a small client of ZooKeeper's protocol with what a [`Store`](crate::metadata::Store)
 //! needs. A task owns the connection of a session. It reconnects to any server of the ensemble as
 //! long as the store has not ended the session: only the store's word ends it, never a clock here.
-//! `docs/decisions/0020-own-zookeeper-client.md` says why the client is our own.
+//! `docs/decisions/0021-own-zookeeper-client.md` says why the client is our own.
 
 mod address;
 mod calls;
