@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Literal, TypeAlias
 
-__all__ = ["Canvas"]
+__all__ = ["Canvas", "Tone"]
 
 Anchor: TypeAlias = Literal["start", "middle", "end"]
-Tone: TypeAlias = Literal["plain", "accent", "quiet"]
+Tone: TypeAlias = Literal["plain", "accent", "quiet", "solid"]
 
 _FONT = "ui-sans-serif, system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 _LINE_HEIGHT = 18
@@ -32,7 +32,7 @@ THEMES = (
         ink="#1f2933",
         faint="#52606d",
         line="#7b8794",
-        fill={"plain": "#f5f7fa", "accent": "#dbeafe", "quiet": "#ffffff"},
+        fill={"plain": "#f5f7fa", "accent": "#dbeafe", "quiet": "#ffffff", "solid": "#1d4ed8"},
         accent="#1d4ed8",
     ),
     Theme(
@@ -40,7 +40,7 @@ THEMES = (
         ink="#e4e7eb",
         faint="#a3b1bf",
         line="#7b8794",
-        fill={"plain": "#27313c", "accent": "#1e3a6d", "quiet": "#1a222b"},
+        fill={"plain": "#27313c", "accent": "#1e3a6d", "quiet": "#1a222b", "solid": "#93b4ff"},
         accent="#93b4ff",
     ),
 )
@@ -69,9 +69,10 @@ class Canvas:
     ) -> None:
         """Draws a box with words in its middle, a line of them for each line of the text."""
         dashes = ' stroke-dasharray="4 3"' if dashed else ""
+        edge = "accent" if tone == "solid" else "line"
         self._shapes.append(
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" '
-            f'fill="{{fill[{tone}]}}" stroke="{{line}}"{dashes}/>'
+            f'fill="{{fill[{tone}]}}" stroke="{{{edge}}}"{dashes}/>'
         )
         lines = words.splitlines()
         top = y + height / 2 - _LINE_HEIGHT * (len(lines) - 1) / 2 + 5
