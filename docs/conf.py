@@ -36,7 +36,9 @@ python_maximum_signature_line_length = 88
 
 html_theme = "furo"
 html_title = f"streamlog {release}"
-html_static_path = ["_static"]
+html_favicon = "pictures/icon-light.svg"
+html_theme_options = {"light_logo": "icon-light.svg", "dark_logo": "icon-dark.svg"}
+html_static_path = ["_static", "pictures/icon-light.svg", "pictures/icon-dark.svg"]
 html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sphinx = False
