@@ -196,10 +196,11 @@ impl ProducerConfig {
                 Ok(())
             },
             get: |c| match c.partitioner {
-                Partitioner::Keyed | Partitioner::Own(_) => "keyed".to_owned(),
+                Partitioner::Keyed => "keyed".to_owned(),
                 Partitioner::Sticky => "sticky".to_owned(),
                 Partitioner::Random => "random".to_owned(),
                 Partitioner::RoundRobin => "roundrobin".to_owned(),
+                Partitioner::Own(_) => "custom".to_owned(),
             },
         },
         Key {

@@ -130,6 +130,7 @@ impl ClientSettings {
     }
 
     /// Returns every setting's name and value, in the form that [`set_all`](Self::set_all) accepts.
+    /// The exception is a partitioner of the application, which is a function: it is `custom`.
     pub fn values(&self) -> impl Iterator<Item = (&'static str, String)> {
         let client = ClientConfig::KEYS.iter().map(|key| (key.name, (key.get)(&self.client)));
         let producer = ProducerConfig::KEYS.iter().map(|key| (key.name, (key.get)(&self.producer)));

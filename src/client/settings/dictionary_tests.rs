@@ -1,9 +1,10 @@
 //! Dictionaries of settings written for other clients.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::dictionary::{ClientSettings, Scope};
-use crate::client::{Acks, Commit};
+use crate::client::{Acks, Commit, Partitioner};
 
 #[test]
 fn a_dictionary_written_for_another_client_is_accepted() {
@@ -99,4 +100,12 @@ fn a_setting_of_another_object_is_refused_with_the_call_that_accepts_it() {
     assert!(error.contains("connect(config=...) takes it"), "{error}");
     let mut same = ClientSettings::default();
     same.set_in(Scope::Consumer, [("bootstrap.servers", "127.0.0.1:9092")]).unwrap();
+}
+
+#[test]
+fn a_partitioner_of_the_application_is_not_shown_as_one_of_ours() {
+    let mut settings = ClientSettings::default();
+    settings.producer.partitioner = Partitioner::Own(Arc::new(|_, _, _, _| 0));
+    let shown = settings.values().find(|(name, _)| *name == "partitioner");
+    assert_eq!(shown, Some(("partitioner", "custom".to_owned())));
 }
