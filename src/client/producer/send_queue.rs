@@ -202,7 +202,7 @@ impl SendQueue {
             self.send_again(batch);
         } else {
             self.is_blocked = true;
-            self.end(batch, Err(refused.error), settled);
+            self.splits.fail(batch, refused, settled);
         }
     }
 

@@ -518,6 +518,37 @@ fn records_that_are_not_at_fault_are_stored_before_later_ones() {
 }
 
 #[test]
+fn records_that_are_all_at_fault_fail_with_their_own_messages() {
+    let mut world = World::new();
+    for _ in 0..3 {
+        world.append();
+    }
+    assert!(world.send() && world.send());
+    world.answer(|_, _| {
+        let record = |batch_index: i32| {
+            let message = Some(format!("record {batch_index} has no key"));
+            RecordError { batch_index, message }
+        };
+        let row = produce::Partition {
+            error_code: ErrorCode::InvalidRecord,
+            record_errors: (0..3).map(record).collect(),
+            error_message: Some("3 records have no key".to_owned()),
+            ..Default::default()
+        };
+        Err(Refused::of(&row, "t-0"))
+    });
+    let outcomes = world.tickets.iter().map(|ticket| ticket.outcome().unwrap().unwrap_err());
+    for (index, error) in outcomes.enumerate() {
+        let message = error.to_string();
+        assert!(message.ends_with(&format!("record {index} has no key")), "{message}");
+    }
+    world.append();
+    world.settle();
+    assert_eq!(world.failed(), [0, 1, 2]);
+    assert_eq!(world.broker.log, [3]);
+}
+
+#[test]
 fn places_outside_the_batch_name_no_record() {
     let mut world = World::new();
     for _ in 0..5 {

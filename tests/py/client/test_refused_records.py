@@ -46,12 +46,15 @@ def test_the_records_that_the_broker_names_fail_and_the_others_are_stored_in_ord
     producer.close()
 
 
-def test_a_batch_of_nothing_but_bad_records_leaves_the_producer_usable(
+def test_records_of_a_batch_of_nothing_but_bad_ones_fail_with_their_own_messages(
     streamlog_client: streamlog.Client, compacted: str
 ) -> None:
     with streamlog_client.producer(linger=1.0) as producer:
         tickets = [producer.send(compacted, b"x") for _ in range(10)]
-        assert all(isinstance(ticket.exception(), streamlog.BrokerError) for ticket in tickets)
+        for number, ticket in enumerate(tickets):
+            error = ticket.exception()
+            assert isinstance(error, streamlog.BrokerError)
+            assert f"record {number} of the batch has no key" in str(error)
         assert producer.send(compacted, b"x", key=b"k").result().offset == 0
 
 

@@ -1,6 +1,7 @@
 //! The split batches of one partition without an outcome.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::refused::Refused;
 use crate::client::ClientError;
@@ -68,6 +69,23 @@ impl Splits {
         true
     }
 
+    /// Gives up a batch, or a part, that the broker refused. Its records fail with their own errors
+    /// if the broker named all of them, otherwise with the error of the batch.
+    pub(crate) fn fail(&mut self, part: Packed, refused: Refused, settled: &mut Settled) {
+        let records = part.numbers.count();
+        if refused.within(records).len() < records as usize {
+            self.end(part, Err(refused.error), settled);
+            return;
+        }
+        let numbers = part.numbers.runs().iter().cloned().flatten();
+        let errors = refused.within(records).iter().map(|(_, error)| error.clone());
+        let failed = numbers.zip(errors).map(|(number, error)| Part::new(number, Err(error)));
+        let split = self.open(&part, records);
+        split.parts.extend(failed);
+        split.ended += records;
+        self.close(&part, settled);
+    }
+
     /// Records the outcome of a batch, or of a part. Returns the accepted batch size if all parts
     /// of a split batch were delivered.
     pub(crate) fn end(
@@ -86,16 +104,21 @@ impl Splits {
             split.largest = split.largest.max(part.size);
         }
         split.add(&part.numbers, &outcome);
-        if split.ended < split.records {
-            return None;
-        }
+        self.close(&part, settled)
+    }
+
+    /// Settles the split batch that `part` belongs to, if all of its records have an outcome.
+    /// Returns the accepted batch size if they were all delivered.
+    fn close(&mut self, part: &Packed, settled: &mut Settled) -> Option<usize> {
+        let ordinal = part.delivery.ordinal();
+        self.open.get(&ordinal).filter(|split| split.ended >= split.records)?;
         let Split { records, ended, mut parts, largest } = self.open.remove(&ordinal)?;
         assert_eq!(ended, records, "records of batch {ordinal} have ended");
         parts.sort_unstable_by_key(|part| part.first);
         // A record that fails says nothing about the accepted size of batches.
         let is_delivered = parts.iter().all(|part| part.outcome.is_ok());
         part.delivery.settle_in_parts(parts);
-        settled.push((part.delivery, records));
+        settled.push((Arc::clone(&part.delivery), records));
         is_delivered.then_some(largest)
     }
 
