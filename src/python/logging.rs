@@ -2,6 +2,9 @@
 //!
 //! A thread that logs queues the line and continues; a separate thread acquires the interpreter to
 //! write it. Lines beyond the queue's capacity are dropped, and so are those of a forked child.
+//!
+//! Python's loggers decide which lines are written. Their levels change at any time and without
+//! notice, so the engine passes on every line except the most detailed, one for each request.
 
 use std::fmt::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -17,10 +20,12 @@ use tracing::{Event, Level, Metadata, Subscriber};
 /// The capacity of the queue.
 const WAITING_MAX: usize = 1024;
 
+/// The most detailed lines that are passed on.
+const LEVEL_MAX: LevelFilter = LevelFilter::DEBUG;
+
 /// A tracing subscriber for events; spans are ignored.
 struct Bridge {
     lines: SyncSender<Line>,
-    level: LevelFilter,
 }
 
 /// A log line with its logger.
@@ -38,11 +43,8 @@ pub(super) fn install(py: Python<'_>) -> PyResult<()> {
     let logging = py.import("logging")?;
     let root = logging.call_method1("getLogger", ("streamlog",))?;
     root.call_method1("addHandler", (logging.call_method0("NullHandler")?,))?;
-    let threshold: u8 = root.call_method0("getEffectiveLevel")?.extract()?;
-    let is_debugging = threshold <= number(Level::DEBUG);
-    let level = if is_debugging { LevelFilter::DEBUG } else { LevelFilter::INFO };
     let (lines, waiting) = sync_channel(WAITING_MAX);
-    if tracing::subscriber::set_global_default(Bridge { lines, level }).is_ok() {
+    if tracing::subscriber::set_global_default(Bridge { lines }).is_ok() {
         let loggers = logging.getattr("getLogger")?.unbind();
         let name = "streamlog-log".to_owned();
         thread::Builder::new().name(name).spawn(move || write_all(&waiting, &loggers))?;
@@ -78,11 +80,11 @@ fn number(level: Level) -> u8 {
 
 impl Subscriber for Bridge {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && *metadata.level() <= self.level && is_ours(metadata)
+        metadata.is_event() && *metadata.level() <= LEVEL_MAX && is_ours(metadata)
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(self.level)
+        Some(LEVEL_MAX)
     }
 
     fn event(&self, event: &Event<'_>) {

@@ -39,3 +39,29 @@ def test_a_handler_gets_what_the_engine_says(caplog: pytest.LogCaptureFixture) -
     assert caplog.records
     assert {record.name.split(".")[0] for record in caplog.records} == {"streamlog"}
     assert all(record.levelno >= logging.INFO for record in caplog.records)
+
+
+LEVELS = """
+import logging, queue
+import streamlog
+
+lines = queue.Queue()
+handler = logging.Handler()
+handler.emit = lines.put
+logger = logging.getLogger("streamlog.broker")
+logger.addHandler(handler)
+with streamlog.Broker() as broker:
+    broker.connect().close()
+    logger.setLevel(logging.DEBUG)
+    broker.connect().close()
+    while lines.get(timeout=20).levelno != logging.DEBUG:
+        pass
+print("a detailed line")
+"""
+
+
+def test_a_level_set_after_the_first_connection_counts() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", LEVELS], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (run.stdout, run.stderr) == ("a detailed line\n", "")
