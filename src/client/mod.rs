@@ -56,8 +56,8 @@ pub use events::{ClientStats, Event};
 pub use handle::Client;
 pub use offsets::FoundOffset;
 pub use producer::{
-    Acks, BytesGiven, Choice, ColumnsGiven, HeadersGiven, Landing, NumbersGiven, Partitioner,
-    Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket, Validity,
+    Acks, BytesGiven, Choice, ColumnsGiven, DeliveredBatches, HeadersGiven, NumbersGiven,
+    Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket, Validity,
 };
 pub use republish::{Progress, Republication, StagedPart, Stamp};
 pub use settings::{ClientSettings, Scope};

@@ -75,7 +75,7 @@ mod core {
     #[pyo3::pymodule]
     mod republishing {
         #[pymodule_export]
-        use crate::python::republishing::landings;
+        use crate::python::republishing::delivered_batches;
         #[pymodule_export]
         use crate::python::republishing::new_identity;
         #[pymodule_export]

@@ -8,13 +8,13 @@ use super::arguments;
 use super::client::Client;
 use super::errors::{raised, refused};
 use super::producing::Producer;
-use crate::client::{Progress, Republication, StagedPart, Stamp};
+use crate::client::{DeliveredBatches, Progress, Republication, StagedPart, Stamp};
 use crate::config::ConfigError;
 use crate::python::docstrings::stub;
 use crate::types::{Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicName, TopicPartition};
 
 /// Topic, partition, producer id, base offsets of the first and the last batch, records.
-type Landing = (String, i32, i64, i64, i64, u64);
+type Delivered = (String, i32, i64, i64, i64, u64);
 /// Producer id, base offsets of the first and the last batch, records.
 type Part = (i64, i64, i64, u64);
 /// Producer id, epoch and sequence number.
@@ -31,17 +31,20 @@ pub(crate) fn new_identity(py: Python<'_>, client: &Client) -> PyResult<(i64, i1
     Ok((id, epoch))
 }
 
-#[doc = stub!("landings")]
+#[doc = stub!("delivered_batches")]
 #[pyfunction]
-pub(crate) fn landings(py: Python<'_>, producer: &Producer) -> PyResult<Option<Vec<Landing>>> {
+pub(crate) fn delivered_batches(
+    py: Python<'_>,
+    producer: &Producer,
+) -> PyResult<Option<Vec<Delivered>>> {
     let sender = producer.sender(py)?;
-    let Some(landings) = sender.get()?.landings() else { return Ok(None) };
-    let row = |landing: crate::client::Landing| {
-        let TopicPartition { topic, partition } = landing.partition;
-        let (first, last) = (landing.first.get(), landing.last.get());
-        (topic.to_string(), partition.0, landing.producer.0, first, last, landing.records)
+    let Some(delivered) = sender.get()?.delivered_batches() else { return Ok(None) };
+    let row = |batches: DeliveredBatches| {
+        let TopicPartition { topic, partition } = batches.partition;
+        let (first, last) = (batches.first.get(), batches.last.get());
+        (topic.to_string(), partition.0, batches.producer.0, first, last, batches.records)
     };
-    Ok(Some(landings.into_iter().map(row).collect()))
+    Ok(Some(delivered.into_iter().map(row).collect()))
 }
 
 #[doc = stub!("republished")]

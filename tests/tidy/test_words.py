@@ -24,6 +24,8 @@ PRIVATE_WORDS = frozenset(
         "burials",
         "fates",
         "keeper",
+        "landing",
+        "landings",
         "needy",
         "office",
         "reign",

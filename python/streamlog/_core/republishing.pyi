@@ -9,7 +9,7 @@ from typing import TypeAlias
 from streamlog._core import Client
 from streamlog._core.producing import Producer
 
-__all__ = ["landings", "new_identity", "republish", "republished"]
+__all__ = ["delivered_batches", "new_identity", "republish", "republished"]
 
 _Stamp: TypeAlias = tuple[int, int, int]
 _Part: TypeAlias = tuple[int, int, int, int]
@@ -18,7 +18,7 @@ _Plan: TypeAlias = tuple[str, str, int, _Stamp, int, Sequence[_Part]]
 def new_identity(client: Client) -> tuple[int, int]:
     """Returns a new producer id and epoch."""
 
-def landings(producer: Producer) -> list[tuple[str, int, int, int, int, int]] | None:
+def delivered_batches(producer: Producer) -> list[tuple[str, int, int, int, int, int]] | None:
     """Returns the positions of all records that a producer has delivered; None if uncertain.
 
     For each partition: topic and number, the producer id, the base offsets of the first and the

@@ -13,9 +13,9 @@ mod awaiting;
 mod buffer_pool;
 mod columns;
 mod config;
+mod delivered;
 mod delivery;
 mod handle;
-mod landings;
 mod packed;
 mod partitioning;
 mod publishing;
@@ -32,9 +32,9 @@ mod topics;
 
 pub use columns::{BytesGiven, ColumnsGiven, HeadersGiven, NumbersGiven, Validity};
 pub use config::{Acks, ProducerConfig};
+pub use delivered::DeliveredBatches;
 pub use delivery::{RecordMetadata, Ticket};
 pub use handle::Producer;
-pub use landings::Landing;
 pub use partitioning::{Choice, Partitioner};
 pub use record::ProducerRecord;
 

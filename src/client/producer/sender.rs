@@ -468,7 +468,7 @@ impl Sender {
         self.is_asking_identity = false;
         match identified {
             Ok(identity) => {
-                self.shared.landings.identified(identity);
+                self.shared.delivered.identified(identity);
                 self.identity = Some(identity);
             }
             Err(error) if matches!(error.remedy(), Remedy::Retry | Remedy::Refresh) => {

@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 use super::audit::Audit;
 use super::buffer_pool::BufferPool;
 use super::config::ProducerConfig;
+use super::delivered::Delivered;
 use super::delivery::{Delivery, Settled, Ticket, Undelivered, Wakeups};
-use super::landings::Landings;
 use super::partitioning::Chosen;
 use super::queue::{Appending, Dues, Queue};
 use super::record::ProducerRecord;
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) pool: Arc<BufferPool>,
     pub(super) undelivered: Undelivered,
     pub(crate) audit: Option<Audit>,
-    pub(crate) landings: Landings,
+    pub(crate) delivered: Delivered,
     listed: Mutex<Vec<Arc<Queue>>>,
     flush_below: AtomicU64,
     pub(super) is_closed: AtomicBool,
@@ -53,7 +53,7 @@ impl Shared {
             brokers,
             undelivered: Undelivered::default(),
             audit: Audit::of(&config, name),
-            landings: Landings::default(),
+            delivered: Delivered::default(),
             listed: Mutex::default(),
             flush_below: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
@@ -110,7 +110,7 @@ impl Shared {
             return;
         }
         for (delivery, records) in settled {
-            self.landings.settled(&delivery, records);
+            self.delivered.settled(&delivery, records);
             self.undelivered.close(&delivery, records);
         }
         self.wakeups.settled.wake_all();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ColumnsGiven;
-use crate::client::producer::landings::Landing;
+use crate::client::producer::delivered::DeliveredBatches;
 use crate::client::producer::topics::TopicQueues;
 use crate::client::{ClientError, Producer, ProducerRecord};
 use crate::config::ConfigError;
@@ -48,8 +48,8 @@ impl Producer {
 
     /// The offsets of everything delivered so far; `None` if the brokers did not report all of
     /// them.
-    pub fn landings(&self) -> Option<Vec<Landing>> {
-        self.shared.landings.all()
+    pub fn delivered_batches(&self) -> Option<Vec<DeliveredBatches>> {
+        self.shared.delivered.all()
     }
 
     /// Sends a record if this requires neither waiting nor a lookup in shared tables.

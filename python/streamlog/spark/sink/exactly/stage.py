@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
-from streamlog._core.republishing import landings
+from streamlog._core.republishing import delivered_batches
 from streamlog.errors import ConfigError, StreamlogError
 from streamlog.spark.clients import client_of
 from streamlog.spark.patience import patiently
@@ -58,7 +58,7 @@ def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> Sta
             size += batch.nbytes
             targets.send(producer, topic, columns_in(batch, settings))
         producer.flush()
-        found = landings(producer)
+        found = delivered_batches(producer)
     if found is None:
         raise StreamlogError("a broker could not tell where it has put staged records; try again")
     parts = {(topic, partition): Part(*part) for topic, partition, *part in found}

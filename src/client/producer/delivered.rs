@@ -11,7 +11,7 @@ use crate::types::{Offset, ProducerId, TopicPartition};
 ///
 /// Batches of other producers may lie between its own, which carry its producer id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Landing {
+pub struct DeliveredBatches {
     /// The partition.
     pub partition: TopicPartition,
     /// The producer id in the batches.
@@ -26,7 +26,7 @@ pub struct Landing {
 
 /// All delivered batches of a producer.
 #[derive(Debug, Default)]
-pub(crate) struct Landings {
+pub(crate) struct Delivered {
     state: Mutex<State>,
 }
 
@@ -45,7 +45,7 @@ struct Span {
     records: u64,
 }
 
-impl Landings {
+impl Delivered {
     /// Registers a producer id that batches may carry from now on.
     pub(crate) fn identified(&self, identity: Identity) {
         let mut state = self.state();
@@ -81,7 +81,7 @@ impl Landings {
 
     /// Returns the delivered batches by partition; `None` if the offsets are not certain: without
     /// idempotence, after a change of the producer id, or if a broker did not report an offset.
-    pub(crate) fn all(&self) -> Option<Vec<Landing>> {
+    pub(crate) fn all(&self) -> Option<Vec<DeliveredBatches>> {
         let state = self.state();
         if state.spans.is_empty() && !state.is_vague {
             return Some(Vec::new());
@@ -90,14 +90,14 @@ impl Landings {
         if state.is_vague {
             return None;
         }
-        let landing = |(partition, span): (&TopicPartition, &Span)| Landing {
+        let delivered = |(partition, span): (&TopicPartition, &Span)| DeliveredBatches {
             partition: partition.clone(),
             producer: identity.id,
             first: span.first,
             last: span.last,
             records: span.records,
         };
-        Some(state.spans.iter().map(landing).collect())
+        Some(state.spans.iter().map(delivered).collect())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
