@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from streamlog._core import Client
-from streamlog._core.bounded import Range
+from streamlog._core.bounded import open_range
 from streamlog._core.reading import Message
 from streamlog.arguments.counts import checked
 
@@ -71,7 +71,7 @@ def newest_first(
         guess = min(guess, end - begin)
         chunk = Chunk()
         part = [(partition, end - guess, end)]
-        if all(map(chunk.take, Range(client, topic, part, decoders=decoders))):
+        if all(map(chunk.take, open_range(client, topic, part, decoders=decoders))):
             yield from reversed(chunk.messages)
             end -= guess
         guess = chunk.next_guess(guess)

@@ -7,7 +7,7 @@ from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 from streamlog._core import Client
 from streamlog._core.arrow import ArrowBatches
-from streamlog._core.bounded import Range
+from streamlog._core.bounded import open_range
 from streamlog._core.reading import Message
 from streamlog.backwards import Decoders, newest_first
 from streamlog.errors import ConfigError, TopicNotFound
@@ -108,7 +108,7 @@ class Partition(Readable):
         if on_out_of_range == "earliest":
             first = max(first, begin)
         span = [(self.number, first, last)]
-        messages = Range(self._client, self.topic, span, on_out_of_range)
+        messages = open_range(self._client, self.topic, span, on_out_of_range)
         return messages.arrow(
             columns=columns, max_rows=max_rows, max_bytes=max_bytes, max_wait=max_wait
         )
@@ -159,7 +159,7 @@ class Partition(Readable):
     ) -> Iterator[Message[Any]]:
         begin, first, last = self._bounds(start, stop)
         span = [(self.number, max(first, begin), last)]
-        return Range(self._client, self.topic, span, decoders=decoders)
+        return open_range(self._client, self.topic, span, decoders=decoders)
 
     def _reversed(
         self, start: Place | None, stop: Place | None, decoders: Decoders

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlog._core import Client
 from streamlog._core.arrow import ArrowBatches
-from streamlog._core.bounded import Range
+from streamlog._core.bounded import open_range
 from streamlog._core.reading import Message
 from streamlog.arguments.counts import limited
 from streamlog.backwards import Decoders, Span, by_time, newest_first
@@ -142,7 +142,7 @@ class Topic(Readable):
             >>> table.num_rows
             3
         """
-        messages = Range(self._client, self.name, self._spans(start, stop))
+        messages = open_range(self._client, self.name, self._spans(start, stop))
         return messages.arrow(
             columns=columns, max_rows=max_rows, max_bytes=max_bytes, max_wait=max_wait
         )
@@ -187,7 +187,7 @@ class Topic(Readable):
             newest = list(limited(self._reversed(None, stop, decoders), -start))
             return iter(newest[::-1])
         spans = self._spans(start, stop)
-        return Range(self._client, self.name, spans, decoders=decoders)
+        return open_range(self._client, self.name, spans, decoders=decoders)
 
     def _reversed(
         self, start: Place | None, stop: Place | None, decoders: Decoders

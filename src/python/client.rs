@@ -1,90 +1,34 @@
 //! The native class `Client`.
 
-use std::env;
 use std::sync::Arc;
 
-use arc_swap::Guard;
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
-use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
+use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pyfunction, pymethods};
 
 use super::administration::Admin;
-use super::arguments::{self, Form, Options, Word};
-use super::errors::raised;
-use super::logging;
-use super::owned::{Birth, Owned, Renewed};
+use super::arguments;
+use super::connection::{Connection, read_settings};
 use super::producing::Producer;
-use super::reading::Consumer;
-use super::signals::Interpreter;
+use super::reading::{Consumer, Decoders, Part, Range};
 use super::watching;
-use crate::client::{self, ClientConfig, ClientSettings};
 use crate::python::docstrings::stub;
-
-const WORDS: &[Word] = &[
-    Word { name: "bootstrap", key: "bootstrap.servers", form: Form::List },
-    Word::plain("client_id", "client.id"),
-    Word::seconds("timeout", "default.api.timeout.ms"),
-];
-
-/// The environment variable with the addresses to connect to, used if the program gives none.
-const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 
 #[doc = stub!("Client")]
 #[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Client {
-    inner: Renewed<client::Client>,
-    defaults: ClientSettings,
+    connection: Arc<Connection>,
 }
 
 impl Client {
-    /// The client; a forked child connects its own.
-    pub(crate) fn connected(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Client>>>> {
-        self.inner.get(py, || connect(py, &self.defaults))
+    /// Wraps an open connection.
+    pub(crate) fn of(connection: Connection) -> Self {
+        Self { connection: Arc::new(connection) }
     }
 
-    /// The client, unless this is a forked child that has not used it.
-    pub(crate) fn if_here(&self) -> PyResult<Option<client::Client>> {
-        let Some(current) = self.inner.if_here() else { return Ok(None) };
-        current.get().cloned().map(Some)
-    }
-
-    /// The bootstrap addresses, separated by commas.
-    pub(crate) fn address(&self) -> String {
-        let servers = self.defaults.client.bootstrap.iter();
-        servers.map(ToString::to_string).collect::<Vec<_>>().join(",")
-    }
-
-    /// The client's settings, which are the defaults of its producers and consumers.
-    pub(crate) fn defaults(&self) -> &ClientSettings {
-        &self.defaults
-    }
-
-    /// Combines the given settings with the address from the environment.
-    pub(crate) fn settings(
-        py: Python<'_>,
-        bootstrap: Option<Bound<'_, PyAny>>,
-        options: Option<Bound<'_, PyDict>>,
-    ) -> PyResult<ClientSettings> {
-        let options = options.unwrap_or_else(|| PyDict::new(py));
-        match (bootstrap, env::var(BOOTSTRAP_VARIABLE)) {
-            (Some(bootstrap), _) => options.set_item("bootstrap", bootstrap)?,
-            (None, Ok(text)) if !names_servers(&options)? => options.set_item("bootstrap", text)?,
-            (None, _) => {}
-        }
-        let mut defaults = ClientSettings::default();
-        let options = Options::of(Some(&options))?;
-        options.apply(WORDS, &mut |values| defaults.set_all(values.iter().copied()))?;
-        logging::install(py)?;
-        Ok(defaults)
-    }
-
-    /// Wraps a connected client.
-    pub(crate) fn of(
-        py: Python<'_>,
-        client: client::Client,
-        defaults: ClientSettings,
-    ) -> PyResult<Self> {
-        Ok(Self { inner: Renewed::new(client, &Birth::now(py)?), defaults })
+    /// The connection, shared by everything created from the client.
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
     }
 }
 
@@ -100,8 +44,8 @@ impl Client {
         bootstrap: Option<Bound<'_, PyAny>>,
         options: Option<Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let defaults = Self::settings(py, bootstrap, options)?;
-        Self::of(py, connect(py, &defaults)?, defaults)
+        let settings = read_settings(py, bootstrap, options)?;
+        Connection::open(py, settings).map(Self::of)
     }
 
     #[doc = stub!("Client.producer")]
@@ -114,8 +58,8 @@ impl Client {
                           audit_window=600.0, key=None, value=None, encoding=None, \
                           config=None)"
     )]
-    fn producer(this: &Bound<'_, Self>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
-        Producer::start(this, this.get().defaults.clone(), options)
+    fn producer(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
+        Producer::start(py, &self.connection, options)
     }
 
     #[doc = stub!("Client.consumer")]
@@ -132,7 +76,7 @@ impl Client {
         topics: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<Consumer>> {
-        Consumer::start(this, topics, options)
+        Consumer::start(this.as_any(), &this.get().connection, topics, options)
     }
 
     #[doc = stub!("Client.topic")]
@@ -143,28 +87,28 @@ impl Client {
     #[doc = stub!("Client.admin")]
     #[getter]
     fn admin(&self, py: Python<'_>) -> PyResult<Admin> {
-        Admin::of(&*self.connected(py)?, None)
+        Admin::of(&*self.connection.client(py)?, None)
     }
 
     #[doc = stub!("Client.on_event")]
     fn on_event<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(called) = arguments::callable("callback", Some(callback.clone()))? {
-            watching::watch(self.connected(callback.py())?.get()?, called)?;
+            watching::watch(self.connection.client(callback.py())?.get()?, called)?;
         }
         Ok(callback.clone())
     }
 
     #[doc = stub!("Client.stats")]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        watching::stats(py, &self.connected(py)?.get()?.stats())
+        watching::stats(py, &self.connection.client(py)?.get()?.stats())
     }
 
     #[doc = stub!("Client.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         // A forked child that has not used the client has nothing to close.
-        let Some(current) = self.inner.if_here() else { return Ok(()) };
-        let client = current.get()?;
-        py.detach(|| client.close());
+        if let Some(client) = self.connection.if_here()? {
+            py.detach(|| client.close());
+        }
         Ok(())
     }
 
@@ -185,7 +129,7 @@ impl Client {
     /// Pickles the client as its settings; the copy connects its own.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((), Bound<'py, PyDict>)> {
         let settings = PyDict::new(py);
-        for (name, value) in self.defaults.values() {
+        for (name, value) in self.connection.settings().values() {
             settings.set_item(name, value)?;
         }
         let options = PyDict::new(py);
@@ -194,19 +138,21 @@ impl Client {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Client {:?} at {}>", self.defaults.client.client_id, self.address())
+        let id = &self.connection.settings().client.client_id;
+        format!("<Client {id:?} at {}>", self.connection.address())
     }
 }
 
-fn connect(py: Python<'_>, settings: &ClientSettings) -> PyResult<client::Client> {
-    let config = ClientConfig { signals: Some(&Interpreter), ..settings.client.clone() };
-    py.detach(|| client::Client::connect(config)).map_err(|error| raised(py, error))
-}
-
-/// Returns true if `config={...}` contains the bootstrap addresses.
-fn names_servers(options: &Bound<'_, PyDict>) -> PyResult<bool> {
-    match options.get_item("config")? {
-        Some(config) if !config.is_none() => config.contains("bootstrap.servers"),
-        _ => Ok(false),
-    }
+#[doc = stub!("open_range")]
+#[pyfunction]
+#[pyo3(signature = (client, topic, parts, on_out_of_range="earliest", decoders=None))]
+pub(crate) fn open_range(
+    client: &Bound<'_, Client>,
+    topic: &str,
+    parts: Vec<Part>,
+    on_out_of_range: &str,
+    decoders: Option<Decoders<'_>>,
+) -> PyResult<Range> {
+    let spans = Range::spans(topic, parts)?;
+    Range::start(client.py(), &client.get().connection, spans, on_out_of_range, decoders)
 }

@@ -18,8 +18,10 @@ mod broker;
 mod client;
 #[cfg(not(feature = "cli"))]
 mod client_alone;
+mod connection;
 mod docstrings;
 mod errors;
+mod futures;
 mod logging;
 mod module;
 mod owned;

@@ -46,6 +46,8 @@ mod core {
     #[pyo3::pymodule]
     mod bounded {
         #[pymodule_export]
+        use crate::python::client::open_range;
+        #[pymodule_export]
         use crate::python::reading::Bounded;
         #[pymodule_export]
         use crate::python::reading::Range;
@@ -108,8 +110,6 @@ mod core {
     #[pyo3::pymodule]
     mod aio {
         #[pymodule_export]
-        use crate::python::aio::EventLoop;
-        #[pymodule_export]
         use crate::python::aio::Outbox;
         #[pymodule_export]
         use crate::python::aio::Prepared;
@@ -127,6 +127,8 @@ mod core {
         use crate::python::aio::range;
         #[pymodule_export]
         use crate::python::aio::until_end;
+        #[pymodule_export]
+        use crate::python::futures::EventLoop;
     }
 
     #[pymodule_init]

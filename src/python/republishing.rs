@@ -25,7 +25,7 @@ type Plan = (String, String, i32, Stamped, u64, Vec<Part>);
 #[doc = stub!("new_identity")]
 #[pyfunction]
 pub(crate) fn new_identity(py: Python<'_>, client: &Client) -> PyResult<(i64, i16)> {
-    let client = client.connected(py)?.get()?.clone();
+    let client = client.connection().client(py)?.get()?.clone();
     let identity = py.detach(|| client.new_identity().wait());
     let (ProducerId(id), ProducerEpoch(epoch)) = identity.map_err(|error| raised(py, error))?;
     Ok((id, epoch))
@@ -59,7 +59,7 @@ pub(crate) fn republished(
     let py = client.py();
     let (topic, partition) = target;
     let target = place(&topic, partition)?;
-    let client = client.get().connected(py)?.get()?.clone();
+    let client = client.get().connection().client(py)?.get()?.clone();
     let patience = read_patience(patience)?;
     let call = client.republished(target, offset(from_offset), stamped(stamp), patience);
     let progress = py.detach(|| call.wait());
@@ -77,7 +77,7 @@ pub(crate) fn republish(
 ) -> PyResult<Vec<u64>> {
     let py = client.py();
     let plans: PyResult<Vec<_>> = plans.into_iter().map(|row| plan(row, batches_max)).collect();
-    let client = client.get().connected(py)?.get()?.clone();
+    let client = client.get().connection().client(py)?.get()?.clone();
     let call = client.republish(plans?, read_patience(patience)?);
     py.detach(|| call.wait()).map_err(|error| raised(py, error))
 }

@@ -13,13 +13,6 @@ from tidy.conftest import Plant
 from tidy.source import rust
 from tidy.source.tree import Tree
 
-# Types spread over these modules have to be parted by what they own first. A folder whose circle
-# has ended is taken off.
-UNFINISHED = {
-    "python": "the clients of the two styles make each other's parts",
-    "python/producing": "the options of a record are read by what they make",
-    "python/reading": "the ways to read know the consumer that makes them",
-}
 _USE = re.compile(r"\buse\s+([^;]+);")
 _PATH = re.compile(r"\b((?:crate|super|self)(?:::\w+)+)")
 _GROUP = re.compile(r"((?:\w+::)*)\{(.*)\}", re.DOTALL)
@@ -108,10 +101,9 @@ def _absolute(name: str, module: list[str]) -> list[str]:
     return module[:-levels] + parts[levels:] if levels else parts
 
 
-def test_no_modules_depend_on_each_other_in_a_circle_but_the_known_ones(tree: Tree) -> None:
+def test_no_modules_depend_on_each_other_in_a_circle(tree: Tree) -> None:
     circles = {folder: circle(graph(tree, folder)) for folder in folders(tree)}
-    found = {folder: modules for folder, modules in circles.items() if modules}
-    assert sorted(found) == sorted(UNFINISHED), found
+    assert {folder: modules for folder, modules in circles.items() if modules} == {}
 
 
 def test_a_circle_is_found_however_it_is_written(plant: Plant) -> None:

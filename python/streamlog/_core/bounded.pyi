@@ -8,7 +8,7 @@ from streamlog._core.arrow import ArrowBatches
 from streamlog._core.reading import _K, _V, Message
 from streamlog.backwards import Decoders
 
-__all__ = ["Bounded", "Range", "UntilEnd"]
+__all__ = ["Bounded", "Range", "UntilEnd", "open_range"]
 
 @final
 class Bounded(Generic[_V, _K]):
@@ -44,16 +44,6 @@ class UntilEnd(Generic[_V, _K]):
 class Range:
     """Iterates over the messages of a topic between offsets; created by ``Topic``."""
 
-    def __new__(
-        cls,
-        client: Client,
-        topic: str,
-        parts: Sequence[tuple[int, int, int]],
-        on_out_of_range: str = "earliest",
-        decoders: Decoders | None = None,
-    ) -> Self:
-        """Reads each partition from an offset up to another, excluded."""
-
     def __iter__(self) -> Self:
         """The iterator itself."""
 
@@ -74,3 +64,12 @@ class Range:
         With a ``timeout``, a batch that takes longer than that many seconds raises RequestTimeout.
         The next call resumes at the same position.
         """
+
+def open_range(
+    client: Client,
+    topic: str,
+    parts: Sequence[tuple[int, int, int]],
+    on_out_of_range: str = "earliest",
+    decoders: Decoders | None = None,
+) -> Range:
+    """Reads each of these partitions from an offset up to another, excluded."""

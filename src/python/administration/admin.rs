@@ -11,10 +11,10 @@ use super::described;
 use super::group::Group;
 use crate::client::{self, AdminCalls, ClientError, FoundOffset, NewTopic, Resource};
 use crate::config::ConfigError;
-use crate::python::aio::EventLoop;
 use crate::python::arguments::{self, Options};
 use crate::python::docstrings::stub;
 use crate::python::errors::{TopicExists, raised, refused};
+use crate::python::futures::EventLoop;
 use crate::python::owned::Owned;
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicPartition};
 

@@ -3,8 +3,8 @@
 use pyo3::{Bound, IntoPyObject, IntoPyObjectExt, Py, PyAny, PyResult, Python};
 
 use crate::client::{self, AdminCalls, Call, ClientError};
-use crate::python::aio::EventLoop;
 use crate::python::errors::raised;
+use crate::python::futures::EventLoop;
 use crate::python::owned::Owned;
 
 /// The result of a method: the value described in its stub, or an asyncio future of it.

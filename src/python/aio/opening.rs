@@ -5,10 +5,11 @@ use std::sync::Arc;
 use pyo3::types::PyDict;
 use pyo3::{Bound, IntoPyObject, IntoPyObjectExt, Py, PyAny, PyResult, Python, pyfunction};
 
-use super::event_loop::EventLoop;
 use crate::client;
 use crate::python::administration::Admin;
 use crate::python::client::Client;
+use crate::python::connection::{Connection, read_settings};
+use crate::python::futures::EventLoop;
 use crate::python::reading::{Consumer, Decoders, Part, Range, UntilEnd};
 
 type Awaitable<'py> = PyResult<Bound<'py, PyAny>>;
@@ -24,10 +25,10 @@ pub(crate) fn connect<'py>(
     bootstrap: Option<Bound<'py, PyAny>>,
     options: Option<Bound<'py, PyDict>>,
 ) -> Awaitable<'py> {
-    let settings = Client::settings(event_loop.py(), bootstrap, options)?;
+    let settings = read_settings(event_loop.py(), bootstrap, options)?;
     let connecting = client::Client::connecting(settings.client.clone());
     EventLoop::ask(event_loop, connecting, move |py, connected| {
-        made(py, Client::of(py, connected, settings)?)
+        made(py, Client::of(Connection::of(py, connected, settings)?))
     })
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn close<'py>(
     event_loop: &Bound<'py, EventLoop>,
     client: &Bound<'py, Client>,
 ) -> Awaitable<'py> {
-    let connected = client.get().if_here()?;
+    let connected = client.get().connection().if_here()?;
     let closing = async move {
         if let Some(client) = connected {
             client.closing().await;
@@ -56,8 +57,9 @@ pub(crate) fn consumer<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> Awaitable<'py> {
     let py = event_loop.py();
-    let subscription = Consumer::subscription(client, topics, options)?;
-    let connected = client.get().connected(py)?.get()?.clone();
+    let connection = Arc::clone(client.get().connection());
+    let subscription = Consumer::subscription(&connection, topics, options)?;
+    let connected = connection.client(py)?.get()?.clone();
     let (names, config) = (subscription.topics.clone(), subscription.config.clone());
     let making = async move {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -65,7 +67,7 @@ pub(crate) fn consumer<'py>(
     };
     let client = client.clone().unbind();
     EventLoop::ask(event_loop, making, move |py, consumer| {
-        made(py, Consumer::of(client.bind(py), consumer, subscription)?)
+        made(py, Consumer::of(client.bind(py).as_any(), &connection, consumer, subscription)?)
     })
 }
 
@@ -75,10 +77,10 @@ pub(crate) fn until_end<'py>(
     event_loop: &Bound<'py, EventLoop>,
     consumer: Py<Consumer>,
 ) -> Awaitable<'py> {
-    let reader = Arc::clone(consumer.get().reader().get()?);
-    let making = client::UntilEnd::making(reader);
+    let session = Consumer::session(consumer);
+    let making = client::UntilEnd::making(Arc::clone(session.consumer().get()?));
     EventLoop::ask(event_loop, making, move |py, messages| {
-        made(py, UntilEnd::up_to(consumer, messages))
+        made(py, UntilEnd::up_to(session, messages))
     })
 }
 
@@ -94,10 +96,11 @@ pub(crate) fn range<'py>(
 ) -> Awaitable<'py> {
     let py = event_loop.py();
     let spans = Range::spans(topic, parts)?;
-    let owned = client.get().connected(py)?;
+    let connection = client.get().connection();
+    let owned = connection.client(py)?;
     let (connected, birth) = (owned.get()?.clone(), *owned.birth());
     let hooks = Range::decoding(decoders, &connected)?;
-    let (starts, config) = (spans.starts.clone(), Range::config(client.get()));
+    let (starts, config) = (spans.starts.clone(), Range::config(connection));
     let making = async move {
         if starts.is_empty() {
             return Ok(None);
@@ -112,7 +115,7 @@ pub(crate) fn range<'py>(
 /// The administration whose methods return asyncio futures.
 #[pyfunction]
 pub(crate) fn admin(event_loop: Py<EventLoop>, client: &Bound<'_, Client>) -> PyResult<Admin> {
-    Admin::of(&*client.get().connected(client.py())?, Some(event_loop))
+    Admin::of(&*client.get().connection().client(client.py())?, Some(event_loop))
 }
 
 fn made<'py, T>(py: Python<'py>, value: T) -> PyResult<Py<PyAny>>

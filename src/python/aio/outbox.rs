@@ -7,11 +7,11 @@ use arc_swap::Guard;
 use pyo3::types::{PyIterator, PyString};
 use pyo3::{Bound, IntoPyObjectExt, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::event_loop::EventLoop;
 use crate::client;
 use crate::python::errors::raised;
+use crate::python::futures::EventLoop;
 use crate::python::owned::Owned;
-use crate::python::producing::{Given, Keywords, Producer, Ticket};
+use crate::python::producing::{Keywords, OwnedRecord, Producer, Ticket};
 
 /// The number of records that a call takes from an iterator before it yields to other tasks.
 const SOME: u64 = 500;
@@ -28,16 +28,16 @@ pub(crate) struct Outbox {
 #[pyclass(frozen, module = "streamlog._core.aio")]
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    given: Arc<Given>,
+    record: Arc<OwnedRecord>,
     /// Its approximate size in bytes.
     #[pyo3(get)]
     size: usize,
 }
 
 impl Prepared {
-    fn new(given: Given) -> Self {
-        let size = given.size();
-        Self { given: Arc::new(given), size }
+    fn new(record: OwnedRecord) -> Self {
+        let size = record.size();
+        Self { record: Arc::new(record), size }
     }
 }
 
@@ -46,7 +46,7 @@ impl Prepared {
     /// Its topic.
     #[getter]
     fn topic(&self, py: Python<'_>) -> PyResult<String> {
-        self.given.topic(py).map(Cow::into_owned)
+        self.record.topic(py).map(Cow::into_owned)
     }
 }
 
@@ -93,8 +93,8 @@ impl Outbox {
         partition: Option<&Bound<'_, PyAny>>,
         timestamp: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Prepared> {
-        let said = Keywords { key, headers, partition, timestamp };
-        self.producer.get().given(topic, value, said).map(Prepared::new)
+        let keywords = Keywords { key, headers, partition, timestamp };
+        self.producer.get().record(topic, value, keywords).map(Prepared::new)
     }
 
     /// Sends a record and returns its ticket, or returns the record if it has to wait.
@@ -113,34 +113,34 @@ impl Outbox {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();
         let producer = self.producer.get();
-        let said = Keywords { key, headers, partition, timestamp };
-        let given = producer.given(topic, value, said)?;
-        match producer.try_send(py, &given)? {
+        let keywords = Keywords { key, headers, partition, timestamp };
+        let record = producer.record(topic, value, keywords)?;
+        match producer.try_send(py, &record)? {
             Some(ticket) => ticket.into_bound_py_any(py),
-            None => Prepared::new(given).into_bound_py_any(py),
+            None => Prepared::new(record).into_bound_py_any(py),
         }
     }
 
     /// Sends a waiting record if this needs no further waiting.
     fn hand_over(&self, py: Python<'_>, record: &Prepared) -> PyResult<Option<Ticket>> {
-        self.producer.get().try_send(py, &record.given)
+        self.producer.get().try_send(py, &record.record)
     }
 
     /// Waits for whatever delays the record. The result is its ticket once it is sent, or `None` if
     /// it is to be tried again.
     fn making_way<'py>(&self, py: Python<'py>, record: &Prepared) -> PyResult<Bound<'py, PyAny>> {
-        let (sender, given) = (self.sender(py)?, Arc::clone(&record.given));
-        let partition = self.producer.get().partition(py, sender.get()?, &given)?;
+        let (sender, record) = (self.sender(py)?, Arc::clone(&record.record));
+        let partition = self.producer.get().partition(py, sender.get()?, &record)?;
         let birth = *sender.birth();
-        let topic = given.topic(py)?.into_owned();
+        let topic = record.topic(py)?.into_owned();
         let sending = async move {
             let Ok(producer) = sender.get() else { return Err(client::ClientError::Closed) };
             // A partition can be chosen only when the topic is known.
             if !producer.knows(&topic) {
                 return producer.finding(&topic).await.map(|()| None);
             }
-            let headers = given.headers();
-            let record = given.record(&topic, partition, &headers);
+            let headers = record.headers();
+            let record = record.borrow(&topic, partition, &headers);
             producer.sending(&record).await.map(Some)
         };
         EventLoop::ask(self.event_loop.bind(py), sending, move |py, ticket| match ticket {
@@ -163,9 +163,9 @@ impl Outbox {
         let mut items = items.clone();
         for count in 0..SOME {
             let Some(item) = items.next().transpose()? else { return Ok((count, None, true)) };
-            let given = producer.made(topic.clone(), &item, key, value)?;
-            if producer.try_send(py, &given)?.is_none() {
-                return Ok((count, Some(Prepared::new(given)), false));
+            let record = producer.record_of_item(topic.clone(), &item, key, value)?;
+            if producer.try_send(py, &record)?.is_none() {
+                return Ok((count, Some(Prepared::new(record)), false));
             }
         }
         Ok((SOME, None, false))

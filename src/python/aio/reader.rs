@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyStopAsyncIteration;
 use pyo3::{Bound, FromPyObject, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
-use super::event_loop::EventLoop;
 use super::time_slice::{NextIteration, TimeSlice};
 use crate::client::{self, ClientError};
 use crate::python::errors::raised;
+use crate::python::futures::EventLoop;
 use crate::python::reading::{
-    Consumer, Hooks, Letter, Message, Offered, Place, Range, Stream, UntilEnd,
+    Consumer, Letter, Message, Offered, Range, Readable, Source, Stream, UntilEnd,
 };
 
 type News = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -23,7 +23,7 @@ type News = Pin<Box<dyn Future<Output = ()> + Send>>;
 #[pyclass(frozen, module = "streamlog._core.aio")]
 pub(crate) struct Reader {
     event_loop: Py<EventLoop>,
-    source: Source,
+    readable: Box<dyn Readable>,
     time_slice: TimeSlice,
     pending: Mutex<Pending>,
     /// True if a dead letter or an error may precede the next message; a fast check for each
@@ -31,9 +31,9 @@ pub(crate) struct Reader {
     is_blocked: AtomicBool,
 }
 
-/// The source of messages.
+/// A Python object that a reader takes messages from.
 #[derive(FromPyObject)]
-enum Source {
+enum Given {
     Consumer(Py<Consumer>),
     Stream(Py<Stream>),
     UntilEnd(Py<UntilEnd>),
@@ -51,49 +51,42 @@ struct Pending {
     error: Option<PyErr>,
 }
 
+impl From<Given> for Box<dyn Readable> {
+    fn from(given: Given) -> Self {
+        match given {
+            Given::Consumer(consumer) => Box::new(consumer),
+            Given::Stream(stream) => Box::new(stream),
+            Given::UntilEnd(messages) => Box::new(messages),
+            Given::Range(range) => Box::new(range),
+        }
+    }
+}
+
 impl Reader {
-    fn place(&self) -> PyResult<Option<&dyn Place>> {
-        Ok(match &self.source {
-            Source::Consumer(consumer) => Some(consumer.get().reader().get()?),
-            Source::Stream(stream) => Some(stream.get().place()?),
-            Source::UntilEnd(messages) => Some(messages.get().place()?),
-            Source::Range(range) => range.get().place()?,
-        })
-    }
-
-    fn hooks(&self) -> &Hooks {
-        match &self.source {
-            Source::Consumer(consumer) => consumer.get().hooks(),
-            Source::Stream(stream) => stream.get().consumer().hooks(),
-            Source::UntilEnd(messages) => messages.get().consumer().hooks(),
-            Source::Range(range) => range.get().hooks(),
-        }
-    }
-
-    /// The source's consumer.
+    /// The consumer whose positions are committed.
     fn consumer(&self) -> PyResult<Option<&Arc<client::Consumer>>> {
-        match &self.source {
-            Source::Consumer(consumer) => consumer.get().reader().get().map(Some),
-            Source::Stream(stream) => stream.get().consumer().reader().get().map(Some),
-            Source::UntilEnd(messages) => messages.get().consumer().reader().get().map(Some),
-            Source::Range(_) => Ok(None),
-        }
+        self.readable.session().map(|session| session.consumer().get()).transpose()
     }
 
     /// Takes the next message if one is available. With `more`, messages returned before stay
     /// unprocessed.
-    fn take_one(&self, py: Python<'_>, place: &dyn Place, more: bool) -> PyResult<Option<Message>> {
+    fn take_one(
+        &self,
+        py: Python<'_>,
+        source: &dyn Source,
+        more: bool,
+    ) -> PyResult<Option<Message>> {
         let mut news: Option<News> = None;
-        let hooks = self.hooks();
+        let hooks = self.readable.hooks();
         loop {
-            hooks.attend(py, place.consumer())?;
-            let found = match hooks.held().and_then(|held| held.take(place)) {
+            hooks.attend(py, source.consumer())?;
+            let found = match hooks.held().and_then(|held| held.take(source)) {
                 Some(message) => Ok(Some(message)),
-                None if more => place.try_more(),
-                None => place.try_next(),
+                None if more => source.try_more(),
+                None => source.try_next(),
             };
             match found {
-                Ok(Some(message)) => match hooks.offered(py, place.stream(), message) {
+                Ok(Some(message)) => match hooks.offered(py, source.stream(), message) {
                     Offered::Message(message) => return Ok(Some(message)),
                     Offered::Nothing => {}
                     Offered::Letter(letter) => {
@@ -107,14 +100,14 @@ impl Reader {
                     }
                     Offered::Error(undecodable) => return Err(undecodable.raised(py)),
                 },
-                Ok(None) if place.is_over() => return Err(PyStopAsyncIteration::new_err(())),
+                Ok(None) if source.is_over() => return Err(PyStopAsyncIteration::new_err(())),
                 Ok(None) if news.is_some() => {
                     self.pending().news = news;
                     return Ok(None);
                 }
                 // Subscribe to changes and look once more: a message that arrived before the
                 // subscription is found now, and a later one makes `news` ready.
-                Ok(None) => news = Some(Box::pin(place.consumer().news())),
+                Ok(None) => news = Some(Box::pin(source.consumer().news())),
                 Err(ClientError::Closed) => return Err(PyStopAsyncIteration::new_err(())),
                 Err(error) => return Err(raised(py, error)),
             }
@@ -147,9 +140,14 @@ impl Reader {
 #[pymethods]
 impl Reader {
     #[new]
-    fn new(event_loop: Py<EventLoop>, source: Source) -> Self {
-        let (pending, is_blocked) = (Mutex::default(), AtomicBool::new(false));
-        Self { event_loop, source, time_slice: TimeSlice::default(), pending, is_blocked }
+    fn new(event_loop: Py<EventLoop>, source: Given) -> Self {
+        Self {
+            event_loop,
+            readable: source.into(),
+            time_slice: TimeSlice::default(),
+            pending: Mutex::default(),
+            is_blocked: AtomicBool::new(false),
+        }
     }
 
     /// Returns the next message; after `None`, wait for `arrived`.
@@ -163,19 +161,21 @@ impl Reader {
             let is_next = pending.letter.is_none();
             return pending.error.take_if(|_| is_next).map_or(Ok(None), Err);
         }
-        let Some(place) = self.place()? else { return Err(PyStopAsyncIteration::new_err(())) };
-        self.take_one(py, place, false)
+        match self.readable.source()? {
+            Some(source) => self.take_one(py, source, false),
+            None => Err(PyStopAsyncIteration::new_err(())),
+        }
     }
 
     /// Returns up to `count` further messages that are available; those returned before stay
     /// unprocessed.
     fn take_more(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Message>> {
         let mut messages = Vec::new();
-        let Some(place) = self.place()?.filter(|_| !self.is_blocked()) else {
+        let Some(source) = self.readable.source()?.filter(|_| !self.is_blocked()) else {
             return Ok(messages);
         };
         while messages.len() < count {
-            match self.take_one(py, place, true) {
+            match self.take_one(py, source, true) {
                 Ok(Some(message)) => messages.push(message),
                 Ok(None) => break,
                 Err(error) => {
@@ -195,8 +195,8 @@ impl Reader {
         if pending.letter.is_some() || pending.error.is_some() {
             return Ok(pending.error.is_some());
         }
-        let (held, place) = (self.hooks().held(), self.place()?);
-        Ok(held.zip(place).is_some_and(|(held, place)| held.is_any(place.stream())))
+        let (held, source) = (self.readable.hooks().held(), self.readable.source()?);
+        Ok(held.zip(source).is_some_and(|(held, source)| held.is_any(source.stream())))
     }
 
     /// Ready once there may be a message to take.
@@ -244,7 +244,7 @@ impl Reader {
             return Err(raised(py, ClientError::Closed));
         };
         let offsets = match messages {
-            None => self.hooks().reached(consumer.received()),
+            None => self.readable.hooks().reached(consumer.received()),
             Some(messages) => {
                 let mut offsets = BTreeMap::new();
                 for message in messages {

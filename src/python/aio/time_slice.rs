@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use pyo3::{PyResult, Python};
 
-use crate::python::reading::monotonic;
+use crate::python::arguments::monotonic;
 
 /// The time after which a reader yields.
 const SLICE_SECONDS: f64 = 0.005;

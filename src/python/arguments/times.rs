@@ -31,6 +31,11 @@ pub(crate) fn datetime(
     PyDateTime::from_timestamp(py, seconds, Some(&*PyTzInfo::utc(py)?)).map(Some)
 }
 
+/// The time of Python's monotonic clock in seconds.
+pub(crate) fn monotonic(py: Python<'_>) -> PyResult<f64> {
+    py.import("time")?.call_method0("monotonic")?.extract()
+}
+
 /// Converts an aware datetime, or a non-positive timedelta relative to now. Returns `None` for
 /// other types.
 pub(crate) fn timestamp(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Timestamp>> {

@@ -1,13 +1,15 @@
 //! Sending: producers, tickets, and metadata of delivered records.
 
 mod columns;
-mod given;
-mod making;
+mod partitioner;
 mod producer;
+mod record;
 mod record_metadata;
+mod serializers;
 mod ticket;
 
-pub(super) use given::{Given, Keywords};
 pub(super) use producer::Producer;
+pub(super) use record::OwnedRecord;
 pub(super) use record_metadata::RecordMetadata;
+pub(super) use serializers::Keywords;
 pub(super) use ticket::Ticket;

@@ -7,13 +7,14 @@ use pyo3::types::{PyAnyMethods, PyDict, PyString, PyType};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::columns::columns;
-use super::given::{Given, Keywords, bytes_of, made};
-use super::making::Making;
+use super::partitioner::Partitioner;
+use super::record::OwnedRecord;
+use super::serializers::{Keywords, Serializers};
 use super::ticket::Ticket;
-use crate::client::{self, ClientSettings, ProducerConfig, Scope};
+use crate::client::{self, ProducerConfig, Scope};
 use crate::python::arguments;
 use crate::python::arguments::{Options, Word};
-use crate::python::client::Client;
+use crate::python::connection::Connection;
 use crate::python::docstrings::stub;
 use crate::python::errors::raised;
 use crate::python::owned::{Owned, Renewed};
@@ -47,33 +48,36 @@ const SIGNALS_EVERY: u64 = 1024;
 #[derive(Debug)]
 pub(crate) struct Producer {
     inner: Renewed<client::Producer>,
-    client: Py<Client>,
+    connection: Arc<Connection>,
     config: ProducerConfig,
-    making: Making,
+    serializers: Serializers,
+    partitioner: Option<Partitioner>,
 }
 
 impl Producer {
-    /// Creates a producer with the given options over `settings`.
+    /// Creates a producer with the given options over the client's settings.
     pub(crate) fn start(
-        client: &Bound<'_, Client>,
-        mut settings: ClientSettings,
+        py: Python<'_>,
+        connection: &Arc<Connection>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let mut options = Options::of(given)?;
-        let making = Making::of(&mut options)?;
+        let partitioner = Partitioner::of(&mut options)?;
+        let serializers = Serializers::of(&mut options)?;
+        let mut settings = connection.settings().clone();
         options.apply(WORDS, &mut |values| {
             settings.set_in(Scope::Producer, values.iter().copied())?;
             settings.producer.validate()
         })?;
         let config = settings.producer;
-        let producer = make(client, &config)?;
-        let inner = Renewed::new(producer, client.get().connected(client.py())?.birth());
-        Ok(Self { inner, client: client.clone().unbind(), config, making })
+        let producer = make(py, connection, &config)?;
+        let inner = Renewed::new(producer, connection.client(py)?.birth());
+        Ok(Self { inner, connection: Arc::clone(connection), config, serializers, partitioner })
     }
 
     /// The producer; a forked child creates its own, and the parent keeps its unsent records.
     pub(crate) fn sender(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Producer>>>> {
-        self.inner.get(py, || make(self.client.bind(py), &self.config))
+        self.inner.get(py, || make(py, &self.connection, &self.config))
     }
 
     /// The buffer size in bytes.
@@ -82,33 +86,24 @@ impl Producer {
     }
 
     /// Creates a record from the arguments of a call.
-    pub(crate) fn given(
+    pub(crate) fn record(
         &self,
         topic: Bound<'_, PyString>,
         value: &Bound<'_, PyAny>,
-        said: Keywords<'_, '_>,
-    ) -> PyResult<Given> {
-        let mut given = Given::to(topic);
-        given.value = bytes_of("value", self.making.value.as_ref(), value, self.making.texts)?;
-        given.take(&self.making, said)?;
-        Ok(given)
+        keywords: Keywords<'_, '_>,
+    ) -> PyResult<OwnedRecord> {
+        self.serializers.record(topic, value, keywords)
     }
 
-    /// Creates a record from an item.
-    pub(crate) fn made(
+    /// Creates a record from an item, whose key and value are the results of functions.
+    pub(crate) fn record_of_item(
         &self,
         topic: Bound<'_, PyString>,
         item: &Bound<'_, PyAny>,
         key: Option<&Bound<'_, PyAny>>,
         value: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Given> {
-        let mut given = Given::to(topic);
-        given.key = key.map(|make| made("key", make, item)).transpose()?.flatten();
-        given.value = match value {
-            Some(make) => made("value", make, item)?,
-            None => bytes_of("value", self.making.value.as_ref(), item, self.making.texts)?,
-        };
-        Ok(given)
+    ) -> PyResult<OwnedRecord> {
+        self.serializers.record_of_item(topic, item, key, value)
     }
 
     /// The partition given with the record, or chosen by the application's partitioner.
@@ -116,15 +111,15 @@ impl Producer {
         &self,
         py: Python<'_>,
         producer: &client::Producer,
-        given: &Given,
+        record: &OwnedRecord,
     ) -> PyResult<Option<PartitionIndex>> {
-        let partition = match (given.partition, &self.making.partitioner) {
-            (None, Some(choose)) => {
-                let topic = given.topic(py)?;
+        let partition = match (record.partition, &self.partitioner) {
+            (None, Some(partitioner)) => {
+                let topic = record.topic(py)?;
                 // A partition can be chosen only when the topic is known.
                 producer
                     .knows(&topic)
-                    .then(|| choose.choose(py, producer, &topic, given))
+                    .then(|| partitioner.choose(py, producer, &topic, record))
                     .transpose()?
             }
             (partition, _) => partition,
@@ -133,33 +128,38 @@ impl Producer {
     }
 
     /// Sends a record if this needs no waiting.
-    pub(crate) fn try_send(&self, py: Python<'_>, given: &Given) -> PyResult<Option<Ticket>> {
+    pub(crate) fn try_send(
+        &self,
+        py: Python<'_>,
+        record: &OwnedRecord,
+    ) -> PyResult<Option<Ticket>> {
         let sender = self.sender(py)?;
         let producer = sender.get()?;
-        let topic = given.topic(py)?;
-        if self.making.partitioner.is_some() && !producer.knows(&topic) {
+        let topic = record.topic(py)?;
+        if self.partitioner.is_some() && !producer.knows(&topic) {
             return Ok(None);
         }
-        let headers = given.headers();
-        let partition = self.partition(py, producer, given)?;
-        let sent = producer.try_send(&given.record(&topic, partition, &headers));
+        let headers = record.headers();
+        let partition = self.partition(py, producer, record)?;
+        let sent = producer.try_send(&record.borrow(&topic, partition, &headers));
         let ticket = sent.map_err(|error| raised(py, error))?;
         Ok(ticket.map(|ticket| Ticket::new(ticket, sender.birth())))
     }
 
-    fn send_given(
+    fn send_record(
         &self,
         py: Python<'_>,
         producer: &client::Producer,
-        given: &Given,
+        record: &OwnedRecord,
     ) -> PyResult<client::Ticket> {
-        let topic = given.topic(py)?;
-        if self.making.partitioner.is_some() && !producer.knows(&topic) {
+        let topic = record.topic(py)?;
+        if self.partitioner.is_some() && !producer.knows(&topic) {
             let found = py.detach(|| producer.partition_count(&topic));
             found.map_err(|error| raised(py, error))?;
         }
-        let headers = given.headers();
-        let record = given.record(&topic, self.partition(py, producer, given)?, &headers);
+        let headers = record.headers();
+        let partition = self.partition(py, producer, record)?;
+        let record = record.borrow(&topic, partition, &headers);
         let sent = match producer.try_send(&record) {
             Ok(None) => py.detach(|| producer.send(&record)),
             Ok(Some(ticket)) => Ok(ticket),
@@ -186,10 +186,10 @@ impl Producer {
         timestamp: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Ticket> {
         let py = value.py();
-        let said = Keywords { key, headers, partition, timestamp };
-        let given = self.given(topic, value, said)?;
+        let keywords = Keywords { key, headers, partition, timestamp };
+        let record = self.record(topic, value, keywords)?;
         let sender = self.sender(py)?;
-        let ticket = self.send_given(py, sender.get()?, &given)?;
+        let ticket = self.send_record(py, sender.get()?, &record)?;
         Ok(Ticket::new(ticket, sender.birth()))
     }
 
@@ -206,8 +206,8 @@ impl Producer {
         let sender = self.sender(py)?;
         let mut count = 0;
         for item in items.try_iter()? {
-            let given = self.made(topic.clone(), &item?, key, value)?;
-            self.send_given(py, sender.get()?, &given)?;
+            let record = self.record_of_item(topic.clone(), &item?, key, value)?;
+            self.send_record(py, sender.get()?, &record)?;
             count += 1;
             if count % SIGNALS_EVERY == 0 {
                 py.check_signals()?;
@@ -262,7 +262,7 @@ impl Producer {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Producer at {}>", self.client.get().address())
+        format!("<Producer at {}>", self.connection.address())
     }
 
     /// Lets the block's own exception propagate, with a note about undelivered records.
@@ -296,8 +296,11 @@ impl Drop for Producer {
     }
 }
 
-fn make(client: &Bound<'_, Client>, config: &ProducerConfig) -> PyResult<client::Producer> {
-    let py = client.py();
-    let made = client.get().connected(py)?.get()?.producer(config.clone());
+fn make(
+    py: Python<'_>,
+    connection: &Connection,
+    config: &ProducerConfig,
+) -> PyResult<client::Producer> {
+    let made = connection.client(py)?.get()?.producer(config.clone());
     made.map_err(|error| raised(py, error))
 }

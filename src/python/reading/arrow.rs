@@ -3,7 +3,6 @@
 //! Columns are filled in Rust with the interpreter released, and exported through Arrow's C data
 //! interface. pyarrow is an optional dependency, imported when first needed.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use arrow_data::ffi::FFI_ArrowArray;
@@ -12,11 +11,8 @@ use pyo3::exceptions::PyImportError;
 use pyo3::types::{PyAnyMethods, PyCapsule, PyDict, PyModule};
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
-use super::consumer::Consumer;
-use super::hooks::{Hooks, Place};
-use super::range::Range;
-use super::stream::Stream;
-use super::until_end::UntilEnd;
+use super::session::{ByPartition, Readable};
+use super::source::Source;
 use crate::client::{ClientError, Column, Patience, RecordBatch, Rows, RowsMax};
 use crate::config::{ConfigError, Fault};
 use crate::python::arguments::{self, Options};
@@ -33,18 +29,10 @@ type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 #[pyclass(frozen, module = "streamlog._core.arrow")]
 #[derive(Debug)]
 pub(crate) struct ArrowBatches {
-    source: Source,
+    /// The object read from; the reference keeps it from being closed.
+    readable: Box<dyn Readable>,
     cut: Cut,
     pyarrow: Py<PyModule>,
-}
-
-/// The source of records; the reference keeps it from being closed.
-#[derive(Debug)]
-pub(crate) enum Source {
-    Consumer(Py<Consumer>),
-    Range(Py<Range>),
-    Stream(Py<Stream>),
-    UntilEnd(Py<UntilEnd>),
 }
 
 /// The columns and limits of batches.
@@ -63,27 +51,41 @@ struct ArrowBatch {
 }
 
 impl ArrowBatches {
-    /// Creates batches of the source with the given options.
+    /// Creates batches of what is read, with the given options.
     pub(crate) fn of(
         py: Python<'_>,
-        source: Source,
+        readable: impl Readable + 'static,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        Self::read_options(py, Box::new(readable), Options::of(given)?, None)
+    }
+
+    /// The same, where a batch may take only as long as the option `timeout`.
+    pub(crate) fn within_timeout(
+        py: Python<'_>,
+        readable: impl Readable + 'static,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let mut options = Options::of(given)?;
-        // A timeout only makes sense for a read with an end.
-        let first = match source {
-            Source::Range(_) => arguments::timeout("timeout", options.take("timeout").as_ref())?,
-            _ => None,
-        };
-        let cut = Cut::read(options, first)?;
+        let timeout = arguments::timeout("timeout", options.take("timeout").as_ref())?;
+        Self::read_options(py, Box::new(readable), options, timeout)
+    }
+
+    fn read_options(
+        py: Python<'_>,
+        readable: Box<dyn Readable>,
+        options: Options<'_>,
+        timeout: Option<Duration>,
+    ) -> PyResult<Self> {
+        let cut = Cut::read(options, timeout)?;
         let pyarrow = py.import("pyarrow").map_err(|error| missing(py, error))?.unbind();
-        Ok(Self { source, cut, pyarrow })
+        Ok(Self { readable, cut, pyarrow })
     }
 
     /// Reads the next batch; it is empty if there are no records.
-    fn read(&self, place: &dyn Place) -> Result<RecordBatch, ClientError> {
+    fn read(&self, source: &dyn Source) -> Result<RecordBatch, ClientError> {
         let mut rows = Rows::new(&self.cut.columns, self.cut.max);
-        place.read_into(&mut rows, self.cut.patience)?;
+        source.read_into(&mut rows, self.cut.patience)?;
         Ok(rows.finish())
     }
 }
@@ -95,18 +97,17 @@ impl ArrowBatches {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(place) = self.source.place()? else { return Ok(None) };
+        let Some(source) = self.readable.source()? else { return Ok(None) };
+        let hooks = self.readable.hooks();
         loop {
-            if let Some(hooks) = self.source.hooks() {
-                hooks.attend(py, place.consumer())?;
-                hooks.read_again(place).map_err(|error| raised(py, error))?;
-            }
-            match py.detach(|| self.read(place)) {
+            hooks.attend(py, source.consumer())?;
+            hooks.read_again(source).map_err(|error| raised(py, error))?;
+            match py.detach(|| self.read(source)) {
                 Ok(batch) if !batch.is_empty() => {
                     let batch = Bound::new(py, ArrowBatch { batch })?;
                     return self.pyarrow.bind(py).call_method1("record_batch", (batch,)).map(Some);
                 }
-                Ok(_) if place.is_over() => return Ok(None),
+                Ok(_) if source.is_over() => return Ok(None),
                 Ok(_) => {
                     if let Some(elapsed) = self.cut.patience.first {
                         return Err(raised(py, late(elapsed)));
@@ -125,13 +126,8 @@ impl ArrowBatches {
     }
 
     #[doc = stub!("ArrowBatches.positions")]
-    fn positions(&self) -> PyResult<BTreeMap<(String, i32), Option<i64>>> {
-        match &self.source {
-            Source::Consumer(consumer) => consumer.get().positions(),
-            Source::Range(range) => range.get().positions(),
-            Source::Stream(stream) => stream.get().consumer().positions(),
-            Source::UntilEnd(messages) => messages.get().consumer().positions(),
-        }
+    fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
+        self.readable.positions()
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -161,28 +157,6 @@ impl ArrowBatch {
         drop(requested_schema);
         let (schema, array) = self.batch.export();
         Ok((schema_capsule(py, schema)?, array_capsule(py, array)?))
-    }
-}
-
-impl Source {
-    /// The place to read from; `None` if there is nothing to read.
-    fn place(&self) -> PyResult<Option<&dyn Place>> {
-        match self {
-            Self::Consumer(consumer) => Ok(Some(consumer.get().reader().get()?)),
-            Self::Range(range) => range.get().place(),
-            Self::Stream(stream) => Ok(Some(stream.get().place()?)),
-            Self::UntilEnd(messages) => Ok(Some(messages.get().place()?)),
-        }
-    }
-
-    /// The user code involved in reading.
-    fn hooks(&self) -> Option<&Hooks> {
-        match self {
-            Self::Consumer(consumer) => Some(consumer.get().hooks()),
-            Self::Range(_) => None,
-            Self::Stream(stream) => Some(stream.get().consumer().hooks()),
-            Self::UntilEnd(messages) => Some(messages.get().consumer().hooks()),
-        }
     }
 }
 

@@ -7,11 +7,12 @@ use std::time::Duration;
 use pyo3::types::{PyAnyMethods, PyList, PyTuple, PyTupleMethods};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::consumer::Consumer;
 use super::decoding::Decoding;
-use super::hooks::{Place, monotonic};
 use super::message::Message;
+use super::session::SessionRef;
+use super::source::Source;
 use crate::client::{self, ClientError};
+use crate::python::arguments::monotonic;
 use crate::python::docstrings::stub;
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
@@ -20,7 +21,7 @@ use crate::python::owned::Owned;
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Batches {
-    consumer: Py<Consumer>,
+    session: SessionRef,
     max_messages: usize,
     max_wait: Duration,
 }
@@ -35,17 +36,16 @@ pub(crate) struct Batch {
 
 impl Batches {
     /// Batches of at most `max_messages`, each filled for at most `max_wait`.
-    pub(crate) fn of(consumer: Py<Consumer>, max_messages: usize, max_wait: Duration) -> Self {
-        Self { consumer, max_messages, max_wait }
+    pub(super) fn of(session: SessionRef, max_messages: usize, max_wait: Duration) -> Self {
+        Self { session, max_messages, max_wait }
     }
 
     /// Gathers the messages of the next batch without decoding; none at the end of reading.
     fn gathered(&self, py: Python<'_>) -> PyResult<Vec<Message>> {
-        let consumer = self.consumer.get();
-        let reader = consumer.reader().get()?;
+        let consumer = self.session.consumer().get()?;
         loop {
-            consumer.hooks().attend(py, reader)?;
-            match py.detach(|| reader.gather(self.max_messages, None, self.max_wait)) {
+            self.session.hooks().attend(py, consumer)?;
+            match py.detach(|| consumer.gather(self.max_messages, None, self.max_wait)) {
                 Ok(messages) if messages.is_empty() => {}
                 Ok(messages) => return Ok(messages.into_iter().map(Into::into).collect()),
                 Err(ClientError::Closed) => return Ok(Vec::new()),
@@ -57,17 +57,16 @@ impl Batches {
     /// As `gathered`, with decoded messages, up to the first that fails. They are taken one by one,
     /// because only the last message taken may still be unprocessed when decoding fails.
     fn decoded(&self, py: Python<'_>, decoding: &Decoding) -> PyResult<Vec<Message>> {
-        let consumer = self.consumer.get();
-        let reader = consumer.reader().get()?;
-        let mut messages: Vec<Message> = consumer.next(py, None)?.into_iter().collect();
+        let consumer = self.session.consumer().get()?;
+        let mut messages: Vec<Message> = self.session.next(py, None)?.into_iter().collect();
         let deadline = monotonic(py)? + self.max_wait.as_secs_f64();
         while !messages.is_empty() && messages.len() < self.max_messages {
-            match decoding.more(py, reader, deadline) {
+            match decoding.more(py, consumer, deadline) {
                 Ok(Some(message)) => messages.push(message),
                 Ok(None) => break,
                 Err(error) => {
                     let read = messages.into_iter().filter_map(Message::into_read);
-                    decoding.held().put_back(reader.stream(), read);
+                    decoding.held().put_back(consumer.stream(), read);
                     return Err(error);
                 }
             }
@@ -83,16 +82,15 @@ impl Batches {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let consumer = self.consumer.get();
-        let messages = match &consumer.hooks().decoding {
+        let messages = match &self.session.hooks().decoding {
             None => self.gathered(py)?,
             Some(decoding) => self.decoded(py, decoding)?,
         };
         if messages.is_empty() {
             return Ok(None);
         }
-        let reader = consumer.reader();
-        let consumer = Owned::new(Arc::clone(reader.get()?), reader.birth());
+        let consumer = self.session.consumer();
+        let consumer = Owned::new(Arc::clone(consumer.get()?), consumer.birth());
         let messages = PyTuple::new(py, messages)?.unbind();
         Ok(Some(Batch { consumer, messages }))
     }

@@ -4,32 +4,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::consumer::Consumer;
-use super::hooks::{Place, monotonic};
 use super::message::Message;
-use crate::python::arguments;
+use super::session::SessionRef;
+use super::source::Source;
+use crate::python::arguments::{self, monotonic};
 use crate::python::docstrings::stub;
 
 #[doc = stub!("Bounded")]
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Bounded {
-    consumer: Py<Consumer>,
+    session: SessionRef,
     left: AtomicU64,
     deadline: Option<f64>,
 }
 
 impl Bounded {
     /// Reads `count` messages within `timeout` seconds from now.
-    pub(crate) fn new(
+    pub(super) fn new(
         py: Python<'_>,
-        consumer: Py<Consumer>,
+        session: SessionRef,
         count: u64,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let timeout = timeout.map(|given| arguments::seconds("timeout", given)).transpose()?;
         let deadline = timeout.map(|timeout| monotonic(py).map(|now| now + timeout)).transpose()?;
-        Ok(Self { consumer, left: AtomicU64::new(count), deadline })
+        Ok(Self { session, left: AtomicU64::new(count), deadline })
     }
 }
 
@@ -43,11 +43,10 @@ impl Bounded {
         let is_left =
             self.left.try_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
         if is_left.is_err() {
-            let consumer = self.consumer.get();
-            let reader = consumer.reader().get()?;
-            if !consumer.hooks().held().is_some_and(|held| held.is_any(reader.stream())) {
+            let consumer = self.session.consumer().get()?;
+            if !self.session.hooks().held().is_some_and(|held| held.is_any(consumer.stream())) {
                 // A call after the last message marks that message as processed.
-                reader.finish();
+                consumer.finish();
             }
             return Ok(None);
         }
@@ -55,7 +54,7 @@ impl Bounded {
             Some(deadline) => Some((deadline - monotonic(py)?).max(0.0)),
             None => None,
         };
-        let message = self.consumer.get().next(py, timeout);
+        let message = self.session.next(py, timeout);
         if !matches!(message, Ok(Some(_))) {
             self.left.store(0, Ordering::Release);
         }

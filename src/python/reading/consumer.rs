@@ -1,46 +1,45 @@
 //! The native class `Consumer`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::types::{PyAnyMethods, PyDelta, PyDict, PyModule, PyType};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::arrow::{ArrowBatches, Source};
+use super::arrow::ArrowBatches;
 use super::batches::Batches;
 use super::bounded::Bounded;
-use super::hooks::{Hooks, Place};
+use super::hooks::Hooks;
 use super::message::{Message, generic};
+use super::session::{ByPartition, Readable, Session, SessionRef, named};
+use super::source::Source;
 use super::stream::Stream;
 use super::subscription::{Subscription, read_topics};
 use super::until_end::UntilEnd;
-use crate::client::{self, ClientError, Patience, Rows};
+use crate::client;
 use crate::config::ConfigError;
 use crate::python::arguments::{self, Options, Seek};
-use crate::python::client::Client;
+use crate::python::connection::Connection;
 use crate::python::docstrings::stub;
 use crate::python::errors::{raised, refused};
 use crate::python::owned::Owned;
-use crate::types::{Offset, PartitionIndex, TopicPartition};
+use crate::types::{PartitionIndex, TopicPartition};
 
 /// The default number of messages in a batch.
 const MAX_MESSAGES: usize = 500;
 /// The default time that a batch waits for more messages after the first.
 const MAX_WAIT: Duration = Duration::from_millis(200);
 
-/// Values by topic and partition.
-type ByPartition<T> = BTreeMap<(String, i32), T>;
-
 #[doc = stub!("Consumer")]
 #[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Consumer {
-    inner: Owned<Arc<client::Consumer>>,
-    client: Py<Client>,
+    session: Arc<Session>,
+    connection: Arc<Connection>,
+    /// The client's Python object.
+    client: Py<PyAny>,
     topics: Vec<String>,
     group: Option<String>,
-    hooks: Hooks,
     /// True if an event or a signal ends the consumer.
     is_watched: bool,
 }
@@ -48,22 +47,23 @@ pub(crate) struct Consumer {
 impl Consumer {
     /// Creates a consumer of `topics` with the given options over the client's settings.
     pub(crate) fn start(
-        client: &Bound<'_, Client>,
+        client: &Bound<'_, PyAny>,
+        connection: &Arc<Connection>,
         topics: &Bound<'_, PyAny>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<Self>> {
         let py = topics.py();
-        let subscription = Self::subscription(client, topics, given)?;
+        let subscription = Self::subscription(connection, topics, given)?;
         let names: Vec<&str> = subscription.topics.iter().map(String::as_str).collect();
-        let owned = client.get().connected(py)?;
+        let owned = connection.client(py)?;
         let connected = owned.get()?;
         let config = subscription.config.clone();
         let consumer = py.detach(|| connected.consumer(&names, config));
+        let consumer = consumer.map_err(|error| raised(py, error))?;
         let signals = subscription.signals;
-        let consumer =
-            Self::of(client, consumer.map_err(|error| raised(py, error))?, subscription)?;
+        let consumer = Self::of(client, connection, consumer, subscription)?;
         if consumer.get().is_watched {
-            let stop = consumer.get().hooks.stop.as_ref();
+            let stop = consumer.get().hooks().stop.as_ref();
             stopping(py)?.call_method1("watch", (&consumer, stop, signals))?;
         }
         Ok(consumer)
@@ -71,69 +71,58 @@ impl Consumer {
 
     /// Reads the topics and options of a consumer.
     pub(crate) fn subscription(
-        client: &Bound<'_, Client>,
+        connection: &Connection,
         topics: &Bound<'_, PyAny>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Subscription> {
         let py = topics.py();
         let topics = read_topics(topics)?;
-        let owned = client.get().connected(py)?;
-        let settings = client.get().defaults().clone();
+        let owned = connection.client(py)?;
+        let settings = connection.settings().clone();
         Subscription::read(owned.get()?, topics, settings, Options::of(given)?, py)
     }
 
     /// Wraps the client's consumer with the user's callbacks; does not watch for its end yet.
     pub(crate) fn of(
-        client: &Bound<'_, Client>,
+        client: &Bound<'_, PyAny>,
+        connection: &Arc<Connection>,
         consumer: client::Consumer,
         subscription: Subscription,
     ) -> PyResult<Py<Self>> {
         let py = client.py();
         let Subscription { topics, config, hooks, signals } = subscription;
-        let birth = *client.get().connected(py)?.birth();
-        let inner = Owned::new(Arc::new(consumer), &birth);
+        let birth = *connection.client(py)?.birth();
         let is_watched = hooks.stop.is_some() || signals;
-        let (client, group) = (client.clone().unbind(), config.group.id);
-        Py::new(py, Self { inner, client, topics, group, hooks, is_watched })
+        let session = Arc::new(Session::new(Owned::new(Arc::new(consumer), &birth), hooks));
+        let (connection, client) = (Arc::clone(connection), client.clone().unbind());
+        let group = config.group.id;
+        Py::new(py, Self { session, connection, client, topics, group, is_watched })
     }
 
-    /// The client's consumer.
-    pub(crate) fn reader(&self) -> &Owned<Arc<client::Consumer>> {
-        &self.inner
+    /// A session for an iterator over the consumer.
+    pub(crate) fn session(this: Py<Self>) -> SessionRef {
+        let session = Arc::clone(&this.get().session);
+        SessionRef::new(&session, this.into_any())
+    }
+
+    fn consumer(&self) -> &Owned<Arc<client::Consumer>> {
+        self.session.consumer()
+    }
+
+    fn hooks(&self) -> &Hooks {
+        self.session.hooks()
     }
 
     /// The client's consumer, or an error if it is closed.
     fn open(&self, py: Python<'_>) -> PyResult<&client::Consumer> {
-        let consumer = self.inner.get()?;
+        let consumer = self.consumer().get()?;
         consumer.check_open().map_err(|error| raised(py, error))?;
         Ok(consumer)
     }
 
-    /// The user code involved in reading.
-    pub(crate) fn hooks(&self) -> &Hooks {
-        &self.hooks
-    }
-
-    /// Returns the next message within `timeout` seconds; `None` after the timeout or at the end.
-    pub(crate) fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Message>> {
-        self.hooks.next(py, self.inner.get()?, timeout)
-    }
-
-    /// Commits the position after a message.
-    pub(crate) fn commit_after(
-        &self,
-        py: Python<'_>,
-        message: &Bound<'_, Message>,
-    ) -> PyResult<()> {
-        let consumer = self.inner.get()?;
-        let after = message.get().after()?;
-        let committed = py.detach(|| consumer.commit_offsets(vec![after]));
-        committed.map_err(|error| raised(py, error))
-    }
-
     /// Converts partitions, given as indexes or pairs of topic and index; all if none are given.
     fn chosen(&self, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<TopicPartition>> {
-        let Some(given) = given else { return Ok(self.inner.get()?.assignment()) };
+        let Some(given) = given else { return Ok(self.consumer().get()?.assignment()) };
         match arguments::partition(given) {
             Ok((topic, index)) => Ok(vec![self.find(topic.as_deref(), index)?]),
             Err(error) => given
@@ -149,7 +138,7 @@ impl Consumer {
 
     /// Discards held messages of these partitions.
     fn forget(&self, is_meant: impl Fn(&TopicPartition) -> bool) {
-        if let Some(held) = self.hooks.held() {
+        if let Some(held) = self.hooks().held() {
             held.forget(is_meant);
         }
     }
@@ -170,7 +159,8 @@ impl Consumer {
 
     /// Finds an assigned partition by its index, and its topic if there are several.
     fn find(&self, topic: Option<&str>, index: PartitionIndex) -> PyResult<TopicPartition> {
-        let mut mine = self.inner.get()?.positions().into_iter().map(|(partition, _)| partition);
+        let mut mine =
+            self.consumer().get()?.positions().into_iter().map(|(partition, _)| partition);
         let mut meant = mine.by_ref().filter(|partition| {
             partition.partition == index && topic.is_none_or(|t| t == partition.topic.as_str())
         });
@@ -197,7 +187,7 @@ impl Consumer {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
-        self.next(py, None)
+        self.session.next(py, None)
     }
 
     #[doc = stub!("Consumer.take")]
@@ -208,7 +198,8 @@ impl Consumer {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bounded> {
         this.get().open(count.py())?;
-        Bounded::new(count.py(), this, arguments::value("count", count)?, timeout)
+        let (py, number) = (count.py(), arguments::value("count", count)?);
+        Bounded::new(py, Self::session(this), number, timeout)
     }
 
     #[doc = stub!("Consumer.batches")]
@@ -235,7 +226,7 @@ impl Consumer {
             Some(seconds) => arguments::max_wait("max_wait", seconds)?,
             None => MAX_WAIT,
         };
-        Ok(Batches::of(this, max_messages, max_wait))
+        Ok(Batches::of(Self::session(this), max_messages, max_wait))
     }
 
     #[doc = stub!("Consumer.arrow")]
@@ -249,18 +240,19 @@ impl Consumer {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ArrowBatches> {
         this.get().open(py)?;
-        ArrowBatches::of(py, Source::Consumer(this), options)
+        ArrowBatches::of(py, this, options)
     }
 
     #[doc = stub!("Consumer.streams")]
-    fn streams(this: &Bound<'_, Self>, count: &Bound<'_, PyAny>) -> PyResult<Vec<Stream>> {
-        Stream::part(this, arguments::value("count", count)?)
+    fn streams(this: Py<Self>, count: &Bound<'_, PyAny>) -> PyResult<Vec<Stream>> {
+        let number = arguments::value("count", count)?;
+        Stream::split(count.py(), &Self::session(this), number)
     }
 
     #[doc = stub!("Consumer.until_end")]
     fn until_end(this: Py<Self>, py: Python<'_>) -> PyResult<UntilEnd> {
         this.get().open(py)?;
-        UntilEnd::of(py, this)
+        UntilEnd::of(py, Self::session(this))
     }
 
     #[doc = stub!("Consumer.seek")]
@@ -283,21 +275,13 @@ impl Consumer {
     }
 
     #[doc = stub!("Consumer.positions")]
-    pub(crate) fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
-        let held = self.hooks.held();
-        let reached = |at: &TopicPartition, offset| {
-            held.map_or(offset, |held| held.reached(at, offset)).get()
-        };
-        let positions = self.inner.get()?.positions().into_iter();
-        let row = |(at, offset): (TopicPartition, Option<Offset>)| {
-            (named(&at), offset.map(|offset| reached(&at, offset)))
-        };
-        Ok(positions.map(row).collect())
+    fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
+        self.session.positions()
     }
 
     #[doc = stub!("Consumer.lag")]
     fn lag(&self) -> PyResult<ByPartition<Option<i64>>> {
-        Ok(self.inner.get()?.lag().into_iter().map(|(at, lag)| (named(&at), lag)).collect())
+        Ok(self.consumer().get()?.lag().into_iter().map(|(at, lag)| (named(&at), lag)).collect())
     }
 
     #[doc = stub!("Consumer.assignment")]
@@ -343,24 +327,24 @@ impl Consumer {
     #[pyo3(signature = (message=None))]
     fn commit(&self, py: Python<'_>, message: Option<&Bound<'_, Message>>) -> PyResult<()> {
         if let Some(message) = message {
-            return self.commit_after(py, message);
+            return self.session.commit_after(py, message);
         }
-        let consumer = self.inner.get()?;
-        let given = self.hooks.reached(consumer.received());
+        let consumer = self.consumer().get()?;
+        let given = self.hooks().reached(consumer.received());
         let committed = py.detach(|| consumer.commit_offsets(given));
         committed.map_err(|error| raised(py, error))
     }
 
     #[doc = stub!("Consumer.end")]
     fn end(&self) -> PyResult<()> {
-        self.inner.get()?.end();
+        self.consumer().get()?.end();
         Ok(())
     }
 
     #[doc = stub!("Consumer.close")]
     fn close(this: &Bound<'_, Self>) -> PyResult<()> {
         let py = this.py();
-        let consumer = this.get().inner.get()?;
+        let consumer = this.get().consumer().get()?;
         py.detach(|| consumer.close());
         if this.get().is_watched {
             stopping(py)?.call_method1("forget", (this,))?;
@@ -371,14 +355,14 @@ impl Consumer {
     #[doc = stub!("Consumer.closed")]
     #[getter]
     fn closed(&self) -> PyResult<bool> {
-        Ok(self.inner.get()?.is_closed())
+        Ok(self.consumer().get()?.is_closed())
     }
 
     fn __repr__(&self) -> String {
         let topics: Vec<String> = self.topics.iter().map(|topic| format!("{topic:?}")).collect();
         let group = self.group.as_ref().map(|group| format!(", group {group:?}"));
         let closed = if self.closed().unwrap_or(true) { ", closed" } else { "" };
-        let (topics, address) = (topics.join(", "), self.client.get().address());
+        let (topics, address) = (topics.join(", "), self.connection.address());
         format!("<Consumer of {topics} at {address}{}{closed}>", group.unwrap_or_default())
     }
 
@@ -405,11 +389,29 @@ impl Consumer {
     }
 }
 
+impl Readable for Py<Consumer> {
+    fn source(&self) -> PyResult<Option<&dyn Source>> {
+        Ok(Some(self.get().consumer().get()?))
+    }
+
+    fn session(&self) -> Option<&Session> {
+        Some(&self.get().session)
+    }
+
+    fn hooks(&self) -> &Hooks {
+        self.get().hooks()
+    }
+
+    fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
+        self.get().session.positions()
+    }
+}
+
 impl Drop for Consumer {
     fn drop(&mut self) {
         // A forked child is not a group member. Leaving a group takes time, so release the
         // interpreter.
-        if let Ok(consumer) = self.inner.get() {
+        if let Ok(consumer) = self.consumer().get() {
             Python::attach(|py| py.detach(|| consumer.close()));
         }
     }
@@ -428,30 +430,4 @@ fn backwards<'py>(back: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// The Python module that ends loops from outside: by events and signals.
 fn stopping(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("streamlog.stopping")
-}
-
-impl Place for Arc<client::Consumer> {
-    fn consumer(&self) -> &client::Consumer {
-        self
-    }
-
-    fn try_next(&self) -> Result<Option<client::Message>, ClientError> {
-        client::Consumer::try_next(self)
-    }
-
-    fn try_more(&self) -> Result<Option<client::Message>, ClientError> {
-        client::Consumer::try_more(self)
-    }
-
-    fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
-        client::Consumer::next(self, timeout)
-    }
-
-    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
-        client::Consumer::read_into(self, rows, patience)
-    }
-}
-
-fn named(partition: &TopicPartition) -> (String, i32) {
-    (partition.topic.to_string(), partition.partition.0)
 }

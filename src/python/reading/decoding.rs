@@ -8,12 +8,13 @@ use pyo3::types::{PyAnyMethods, PyBytes, PyTypeMethods};
 use pyo3::{Py, PyAny, PyErr, PyResult, Python};
 
 use super::held::Held;
-use super::hooks::{Place, monotonic};
 use super::message::Message;
+use super::source::Source;
 use crate::client::{
     self, Client, ClientError, Header, Producer, ProducerConfig, ProducerRecord, Ticket,
 };
 use crate::config::{ConfigError, Fault};
+use crate::python::arguments::monotonic;
 use crate::python::errors::{DecodeError, raised, refused};
 use crate::types::TopicName;
 
@@ -170,20 +171,21 @@ impl Decoding {
     pub(super) fn more(
         &self,
         py: Python<'_>,
-        place: &Arc<client::Consumer>,
+        consumer: &Arc<client::Consumer>,
         deadline: f64,
     ) -> PyResult<Option<Message>> {
         loop {
-            let held = self.held.take(place);
-            let mut found = held.map_or_else(|| place.next_more(None), |message| Ok(Some(message)));
+            let held = self.held.take(consumer);
+            let mut found =
+                held.map_or_else(|| consumer.next_more(None), |message| Ok(Some(message)));
             if matches!(found, Ok(None)) {
                 let left = Duration::try_from_secs_f64(deadline - monotonic(py)?);
-                found = py.detach(|| place.next_more(Some(left.unwrap_or_default())));
+                found = py.detach(|| consumer.next_more(Some(left.unwrap_or_default())));
             }
             let found = found.map_err(|error| raised(py, error))?;
             let Some(message) = found else { return Ok(None) };
-            let message = self.decode_more(py, place.stream(), message)?;
-            if message.is_some() || self.held.is_any(place.stream()) {
+            let message = self.decode_more(py, consumer.stream(), message)?;
+            if message.is_some() || self.held.is_any(consumer.stream()) {
                 return Ok(message);
             }
         }

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::hooks::Place;
+use super::source::Source;
 use crate::client;
 use crate::types::{Offset, TopicPartition};
 
@@ -37,16 +37,16 @@ impl Held {
         self.is_any.store(!rows.is_empty(), Ordering::Release);
     }
 
-    /// Takes the first message for this place, unless its consumer is closed. Messages of revoked
+    /// Takes the first message for this source, unless its consumer is closed. Messages of revoked
     /// partitions are dropped: their new owner reads them.
-    pub(crate) fn take(&self, place: &dyn Place) -> Option<client::Message> {
-        if !self.is_any.load(Ordering::Acquire) || place.consumer().is_closed() {
+    pub(crate) fn take(&self, source: &dyn Source) -> Option<client::Message> {
+        if !self.is_any.load(Ordering::Acquire) || source.consumer().is_closed() {
             return None;
         }
-        let assigned = place.consumer().assignment();
+        let assigned = source.consumer().assignment();
         self.retain(|row| assigned.contains(row.message.topic_partition()));
         let mut rows = self.rows();
-        let at = rows.iter().position(|row| row.stream == place.stream())?;
+        let at = rows.iter().position(|row| row.stream == source.stream())?;
         let Row { message, .. } = rows.remove(at);
         self.is_any.store(!rows.is_empty(), Ordering::Release);
         Some(message)
@@ -59,9 +59,9 @@ impl Held {
 
     /// Drops a message that is processed.
     pub(crate) fn release(&self, message: &client::Message) {
-        let place = |message: &client::Message| (message.offset(), message.partition());
+        let position = |message: &client::Message| (message.offset(), message.partition());
         self.retain(|row| {
-            row.message.topic() != message.topic() || place(&row.message) != place(message)
+            row.message.topic() != message.topic() || position(&row.message) != position(message)
         });
     }
 

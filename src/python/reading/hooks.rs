@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use pyo3::types::PyAnyMethods;
 use pyo3::{Py, PyAny, PyResult, Python};
 
 use super::decoding::{Decoding, Offered};
 use super::held::Held;
 use super::message::Message;
-use crate::client::{self, ClientError, Patience, Rows, Start};
+use super::source::Source;
+use crate::client::{self, ClientError, Start};
+use crate::python::arguments::monotonic;
 use crate::python::errors::raised;
 use crate::types::{Offset, TopicPartition};
 
@@ -22,30 +23,6 @@ pub(crate) struct Hooks {
     pub(crate) stop: Option<Py<PyAny>>,
 }
 
-/// A source of messages: a consumer, one of its streams, or its records up to an end.
-pub(crate) trait Place: Sync {
-    /// The consumer behind it.
-    fn consumer(&self) -> &client::Consumer;
-    /// The stream's number; 0 for other places.
-    fn stream(&self) -> usize {
-        0
-    }
-    /// Returns the next message if one is available.
-    fn try_next(&self) -> Result<Option<client::Message>, ClientError>;
-    /// The same, leaving messages returned before unprocessed.
-    fn try_more(&self) -> Result<Option<client::Message>, ClientError> {
-        self.try_next()
-    }
-    /// Returns the next message, waiting up to `timeout`.
-    fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError>;
-    /// Fills rows with records.
-    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError>;
-    /// Returns true if there will be no more messages.
-    fn is_over(&self) -> bool {
-        false
-    }
-}
-
 impl Hooks {
     /// Fails if the dead-letter topic is one of the topics read.
     pub(crate) fn check(&self, topics: &[String]) -> PyResult<()> {
@@ -57,35 +34,35 @@ impl Hooks {
         self.on_assign.is_some() || self.on_revoke.is_some()
     }
 
-    /// Returns the next message of `place` within `timeout` seconds; `None` after the timeout or at
-    /// the end.
+    /// Returns the next message of `source` within `timeout` seconds; `None` after the timeout or
+    /// at the end.
     pub(crate) fn next(
         &self,
         py: Python<'_>,
-        place: &impl Place,
+        source: &impl Source,
         timeout: Option<f64>,
     ) -> PyResult<Option<Message>> {
         let deadline = timeout.map(|left| monotonic(py).map(|now| now + left)).transpose()?;
         let mut left = timeout;
         loop {
-            self.attend(py, place.consumer())?;
-            let held = self.held().and_then(|held| held.take(place));
-            let mut found = held.map_or_else(|| place.try_next(), |message| Ok(Some(message)));
+            self.attend(py, source.consumer())?;
+            let held = self.held().and_then(|held| held.take(source));
+            let mut found = held.map_or_else(|| source.try_next(), |message| Ok(Some(message)));
             if matches!(found, Ok(None)) {
                 // Release the interpreter only for a real wait.
                 let wait = left.and_then(|left| Duration::try_from_secs_f64(left).ok());
-                found = py.detach(|| place.next(wait));
+                found = py.detach(|| source.next(wait));
             }
             match found {
                 Ok(Some(message)) => match &self.decoding {
                     None => return Ok(Some(message.into())),
                     Some(decoding) => {
-                        if let Some(message) = decoding.decode(py, place.stream(), message)? {
+                        if let Some(message) = decoding.decode(py, source.stream(), message)? {
                             return Ok(Some(message));
                         }
                     }
                 },
-                Ok(None) if place.consumer().has_changes() => {}
+                Ok(None) if source.consumer().has_changes() => {}
                 Ok(None) | Err(ClientError::Closed) => return Ok(None),
                 Err(error) => return Err(raised(py, error)),
             }
@@ -126,13 +103,13 @@ impl Hooks {
         offsets.into_iter().map(reached).collect()
     }
 
-    /// Makes `place`, which does not decode, read the held messages again.
-    pub(super) fn read_again(&self, place: &dyn Place) -> Result<(), ClientError> {
+    /// Makes `source`, which does not decode, read the held messages again.
+    pub(super) fn read_again(&self, source: &dyn Source) -> Result<(), ClientError> {
         let Some(held) = self.held() else { return Ok(()) };
-        let messages: Vec<_> = std::iter::from_fn(|| held.take(place)).collect();
+        let messages: Vec<_> = std::iter::from_fn(|| held.take(source)).collect();
         // Seek the first message of each partition last, so that its position wins.
         for message in messages.iter().rev() {
-            let (consumer, partition) = (place.consumer(), message.topic_partition());
+            let (consumer, partition) = (source.consumer(), message.topic_partition());
             consumer.seek(partition, Start::Offset(message.offset()))?;
             // The partition may have been paused at its end.
             consumer.set_paused(partition, false)?;
@@ -156,11 +133,6 @@ impl Hooks {
         call(py, self.on_revoke.as_ref(), &change.revoked)?;
         call(py, self.on_assign.as_ref(), &change.assigned)
     }
-}
-
-/// The time of Python's monotonic clock in seconds.
-pub(crate) fn monotonic(py: Python<'_>) -> PyResult<f64> {
-    py.import("time")?.call_method0("monotonic")?.extract()
 }
 
 fn call(

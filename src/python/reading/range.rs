@@ -1,20 +1,21 @@
 //! The native class `Range`: reading between offsets.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pyo3::types::PyDict;
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::arrow::{ArrowBatches, Source};
+use super::arrow::ArrowBatches;
 use super::decoding::Decoding;
-use super::hooks::{Hooks, Place};
+use super::hooks::Hooks;
 use super::message::Message;
+use super::session::{ByPartition, Readable, Session, named};
+use super::source::Source;
 use super::subscription::read_out_of_range;
 use crate::client::{self, ConsumerConfig, GroupConfig, OutOfRange, Start};
 use crate::config::ConfigError;
 use crate::python::arguments;
-use crate::python::client::Client;
+use crate::python::connection::Connection;
 use crate::python::docstrings::stub;
 use crate::python::errors::{raised, refused};
 use crate::python::owned::{Birth, Owned};
@@ -68,14 +69,35 @@ impl Range {
     }
 
     /// The consumer settings: those of the client, without a group.
-    pub(crate) fn config(client: &Client) -> ConsumerConfig {
+    pub(crate) fn config(connection: &Connection) -> ConsumerConfig {
         ConsumerConfig {
             start: Start::default(),
             out_of_range: OutOfRange::default(),
             auto_create_topics: false,
             group: GroupConfig::default(),
-            ..client.defaults().consumer.clone()
+            ..connection.settings().consumer.clone()
         }
+    }
+
+    /// Starts reading the ranges.
+    pub(crate) fn start(
+        py: Python<'_>,
+        connection: &Connection,
+        spans: Spans,
+        on_out_of_range: &str,
+        decoders: Option<Decoders<'_>>,
+    ) -> PyResult<Self> {
+        let out_of_range = read_out_of_range(on_out_of_range)?;
+        let owned = connection.client(py)?;
+        let client = owned.get()?;
+        let hooks = Self::decoding(decoders, client)?;
+        if spans.starts.is_empty() {
+            return Ok(Self::of(None, spans, hooks, owned.birth()));
+        }
+        let config = ConsumerConfig { out_of_range, ..Self::config(connection) };
+        let consumer = py.detach(|| client.partition_consumer(&spans.starts, config));
+        let consumer = consumer.map_err(|error| raised(py, error))?;
+        Ok(Self::of(Some(consumer), spans, hooks, owned.birth()))
     }
 
     /// Reads the ranges with a consumer positioned at their starts.
@@ -102,25 +124,28 @@ impl Range {
         let decoding = Decoding::of(key, value, None, false, client)?;
         Ok(Hooks { decoding, ..Hooks::default() })
     }
+}
 
-    /// The user code involved in reading.
-    pub(crate) fn hooks(&self) -> &Hooks {
-        &self.hooks
-    }
-
-    /// The place to read from; `None` if all ranges are empty.
-    pub(crate) fn place(&self) -> PyResult<Option<&dyn Place>> {
-        let Some(inner) = &self.inner else { return Ok(None) };
+impl Readable for Py<Range> {
+    fn source(&self) -> PyResult<Option<&dyn Source>> {
+        let Some(inner) = &self.get().inner else { return Ok(None) };
         Ok(Some(inner.get()?))
     }
 
-    /// The next offset to read, by topic and partition.
-    pub(crate) fn positions(&self) -> PyResult<BTreeMap<(String, i32), Option<i64>>> {
-        let row = |(partition, offset): &(TopicPartition, Offset)| {
-            ((partition.topic.to_string(), partition.partition.0), Some(offset.get()))
-        };
-        let mut positions: BTreeMap<_, _> = self.begins.iter().map(row).collect();
-        if let Some(inner) = &self.inner {
+    fn session(&self) -> Option<&Session> {
+        None
+    }
+
+    fn hooks(&self) -> &Hooks {
+        &self.get().hooks
+    }
+
+    fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
+        let row =
+            |(partition, offset): &(TopicPartition, Offset)| (named(partition), Some(offset.get()));
+        let range = self.get();
+        let mut positions: ByPartition<_> = range.begins.iter().map(row).collect();
+        if let Some(inner) = &range.inner {
             let known = inner.get()?.consumer().positions().into_iter();
             let known = known.filter_map(|(partition, offset)| Some((partition, offset?)));
             positions.extend(known.map(|known| row(&known)));
@@ -131,30 +156,6 @@ impl Range {
 
 #[pymethods]
 impl Range {
-    #[new]
-    #[pyo3(signature = (client, topic, parts, on_out_of_range="earliest", decoders=None))]
-    fn new(
-        client: &Bound<'_, Client>,
-        topic: &str,
-        parts: Vec<Part>,
-        on_out_of_range: &str,
-        decoders: Option<Decoders<'_>>,
-    ) -> PyResult<Self> {
-        let (py, client) = (client.py(), client.get());
-        let spans = Self::spans(topic, parts)?;
-        let out_of_range = read_out_of_range(on_out_of_range)?;
-        let owned = client.connected(py)?;
-        let connected = owned.get()?;
-        let hooks = Self::decoding(decoders, connected)?;
-        if spans.starts.is_empty() {
-            return Ok(Self::of(None, spans, hooks, owned.birth()));
-        }
-        let config = ConsumerConfig { out_of_range, ..Self::config(client) };
-        let consumer = py.detach(|| connected.partition_consumer(&spans.starts, config));
-        let consumer = consumer.map_err(|error| raised(py, error))?;
-        Ok(Self::of(Some(consumer), spans, hooks, owned.birth()))
-    }
-
     fn __iter__(this: Py<Self>) -> Py<Self> {
         this
     }
@@ -177,6 +178,6 @@ impl Range {
         py: Python<'_>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ArrowBatches> {
-        ArrowBatches::of(py, Source::Range(this), options)
+        ArrowBatches::within_timeout(py, this, options)
     }
 }

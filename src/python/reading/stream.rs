@@ -6,10 +6,11 @@ use std::time::Duration;
 use pyo3::types::PyDict;
 use pyo3::{Bound, Py, PyResult, Python, pyclass, pymethods};
 
-use super::arrow::{ArrowBatches, Source};
-use super::consumer::Consumer;
-use super::hooks::Place;
+use super::arrow::ArrowBatches;
+use super::hooks::Hooks;
 use super::message::Message;
+use super::session::{ByPartition, Readable, Session, SessionRef};
+use super::source::Source;
 use crate::client::{self, ClientError, Patience, Rows};
 use crate::python::docstrings::stub;
 use crate::python::errors::raised;
@@ -19,42 +20,50 @@ use crate::python::owned::Owned;
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Stream {
-    inner: Owned<Part>,
-    consumer: Py<Consumer>,
+    inner: Owned<Numbered>,
+    session: SessionRef,
 }
 
 /// A stream with its number.
 #[derive(Debug)]
-struct Part {
+struct Numbered {
     number: usize,
     stream: client::Stream<Arc<client::Consumer>>,
 }
 
 impl Stream {
     /// Splits a consumer into streams.
-    pub(crate) fn part(consumer: &Bound<'_, Consumer>, count: usize) -> PyResult<Vec<Self>> {
-        let reader = consumer.get().reader();
-        let streams = client::Stream::part(reader.get()?, count);
-        let streams = streams.map_err(|error| raised(consumer.py(), error))?;
-        let part = |(number, stream)| {
-            let inner = Owned::new(Part { number, stream }, reader.birth());
-            Self { inner, consumer: consumer.clone().unbind() }
+    pub(super) fn split(py: Python<'_>, session: &SessionRef, count: usize) -> PyResult<Vec<Self>> {
+        let consumer = session.consumer();
+        let streams = client::Stream::part(consumer.get()?, count);
+        let streams = streams.map_err(|error| raised(py, error))?;
+        let stream = |(number, stream)| {
+            let inner = Owned::new(Numbered { number, stream }, consumer.birth());
+            Self { inner, session: session.clone_ref(py) }
         };
-        Ok(streams.into_iter().enumerate().map(part).collect())
-    }
-
-    /// The consumer.
-    pub(crate) fn consumer(&self) -> &Consumer {
-        self.consumer.get()
-    }
-
-    /// The place to read from.
-    pub(crate) fn place(&self) -> PyResult<&dyn Place> {
-        Ok(self.inner.get()?)
+        Ok(streams.into_iter().enumerate().map(stream).collect())
     }
 }
 
-impl Place for Part {
+impl Readable for Py<Stream> {
+    fn source(&self) -> PyResult<Option<&dyn Source>> {
+        Ok(Some(self.get().inner.get()?))
+    }
+
+    fn session(&self) -> Option<&Session> {
+        Some(&self.get().session)
+    }
+
+    fn hooks(&self) -> &Hooks {
+        self.get().session.hooks()
+    }
+
+    fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
+        self.get().session.positions()
+    }
+}
+
+impl Source for Numbered {
     fn consumer(&self) -> &client::Consumer {
         self.stream.consumer()
     }
@@ -83,7 +92,7 @@ impl Stream {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
-        self.consumer.get().hooks().next(py, self.inner.get()?, None)
+        self.session.hooks().next(py, self.inner.get()?, None)
     }
 
     #[doc = stub!("Stream.arrow")]
@@ -96,11 +105,11 @@ impl Stream {
         py: Python<'_>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ArrowBatches> {
-        ArrowBatches::of(py, Source::Stream(this), options)
+        ArrowBatches::of(py, this, options)
     }
 
     #[doc = stub!("Stream.commit")]
     fn commit(&self, py: Python<'_>, message: &Bound<'_, Message>) -> PyResult<()> {
-        self.consumer.get().commit_after(py, message)
+        self.session.commit_after(py, message)
     }
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use pyo3::types::PyDict;
 use pyo3::{Bound, Py, PyResult, Python, pyclass, pymethods};
 
-use super::arrow::{ArrowBatches, Source};
-use super::consumer::Consumer;
-use super::hooks::Place;
+use super::arrow::ArrowBatches;
+use super::hooks::Hooks;
 use super::message::Message;
+use super::session::{ByPartition, Readable, Session, SessionRef};
+use super::source::Source;
 use crate::client::{self, ClientError, Patience, Rows};
 use crate::python::docstrings::stub;
 use crate::python::errors::raised;
@@ -22,37 +23,43 @@ type Inner = client::UntilEnd<Arc<client::Consumer>>;
 #[derive(Debug)]
 pub(crate) struct UntilEnd {
     inner: Owned<Inner>,
-    /// Keeps the consumer alive: without references it would be closed.
-    consumer: Py<Consumer>,
+    session: SessionRef,
 }
 
 impl UntilEnd {
     /// Reads up to the current ends.
-    pub(crate) fn of(py: Python<'_>, consumer: Py<Consumer>) -> PyResult<Self> {
-        let reader = consumer.get().reader();
-        let shared = Arc::clone(reader.get()?);
-        let messages = py.detach(|| client::UntilEnd::of(shared));
-        Ok(Self::up_to(consumer, messages.map_err(|error| raised(py, error))?))
+    pub(super) fn of(py: Python<'_>, session: SessionRef) -> PyResult<Self> {
+        let consumer = Arc::clone(session.consumer().get()?);
+        let messages = py.detach(|| client::UntilEnd::of(consumer));
+        Ok(Self::up_to(session, messages.map_err(|error| raised(py, error))?))
     }
 
     /// Reads up to known ends.
-    pub(crate) fn up_to(consumer: Py<Consumer>, messages: Inner) -> Self {
-        let inner = Owned::new(messages, consumer.get().reader().birth());
-        Self { inner, consumer }
-    }
-
-    /// The place to read from.
-    pub(crate) fn place(&self) -> PyResult<&dyn Place> {
-        Ok(self.inner.get()?)
-    }
-
-    /// The consumer.
-    pub(crate) fn consumer(&self) -> &Consumer {
-        self.consumer.get()
+    pub(crate) fn up_to(session: SessionRef, messages: Inner) -> Self {
+        let inner = Owned::new(messages, session.consumer().birth());
+        Self { inner, session }
     }
 }
 
-impl Place for Inner {
+impl Readable for Py<UntilEnd> {
+    fn source(&self) -> PyResult<Option<&dyn Source>> {
+        Ok(Some(self.get().inner.get()?))
+    }
+
+    fn session(&self) -> Option<&Session> {
+        Some(&self.get().session)
+    }
+
+    fn hooks(&self) -> &Hooks {
+        self.get().session.hooks()
+    }
+
+    fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
+        self.get().session.positions()
+    }
+}
+
+impl Source for Inner {
     fn consumer(&self) -> &client::Consumer {
         client::UntilEnd::consumer(self)
     }
@@ -81,7 +88,7 @@ impl UntilEnd {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
-        self.consumer.get().hooks().next(py, self.inner.get()?, None)
+        self.session.hooks().next(py, self.inner.get()?, None)
     }
 
     #[doc = stub!("UntilEnd.arrow")]
@@ -94,6 +101,6 @@ impl UntilEnd {
         py: Python<'_>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ArrowBatches> {
-        ArrowBatches::of(py, Source::UntilEnd(this), options)
+        ArrowBatches::of(py, this, options)
     }
 }

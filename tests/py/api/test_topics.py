@@ -97,7 +97,7 @@ def test_gaps_in_offsets_are_skipped(
             if first <= at < stop
         ]
 
-    monkeypatch.setattr("streamlog.backwards.Range", read)
+    monkeypatch.setattr("streamlog.backwards.open_range", read)
     end = offsets[-1] + gap
     found = [message.offset for message in newest_first(streamlog_client, "t", (0, 0, end))]
     assert found == offsets[::-1]

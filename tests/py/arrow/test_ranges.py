@@ -8,7 +8,7 @@ import pyarrow
 import pytest
 
 import streamlog
-from streamlog._core.bounded import Range
+from streamlog._core.bounded import open_range
 
 COLUMNS = ["offset", "value"]
 
@@ -28,7 +28,7 @@ def test_a_batch_that_does_not_come_times_out_and_can_be_requested_again(
 ) -> None:
     with streamlog_client.producer() as producer:
         producer.send(streamlog_topic, b"first", partition=0).result()
-        batches = Range(streamlog_client, streamlog_topic, [(0, 0, 2)], "error").arrow(
+        batches = open_range(streamlog_client, streamlog_topic, [(0, 0, 2)], "error").arrow(
             columns=COLUMNS, timeout=0.3, max_wait=0.0
         )
         assert patiently(batches)["offset"].to_pylist() == [0]
@@ -62,7 +62,7 @@ def test_ranges_side_by_side_are_read_whole(
     cuts = [0, 1, 17, 1800, 1801, 4999, 5000]
     found = []
     for start, stop in pairwise(cuts):
-        batches = Range(streamlog_client, streamlog_topic, [(0, start, stop)], "error").arrow(
+        batches = open_range(streamlog_client, streamlog_topic, [(0, start, stop)], "error").arrow(
             columns=["offset"], timeout=20.0
         )
         found += [offset for batch in batches for offset in batch["offset"].to_pylist()]

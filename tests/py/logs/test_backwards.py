@@ -56,7 +56,7 @@ def read(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Rea
         ) -> Iterator[Record]:
             return log.range(parts[0])
 
-        monkeypatch.setattr(backwards, "Range", ranged)
+        monkeypatch.setattr(backwards, "open_range", ranged)
         newest = newest_first(cast(streamlog.Client, None), "t", (0, 0, log.offsets[-1] + 1))
         return [message.offset for message in islice(newest, count)]
 

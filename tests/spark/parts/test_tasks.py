@@ -11,7 +11,7 @@ from py.support.broker import BrokerProcess
 from spark.parts.played import values
 from spark.support.clock import Clock
 from streamlog import RequestTimeout, TopicNotFound
-from streamlog._core.bounded import Range
+from streamlog._core.bounded import Range, open_range
 from streamlog.spark import patience
 from streamlog.spark.reading import records
 from streamlog.spark.reading.ranges import OffsetRange
@@ -35,7 +35,7 @@ class Ranges:
         self.before(len(self.asked))
         partition, start, stop = parts[0]
         self.asked.append(start)
-        return Range(client, topic, [(partition, start, min(stop, start + self.most))], lost)
+        return open_range(client, topic, [(partition, start, min(stop, start + self.most))], lost)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def test_a_read_that_ends_early_is_resumed(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ranges = Ranges(most=4)
-    monkeypatch.setattr(records, "Range", ranges)
+    monkeypatch.setattr(records, "open_range", ranges)
     assert values(written.task(10).batches()) == old(10)
     assert ranges.asked == [0, 4, 8]
 
@@ -103,7 +103,7 @@ def test_a_read_that_ends_early_is_resumed(
 def test_a_read_without_progress_is_an_error_with_its_position(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "Range", Ranges(most=0))
+    monkeypatch.setattr(records, "open_range", Ranges(most=0))
     with pytest.raises(
         RequestTimeout, match=r"ended by itself at offset 0, and is to end at 10"
     ) as told:
@@ -121,7 +121,7 @@ def test_a_broker_may_be_unreachable_after_rows_were_consumed_slowly(
             for error in outage:
                 raise error
 
-    monkeypatch.setattr(records, "Range", Ranges(most=4, before=fail))
+    monkeypatch.setattr(records, "open_range", Ranges(most=4, before=fail))
     monkeypatch.setattr(patience, "time", clock)
     batches = written.task(10).batches()
     first = next(batches)
@@ -136,7 +136,7 @@ def test_a_topic_recreated_between_two_readings_is_reported(
         if number == 1:
             written.make_anew()
 
-    monkeypatch.setattr(records, "Range", Ranges(most=4, before=renew))
+    monkeypatch.setattr(records, "open_range", Ranges(most=4, before=renew))
     with pytest.raises(TopicNotFound, match="made anew"):
         values(written.task(10).batches())
 
@@ -148,7 +148,7 @@ def test_a_range_that_was_truncated_still_knows_its_topic(
         if number == 1:
             written.make_anew()
 
-    monkeypatch.setattr(records, "Range", Ranges(most=4, before=renew))
+    monkeypatch.setattr(records, "open_range", Ranges(most=4, before=renew))
     # The log is truncated to 10 during the first request, and the topic recreated later.
     task = written.task(20, failOnDataLoss="false")
     values(task.batches())
@@ -160,7 +160,7 @@ def test_a_range_that_was_truncated_still_knows_its_topic(
 def test_a_topic_recreated_while_it_is_read_is_reported(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "Range", Ranges(100, before=lambda _: written.make_anew()))
+    monkeypatch.setattr(records, "open_range", Ranges(100, before=lambda _: written.make_anew()))
     with pytest.raises(TopicNotFound, match="made anew"):
         values(written.task(10).batches())
 

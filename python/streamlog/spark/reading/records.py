@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Self
 
-from streamlog._core.bounded import Range
+from streamlog._core.bounded import open_range
 from streamlog.errors import (
     BrokerError,
     ConnectError,
@@ -105,7 +105,7 @@ class RangeReader:
         part = self._part
         span = [(part.partition, self._position, part.stop)]
         look = self._patience.look(_LOOK_SECONDS)
-        batches = Range(client_of(self._connection), part.topic, span, "error").arrow(
+        batches = open_range(client_of(self._connection), part.topic, span, "error").arrow(
             columns=list(self._columns), timeout=look
         )
         for batch in batches:

@@ -6,7 +6,7 @@ some positions of the range: a good estimate if neighbouring records are similar
 
 from dataclasses import replace
 
-from streamlog._core.bounded import Range
+from streamlog._core.bounded import open_range
 from streamlog.errors import TopicNotFound
 from streamlog.spark.clients import client_of
 from streamlog.spark.options import Connection
@@ -54,7 +54,7 @@ def _looked_at(connection: Connection, part: OffsetRange, at: int, end: int) -> 
     patience = Patience(connection)
 
     def size() -> int:
-        batches = Range(client_of(small), part.topic, [(part.partition, at, stop)]).arrow(
+        batches = open_range(client_of(small), part.topic, [(part.partition, at, stop)]).arrow(
             columns=["key", "value", "headers"],
             max_rows=_SAMPLE_ROWS,
             timeout=patience.look(_LOOK_SECONDS),
