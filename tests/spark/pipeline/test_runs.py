@@ -14,10 +14,13 @@ import streamlog
 from py.support.broker import BrokerProcess
 from spark.connector.tables import digest, values_in
 from streamlog.errors import ConfigError, ConnectError, TopicNotFound
+from streamlog.spark.pipeline import session
+from streamlog.spark.pipeline.command import run
 from streamlog.spark.pipeline.job import Job
 from streamlog.spark.pipeline.run import Run
 from streamlog.spark.pipeline.section import Page
-from streamlog.spark.pipeline.topics import check_topics
+from streamlog.spark.pipeline.source import Source
+from streamlog.spark.pipeline.topics import check_options, check_topics
 
 _numbers = count()
 
@@ -389,6 +392,28 @@ files = "counts"
     assert spark.streams.active == []
 
 
+def test_the_options_of_a_job_are_checked_once(
+    spark: SparkSession,
+    job_of: Callable[[str], Job],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "numbers.txt").write_text("1\n")
+    checked: list[str] = []
+    monkeypatch.setattr(Source, "check_options", lambda source: checked.append(source.name))
+    monkeypatch.setattr(session, "open_session", lambda *_, **__: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    job = job_of("""
+[source.numbers]
+files = "numbers.txt"
+[sink.files]
+from = "numbers"
+files = "out"
+""")
+    assert run(job) == 0
+    assert checked == ["numbers"]
+
+
 def test_a_stopped_job_ends_what_it_does(
     spark: SparkSession, job_of: Callable[[str], Job], tmp_path: Path
 ) -> None:
@@ -445,8 +470,14 @@ def test_an_error_of_spark_is_reported_with_its_line_and_nothing_starts(
     change, fault = case
     text = STREAM.format(topic=topic)
     assert change[0] in text
+    job = job_of(text.replace(*change))
+
+    def check_and_run() -> None:
+        check_options(job)
+        Run(job, spark, tell=print).go()
+
     with pytest.raises(ConfigError, match=fault):
-        Run(job_of(text.replace(*change)), spark, tell=print).go()
+        check_and_run()
     assert spark.streams.active == []
     assert list(tmp_path.iterdir()) == []
 

@@ -13,7 +13,6 @@ from streamlog.spark.pipeline.reasons import reason_of
 from streamlog.spark.pipeline.sink import Sink
 from streamlog.spark.pipeline.source import Source
 from streamlog.spark.pipeline.step import Step
-from streamlog.spark.pipeline.topics import check_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +37,7 @@ class Run:
         """Creates every view, so that invalid ones are found before anything starts.
 
         Args:
-            job: The job.
+            job: The job; its options have been checked.
             session: The session to run in.
             tell: Prints a line for the user.
             is_stopped: Returns true to stop the job; called several times a second.
@@ -46,7 +45,6 @@ class Run:
         Raises:
             ConfigError: A source, a step or a sink is refused; the message names it.
         """
-        check_options(job)
         self._job = job
         self._session = session
         self._tell = tell
