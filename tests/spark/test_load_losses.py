@@ -118,7 +118,7 @@ def test_a_recreated_topic_is_another_topic(
     assert load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False).records == 0
     client.admin.create_topic(topic)
     publish(client, topic, 8)
-    with pytest.raises(streamlog.OffsetOutOfRange, match="was deleted and made anew"):
+    with pytest.raises(streamlog.OffsetOutOfRange, match="was deleted and recreated"):
         load_here(broker.address, tmp_path, [topic])
     done = load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False)
     assert (done.records, len(done.losses)) == (8, 1)

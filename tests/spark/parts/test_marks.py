@@ -37,7 +37,7 @@ def test_a_recreated_topic_longer_than_the_old_one_is_reported(
 ) -> None:
     client.admin.delete_topic(topic)
     new = publish(client, topic, "new", 60)
-    with pytest.raises(TopicNotFound, match=r"offset 10 is wanted.* deleted, or made anew"):
+    with pytest.raises(TopicNotFound, match=r"offset 10 was requested.* deleted or recreated"):
         played.plan()
     played.restart(failOnDataLoss="false")
     assert played.drain() == new
@@ -51,7 +51,7 @@ def test_a_repeated_trigger_does_not_take_the_records_of_a_later_topic(
     client.admin.delete_topic(topic)
     new = publish(client, topic, "new", 60)
     played.restart()
-    with pytest.raises(TopicNotFound, match="deleted, or made anew"):
+    with pytest.raises(TopicNotFound, match="deleted or recreated"):
         values(played.reader.read(played.parts(end)[0]))
     played.restart(failOnDataLoss="false")
     assert values(played.reader.read(played.parts(end)[0])) == []
@@ -70,7 +70,9 @@ def test_a_repeated_trigger_is_divided_by_bytes_though_its_records_are_gone(
         publish(client, topic, "new", left)
     played.restart(maxBytesPerPartition="100", brokerTimeout="2s")
     for part in played.parts(end):
-        with pytest.raises(TopicNotFound, match=r"offset 1[0-9] is wanted.* deleted, or made anew"):
+        with pytest.raises(
+            TopicNotFound, match=r"offset 1[0-9] was requested.* deleted or recreated"
+        ):
             values(played.reader.read(part))
     played.restart(failOnDataLoss="false")
     for part in played.parts(end):
@@ -103,7 +105,7 @@ def test_a_checkpoint_without_ids_goes_on_and_has_them_from_then_on(
     assert played.drain() == [b"old %d" % number for number in range(4, 10)]
     client.admin.delete_topic(topic)
     publish(client, topic, "new", 60)
-    with pytest.raises(TopicNotFound, match="made anew"):
+    with pytest.raises(TopicNotFound, match="recreated"):
         played.drain()
 
 

@@ -177,7 +177,7 @@ def test_a_read_begins_and_ends_a_duration_before_now(
         ),
         (
             {"endingOffsets": '{"TOPIC":{"0":500,"1":-1}}'},
-            "topic 'TOPIC', partition 0: offset 500 is wanted, the earliest is 0 .* ends at 50",
+            "'TOPIC', partition 0: offset 500 was requested, the log begins at 0 .* ends at 50",
         ),
         ({"startingTimestamp": "99999999999999"}, "no record of topic 'TOPIC', partition 0, is of"),
         ({"kafka.fetch.max.byte": "1"}, "did you mean 'fetch.max.bytes'"),

@@ -19,7 +19,7 @@ def test_deleted_records_are_an_error_of_a_batch_or_dropped_with_a_warning(
     fill(client, topic, 100)
     client.admin.delete_records(topic, 0, before=30)
     wanted = {"subscribe": topic, "startingOffsets": json.dumps({topic: {"0": 10, "1": 0}})}
-    words = f"topic '{topic}', partition 0: offset 10 is wanted, the earliest is 30"
+    words = f"topic '{topic}', partition 0: offset 10 was requested, the log begins at 30"
     with pytest.raises(PySparkException, match=words):
         table(spark, broker.address, **wanted).count()
     rest = table(spark, broker.address, **wanted, failOnDataLoss="false").collect()
@@ -34,7 +34,7 @@ def test_records_deleted_under_a_checkpoint_end_a_query_or_are_omitted(
     got = streamed.drain(Collected())
     streamed.fill(100)
     streamed.client.admin.delete_records(topic, 1, before=40)
-    words = f"topic '{topic}', partition 1: offset 10 is wanted, the earliest is 40"
+    words = f"topic '{topic}', partition 1: offset 10 was requested, the log begins at 40"
     with pytest.raises(StreamingQueryException, match=words):
         streamed.drain(got)
     streamed.drain(got, failOnDataLoss="false")
@@ -50,7 +50,7 @@ def test_a_topic_deleted_under_a_query_ends_it(streamed: Streamed) -> None:
     with streamed.running(got) as query:
         until(lambda: len(got.rows) == 20, PATIENCE)
         streamed.client.admin.delete_topic(topic)
-        words = f"topic '{topic}', partition 0: offset 10 is wanted, and there is no earliest"
+        words = f"topic '{topic}', partition 0: offset 10 was requested, and the topic was deleted"
         with pytest.raises(StreamingQueryException, match=words):
             query.awaitTermination(PATIENCE)
 
@@ -78,7 +78,7 @@ def test_a_topic_recreated_while_a_query_is_down_is_reported(streamed: Streamed)
     streamed.client.admin.delete_topic(topic)
     # The new topic is longer than the old one: offsets alone cannot distinguish them.
     streamed.fill(60)
-    words = f"topic '{topic}', partition 0: offset 10 is wanted, and there is no earliest"
+    words = f"topic '{topic}', partition 0: offset 10 was requested, and the topic was deleted"
     with pytest.raises(StreamingQueryException, match=words):
         streamed.drain(got)
     streamed.drain(got, failOnDataLoss="false")
@@ -92,5 +92,5 @@ def test_losses_are_counted_in_what_is_logged(caplog: pytest.LogCaptureFixture) 
     losses.gone(("orders", 2), 7)
     assert (losses.count, losses.offsets) == (3, 21)
     told = [record.getMessage() for record in caplog.records]
-    assert "partition 0: offset 10 is wanted, the earliest is 30" in told[0]
-    assert "1 offsets passed over; loss 2, 21 offsets in all" in told[1]
+    assert "partition 0: offset 10 was requested, the log begins at 30" in told[0]
+    assert "1 offset skipped; loss 2, 21 offsets in total" in told[1]

@@ -319,7 +319,7 @@ def test_a_target_that_lost_what_followed_a_commit_stops_the_query(
         query.commit(1, query.staged(values_of(1, 100)))
     client.admin.delete_topic(topic)
     client.admin.create_topic(topic, partitions=1)
-    with pytest.raises(StreamlogError, match="made anew"):
+    with pytest.raises(StreamlogError, match="recreated"):
         query.commit(1, query.staged(values_of(1, 100)))
 
 

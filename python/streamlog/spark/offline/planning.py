@@ -122,7 +122,7 @@ def _add_topic(making: _Making, client: Client, topic: str, choice: Choice) -> N
         return
     if old is not None and old.id != topic_id:
         for partition, wanted in old.next.items():
-            reason = "the topic was deleted and made anew"
+            reason = "the topic was deleted and recreated"
             making.lose(Loss(topic, partition, wanted, begins.get(partition) or 0, reason))
         old = None
     if old is None:

@@ -30,7 +30,7 @@ class LossHandler(Protocol):
     def replaced(self, place: tuple[str, int], wanted: int) -> None:
         """Handles a topic that was deleted and recreated.
 
-        Records that were given out from `wanted` on may be those of the new topic.
+        Records returned from `wanted` on may be those of the new topic.
         """
 
 
@@ -58,14 +58,14 @@ class Losses:
         """
         topic, partition = place
         earliest, latest = bounds
-        words = (
-            f"data loss in topic '{topic}', partition {partition}: offset {wanted} is wanted, "
-            f"the earliest is {earliest} and the log ends at {latest}"
-            f"{what or ' (records were deleted, or the topic was made anew)'}"
+        loss = (
+            f"data loss in topic '{topic}', partition {partition}: offset {wanted} was requested, "
+            f"the log begins at {earliest} and ends at {latest}"
+            f"{what or ' (records were deleted, or the topic was recreated)'}"
         )
         if self._is_fatal:
-            raise OffsetOutOfRange(f"{words}; {_REMEDY}", wanted, earliest, latest)
-        self._tell(words, max(earliest - wanted, 0))
+            raise OffsetOutOfRange(f"{loss}; {_REMEDY}", wanted, earliest, latest)
+        self._warn(loss, max(earliest - wanted, 0))
 
     def gone(self, place: tuple[str, int], wanted: int) -> None:
         """Handles a topic or a partition that was deleted, or recreated.
@@ -74,13 +74,13 @@ class Losses:
             TopicNotFound: Losses are fatal.
         """
         topic, partition = place
-        words = (
-            f"data loss in topic '{topic}', partition {partition}: offset {wanted} is wanted, and "
-            "there is no earliest one: the topic was deleted, or made anew"
+        loss = (
+            f"data loss in topic '{topic}', partition {partition}: offset {wanted} was requested, "
+            "and the topic was deleted or recreated"
         )
         if self._is_fatal:
-            raise TopicNotFound(f"{words}; {_REMEDY}")
-        self._tell(words, 0)
+            raise TopicNotFound(f"{loss}; {_REMEDY}")
+        self._warn(loss, 0)
 
     def replaced(self, place: tuple[str, int], wanted: int) -> None:
         """Handles another topic under the same name as one that is gone.
@@ -90,14 +90,18 @@ class Losses:
         """
         self.gone(place, wanted)
 
-    def _tell(self, words: str, offsets: int) -> None:
+    def _warn(self, loss: str, offsets: int) -> None:
         self.count += 1
         self.offsets += offsets
-        sums = f"{offsets} offsets passed over; loss {self.count}, {self.offsets} offsets in all"
-        _audible().warning("%s; going on, %s", words, sums)
+        sums = f"loss {self.count}, {_offsets(self.offsets)} in total"
+        _audible().warning("%s; continuing, %s skipped; %s", loss, _offsets(offsets), sums)
 
 
-_REMEDY = "failOnDataLoss=false goes on with what there is, and warns"
+_REMEDY = "failOnDataLoss=false continues with the existing records and logs a warning"
+
+
+def _offsets(count: int) -> str:
+    return f"{count} offset{'' if count == 1 else 's'}"
 
 
 def _audible() -> logging.Logger:

@@ -145,7 +145,7 @@ class RangeReader:
             raise TopicNotFound(topic)
         if end < self._part.stop:
             begin = self._admin.begin_offsets(topic)[partition] or 0
-            raise OffsetOutOfRange("the log was cut back", max(self._position, end), begin, end)
+            raise OffsetOutOfRange("the log was truncated", max(self._position, end), begin, end)
 
     def _pass_over(self, error: OffsetOutOfRange) -> None:
         """Continues after deleted records, or ends at the end of the log."""

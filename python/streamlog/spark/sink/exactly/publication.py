@@ -126,7 +126,7 @@ class Publication:
         if is_reset:
             raise StreamlogError(
                 f"{where} ends before offset {plan.offset}, where batch {self._record.batch} was "
-                "to be published: the topic was deleted and made anew; begin with a new checkpoint"
+                "to be published: the topic was deleted and recreated; begin with a new checkpoint"
             )
         if is_cut and done == 0:
             raise StreamlogError(
