@@ -13,7 +13,7 @@ from pages.session import Session
 from pages.test_pages import to_run
 from streamlog.errors import ConfigError
 from streamlog.spark import audit
-from streamlog.spark.audit import compare_tiers, count_windows, missing_counts, told_counts
+from streamlog.spark.audit import compare_tiers, count_windows, missing_counts, published_counts
 
 
 def test_the_page_can_be_followed(spark: SparkSession, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_counts_that_were_published_twice_count_once_and_gaps_are_named(
         told = [message.value for message in client.topic(audit.AUDIT_TOPIC).read()]
         with client.producer() as again:
             again.send(audit.AUDIT_TOPIC, told[0] or b"")
-        counts = told_counts(spark, bootstrap=broker.address)
+        counts = published_counts(spark, bootstrap=broker.address)
         assert counts.groupBy().sum("records").first() == (18,)
         assert missing_counts(spark, bootstrap=broker.address).count() == 0
         log = spark.read.format("streamlog").option("bootstrap", broker.address)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
         compare_tiers,
         count_windows,
         missing_counts,
-        told_counts,
+        published_counts,
     )
     from streamlog.spark.functions import (
         dead_letters,
@@ -57,8 +57,8 @@ __all__ = [
     "missing_counts",
     "partition_progress",
     "provide_java",
+    "published_counts",
     "strictly_decoded",
-    "told_counts",
     "window_aggregate",
     "with_date",
 ]
@@ -72,7 +72,7 @@ if not TYPE_CHECKING:
             ("PartitionProgress", "ProgressListener", "partition_progress"), "streaming.listener"
         ),
         **dict.fromkeys(
-            ("compare_tiers", "count_windows", "missing_counts", "told_counts"), "audit"
+            ("compare_tiers", "count_windows", "missing_counts", "published_counts"), "audit"
         ),
     }
 

@@ -13,12 +13,12 @@ from streamlog.errors import ConfigError
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["AUDIT_TOPIC", "compare_tiers", "count_windows", "missing_counts", "told_counts"]
+__all__ = ["AUDIT_TOPIC", "compare_tiers", "count_windows", "missing_counts", "published_counts"]
 
 AUDIT_TOPIC = "streamlog.audit"
 """The topic to which producers publish their counts."""
 
-_TOLD = (
+_COUNTS = (
     "tier string, producer string, number long, topic string, from_ms long, window_ms long, "
     "count long"
 )
@@ -69,7 +69,9 @@ def count_windows(records: "DataFrame", tier: str, *, window: float = 600.0) -> 
     )
 
 
-def told_counts(spark: "SparkSession", *, bootstrap: str, topic: str = AUDIT_TOPIC) -> "DataFrame":
+def published_counts(
+    spark: "SparkSession", *, bootstrap: str, topic: str = AUDIT_TOPIC
+) -> "DataFrame":
     """Returns the published counts of producers, summed by tier, topic and window.
 
     Args:
@@ -78,12 +80,12 @@ def told_counts(spark: "SparkSession", *, bootstrap: str, topic: str = AUDIT_TOP
         topic: The topic of the counts.
 
     Example:
-        >>> told_counts(spark, bootstrap=bootstrap).select("tier", "topic", "records").first()
+        >>> published_counts(spark, bootstrap=bootstrap).select("tier", "topic", "records").first()
         Row(tier='front', topic='orders', records=3)
     """
     from pyspark.sql import functions as f
 
-    sums = _told(spark, bootstrap, topic).groupBy("tier", "topic", "from_ms", "window_ms")
+    sums = _published(spark, bootstrap, topic).groupBy("tier", "topic", "from_ms", "window_ms")
     return sums.agg(f.sum("count").alias("records")).select(
         "tier",
         "topic",
@@ -107,8 +109,8 @@ def missing_counts(
     """
     from pyspark.sql import functions as f
 
-    told = _told(spark, bootstrap, topic).groupBy("tier", "producer")
-    counted = told.agg((f.max("number") + 1 - f.count("*")).alias("missing"))
+    published = _published(spark, bootstrap, topic).groupBy("tier", "producer")
+    counted = published.agg((f.max("number") + 1 - f.count("*")).alias("missing"))
     return counted.where("missing > 0")
 
 
@@ -164,7 +166,7 @@ duplicates long"
     ).orderBy(*_KEY, "tier")
 
 
-def _told(spark: "SparkSession", bootstrap: str, topic: str) -> "DataFrame":
+def _published(spark: "SparkSession", bootstrap: str, topic: str) -> "DataFrame":
     from pyspark.sql import functions as f
 
     rows = (
@@ -173,5 +175,5 @@ def _told(spark: "SparkSession", bootstrap: str, topic: str) -> "DataFrame":
         .option("subscribe", topic)
         .load()
     )
-    told = rows.select(f.from_json(f.col("value").cast("string"), _TOLD).alias("told"))
-    return told.select("told.*").dropDuplicates(["producer", "number"])
+    parsed = rows.select(f.from_json(f.col("value").cast("string"), _COUNTS).alias("counts"))
+    return parsed.select("counts.*").dropDuplicates(["producer", "number"])
