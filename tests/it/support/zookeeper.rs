@@ -127,15 +127,17 @@ impl Drop for ZooKeeper {
 /// The jars that a server needs.
 fn class_path() -> String {
     let jars = jars();
-    let mut path = Vec::new();
+    let mut found = Vec::new();
     for entry in fs::read_dir(&jars).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".jar") && JARS.iter().any(|jar| name.starts_with(jar)) {
-            path.push(jars.join(name).display().to_string());
+        let path = entry.unwrap().path();
+        let is_jar = path.extension().is_some_and(|extension| extension == "jar");
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if is_jar && JARS.iter().any(|jar| name.starts_with(jar)) {
+            found.push(path.display().to_string());
         }
     }
-    assert!(path.len() >= JARS.len(), "{} lacks jars: {path:?}", jars.display());
-    path.join(":")
+    assert!(found.len() >= JARS.len(), "{} lacks jars: {found:?}", jars.display());
+    found.join(":")
 }
 
 /// The directory of PySpark's jars in the environment that `make` sets up.
