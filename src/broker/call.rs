@@ -6,9 +6,10 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::context::{Session, Shared};
+use crate::broker::context::Shared;
 use crate::broker::coordinator::Groups;
 use crate::broker::errors::Refusal;
+use crate::broker::session::Session;
 use crate::net::Piece;
 use crate::replication::Partition;
 use crate::types::PartitionIndex;

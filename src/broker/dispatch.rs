@@ -9,9 +9,10 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::call::{Call, Unanswerable, encode};
-use crate::broker::context::{Session, Shared};
+use crate::broker::context::Shared;
 use crate::broker::handlers;
 use crate::broker::produce::answer_after_opening;
+use crate::broker::session::Session;
 use crate::net::Piece;
 use crate::wire::{ApiKey, Message, Reader, RequestHeader};
 

@@ -21,6 +21,7 @@ mod metadata_store;
 mod offline;
 mod produce;
 mod server;
+mod session;
 mod settings;
 mod topics;
 mod unserved;

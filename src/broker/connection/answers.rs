@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::backlog::Backlog;
 use super::closed::Closed;
-use crate::broker::context::{Session, Shared};
+use crate::broker::context::Shared;
 use crate::broker::dispatch::execute;
 use crate::broker::produce::Produced;
+use crate::broker::session::Session;
 use crate::net::{Outgoing, Piece, Reserved, Transport, Written};
 
 /// The number of bytes of responses gathered before they are sent; more would only delay the first.

@@ -20,8 +20,9 @@ use tokio::time::{Instant, timeout};
 use super::answers::{Answers, Pending, Work};
 use super::backlog::{Backlog, PERMITS_MAX};
 use super::closed::Closed;
-use crate::broker::context::{Session, Shared};
+use crate::broker::context::Shared;
 use crate::broker::produce::{Appends, Produced, Taken};
+use crate::broker::session::Session;
 use crate::net::{FrameBuffer, FrameError, Reserved, Transport};
 
 /// Frames above this size are charged for the memory that they hold, unless they arrive almost at

@@ -11,7 +11,8 @@ use tokio::task::{JoinError, JoinSet, LocalSet};
 use super::admission::Admitted;
 use super::closed::Closed;
 use super::reader::serve;
-use crate::broker::context::{Session, Shared};
+use crate::broker::context::Shared;
+use crate::broker::session::Session;
 use crate::net::Transport;
 
 /// The maximum number of accepted connections queued for a shard.

@@ -9,8 +9,9 @@ use super::part::Part;
 use super::produced::{Produced, Request};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Unanswerable;
-use crate::broker::context::{Session, Shared};
+use crate::broker::context::Shared;
 use crate::broker::errors::Refusal;
+use crate::broker::session::Session;
 use crate::engine::produce_rules;
 use crate::record::{
     Compression, Decompressor, HeaderMut, Packing, ProduceRules, Repacker, validate_produced_with,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::appends::{Appends, Taken};
 use crate::broker::call::Unanswerable;
-use crate::broker::context::{Session, Shared};
+use crate::broker::context::Shared;
+use crate::broker::session::Session;
 use crate::net::Piece;
 use crate::replication::{Partition, PartitionError};
 use crate::storage::StorageError;

@@ -11,7 +11,8 @@ use tokio::time::timeout;
 
 use super::part::Part;
 use crate::broker::call::Unanswerable;
-use crate::broker::context::{Session, Shared};
+use crate::broker::context::Shared;
+use crate::broker::session::Session;
 use crate::replication::Acks;
 use crate::wire::produce::{BY_ID_SINCE, ProduceAnswers};
 
