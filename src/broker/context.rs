@@ -1,26 +1,160 @@
-//! State shared by all parts of a broker.
+//! The state of a broker, and the parts of it that one request may use.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
+
 use crate::broker::BrokerConfig;
-use crate::broker::coordinator::Coordinators;
+use crate::broker::access::{Addresses, Cluster, LedPartitions, Topics};
+use crate::broker::call::Call;
+use crate::broker::coordinator::{Coordinators, Groups};
 use crate::broker::fetch_session::FetchSessions;
 use crate::broker::listeners::Listeners;
+use crate::broker::session::Session;
+use crate::broker::settings::Settings;
 use crate::engine::EngineState;
-use crate::net::Budget;
+use crate::io::{FileRange, OpenFiles};
+use crate::net::{Budget, Reserved};
 
 /// State shared by all connections of a broker.
 pub(crate) struct Shared {
     /// The configuration with which the broker was started.
-    pub(crate) config: BrokerConfig,
-    /// The listeners.
-    pub(crate) listeners: Listeners,
+    config: Arc<BrokerConfig>,
+    listeners: Listeners,
     /// Metadata, partitions and logs.
-    pub(crate) engine: Arc<EngineState>,
+    engine: Arc<EngineState>,
     /// The group coordinators of this broker.
-    pub(crate) coordinators: Arc<Coordinators>,
+    coordinators: Arc<Coordinators>,
     /// The fetch sessions of consumers and followers.
-    pub(crate) fetch_sessions: FetchSessions,
+    fetch_sessions: FetchSessions,
     /// The memory budget for large requests.
-    pub(crate) request_memory: Budget,
+    request_memory: Budget,
+}
+
+/// The parts of a broker, on behalf of one request.
+pub(crate) struct Parts<'a> {
+    shared: &'a Shared,
+    call: &'a Call<'a>,
+}
+
+impl Shared {
+    /// Creates the state of a broker without connections.
+    pub(crate) fn new(
+        config: BrokerConfig,
+        listeners: Listeners,
+        engine: &Arc<EngineState>,
+        request_memory: Budget,
+    ) -> Self {
+        Self {
+            fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
+            coordinators: Arc::new(Coordinators::new(config.group.clone())),
+            config: Arc::new(config),
+            listeners,
+            engine: Arc::clone(engine),
+            request_memory,
+        }
+    }
+
+    /// The configuration with which the broker was started.
+    pub(crate) fn config(&self) -> &BrokerConfig {
+        &self.config
+    }
+
+    /// The listeners.
+    pub(crate) fn listeners(&self) -> &Listeners {
+        &self.listeners
+    }
+
+    /// The group coordinators of this broker.
+    pub(crate) fn coordinators(&self) -> &Arc<Coordinators> {
+        &self.coordinators
+    }
+
+    /// The fetch sessions of consumers and followers.
+    pub(crate) fn fetch_sessions(&self) -> &FetchSessions {
+        &self.fetch_sessions
+    }
+
+    /// The settings of the broker and of topics.
+    pub(crate) fn settings(&self) -> Settings<'_> {
+        Settings::new(&self.config, &self.engine)
+    }
+
+    /// The partitions that this broker leads, for the client of a connection.
+    pub(crate) fn partitions<'a>(&'a self, session: &'a Session) -> LedPartitions<'a> {
+        LedPartitions::new(&self.engine, session)
+    }
+
+    /// The parts that handlers may use for a request.
+    pub(crate) fn parts<'a>(&'a self, call: &'a Call<'a>) -> Parts<'a> {
+        Parts { shared: self, call }
+    }
+
+    /// Opens an account of the memory budget for large requests.
+    pub(crate) fn open_memory(&self) -> Reserved {
+        self.request_memory.open()
+    }
+
+    /// The cache of open files.
+    pub(crate) fn open_files(&self) -> &OpenFiles {
+        self.engine.logs.data.open_files()
+    }
+
+    /// Waits while so much is unflushed that the kernel might throttle writers.
+    pub(crate) async fn unflushed_room(&self) {
+        self.engine.unflushed_room().await;
+    }
+
+    /// Reads a range that is about to be sent into memory and verifies it, where waiting for the
+    /// disk is allowed.
+    pub(crate) async fn load(&self, range: FileRange) -> std::io::Result<Bytes> {
+        self.engine.control.load(range).await
+    }
+
+    /// Cancelled when the broker stops.
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.engine.stopping
+    }
+
+    /// Stops the broker if a task has panicked.
+    pub(crate) fn notice(&self, ended: &JoinError) {
+        self.engine.failure.notice(ended);
+    }
+}
+
+impl Parts<'_> {
+    /// The addresses of brokers for the client.
+    pub(crate) fn addresses(&self) -> Addresses<'_> {
+        let broker_id = self.shared.engine.config.broker_id;
+        Addresses::new(broker_id, &self.shared.listeners, self.call.session.local)
+    }
+
+    /// The metadata of the cluster.
+    pub(crate) fn cluster(&self) -> Cluster<'_> {
+        Cluster::new(&self.shared.engine)
+    }
+
+    /// The groups that this broker coordinates.
+    pub(crate) fn groups(&self) -> Groups<'_> {
+        let offsets_topic = &self.shared.config.offsets_topic;
+        let Shared { coordinators, engine, .. } = self.shared;
+        Groups::new(coordinators, engine, offsets_topic, self.call.cancel)
+    }
+
+    /// The partitions that this broker leads.
+    pub(crate) fn partitions(&self) -> LedPartitions<'_> {
+        self.shared.partitions(self.call.session)
+    }
+
+    /// The settings of the broker and of topics.
+    pub(crate) fn settings(&self) -> Settings<'_> {
+        self.shared.settings()
+    }
+
+    /// The topics of the cluster, to be changed.
+    pub(crate) fn topics(&self) -> Topics<'_> {
+        Topics::new(&self.shared.engine)
+    }
 }

@@ -1,15 +1,14 @@
 //! Dispatch of a frame to the handler of its API.
 //!
-//! A new API is a file in `handlers` and a line in the table here.
+//! A new API is a file in `handlers` and a line in the table here, which also names the parts of
+//! the broker that its handler is given.
 
 use std::ops::RangeInclusive;
-use std::rc::Rc;
-use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::call::{Call, Unanswerable, encode};
-use crate::broker::context::Shared;
+use crate::broker::context::{Parts, Shared};
 use crate::broker::handlers;
 use crate::broker::produce::answer_after_opening;
 use crate::broker::session::Session;
@@ -17,7 +16,7 @@ use crate::net::Piece;
 use crate::wire::{ApiKey, Message, Reader, RequestHeader};
 
 macro_rules! apis {
-    ($($api:ident => $handler:ident,)*) => {
+    ($($api:ident => $handler:ident($($part:ident),*),)*) => {
         /// The supported APIs, except for the three that are not dispatched by this table.
         fn in_table() -> [(ApiKey, RangeInclusive<i16>); [$(ApiKey::$api),*].len()] {
             [$((ApiKey::$api, <handlers::$handler::Request as Message>::VERSIONS),)*]
@@ -25,13 +24,15 @@ macro_rules! apis {
 
         async fn route(
             call: &Call<'_>,
+            parts: &Parts<'_>,
             header: &RequestHeader<'_>,
             mut body: Reader<'_>,
         ) -> Result<Vec<Piece>, Unanswerable> {
             match header.api_key {
                 $(ApiKey::$api => {
                     let request = header.decode_body(&mut body)?;
-                    let answer = handlers::$handler::handle(call, request).await;
+                    let answer =
+                        handlers::$handler::handle(call, $(&parts.$part(),)* request).await;
                     encode::<handlers::$handler::Request>(header, &answer)
                 })*
                 _ => Err(Unanswerable::not_served(header)),
@@ -41,41 +42,41 @@ macro_rules! apis {
 }
 
 apis! {
-    AlterConfigs => alter_configs,
-    AlterPartitionReassignments => alter_partition_reassignments,
-    CreateAcls => create_acls,
-    CreatePartitions => create_partitions,
-    CreateTopics => create_topics,
-    DeleteAcls => delete_acls,
-    DeleteGroups => delete_groups,
-    DeleteRecords => delete_records,
-    DeleteTopics => delete_topics,
-    DescribeAcls => describe_acls,
-    DescribeClientQuotas => describe_client_quotas,
-    DescribeCluster => describe_cluster,
-    DescribeConfigs => describe_configs,
-    DescribeGroups => describe_groups,
-    DescribeLogDirs => describe_log_dirs,
-    DescribeProducers => describe_producers,
-    DescribeTopicPartitions => describe_topic_partitions,
-    DescribeUserScramCredentials => describe_user_scram_credentials,
-    ElectLeaders => elect_leaders,
-    FindCoordinator => find_coordinator,
-    Heartbeat => heartbeat,
-    IncrementalAlterConfigs => incremental_alter_configs,
-    InitProducerId => init_producer_id,
-    JoinGroup => join_group,
-    LeaveGroup => leave_group,
-    ListConfigResources => list_config_resources,
-    ListGroups => list_groups,
-    ListOffsets => list_offsets,
-    ListPartitionReassignments => list_partition_reassignments,
-    Metadata => metadata,
-    OffsetCommit => offset_commit,
-    OffsetDelete => offset_delete,
-    OffsetFetch => offset_fetch,
-    OffsetForLeaderEpoch => offset_for_leader_epoch,
-    SyncGroup => sync_group,
+    AlterConfigs => alter_configs(settings),
+    AlterPartitionReassignments => alter_partition_reassignments(cluster),
+    CreateAcls => create_acls(),
+    CreatePartitions => create_partitions(topics),
+    CreateTopics => create_topics(settings, topics),
+    DeleteAcls => delete_acls(),
+    DeleteGroups => delete_groups(groups),
+    DeleteRecords => delete_records(partitions, groups),
+    DeleteTopics => delete_topics(topics),
+    DescribeAcls => describe_acls(),
+    DescribeClientQuotas => describe_client_quotas(),
+    DescribeCluster => describe_cluster(cluster, addresses),
+    DescribeConfigs => describe_configs(settings),
+    DescribeGroups => describe_groups(groups),
+    DescribeLogDirs => describe_log_dirs(cluster, partitions),
+    DescribeProducers => describe_producers(partitions),
+    DescribeTopicPartitions => describe_topic_partitions(cluster),
+    DescribeUserScramCredentials => describe_user_scram_credentials(),
+    ElectLeaders => elect_leaders(cluster),
+    FindCoordinator => find_coordinator(cluster, groups, addresses),
+    Heartbeat => heartbeat(groups),
+    IncrementalAlterConfigs => incremental_alter_configs(settings),
+    InitProducerId => init_producer_id(cluster),
+    JoinGroup => join_group(groups),
+    LeaveGroup => leave_group(groups),
+    ListConfigResources => list_config_resources(cluster),
+    ListGroups => list_groups(groups),
+    ListOffsets => list_offsets(partitions),
+    ListPartitionReassignments => list_partition_reassignments(),
+    Metadata => metadata(addresses, settings, topics),
+    OffsetCommit => offset_commit(cluster, groups),
+    OffsetDelete => offset_delete(cluster, groups),
+    OffsetFetch => offset_fetch(cluster, groups),
+    OffsetForLeaderEpoch => offset_for_leader_epoch(partitions),
+    SyncGroup => sync_group(groups),
 }
 
 /// Every supported API, with the versions reported by `ApiVersions`.
@@ -100,17 +101,24 @@ pub(crate) fn advertised() -> Vec<(ApiKey, RangeInclusive<i16>)> {
 /// If the connection must be closed instead.
 pub(crate) async fn execute(
     frame: &mut [u8],
-    shared: &Arc<Shared>,
-    session: &Rc<Session>,
+    shared: &Shared,
+    session: &Session,
     cancel: &CancellationToken,
 ) -> Result<Vec<Piece>, Unanswerable> {
     let (header, body) = RequestHeader::decode(frame)?;
     let client_id = header.client_id.unwrap_or_default();
-    let call = Call { shared, session, version: header.version, client_id, cancel };
+    let call = Call { session, version: header.version, client_id, cancel };
+    let parts = shared.parts(&call);
     match header.api_key {
-        ApiKey::ApiVersions => handlers::api_versions::answer(&call, &header, body, &advertised()),
-        ApiKey::Fetch => handlers::fetch::answer(&call, &header, body).await,
-        ApiKey::Produce => answer_after_opening(frame, shared, session).await,
-        _ => route(&call, &header, body).await,
+        ApiKey::ApiVersions => {
+            let served = advertised();
+            handlers::api_versions::answer(&call, &parts.cluster(), (&header, body), &served)
+        }
+        ApiKey::Fetch => {
+            let sessions = shared.fetch_sessions();
+            handlers::fetch::answer(&call, &parts.partitions(), sessions, (&header, body)).await
+        }
+        ApiKey::Produce => answer_after_opening(frame, shared.partitions(session)).await,
+        _ => route(&call, &parts, &header, body).await,
     }
 }

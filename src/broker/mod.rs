@@ -4,6 +4,7 @@
 //! (metadata, groups, opening of logs) runs on the control thread. A handler per API translates
 //! requests into calls to the lower layers; one module maps their errors to Kafka's codes.
 
+mod access;
 mod authorize;
 mod call;
 mod config;

@@ -9,8 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::broker::connection::{Admission, Shard, accept, descriptors_for_connections};
 use crate::broker::context::Shared;
-use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
-use crate::broker::fetch_session::FetchSessions;
+use crate::broker::coordinator::forget_deleted_topics;
 use crate::broker::listeners::bind;
 use crate::broker::metadata_store::connect;
 use crate::broker::{BrokerConfig, BrokerError};
@@ -84,32 +83,20 @@ impl Broker {
         let (engine, addresses) = (config.engine.clone(), listeners.registered());
         let store = connect(&config.zookeeper, world, &runtime, interrupted)?;
         let engine = Engine::open(engine, addresses, world, runtime, store)?;
-        let shared = Arc::new(Shared {
-            request_memory: Budget::new(
-                in_memory(config.request_memory),
-                in_memory(config.frame_max),
-            ),
-            fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
-            coordinators: Arc::new(Coordinators::new(config.group.clone())),
-            engine: Arc::clone(engine.state()),
-            listeners,
-            config,
-        });
-        let coordinators = Arc::clone(&shared.coordinators);
+        let (memory, frame_max) = (in_memory(config.request_memory), in_memory(config.frame_max));
+        let memory = Budget::new(memory, frame_max);
+        let shared = Arc::new(Shared::new(config, listeners, engine.state(), memory));
+        let coordinators = Arc::clone(shared.coordinators());
         engine.run(coordinators);
-        forget_deleted_topics(&shared.engine, &shared.coordinators);
+        forget_deleted_topics(engine.state(), shared.coordinators());
         let shards = start_shards(&shared)?;
         let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();
-        warn_of_few_descriptors(&shared.config);
-        let admission = Arc::new(Admission::new(shared.engine.logs.data.open_files().clone()));
+        warn_of_few_descriptors(shared.config());
+        let admission = Arc::new(Admission::new(shared.open_files().clone()));
         for socket in sockets {
             let admission = Arc::clone(&admission);
-            shared.engine.control.start(accept(
-                socket,
-                queues.clone(),
-                admission,
-                Arc::clone(&shared),
-            ));
+            let accepting = accept(socket, queues.clone(), admission, Arc::clone(&shared));
+            engine.state().control.start(accepting);
         }
         let shards = shards.into_iter().map(|shard| shard.thread).collect();
         Ok(Self { shards, engine, shared })
@@ -117,12 +104,12 @@ impl Broker {
 
     /// The address of the first listener, with the actual port if port 0 was requested.
     pub fn address(&self) -> SocketAddr {
-        self.shared.listeners.first()
+        self.shared.listeners().first()
     }
 
     /// The addresses of all listeners by name, in the order of the configuration.
     pub fn addresses(&self) -> Vec<(String, SocketAddr)> {
-        let addresses = self.shared.listeners.addresses();
+        let addresses = self.shared.listeners().addresses();
         addresses.map(|(name, address)| (name.to_owned(), address)).collect()
     }
 
@@ -189,7 +176,7 @@ fn warn_of_few_descriptors(config: &BrokerConfig) {
 
 fn start_shards(shared: &Arc<Shared>) -> Result<Vec<Shard>, BrokerError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let count = if shared.config.shards == 0 { cores } else { shared.config.shards };
+    let count = if shared.config().shards == 0 { cores } else { shared.config().shards };
     let start = |index| Shard::start(index, Arc::clone(shared)).map_err(BrokerError::System);
     (0..count).map(start).collect()
 }

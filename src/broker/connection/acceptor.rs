@@ -11,7 +11,6 @@ use tokio::sync::mpsc::Sender;
 use super::admission::{Admission, Admitted, ConnectionLimits, descriptors_for_connections};
 use super::shard::Accepted;
 use crate::broker::context::Shared;
-use crate::broker::settings::in_force;
 use crate::io::{is_out_of_descriptors, open_file_limit};
 
 /// The pause after the system refused to accept, or returned a descriptor reserved for files.
@@ -28,7 +27,7 @@ pub(crate) async fn accept(
     let mut turn = shards.iter().cycle();
     loop {
         let accepted = tokio::select! {
-            () = shared.engine.stopping.cancelled() => return,
+            () = shared.stopping().cancelled() => return,
             accepted = listener.accept() => accepted,
         };
         let Some(queue) = turn.next() else { return };
@@ -62,19 +61,20 @@ const FILES_RELEASED: usize = 16;
 /// closed do not count.
 fn is_kept_for_files(stream: &TcpStream, shared: &Shared) -> bool {
     let Ok(limit) = open_file_limit() else { return false };
-    let files = shared.engine.logs.data.open_files().open_count();
+    let files = shared.open_files().open_count();
     let taken = usize::try_from(stream.as_raw_fd()).unwrap_or(usize::MAX).saturating_sub(files);
     u64::try_from(taken).is_ok_and(|taken| taken >= descriptors_for_connections(limit))
 }
 
 /// Returns true if accepting failed for lack of descriptors, and closing files has freed some.
 fn has_found_descriptors(error: &io::Error, shared: &Shared) -> bool {
-    is_out_of_descriptors(error) && shared.engine.logs.data.open_files().release(FILES_RELEASED) > 0
+    is_out_of_descriptors(error) && shared.open_files().release(FILES_RELEASED) > 0
 }
 
 /// The current limits of connections.
 fn connection_limits(shared: &Shared) -> ConnectionLimits {
-    let config = in_force(&shared.config, &shared.engine.image());
+    let settings = shared.settings();
+    let config = settings.in_force();
     ConnectionLimits { total: config.connections_max, per_ip: config.connections_max_per_ip }
 }
 

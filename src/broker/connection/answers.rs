@@ -85,7 +85,7 @@ impl<'a> Answers<'a> {
                 self.out.push_all(produced.answers()?.map(Piece::Bytes));
                 while !produced.is_answered() {
                     self.send().await?;
-                    produced.settle_next(&self.shared, &self.session).await;
+                    produced.settle_next(self.shared.partitions(&self.session)).await;
                     self.out.push_all(produced.answers()?.map(Piece::Bytes));
                 }
             }
@@ -111,7 +111,7 @@ impl<'a> Answers<'a> {
                 if is_large {
                     // A large request holds memory that others may need, so bound the time that it
                     // waits.
-                    wait_at_most(work, shared.config.transfer_deadline, cancel).await
+                    wait_at_most(work, shared.config().transfer_deadline, cancel).await
                 } else {
                     work.await
                 }
@@ -132,12 +132,11 @@ impl<'a> Answers<'a> {
     }
 
     async fn write_out(&mut self) -> Result<(), Closed> {
-        let stall_max = self.shared.config.transfer_deadline;
+        let stall_max = self.shared.config().transfer_deadline;
         let failure = loop {
             match self.out.write_to(self.transport, stall_max).await {
                 Ok(Written::All) => return Ok(()),
-                Ok(Written::UntilCold(range)) => match self.shared.engine.control.load(range).await
-                {
+                Ok(Written::UntilCold(range)) => match self.shared.load(range).await {
                     Ok(bytes) => self.out.supply(bytes),
                     // The length of the frame has been sent already, so an error code is no longer
                     // possible.

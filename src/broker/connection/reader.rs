@@ -39,9 +39,11 @@ pub(crate) async fn serve(
     let backlog = Rc::new(Backlog::new());
     let mut reader = Reader {
         transport: &transport,
-        frames: FrameBuffer::new(usize::try_from(shared.config.frame_max.0).unwrap_or(usize::MAX)),
+        frames: FrameBuffer::new(
+            usize::try_from(shared.config().frame_max.0).unwrap_or(usize::MAX),
+        ),
         memory: None,
-        time_left: shared.config.transfer_deadline,
+        time_left: shared.config().transfer_deadline,
         session: Rc::clone(&session),
         shared: Arc::clone(&shared),
         queue,
@@ -66,7 +68,7 @@ pub(crate) async fn serve(
     };
     tokio::select! {
         closed = both => closed,
-        () = shared.engine.stopping.cancelled() => Closed::Stopping,
+        () = shared.stopping().cancelled() => Closed::Stopping,
     }
 }
 
@@ -95,11 +97,11 @@ impl Reader<'_> {
                 // deadline.
                 Ok(true) => {
                     self.memory = None;
-                    self.time_left = self.shared.config.transfer_deadline;
+                    self.time_left = self.shared.config().transfer_deadline;
                 }
                 Err(closed) => return closed,
             }
-            self.shared.engine.unflushed_room().await;
+            self.shared.unflushed_room().await;
             // Otherwise a peer that never pauses would keep its own responses waiting.
             yield_now().await;
         }
@@ -123,7 +125,7 @@ impl Reader<'_> {
 
     /// Waits for a frame to begin.
     async fn next_begins(&mut self) -> Result<(), Closed> {
-        let limit = self.shared.config.connections_idle;
+        let limit = self.shared.config().connections_idle;
         let readable = timeout(limit, self.transport.readable()).await;
         Ok(readable.map_err(|_| Closed::Idle(limit))??)
     }
@@ -134,7 +136,7 @@ impl Reader<'_> {
         let begin = Instant::now();
         let readable = timeout(self.time_left, self.transport.readable()).await;
         self.time_left = self.time_left.saturating_sub(begin.elapsed());
-        Ok(readable.map_err(|_| Closed::Slow(self.shared.config.transfer_deadline))??)
+        Ok(readable.map_err(|_| Closed::Slow(self.shared.config().transfer_deadline))??)
     }
 
     /// Reads what is available and returns the number of bytes. Of a large frame, only the
@@ -165,7 +167,7 @@ impl Reader<'_> {
             self.while_peer_is_there(self.backlog.wait_until_clear()).await?;
         }
         let room = self.frames.reserve_space();
-        let memory = self.memory.get_or_insert_with(|| self.shared.request_memory.open());
+        let memory = self.memory.get_or_insert_with(|| self.shared.open_memory());
         memory.grow_to(room).await;
         Ok(())
     }
@@ -174,7 +176,7 @@ impl Reader<'_> {
     fn try_admit(&mut self) -> bool {
         let mut memory = match self.memory.take() {
             Some(memory) => memory,
-            None if self.backlog.is_clear() => self.shared.request_memory.open(),
+            None if self.backlog.is_clear() => self.shared.open_memory(),
             None => return false,
         };
         let admitted = memory.try_grow_to(self.frames.reserve_space());
@@ -185,7 +187,7 @@ impl Reader<'_> {
     /// Waits for this connection's own backlog. If the peer disconnects meanwhile, pending requests
     /// stop waiting. The wait is limited to `connections.max.idle.ms`.
     async fn while_peer_is_there<T>(&self, wait: impl Future<Output = T>) -> Result<T, Closed> {
-        let limit = self.shared.config.connections_idle;
+        let limit = self.shared.config().connections_idle;
         let notice = async {
             // Wait only for the end of the stream: bytes may be available all the time.
             let _ = self.transport.ended_by_peer().await;
@@ -223,7 +225,7 @@ impl Reader<'_> {
         let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
         while let Some(mut frames) = self.frames.next_frames()? {
             any = true;
-            let mut appends = Appends::new(&shared, &session);
+            let mut appends = Appends::new(shared.partitions(&session));
             for frame in frames.iter_mut() {
                 let taken = if self.backlog.lets_run_ahead() {
                     appends.take(frame)
@@ -253,7 +255,7 @@ impl Reader<'_> {
     async fn take_large(&mut self, mut frame: BytesMut) -> Result<(), Closed> {
         let memory = self.memory.take();
         let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
-        let mut appends = Appends::new(&shared, &session);
+        let mut appends = Appends::new(shared.partitions(&session));
         if let Taken::Yes = appends.take(&mut frame)? {
             let produced = appends.append();
             // The response needs neither the frame nor its memory.

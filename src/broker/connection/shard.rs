@@ -50,11 +50,11 @@ impl Shard {
 async fn run(mut accepted: Receiver<Accepted>, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     let notice = |ended: Result<(), JoinError>| {
-        let _ = ended.inspect_err(|error| shared.engine.failure.notice(error));
+        let _ = ended.inspect_err(|error| shared.notice(error));
     };
     loop {
         tokio::select! {
-            () = shared.engine.stopping.cancelled() => break,
+            () = shared.stopping().cancelled() => break,
             Some(ended) = connections.join_next() => notice(ended),
             next = accepted.recv() => match next {
                 Some(next) => { connections.spawn_local(attend(next, Arc::clone(&shared))); }

@@ -4,21 +4,30 @@
 //! in order even if the client disconnects.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::coordinator::coordinators::{Coordinators, Inbox};
-use crate::broker::coordinator::offsets_topic::partition_of;
+use crate::broker::coordinator::offsets_topic::{
+    OffsetsTopicConfig, coordinator_of, ensure_offsets_topic, partition_of,
+};
 use crate::broker::coordinator::question::Question;
 use crate::broker::coordinator::task::Message;
+use crate::broker::errors::Refusal;
 use crate::engine::EngineState;
 use crate::group::{Answer, GroupError, GroupFilter, GroupId, ListedGroup, Unavailable};
+use crate::metadata::Image;
+use crate::replication::Partition;
+use crate::types::BrokerId;
 
 /// Access to the groups that this broker coordinates, on behalf of one request.
 pub(crate) struct Groups<'a> {
     coordinators: &'a Coordinators,
-    engine: &'a EngineState,
+    engine: &'a Arc<EngineState>,
+    /// The configuration with which the internal topic is created.
+    offsets_topic: &'a OffsetsTopicConfig,
     /// Cancelled when the request must stop waiting.
     cancel: &'a CancellationToken,
 }
@@ -33,10 +42,28 @@ impl<'a> Groups<'a> {
     /// Creates access to the groups of `coordinators`; requests wait until `cancel` is cancelled.
     pub(crate) fn new(
         coordinators: &'a Coordinators,
-        engine: &'a EngineState,
+        engine: &'a Arc<EngineState>,
+        offsets_topic: &'a OffsetsTopicConfig,
         cancel: &'a CancellationToken,
     ) -> Self {
-        Self { coordinators, engine, cancel }
+        Self { coordinators, engine, offsets_topic, cancel }
+    }
+
+    /// The broker that coordinates `group`, if its partition has a leader, with the image that says
+    /// so. Creates the internal topic if necessary.
+    pub(crate) async fn find_coordinator(
+        &self,
+        group: &GroupId,
+    ) -> Result<(Arc<Image>, Option<BrokerId>), Refusal> {
+        let image = ensure_offsets_topic(self.engine, self.offsets_topic).await?;
+        let broker = coordinator_of(&image, group);
+        Ok((image, broker))
+    }
+
+    /// Notifies the coordinator of a partition, if there is one, that all damage of its log was
+    /// skipped.
+    pub(crate) async fn damage_skipped(&self, partition: &Partition) {
+        self.coordinators.damage_skipped(partition).await;
     }
 
     /// Sends a request to the coordinator of `group`, and waits for the response.

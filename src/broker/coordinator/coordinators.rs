@@ -52,7 +52,7 @@ impl Coordinators {
 
     /// Notifies the coordinator of a partition, if there is one, that all damage of its log was
     /// skipped.
-    pub(crate) async fn damage_skipped(&self, partition: &Partition) {
+    pub(super) async fn damage_skipped(&self, partition: &Partition) {
         let id = partition.id();
         let inbox = self.inbox(id.partition);
         if let Some(inbox) = inbox.filter(|_| id.topic.as_str() == TopicName::CONSUMER_OFFSETS) {

@@ -21,5 +21,4 @@ pub(crate) use coordinators::{Coordinators, forget_deleted_topics};
 pub(crate) use deleted_topic::is_topic_deleted;
 pub(crate) use identity::{claim, member_id};
 pub use offsets_topic::OffsetsTopicConfig;
-pub(crate) use offsets_topic::{coordinator_of, ensure_offsets_topic};
 pub(crate) use question::{DeleteGroup, DescribeGroup};

@@ -78,7 +78,7 @@ impl OffsetsTopicConfig {
 
 /// The image of a cluster with the internal topic, which is created if necessary. On return the
 /// coordinators of this broker are running, so clients directed to one are not turned away.
-pub(crate) async fn ensure_offsets_topic(
+pub(super) async fn ensure_offsets_topic(
     engine: &Arc<EngineState>,
     config: &OffsetsTopicConfig,
 ) -> Result<Arc<Image>, Refusal> {
@@ -103,7 +103,7 @@ pub(crate) fn partition_of(image: &Image, group: &GroupId) -> Option<PartitionIn
 }
 
 /// The broker that coordinates a group, if its partition has a leader.
-pub(crate) fn coordinator_of(image: &Image, group: &GroupId) -> Option<BrokerId> {
+pub(super) fn coordinator_of(image: &Image, group: &GroupId) -> Option<BrokerId> {
     topic_in(image)?.partition(partition_of(image, group)?)?.leader()
 }
 

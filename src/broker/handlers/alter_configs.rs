@@ -4,10 +4,10 @@
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::incremental_alter_configs::target;
-use crate::broker::settings::{Altered, Change, alter_each, change};
+use crate::broker::settings::{Altered, Change, Settings, alter_each};
 use crate::broker::topics::repeated;
 use crate::engine::OFFSET_UNIT;
-use crate::metadata::{ConfigEdit, ConfigTarget};
+use crate::metadata::{ConfigEdit, ConfigTarget, Image};
 use crate::wire::ErrorCode;
 use crate::wire::alter_configs::{
     AlterConfigsRequest, AlterConfigsResponse, RequestConfig, RequestResource, Resource,
@@ -16,10 +16,15 @@ use crate::wire::alter_configs::{
 pub(crate) type Request = AlterConfigsRequest;
 
 /// Changes the resources, each independently.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> AlterConfigsResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    settings: &Settings<'_>,
+    request: Request,
+) -> AlterConfigsResponse {
     let name = |wanted: &RequestResource| (wanted.resource_type, wanted.resource_name.clone());
+    let validate_only = request.validate_only;
     let replace =
-        async |wanted: &RequestResource| replace(call, wanted, request.validate_only).await;
+        async |wanted: &RequestResource| replace(call, settings, wanted, validate_only).await;
     let altered = alter_each(&request.resources, name, replace).await;
     let responses = altered.into_iter().map(resource).collect();
     AlterConfigsResponse { responses, ..AlterConfigsResponse::default() }
@@ -32,25 +37,26 @@ fn resource(altered: Altered) -> Resource {
 
 async fn replace(
     call: &Call<'_>,
+    settings: &Settings<'_>,
     wanted: &RequestResource,
     validate_only: bool,
 ) -> Result<(), Refusal> {
-    let target = target(call, wanted.resource_type, &wanted.resource_name)?;
+    let target = target(call, settings, wanted.resource_type, &wanted.resource_name)?;
     if !repeated(wanted.configs.iter().map(|config| &config.name)).is_empty() {
         let cause = "a setting is named more than once";
         return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
     }
     let sets = wanted.configs.iter().map(set).collect::<Result<Vec<_>, _>>()?;
-    let kept = fixed_setting(call, &target);
+    let kept = fixed_setting(&settings.image(), &target);
     let edits = [ConfigEdit::Clear].into_iter().chain(kept).chain(sets).collect();
-    change(call.shared, Change { target, edits, validate_only }).await
+    settings.change(Change { target, edits, validate_only }).await
 }
 
 /// The immutable setting of a topic, which is kept unless the request contradicts it and is
 /// refused.
-fn fixed_setting(call: &Call<'_>, target: &ConfigTarget) -> Option<ConfigEdit> {
+fn fixed_setting(image: &Image, target: &ConfigTarget) -> Option<ConfigEdit> {
     let ConfigTarget::Topic(name) = target else { return None };
-    let unit = call.shared.engine.image().topic(name)?.configs.get(OFFSET_UNIT)?.clone();
+    let unit = image.topic(name)?.configs.get(OFFSET_UNIT)?.clone();
     Some(ConfigEdit::Set(OFFSET_UNIT.to_owned(), unit))
 }
 

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::future::{Ready, ready};
 
+use crate::broker::access::Cluster;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -22,6 +23,7 @@ pub(crate) type Request = AlterPartitionReassignmentsRequest;
 /// Checks every partition independently.
 pub(crate) fn handle(
     call: &Call<'_>,
+    cluster: &Cluster<'_>,
     request: Request,
 ) -> Ready<AlterPartitionReassignmentsResponse> {
     let mut response = AlterPartitionReassignmentsResponse {
@@ -29,7 +31,7 @@ pub(crate) fn handle(
         ..AlterPartitionReassignmentsResponse::default()
     };
     if call.session.may(Operation::Alter, Resource::Cluster) {
-        let image = call.shared.engine.image();
+        let image = cluster.image();
         let topics = request.topics.into_iter();
         response.responses = topics.map(|topic| answer(&image, topic)).collect();
     } else {

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::broker::access::Cluster;
 use crate::broker::call::{Call, Unanswerable, encode};
 use crate::net::Piece;
 use crate::wire::api_versions::{
@@ -24,8 +25,8 @@ type Served = (ApiKey, RangeInclusive<i16>);
 /// Answers a request of any version by the APIs that are served.
 pub(crate) fn answer(
     call: &Call<'_>,
-    header: &RequestHeader<'_>,
-    mut body: Reader<'_>,
+    cluster: &Cluster<'_>,
+    (header, mut body): (&RequestHeader<'_>, Reader<'_>),
     served: &[Served],
 ) -> Result<Vec<Piece>, Unanswerable> {
     if !ApiVersionsRequest::VERSIONS.contains(&header.version) {
@@ -38,7 +39,7 @@ pub(crate) fn answer(
     let fault = if header.version >= 3 && !(is_legal(name) && is_legal(version)) {
         Some(ErrorCode::InvalidRequest)
     } else {
-        misdirected(call, &request)
+        misdirected(cluster, &request)
     };
     let answer = if let Some(error_code) = fault {
         ApiVersionsResponse { error_code, ..Default::default() }
@@ -51,12 +52,11 @@ pub(crate) fn answer(
 
 /// Returns an error if the client means another broker, whose address now belongs to this one
 /// (KIP-1242): the client must rebootstrap.
-fn misdirected(call: &Call<'_>, request: &ApiVersionsRequest) -> Option<ErrorCode> {
+fn misdirected(cluster: &Cluster<'_>, request: &ApiVersionsRequest) -> Option<ErrorCode> {
     match (&request.cluster_id, request.node_id) {
         (None, NOBODY) => None,
-        (Some(cluster), node) if node != NOBODY => {
-            let is_meant = *cluster == *call.shared.engine.image().cluster_id()
-                && node == call.shared.config.engine.broker_id.0;
+        (Some(id), node) if node != NOBODY => {
+            let is_meant = *id == *cluster.image().cluster_id() && node == cluster.broker_id().0;
             (!is_meant).then_some(ErrorCode::RebootstrapRequired)
         }
         _ => Some(ErrorCode::InvalidRequest),

@@ -3,13 +3,11 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::broker::access::{Growth, Topics};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
-use crate::broker::topics::{
-    Growth, check_growth, create_partitions, name_of, named_twice, plan_partitions, repeated,
-    wait_limit,
-};
+use crate::broker::topics::{name_of, named_twice, repeated, wait_limit};
 use crate::types::BrokerId;
 use crate::wire::ErrorCode;
 use crate::wire::create_partitions::{
@@ -19,9 +17,14 @@ use crate::wire::create_partitions::{
 pub(crate) type Request = CreatePartitionsRequest;
 
 /// Extends the topics in turn; each succeeds or fails independently.
-pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> CreatePartitionsResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    topics: &Topics<'_>,
+    mut request: Request,
+) -> CreatePartitionsResponse {
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
     let within = (!request.validate_only).then(|| wait_limit(request.timeout_ms));
+    let extension = Extension { call, topics, within };
     let mut planned = Vec::new();
     let mut results = Vec::with_capacity(request.topics.len());
     let mut seen = HashSet::new();
@@ -30,7 +33,7 @@ pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> CreateParti
         let extended = if repeated.contains(&wanted.name) {
             Err(named_twice())
         } else {
-            extend(call, &wanted, within, &mut planned).await
+            extension.extend(&wanted, &mut planned).await
         };
         let refusal = extended.err();
         results.push(Topic {
@@ -42,27 +45,35 @@ pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> CreateParti
     CreatePartitionsResponse { results, ..CreatePartitionsResponse::default() }
 }
 
-/// Extends one topic. Without `within` it is only validated, together with the partitions in
-/// `planned`.
-async fn extend(
-    call: &Call<'_>,
-    wanted: &RequestTopic,
+/// The extension of the topics of one request.
+struct Extension<'a> {
+    call: &'a Call<'a>,
+    topics: &'a Topics<'a>,
+    /// The time within which the partitions must be usable; `None` if they are only validated.
     within: Option<Duration>,
-    planned: &mut Vec<Vec<BrokerId>>,
-) -> Result<(), Refusal> {
-    if !call.session.may(Operation::Alter, Resource::Topic(&wanted.name)) {
-        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+}
+
+impl Extension<'_> {
+    /// Extends one topic, or validates that together with the partitions in `planned`.
+    async fn extend(
+        &self,
+        wanted: &RequestTopic,
+        planned: &mut Vec<Vec<BrokerId>>,
+    ) -> Result<(), Refusal> {
+        if !self.call.session.may(Operation::Alter, Resource::Topic(&wanted.name)) {
+            return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+        }
+        let replicas =
+            |assignment: &Assignment| assignment.broker_ids.iter().copied().map(BrokerId).collect();
+        let growth = Growth {
+            topic: name_of(&wanted.name)?,
+            total: wanted.count,
+            assignment: wanted.assignments.iter().flatten().map(replicas).collect(),
+        };
+        if let Some(within) = self.within {
+            return self.topics.extend(growth, within).await;
+        }
+        let replicas = self.topics.check_growth(growth).await?;
+        self.topics.plan(planned, replicas)
     }
-    let replicas =
-        |assignment: &Assignment| assignment.broker_ids.iter().copied().map(BrokerId).collect();
-    let growth = Growth {
-        topic: name_of(&wanted.name)?,
-        total: wanted.count,
-        assignment: wanted.assignments.iter().flatten().map(replicas).collect(),
-    };
-    if let Some(within) = within {
-        return create_partitions(call.shared, growth, within).await;
-    }
-    let replicas = check_growth(call.shared, growth).await?;
-    plan_partitions(call.shared, planned, replicas)
 }

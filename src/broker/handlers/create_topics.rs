@@ -3,15 +3,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::broker::access::Topics;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_configs::source_code;
-use crate::broker::settings::{Setting, topic_settings};
-use crate::broker::topics::{
-    check_topic, name_of, named_twice, plan_partitions, repeated, wait_limit,
-};
-use crate::engine::{create_topic, with_fixed_settings};
+use crate::broker::settings::{Setting, Settings};
+use crate::broker::topics::{name_of, named_twice, repeated, wait_limit};
 use crate::metadata::{Configs, NewTopic};
 use crate::types::{BrokerId, TopicId};
 use crate::wire::ErrorCode;
@@ -26,19 +24,25 @@ pub(crate) type Request = CreateTopicsRequest;
 const UNSET: i32 = -1;
 
 /// Creates the topics in turn; each succeeds or fails independently.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    settings: &Settings<'_>,
+    topics: &Topics<'_>,
+    request: Request,
+) -> CreateTopicsResponse {
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
     let within = (!request.validate_only).then(|| wait_limit(request.timeout_ms));
+    let creation = Creation { call, settings, topics, within };
     let mut planned = Vec::new();
-    let mut topics = Vec::with_capacity(request.topics.len());
+    let mut answers = Vec::with_capacity(request.topics.len());
     let mut seen = HashSet::new();
     for wanted in request.topics.iter().filter(|topic| seen.insert(&topic.name)) {
         let made = if repeated.contains(&wanted.name) {
             Err(named_twice())
         } else {
-            create(call, wanted, within, &mut planned).await
+            creation.create(wanted, &mut planned).await
         };
-        topics.push(made.unwrap_or_else(|refusal| Topic {
+        answers.push(made.unwrap_or_else(|refusal| Topic {
             name: wanted.name.clone(),
             error_code: refusal.code,
             error_message: refusal.message,
@@ -46,40 +50,49 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsRes
             ..Topic::default()
         }));
     }
-    CreateTopicsResponse { topics, ..CreateTopicsResponse::default() }
+    CreateTopicsResponse { topics: answers, ..CreateTopicsResponse::default() }
 }
 
-/// Creates one topic. Without `within` it is only validated, together with the partitions in
-/// `planned`.
-async fn create(
-    call: &Call<'_>,
-    wanted: &RequestTopic,
+/// The creation of the topics of one request.
+struct Creation<'a> {
+    call: &'a Call<'a>,
+    settings: &'a Settings<'a>,
+    topics: &'a Topics<'a>,
+    /// The time within which a topic must be usable; `None` if topics are only validated.
     within: Option<Duration>,
-    planned: &mut Vec<Vec<BrokerId>>,
-) -> Result<Topic, Refusal> {
-    if !call.session.may(Operation::Create, Resource::Topic(&wanted.name)) {
-        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+}
+
+impl Creation<'_> {
+    /// Creates one topic, or validates it together with the partitions in `planned`.
+    async fn create(
+        &self,
+        wanted: &RequestTopic,
+        planned: &mut Vec<Vec<BrokerId>>,
+    ) -> Result<Topic, Refusal> {
+        if !self.call.session.may(Operation::Create, Resource::Topic(&wanted.name)) {
+            return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+        }
+        let new = self.topics.with_fixed_settings(new_topic(wanted)?);
+        let replicas = self.topics.check(&new)?;
+        let (count, factor) = (replicas.len(), replicas.first().map_or(0, Vec::len));
+        let own = new.configs.clone();
+        let topic_id = if let Some(within) = self.within {
+            self.topics.create(new, within).await?
+        } else {
+            self.topics.plan(planned, replicas)?;
+            // As in Kafka, so that tools which expect an id find one.
+            TopicId::random()
+        };
+        let settings = self.settings.of_topic(&self.topics.image(), &own, factor);
+        Ok(Topic {
+            name: wanted.name.clone(),
+            topic_id,
+            num_partitions: i32::try_from(count).unwrap_or(i32::MAX),
+            replication_factor: i16::try_from(factor).unwrap_or(i16::MAX),
+            configs: Some(settings.iter().map(config).collect()),
+            ..Topic::default()
+        })
     }
-    let new = with_fixed_settings(&call.shared.engine, new_topic(wanted)?);
-    let replicas = check_topic(call.shared, &new)?;
-    let (count, factor) = (replicas.len(), replicas.first().map_or(0, Vec::len));
-    let own = new.configs.clone();
-    let topic_id = if let Some(within) = within {
-        create_topic(&call.shared.engine, new, within).await?
-    } else {
-        plan_partitions(call.shared, planned, replicas)?;
-        // As in Kafka, so that tools which expect an id find one.
-        TopicId::random()
-    };
-    let settings = topic_settings(&call.shared.config, &call.shared.engine.image(), &own, factor);
-    Ok(Topic {
-        name: wanted.name.clone(),
-        topic_id,
-        num_partitions: i32::try_from(count).unwrap_or(i32::MAX),
-        replication_factor: i16::try_from(factor).unwrap_or(i16::MAX),
-        configs: Some(settings.iter().map(config).collect()),
-        ..Topic::default()
-    })
 }
 
 fn new_topic(wanted: &RequestTopic) -> Result<NewTopic, Refusal> {

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::broker::access::LedPartitions;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
+use crate::broker::coordinator::Groups;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_log_dirs::shown;
 use crate::broker::topics::name_of;
@@ -22,13 +24,18 @@ pub(crate) type Request = DeleteRecordsRequest;
 const HIGH_WATERMARK: i64 = -1;
 
 /// Deletes records of the partitions in turn; each succeeds or fails independently.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteRecordsResponse {
+pub(crate) async fn handle(
+    _: &Call<'_>,
+    led: &LedPartitions<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> DeleteRecordsResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
             partitions.push(if wanted.skip_damage == OffsetRange::default() {
-                let cut = delete(call, &topic.name, wanted).await;
+                let cut = delete(led, &topic.name, wanted).await;
                 Partition {
                     partition_index: wanted.partition_index,
                     low_watermark: cut.as_ref().map_or(-1, |start| start.get()),
@@ -36,7 +43,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteRecordsRe
                     ..Partition::default()
                 }
             } else {
-                skip_damage(call, &topic.name, wanted).await
+                skip_damage(led, groups, &topic.name, wanted).await
             });
         }
         topics.push(Topic { name: topic.name, partitions });
@@ -45,12 +52,12 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteRecordsRe
 }
 
 async fn delete(
-    call: &Call<'_>,
+    led: &LedPartitions<'_>,
     topic: &str,
     wanted: &RequestPartition,
 ) -> Result<Offset, Refusal> {
     name_of(topic)?;
-    let partition = call.partition(topic, wanted.partition_index, Operation::Delete).await?;
+    let partition = led.find(topic, wanted.partition_index, Operation::Delete).await?;
     let policy = partition.config().cleanup_policy;
     if policy.compact && !policy.delete {
         // The latest value of a key stays until another record replaces it.
@@ -58,17 +65,24 @@ async fn delete(
     }
     let first = Some(wanted.offset).filter(|offset| *offset != HIGH_WATERMARK);
     let cut = Arc::clone(&partition);
-    let start = call.shared.engine.control.run_blocking(move || cut.delete_records(first));
-    let start = start.await?.map_err(|error| Refusal::from(&error))?;
+    let start = led
+        .change(move || cut.delete_records(first))
+        .await?
+        .map_err(|error| Refusal::from(&error))?;
     tracing::info!("{} begins at offset {start}: records were deleted", partition.id());
     Ok(start)
 }
 
 /// Skips damage on an operator's request, also in internal topics. It requires permission to delete
 /// the records and, since every reader loses them, to alter the cluster.
-async fn skip_damage(call: &Call<'_>, topic: &str, wanted: &RequestPartition) -> Partition {
+async fn skip_damage(
+    led: &LedPartitions<'_>,
+    groups: &Groups<'_>,
+    topic: &str,
+    wanted: &RequestPartition,
+) -> Partition {
     let partition_index = wanted.partition_index;
-    match skip(call, topic, wanted).await {
+    match skip(led, groups, topic, wanted).await {
         Ok((start, skipped)) => Partition {
             partition_index,
             low_watermark: start.get(),
@@ -86,23 +100,25 @@ async fn skip_damage(call: &Call<'_>, topic: &str, wanted: &RequestPartition) ->
 }
 
 async fn skip(
-    call: &Call<'_>,
+    led: &LedPartitions<'_>,
+    groups: &Groups<'_>,
     topic: &str,
     wanted: &RequestPartition,
 ) -> Result<(Offset, Vec<storage::SkippedStretch>), Refusal> {
-    if !call.session.may(Operation::Alter, Resource::Cluster) {
+    if !led.session().may(Operation::Alter, Resource::Cluster) {
         return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));
     }
-    let partition = call.partition(topic, wanted.partition_index, Operation::Delete).await?;
+    let partition = led.find(topic, wanted.partition_index, Operation::Delete).await?;
     let OffsetRange { first_offset, next_offset } = wanted.skip_damage;
     let range = Offset::checked(first_offset).zip(Offset::checked(next_offset));
     let range = range.ok_or_else(|| {
         let words = format!("offsets {first_offset} to {next_offset}: neither may be negative");
         Refusal::because(ErrorCode::InvalidRequest, &words)
     })?;
-    let by = format!("{} from {}", call.session.principal.name, call.session.peer);
+    let session = led.session();
+    let by = format!("{} from {}", session.principal.name, session.peer);
     let skipping = Arc::clone(&partition);
-    let skipped = call.shared.engine.control.run_blocking(move || {
+    let skipped = led.change(move || {
         let skipped = skipping.skip_damage(range, &by)?;
         let all = skipping.damaged_stretches()?.iter().all(|stretch| stretch.is_skipped);
         Ok::<_, PartitionError>((skipped, all))
@@ -110,7 +126,7 @@ async fn skip(
     let skipped = skipped.await?.map_err(|error| Refusal::from(&error))?;
     let (skipped, is_all) = skipped;
     if is_all {
-        call.shared.coordinators.damage_skipped(&partition).await;
+        groups.damage_skipped(&partition).await;
     }
     Ok((partition.log_start_offset(), skipped))
 }

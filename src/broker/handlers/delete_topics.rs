@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::broker::access::Topics;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::topics::{name_of, named_twice, repeated, wait_limit};
-use crate::engine::delete_topic;
 use crate::types::{TopicId, TopicName};
 use crate::wire::ErrorCode;
 use crate::wire::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse, RequestTopic, Topic};
@@ -15,21 +15,25 @@ use crate::wire::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse, Requ
 pub(crate) type Request = DeleteTopicsRequest;
 
 /// Deletes the topics in turn; each succeeds or fails independently.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteTopicsResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    topics: &Topics<'_>,
+    request: Request,
+) -> DeleteTopicsResponse {
     let named = |name| RequestTopic { name: Some(name), topic_id: TopicId::NONE };
-    let mut topics = request.topics;
-    topics.extend(request.topic_names.into_iter().map(named));
+    let mut all = request.topics;
+    all.extend(request.topic_names.into_iter().map(named));
     let key = |topic: &RequestTopic| (topic.name.clone(), topic.topic_id);
-    let repeated = repeated(topics.iter().map(key));
+    let repeated = repeated(all.iter().map(key));
     let within = wait_limit(request.timeout_ms);
-    let mut responses = Vec::with_capacity(topics.len());
+    let mut responses = Vec::with_capacity(all.len());
     let mut seen = HashSet::new();
-    topics.retain(|wanted| seen.insert(key(wanted)));
-    for wanted in topics {
+    all.retain(|wanted| seen.insert(key(wanted)));
+    for wanted in all {
         let deleted = if repeated.contains(&key(&wanted)) {
             Err(named_twice())
         } else {
-            delete(call, &wanted, within).await
+            delete(call, topics, &wanted, within).await
         };
         responses.push(match deleted {
             Ok((name, topic_id)) => {
@@ -48,10 +52,11 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteTopicsRes
 
 async fn delete(
     call: &Call<'_>,
+    topics: &Topics<'_>,
     wanted: &RequestTopic,
     within: Duration,
 ) -> Result<(TopicName, TopicId), Refusal> {
-    let image = call.shared.engine.image();
+    let image = topics.image();
     let (found, unknown) = match (&wanted.name, wanted.topic_id) {
         (Some(name), TopicId::NONE) => {
             // An invalid name cannot belong to a topic.
@@ -75,6 +80,6 @@ async fn delete(
     }
     let topic = found.ok_or_else(|| Refusal::of(unknown))?;
     let name = name_of(topic.name.as_str())?;
-    delete_topic(&call.shared.engine, (&name, topic.id), within).await?;
+    topics.delete((&name, topic.id), within).await?;
     Ok((name, topic.id))
 }

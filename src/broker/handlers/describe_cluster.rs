@@ -2,9 +2,11 @@
 
 use std::future::{Ready, ready};
 
+use crate::broker::access::{Addresses, Cluster};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::handlers::metadata::{ALL_CLUSTER_OPERATIONS, brokers};
+use crate::broker::handlers::metadata::ALL_CLUSTER_OPERATIONS;
+use crate::metadata::Image;
 use crate::wire::ErrorCode;
 use crate::wire::describe_cluster::{Broker, DescribeClusterRequest, DescribeClusterResponse};
 use crate::wire::metadata::Broker as DescribedBroker;
@@ -17,11 +19,22 @@ const CONTROLLERS: i8 = 2;
 
 /// Describes the cluster.
 #[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
-pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeClusterResponse> {
-    ready(describe(call, &request))
+pub(crate) fn handle(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    addresses: &Addresses<'_>,
+    request: Request,
+) -> Ready<DescribeClusterResponse> {
+    let may = call.session.may(Operation::Describe, Resource::Cluster);
+    ready(describe(&cluster.image(), addresses, &request, may))
 }
 
-fn describe(call: &Call<'_>, request: &Request) -> DescribeClusterResponse {
+fn describe(
+    image: &Image,
+    addresses: &Addresses<'_>,
+    request: &Request,
+    may: bool,
+) -> DescribeClusterResponse {
     let endpoint_type = request.endpoint_type;
     let refused = |error_code, message: &str| DescribeClusterResponse {
         error_code,
@@ -34,10 +47,9 @@ fn describe(call: &Call<'_>, request: &Request) -> DescribeClusterResponse {
         CONTROLLERS => return refused(ErrorCode::MismatchedEndpointType, "this is a broker"),
         _ => return refused(ErrorCode::UnsupportedEndpointType, "there are no such addresses"),
     }
-    if !call.session.may(Operation::Describe, Resource::Cluster) {
+    if !may {
         return refused(ErrorCode::ClusterAuthorizationFailed, "the cluster is not shown to you");
     }
-    let image = call.shared.engine.image();
     let broker = |described: DescribedBroker| Broker {
         broker_id: described.node_id,
         host: described.host,
@@ -50,7 +62,7 @@ fn describe(call: &Call<'_>, request: &Request) -> DescribeClusterResponse {
         endpoint_type,
         cluster_id: image.cluster_id().to_owned(),
         controller_id: image.controller().map_or(-1, |controller| controller.broker.0),
-        brokers: brokers(call, &image).into_iter().map(broker).collect(),
+        brokers: addresses.brokers(image).into_iter().map(broker).collect(),
         ..DescribeClusterResponse::default()
     };
     if request.include_cluster_authorized_operations {

@@ -6,9 +6,7 @@ use std::mem;
 use crate::broker::authorize::{Operation, Resource as Guarded};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
-use crate::broker::settings::{
-    Setting, Source, Value, all_brokers_settings, broker_settings, topic_settings,
-};
+use crate::broker::settings::{Setting, Settings, Source, Value};
 use crate::config::Kind;
 use crate::types::{BrokerId, TopicName};
 use crate::wire::ErrorCode;
@@ -22,14 +20,18 @@ use crate::wire::describe_configs::{
 pub(crate) type Request = DescribeConfigsRequest;
 
 /// Describes every resource independently.
-pub(crate) fn handle(call: &Call<'_>, mut request: Request) -> Ready<DescribeConfigsResponse> {
+pub(crate) fn handle(
+    call: &Call<'_>,
+    settings: &Settings<'_>,
+    mut request: Request,
+) -> Ready<DescribeConfigsResponse> {
     let resources = mem::take(&mut request.resources);
     let describe = |wanted: RequestResource| {
-        let (settings, refusal) = match settings(call, &wanted) {
-            Ok(settings) => (settings, None),
+        let (rows, refusal) = match rows(call, settings, &wanted) {
+            Ok(rows) => (rows, None),
             Err(refusal) => (Vec::new(), Some(refusal)),
         };
-        let asked = settings.iter().filter(|setting| is_asked(&wanted, setting.name));
+        let asked = rows.iter().filter(|setting| is_asked(&wanted, setting.name));
         Resource {
             error_code: refusal.as_ref().map_or(ErrorCode::None, |refusal| refusal.code),
             error_message: refusal.and_then(|refusal| refusal.message),
@@ -42,8 +44,13 @@ pub(crate) fn handle(call: &Call<'_>, mut request: Request) -> Ready<DescribeCon
     ready(DescribeConfigsResponse { results, ..DescribeConfigsResponse::default() })
 }
 
-fn settings(call: &Call<'_>, wanted: &RequestResource) -> Result<Vec<Setting>, Refusal> {
-    let (config, image) = (&call.shared.config, call.shared.engine.image());
+/// The settings of a resource.
+fn rows(
+    call: &Call<'_>,
+    settings: &Settings<'_>,
+    wanted: &RequestResource,
+) -> Result<Vec<Setting>, Refusal> {
+    let image = settings.image();
     let name = wanted.resource_name.as_str();
     match wanted.resource_type {
         RESOURCE_TOPIC => {
@@ -56,15 +63,15 @@ fn settings(call: &Call<'_>, wanted: &RequestResource) -> Result<Vec<Setting>, R
             let unknown = || Refusal::of(ErrorCode::UnknownTopicOrPartition);
             let topic = image.topic(&legal).ok_or_else(unknown)?;
             let replicas = topic.partitions.first().map_or(1, |first| first.replicas.len());
-            Ok(topic_settings(config, &image, &topic.configs, replicas))
+            Ok(settings.of_topic(&image, &topic.configs, replicas))
         }
         RESOURCE_BROKER => {
             if !call.session.may(Operation::DescribeConfigs, Guarded::Cluster) {
                 return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));
             }
-            match broker_id(call, name)? {
-                Some(_) => Ok(broker_settings(config, &image)),
-                None => Ok(all_brokers_settings(config, &image)),
+            match broker_id(settings, name)? {
+                Some(_) => Ok(settings.of_broker(&image)),
+                None => Ok(settings.of_all_brokers(&image)),
             }
         }
         // Groups are of the classic type, which has no settings, and client metrics are not
@@ -87,8 +94,8 @@ fn settings(call: &Call<'_>, wanted: &RequestResource) -> Result<Vec<Setting>, R
 }
 
 /// Parses the broker that a resource names: this broker, or `None` for all brokers.
-pub(crate) fn broker_id(call: &Call<'_>, name: &str) -> Result<Option<BrokerId>, Refusal> {
-    let me = call.shared.config.engine.broker_id;
+pub(crate) fn broker_id(settings: &Settings<'_>, name: &str) -> Result<Option<BrokerId>, Refusal> {
+    let me = settings.broker_id();
     if name.is_empty() {
         return Ok(None);
     }

@@ -2,7 +2,7 @@
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::coordinator::DescribeGroup;
+use crate::broker::coordinator::{DescribeGroup, Groups};
 use crate::broker::errors::Coded;
 use crate::group::{GroupDescription, GroupError, GroupId, GroupState, MemberDescription};
 use crate::wire::ErrorCode;
@@ -18,12 +18,16 @@ const ALL_GROUP_OPERATIONS: i32 = 0b1101_0100_1000;
 const UNKNOWN_IS_ERROR_SINCE: i16 = 6;
 
 /// Describes each group.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeGroupsResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> DescribeGroupsResponse {
     let may = |id: &String| call.session.may(Operation::Describe, Resource::Group(id));
     let (allowed, refused): (Vec<_>, Vec<_>) = request.groups.into_iter().partition(may);
     let ids = allowed.iter().map(|id| GroupId::from(id.as_str()));
     let questions = ids.map(|id| (id.clone(), DescribeGroup(id))).collect();
-    let results = call.groups().ask_each(questions).await;
+    let results = groups.ask_each(questions).await;
     let described = allowed.into_iter().zip(results).map(|(id, result)| group(call, id, result));
     let mut groups: Vec<Group> = described.collect();
     if request.include_authorized_operations {

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::path::{self, Path};
-use std::sync::Arc;
 
+use crate::broker::access::{Cluster, LedPartitions};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::context::Shared;
 use crate::broker::errors::Refusal;
-use crate::storage::{self, StorageError};
+use crate::storage::{self, DataDir, StorageError};
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 use crate::wire::describe_log_dirs::{
@@ -20,32 +19,33 @@ use crate::wire::describe_log_dirs::{
 pub(crate) type Request = DescribeLogDirsRequest;
 
 /// Describes the data directory, of which there is one.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeLogDirsResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    led: &LedPartitions<'_>,
+    request: Request,
+) -> DescribeLogDirsResponse {
     if !call.session.may(Operation::Describe, Resource::Cluster) {
         return DescribeLogDirsResponse {
             error_code: ErrorCode::ClusterAuthorizationFailed,
             ..DescribeLogDirsResponse::default()
         };
     }
-    let wanted = wanted(call.shared, request.topics.as_deref());
-    let (shared, with_damage) = (Arc::clone(call.shared), request.with_damage);
-    let described = move || describe(&shared, wanted, with_damage);
-    let described = call.shared.engine.control.run_blocking(described).await;
-    let dir = match described
-        .map_err(Refusal::from)
-        .and_then(|dir| dir.map_err(|e| Refusal::from(&e)))
-    {
+    let wanted = wanted(cluster, request.topics.as_deref());
+    let with_damage = request.with_damage;
+    let described = led.inspect(move |data| describe(data, wanted, with_damage)).await;
+    let dir = match described.and_then(|dir| dir.map_err(|error| Refusal::from(&error))) {
         Ok(dir) => dir,
-        Err(refusal) => {
-            LogDir { error_code: refusal.code, log_dir: absolute(call.shared), ..LogDir::default() }
+        Err(Refusal { code: error_code, .. }) => {
+            LogDir { error_code, log_dir: shown(led.data_path()), ..LogDir::default() }
         }
     };
     DescribeLogDirsResponse { results: vec![dir], ..DescribeLogDirsResponse::default() }
 }
 
 /// The requested replicas on this broker.
-fn wanted<'a>(shared: &Shared, topics: Option<&'a [RequestTopic]>) -> Vec<TopicPartition> {
-    let image = shared.engine.image();
+fn wanted<'a>(cluster: &Cluster<'_>, topics: Option<&'a [RequestTopic]>) -> Vec<TopicPartition> {
+    let image = cluster.image();
     let asked = topics.map(|topics| {
         let named = |topic: &'a RequestTopic| {
             topic.partitions.iter().map(|index| (topic.topic.as_str(), *index))
@@ -56,16 +56,15 @@ fn wanted<'a>(shared: &Shared, topics: Option<&'a [RequestTopic]>) -> Vec<TopicP
         let name = (replica.topic.as_str(), replica.partition.0);
         asked.as_ref().is_none_or(|asked| asked.contains(&name))
     };
-    image.partitions_of(shared.config.engine.broker_id).filter(is_asked).collect()
+    image.partitions_of(cluster.broker_id()).filter(is_asked).collect()
 }
 
 /// Blocks on the disk. A log that cannot be opened is left out; requests that use it get the error.
 fn describe(
-    shared: &Shared,
+    data: &DataDir,
     wanted: Vec<TopicPartition>,
     with_damage: bool,
 ) -> Result<LogDir, StorageError> {
-    let data = &shared.engine.logs.data;
     let mut topics: BTreeMap<TopicName, Vec<Partition>> = BTreeMap::new();
     for replica in wanted {
         // A partition that was never written to has no log yet.
@@ -89,7 +88,7 @@ fn describe(
     let space = data.space()?;
     let topic = |(name, partitions): (TopicName, _)| Topic { name: name.to_string(), partitions };
     Ok(LogDir {
-        log_dir: absolute(shared),
+        log_dir: shown(data.path()),
         topics: topics.into_iter().map(topic).collect(),
         total_bytes: i64::try_from(space.total).unwrap_or(i64::MAX),
         usable_bytes: i64::try_from(space.free).unwrap_or(i64::MAX),
@@ -112,10 +111,6 @@ fn damaged_stretch(stretch: storage::DamagedStretch) -> DamagedStretch {
         end_position: position(damage.end),
         is_skipped,
     }
-}
-
-fn absolute(shared: &Shared) -> String {
-    shown(shared.engine.logs.data.path())
 }
 
 /// An absolute path, which does not depend on the reader's working directory.

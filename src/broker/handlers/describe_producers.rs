@@ -1,5 +1,6 @@
 //! `DescribeProducers`: the state that partitions keep of idempotent producers.
 
+use crate::broker::access::LedPartitions;
 use crate::broker::authorize::Operation;
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -15,12 +16,16 @@ pub(crate) type Request = DescribeProducersRequest;
 const NO_COORDINATOR: i32 = -1;
 
 /// Describes every partition independently.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeProducersResponse {
+pub(crate) async fn handle(
+    _: &Call<'_>,
+    led: &LedPartitions<'_>,
+    request: Request,
+) -> DescribeProducersResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partition_indexes.len());
         for index in topic.partition_indexes {
-            partitions.push(match producers(call, &topic.name, index).await {
+            partitions.push(match producers(led, &topic.name, index).await {
                 Ok(active) => Partition {
                     partition_index: index,
                     active_producers: active.into_iter().map(producer).collect(),
@@ -40,11 +45,11 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeProduce
 }
 
 async fn producers(
-    call: &Call<'_>,
+    led: &LedPartitions<'_>,
     topic: &str,
     index: i32,
 ) -> Result<Vec<ActiveProducer>, Refusal> {
-    let partition = call.partition(topic, index, Operation::Read).await?;
+    let partition = led.find(topic, index, Operation::Read).await?;
     if !partition.is_open() {
         return Err(Refusal::of(ErrorCode::KafkaStorageError));
     }

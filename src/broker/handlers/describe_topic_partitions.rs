@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::future::{Ready, ready};
 
+use crate::broker::access::Cluster;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::handlers::metadata::ALL_TOPIC_OPERATIONS;
@@ -19,8 +20,12 @@ pub(crate) type Request = DescribeTopicPartitionsRequest;
 const PAGE_MAX: usize = 2_000;
 
 /// Describes one page.
-pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeTopicPartitionsResponse> {
-    let image = call.shared.engine.image();
+pub(crate) fn handle(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    request: Request,
+) -> Ready<DescribeTopicPartitionsResponse> {
+    let image = cluster.image();
     let names: BTreeSet<String> = if request.topics.is_empty() {
         let may_see = |topic: &&str| call.session.may(Operation::Describe, Resource::Topic(topic));
         image.topics().map(|topic| topic.name.as_str()).filter(may_see).map(str::to_owned).collect()

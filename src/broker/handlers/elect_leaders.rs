@@ -6,6 +6,7 @@
 
 use std::future::{Ready, ready};
 
+use crate::broker::access::Cluster;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -19,7 +20,11 @@ use crate::wire::elect_leaders::{
 pub(crate) type Request = ElectLeadersRequest;
 
 /// Reports for each partition whether it has the requested leader.
-pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ElectLeadersResponse> {
+pub(crate) fn handle(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    request: Request,
+) -> Ready<ElectLeadersResponse> {
     let refused =
         |error_code| ready(ElectLeadersResponse { error_code, ..ElectLeadersResponse::default() });
     if !call.session.may(Operation::Alter, Resource::Cluster) {
@@ -29,7 +34,7 @@ pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ElectLeadersRes
     if !matches!(kind, PREFERRED | UNCLEAN) {
         return refused(ErrorCode::InvalidRequest);
     }
-    let image = call.shared.engine.image();
+    let image = cluster.image();
     let replica_election_results = match request.topic_partitions {
         Some(topics) => topics.into_iter().map(|topic| named(&image, kind, topic)).collect(),
         None => all(&image, kind),

@@ -10,9 +10,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use crate::broker::authorize::{Operation, Resource};
+use crate::broker::access::LedPartitions;
+use crate::broker::authorize::Operation;
 use crate::broker::call::{Call, Unanswerable};
 use crate::broker::errors::Refusal;
+use crate::broker::fetch_session::FetchSessions;
 use crate::broker::isolation::Isolation;
 use crate::io::{FileRange, read_exact_at};
 use crate::net::Piece;
@@ -59,11 +61,12 @@ struct Found {
 /// Answers a fetch request.
 pub(crate) async fn answer(
     call: &Call<'_>,
-    header: &RequestHeader<'_>,
-    mut body: Reader<'_>,
+    led: &LedPartitions<'_>,
+    sessions: &FetchSessions,
+    (header, mut body): (&RequestHeader<'_>, Reader<'_>),
 ) -> Result<Vec<Piece>, Unanswerable> {
     let mut request: FetchRequest = header.decode_body(&mut body)?;
-    let (response, ranges) = match in_session(call, &mut request).await {
+    let (response, ranges) = match in_session(call, led, sessions, &mut request).await {
         Ok(answer) => answer,
         Err(error_code) => (FetchResponse { error_code, ..FetchResponse::default() }, Vec::new()),
     };
@@ -84,27 +87,32 @@ pub(crate) async fn answer(
 /// The error code of the whole response, if the request does not fit its session.
 async fn in_session(
     call: &Call<'_>,
+    led: &LedPartitions<'_>,
+    sessions: &FetchSessions,
     request: &mut FetchRequest,
 ) -> Result<(FetchResponse, Vec<FileRange>), ErrorCode> {
-    let now = call.shared.engine.clock.monotonic();
-    let exchange = call.shared.fetch_sessions.begin(request, call.version, now)?;
-    let wanted = resolve(call, request).await;
-    let Found { mut topics, ranges, .. } = wait_for(call, request, &wanted).await;
+    let exchange = sessions.begin(request, call.version, led.monotonic())?;
+    let wanted = resolve(led, call.version, request).await;
+    let Found { mut topics, ranges, .. } = wait_for((call, led), request, &wanted).await;
     // Partitions that are left out have no records, so ranges and response stay in step.
     let session_id = exchange.finish(&mut topics)?;
     Ok((FetchResponse { session_id, topics, ..FetchResponse::default() }, ranges))
 }
 
 /// Looks up the requested partitions and opens their logs on first use.
-async fn resolve<'a>(call: &Call<'_>, request: &'a FetchRequest) -> Vec<Vec<Wanted<'a>>> {
+async fn resolve<'a>(
+    led: &LedPartitions<'_>,
+    version: i16,
+    request: &'a FetchRequest,
+) -> Vec<Vec<Wanted<'a>>> {
     let isolation = Isolation::of(request.isolation_level);
     let mut wanted = Vec::with_capacity(request.topics.len());
     for topic in &request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for request in &topic.partitions {
-            let partition = isolation.and_then(|_| find(call, topic, request.partition));
+            let partition = isolation.and_then(|_| find((led, version), topic, request.partition));
             if let Ok(partition) = &partition {
-                call.open(partition).await;
+                led.open(partition).await;
             }
             partitions.push(Wanted { request, partition });
         }
@@ -113,40 +121,48 @@ async fn resolve<'a>(call: &Call<'_>, request: &'a FetchRequest) -> Vec<Vec<Want
     wanted
 }
 
-fn find(call: &Call<'_>, topic: &RequestTopic, index: i32) -> Result<Arc<Partition>, ErrorCode> {
-    let (found, unknown) = if call.version >= 13 {
-        (call.shared.engine.partitions.topic_by_id(topic.topic_id), ErrorCode::UnknownTopicId)
+fn find(
+    (led, version): (&LedPartitions<'_>, i16),
+    topic: &RequestTopic,
+    index: i32,
+) -> Result<Arc<Partition>, ErrorCode> {
+    let (found, unknown) = if version >= 13 {
+        (led.topic_by_id(topic.topic_id), ErrorCode::UnknownTopicId)
     } else {
-        (call.shared.engine.partitions.topic(&topic.topic), ErrorCode::UnknownTopicOrPartition)
+        (led.topic(&topic.topic), ErrorCode::UnknownTopicOrPartition)
     };
     let name = found.as_ref().map_or(topic.topic.as_str(), |topic| topic.name.as_str());
-    if !call.session.may(Operation::Read, Resource::Topic(name)) {
+    if !led.may(Operation::Read, name) {
         return Err(ErrorCode::TopicAuthorizationFailed);
     }
     let found = found.ok_or(unknown)?;
     let partition = found.partition(PartitionIndex(index));
     let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
-    if call.version < ZSTD_FROM && partition.config().compression_type == CompressionType::Zstd {
+    if version < ZSTD_FROM && partition.config().compression_type == CompressionType::Zstd {
         return Err(ErrorCode::UnsupportedCompressionType);
     }
     Ok(Arc::clone(partition))
 }
 
 /// Reads until there are enough bytes, an error occurred, or the time is up.
-async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>]) -> Found {
+async fn wait_for(
+    (call, led): (&Call<'_>, &LedPartitions<'_>),
+    request: &FetchRequest,
+    wanted: &[Vec<Wanted<'_>>],
+) -> Found {
     let enough = u64::try_from(request.min_bytes).unwrap_or(0);
     let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
-    let deadline = call.shared.engine.clock.monotonic().saturating_add(wait);
-    let mut found = read_checked(call, request, wanted).await;
+    let deadline = led.monotonic().saturating_add(wait);
+    let mut found = read_checked((call, led), request, wanted).await;
     let wake = Arc::new(Notify::new());
     loop {
-        let left = deadline.saturating_sub(call.shared.engine.clock.monotonic());
+        let left = deadline.saturating_sub(led.monotonic());
         if found.bytes >= enough || found.refused || left.is_zero() {
             return found;
         }
         // Register before reading again, so that no wakeup in between is missed.
         let _registrations = park(&found, wanted, &wake);
-        found = read_checked(call, request, wanted).await;
+        found = read_checked((call, led), request, wanted).await;
         if found.bytes >= enough || found.refused {
             return found;
         }
@@ -155,7 +171,7 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
             () = tokio::time::sleep(left) => {}
             () = call.cancel.cancelled() => return found,
         }
-        found = read_checked(call, request, wanted).await;
+        found = read_checked((call, led), request, wanted).await;
     }
 }
 
@@ -178,7 +194,7 @@ fn park(found: &Found, wanted: &[Vec<Wanted<'_>>], wake: &Arc<Notify>) -> Vec<Re
 /// Reads the partitions. Bytes that are not verified yet are first verified on other threads, since
 /// that takes time and may block on the disk.
 async fn read_checked(
-    call: &Call<'_>,
+    (call, led): (&Call<'_>, &LedPartitions<'_>),
     request: &FetchRequest,
     wanted: &[Vec<Wanted<'_>>],
 ) -> Found {
@@ -187,7 +203,7 @@ async fn read_checked(
         if found.unchecked.is_empty() || call.cancel.is_cancelled() {
             return found;
         }
-        call.shared.engine.control.check(found.unchecked).await;
+        led.verify(found.unchecked).await;
     }
     // Memory is so short that verified bytes are evicted at once. They are verified again while
     // they are sent.

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use crate::broker::access::{Addresses, Cluster};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::coordinator::{coordinator_of, ensure_offsets_topic};
+use crate::broker::coordinator::Groups;
 use crate::broker::errors::Refusal;
-use crate::broker::handlers::metadata::brokers;
 use crate::group::GroupId;
 use crate::metadata::Image;
 use crate::types::BrokerId;
@@ -23,12 +23,29 @@ pub(crate) type Request = FindCoordinatorRequest;
 const LAST_SINGLE: i16 = 3;
 
 /// Returns the coordinator of each key.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> FindCoordinatorResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    groups: &Groups<'_>,
+    addresses: &Addresses<'_>,
+    request: Request,
+) -> FindCoordinatorResponse {
     let keys =
         if call.version <= LAST_SINGLE { vec![request.key] } else { request.coordinator_keys };
     let mut coordinators = Vec::with_capacity(keys.len());
     for key in keys {
-        coordinators.push(match find(call, request.key_type, &key).await {
+        let found = match request.key_type {
+            KEY_TYPE_GROUP => of_group(call, groups, &key).await,
+            // Transactions are not supported. Clients give up only on the error of
+            // `InitProducerId`, which any broker can return; they would retry on an error here.
+            KEY_TYPE_TRANSACTION => Ok((cluster.image(), Some(cluster.broker_id()))),
+            _ => {
+                let cause = "keys of this type are not known";
+                Err(Refusal::because(ErrorCode::InvalidRequest, &cause))
+            }
+        };
+        let found = found.and_then(|(image, broker)| address(addresses, &image, broker));
+        coordinators.push(match found {
             Ok(coordinator) => Coordinator { key, ..coordinator },
             Err(refusal) => refused(key, refusal),
         });
@@ -36,34 +53,23 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> FindCoordinator
     answer(call.version, coordinators)
 }
 
-async fn find(call: &Call<'_>, key_type: i8, key: &str) -> Result<Coordinator, Refusal> {
-    match key_type {
-        KEY_TYPE_GROUP => {
-            if !call.session.may(Operation::Describe, Resource::Group(key)) {
-                return Err(Refusal::of(ErrorCode::GroupAuthorizationFailed));
-            }
-            let image =
-                ensure_offsets_topic(&call.shared.engine, &call.shared.config.offsets_topic)
-                    .await
-                    .map_err(unavailable)?;
-            address(call, &image, coordinator_of(&image, &GroupId::from(key)))
-        }
-        // Transactions are not supported. Clients give up only on the error of `InitProducerId`,
-        // which any broker can return; they would retry on an error here.
-        KEY_TYPE_TRANSACTION => {
-            let image = call.shared.engine.image();
-            address(call, &image, Some(call.shared.config.engine.broker_id))
-        }
-        _ => Err(Refusal::because(ErrorCode::InvalidRequest, &"keys of this type are not known")),
+async fn of_group(
+    call: &Call<'_>,
+    groups: &Groups<'_>,
+    key: &str,
+) -> Result<(Arc<Image>, Option<BrokerId>), Refusal> {
+    if !call.session.may(Operation::Describe, Resource::Group(key)) {
+        return Err(Refusal::of(ErrorCode::GroupAuthorizationFailed));
     }
+    groups.find_coordinator(&GroupId::from(key)).await.map_err(unavailable)
 }
 
 fn address(
-    call: &Call<'_>,
-    image: &Arc<Image>,
+    addresses: &Addresses<'_>,
+    image: &Image,
     broker: Option<BrokerId>,
 ) -> Result<Coordinator, Refusal> {
-    let known = brokers(call, image);
+    let known = addresses.brokers(image);
     let found = broker.and_then(|id| known.into_iter().find(|known| known.node_id == id.0));
     let broker = found.ok_or_else(|| Refusal::of(ErrorCode::CoordinatorNotAvailable))?;
     Ok(Coordinator {

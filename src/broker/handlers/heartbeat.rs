@@ -2,7 +2,7 @@
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::coordinator::claim;
+use crate::broker::coordinator::{Groups, claim};
 use crate::broker::errors::Coded;
 use crate::group::{GroupId, HeartbeatRequest as Question};
 use crate::wire::ErrorCode;
@@ -11,12 +11,16 @@ use crate::wire::heartbeat::{HeartbeatRequest, HeartbeatResponse};
 pub(crate) type Request = HeartbeatRequest;
 
 /// Extends the member's session.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> HeartbeatResponse {
-    let error_code = beat(call, request).await.err().unwrap_or_default();
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> HeartbeatResponse {
+    let error_code = beat(call, groups, request).await.err().unwrap_or_default();
     HeartbeatResponse { error_code, ..HeartbeatResponse::default() }
 }
 
-async fn beat(call: &Call<'_>, request: Request) -> Result<(), ErrorCode> {
+async fn beat(call: &Call<'_>, groups: &Groups<'_>, request: Request) -> Result<(), ErrorCode> {
     if !call.session.may(Operation::Read, Resource::Group(&request.group_id)) {
         return Err(ErrorCode::GroupAuthorizationFailed);
     }
@@ -24,5 +28,5 @@ async fn beat(call: &Call<'_>, request: Request) -> Result<(), ErrorCode> {
     let instance = request.group_instance_id.as_deref();
     let claim = claim(&request.member_id, instance, request.generation_id);
     let question = Question { group_id: group_id.clone(), claim };
-    call.groups().ask(&group_id, question).await.map_err(|error| error.error_code())
+    groups.ask(&group_id, question).await.map_err(|error| error.error_code())
 }

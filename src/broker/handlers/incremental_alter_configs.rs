@@ -4,7 +4,7 @@ use crate::broker::authorize::{Operation, Resource as Guarded};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_configs::{broker_id, no_settings};
-use crate::broker::settings::{Altered, Change, alter_each, change};
+use crate::broker::settings::{Altered, Change, Settings, alter_each};
 use crate::broker::topics::{name_of, repeated};
 use crate::metadata::{ConfigEdit, ConfigTarget};
 use crate::wire::ErrorCode;
@@ -17,9 +17,14 @@ use crate::wire::incremental_alter_configs::{
 pub(crate) type Request = IncrementalAlterConfigsRequest;
 
 /// Changes the resources, each independently.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> IncrementalAlterConfigsResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    settings: &Settings<'_>,
+    request: Request,
+) -> IncrementalAlterConfigsResponse {
     let name = |wanted: &RequestResource| (wanted.resource_type, wanted.resource_name.clone());
-    let alter = async |wanted: &RequestResource| alter(call, wanted, request.validate_only).await;
+    let validate_only = request.validate_only;
+    let alter = async |wanted: &RequestResource| alter(call, settings, wanted, validate_only).await;
     let altered = alter_each(&request.resources, name, alter).await;
     let responses = altered.into_iter().map(resource).collect();
     IncrementalAlterConfigsResponse { responses, ..IncrementalAlterConfigsResponse::default() }
@@ -32,21 +37,23 @@ fn resource(altered: Altered) -> Resource {
 
 async fn alter(
     call: &Call<'_>,
+    settings: &Settings<'_>,
     wanted: &RequestResource,
     validate_only: bool,
 ) -> Result<(), Refusal> {
-    let target = target(call, wanted.resource_type, &wanted.resource_name)?;
+    let target = target(call, settings, wanted.resource_type, &wanted.resource_name)?;
     if !repeated(wanted.configs.iter().map(|config| &config.name)).is_empty() {
         let cause = "a setting is named more than once";
         return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
     }
     let edits = wanted.configs.iter().map(edit).collect::<Result<_, _>>()?;
-    change(call.shared, Change { target, edits, validate_only }).await
+    settings.change(Change { target, edits, validate_only }).await
 }
 
 /// The owner of the settings to change, if this client may change them.
 pub(crate) fn target(
     call: &Call<'_>,
+    settings: &Settings<'_>,
     resource_type: i8,
     name: &str,
 ) -> Result<ConfigTarget, Refusal> {
@@ -65,7 +72,7 @@ pub(crate) fn target(
             if !call.session.may(Operation::AlterConfigs, Guarded::Cluster) {
                 return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));
             }
-            Ok(ConfigTarget::Broker(broker_id(call, name)?))
+            Ok(ConfigTarget::Broker(broker_id(settings, name)?))
         }
         other => Err(no_settings(other)),
     }

@@ -1,7 +1,6 @@
 //! `InitProducerId`: the id that makes a producer's retries idempotent.
 
-use std::sync::Arc;
-
+use crate::broker::access::Cluster;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -12,8 +11,12 @@ use crate::wire::init_producer_id::{InitProducerIdRequest, InitProducerIdRespons
 pub(crate) type Request = InitProducerIdRequest;
 
 /// Assigns a new producer id.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> InitProducerIdResponse {
-    match new_id(call, &request).await {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    request: Request,
+) -> InitProducerIdResponse {
+    match new_id(call, cluster, &request).await {
         Ok(ProducerId(producer_id)) => {
             InitProducerIdResponse { producer_id, ..InitProducerIdResponse::default() }
         }
@@ -28,7 +31,11 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> InitProducerIdR
     }
 }
 
-async fn new_id(call: &Call<'_>, request: &Request) -> Result<ProducerId, Refusal> {
+async fn new_id(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    request: &Request,
+) -> Result<ProducerId, Refusal> {
     if request.transactional_id.as_deref() == Some("") {
         return Err(Refusal::because(ErrorCode::InvalidRequest, &"the transactional id is empty"));
     }
@@ -47,14 +54,5 @@ async fn new_id(call: &Call<'_>, request: &Request) -> Result<ProducerId, Refusa
     if !call.session.may(Operation::IdempotentWrite, Resource::Cluster) {
         return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));
     }
-    let shared = Arc::clone(call.shared);
-    let id = call
-        .shared
-        .engine
-        .control
-        .run(async move { shared.engine.metadata.new_producer_id().await });
-    match id.await {
-        Ok(id) => Ok(id?),
-        Err(stopping) => Err(Refusal::because(ErrorCode::BrokerNotAvailable, &stopping)),
-    }
+    cluster.new_producer_id().await
 }

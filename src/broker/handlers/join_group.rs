@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::coordinator::member_id;
+use crate::broker::coordinator::{Groups, member_id};
 use crate::broker::errors::Coded;
 use crate::group::{
     GroupError, GroupId, InstanceId, JoinRefusal, JoinRequest, Joined, JoinedMember, Protocol,
@@ -24,13 +24,17 @@ const NO_PROTOCOL_SINCE: i16 = 7;
 const SKIP_SINCE: i16 = 9;
 
 /// Joins the group, and waits for the other members.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> JoinGroupResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> JoinGroupResponse {
     if !call.session.may(Operation::Read, Resource::Group(&request.group_id)) {
         let code = ErrorCode::GroupAuthorizationFailed;
         return refused(call, code, &request.member_id);
     }
     let group = GroupId::from(request.group_id.as_str());
-    match call.groups().ask(&group, question(call, group.clone(), &request)).await {
+    match groups.ask(&group, question(call, group.clone(), &request)).await {
         Ok(joined) => answer(joined),
         Err(error) => {
             let id = match &error {

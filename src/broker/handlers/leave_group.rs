@@ -2,7 +2,7 @@
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::coordinator::member_id;
+use crate::broker::coordinator::{Groups, member_id};
 use crate::broker::errors::Coded;
 use crate::group::{GroupId, InstanceId, LeaveRequest, Leaver, LeaverResult};
 use crate::wire::ErrorCode;
@@ -14,14 +14,22 @@ pub(crate) type Request = LeaveGroupRequest;
 const LAST_SINGLE: i16 = 2;
 
 /// Removes members.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> LeaveGroupResponse {
-    match leave(call, request).await {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> LeaveGroupResponse {
+    match leave(call, groups, request).await {
         Ok(results) => answer(call.version, results),
         Err(error_code) => LeaveGroupResponse { error_code, ..LeaveGroupResponse::default() },
     }
 }
 
-async fn leave(call: &Call<'_>, request: Request) -> Result<Vec<LeaverResult>, ErrorCode> {
+async fn leave(
+    call: &Call<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> Result<Vec<LeaverResult>, ErrorCode> {
     if !call.session.may(Operation::Read, Resource::Group(&request.group_id)) {
         return Err(ErrorCode::GroupAuthorizationFailed);
     }
@@ -36,7 +44,7 @@ async fn leave(call: &Call<'_>, request: Request) -> Result<Vec<LeaverResult>, E
     };
     let group_id = GroupId::from(request.group_id.as_str());
     let question = LeaveRequest { group_id: group_id.clone(), members };
-    call.groups().ask(&group_id, question).await.map_err(|error| error.error_code())
+    groups.ask(&group_id, question).await.map_err(|error| error.error_code())
 }
 
 fn answer(version: i16, results: Vec<LeaverResult>) -> LeaveGroupResponse {

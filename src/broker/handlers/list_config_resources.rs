@@ -2,6 +2,7 @@
 
 use std::future::{Ready, ready};
 
+use crate::broker::access::Cluster;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::metadata::Image;
@@ -19,7 +20,11 @@ const KINDS: [i8; 5] = [TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP];
 
 /// Lists the resources of the requested types.
 #[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
-pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ListConfigResourcesResponse> {
+pub(crate) fn handle(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    request: Request,
+) -> Ready<ListConfigResourcesResponse> {
     let refused = |error_code| {
         ready(ListConfigResourcesResponse { error_code, ..ListConfigResourcesResponse::default() })
     };
@@ -29,7 +34,7 @@ pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ListConfigResou
     let Some(kinds) = kinds(call.version, &request.resource_types) else {
         return refused(ErrorCode::UnsupportedVersion);
     };
-    let image = call.shared.engine.image();
+    let image = cluster.image();
     let listed = kinds.iter().flat_map(|kind| {
         let name = move |resource_name| ConfigResource { resource_name, resource_type: *kind };
         names(&image, *kind).into_iter().map(name)

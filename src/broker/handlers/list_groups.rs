@@ -2,6 +2,7 @@
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
+use crate::broker::coordinator::Groups;
 use crate::broker::errors::Coded;
 use crate::group::GroupFilter;
 use crate::wire::list_groups::{Group, ListGroupsRequest, ListGroupsResponse};
@@ -12,9 +13,13 @@ pub(crate) type Request = ListGroupsRequest;
 const GROUP_TYPE: &str = "classic";
 
 /// Lists the groups that pass the filters and that this client may see.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListGroupsResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> ListGroupsResponse {
     let filter = GroupFilter { states: request.states_filter, types: request.types_filter };
-    match call.groups().list(&filter).await {
+    match groups.list(&filter).await {
         Ok(listed) => {
             let visible = |id: &str| call.session.may(Operation::Describe, Resource::Group(id));
             let groups = listed.into_iter().filter(|group| visible(group.group_id.as_str()));

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::broker::access::LedPartitions;
 use crate::broker::authorize::Operation;
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -29,7 +30,11 @@ const LATEST_TIERED_SINCE: i16 = 9;
 const EARLIEST_PENDING_UPLOAD_SINCE: i16 = 11;
 
 /// Looks up every offset.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListOffsetsResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    led: &LedPartitions<'_>,
+    request: Request,
+) -> ListOffsetsResponse {
     let isolation = Isolation::of(request.isolation_level);
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
@@ -42,7 +47,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListOffsetsResp
                 let found = match isolation {
                     Err(code) => Err(Refusal::of(code)),
                     Ok(_) if repeated.contains(&index) => Err(named_twice()),
-                    Ok(_) => find(call, &topic.name, wanted).await,
+                    Ok(_) => find(led, &topic.name, (wanted, call.version)).await,
                 };
                 partitions.push(answer(index, found));
             }
@@ -68,12 +73,12 @@ fn answer(partition_index: i32, found: Result<Option<RecordAt>, Refusal>) -> Par
 }
 
 async fn find(
-    call: &Call<'_>,
+    led: &LedPartitions<'_>,
     topic: &str,
-    wanted: &RequestPartition,
+    (wanted, version): (&RequestPartition, i16),
 ) -> Result<Option<RecordAt>, Refusal> {
-    let partition = call.partition(topic, wanted.partition_index, Operation::Describe).await?;
-    if !is_known(wanted.timestamp, call.version) {
+    let partition = led.find(topic, wanted.partition_index, Operation::Describe).await?;
+    if !is_known(wanted.timestamp, version) {
         return Err(Refusal::of(ErrorCode::UnsupportedVersion));
     }
     let look = || {

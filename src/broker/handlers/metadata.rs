@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::broker::access::{Addresses, Topics};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::errors::Refusal;
-use crate::broker::settings::in_force;
-use crate::engine::{APPLIED_WITHIN, create_topic};
-use crate::metadata::{Image, NewTopic, Partition as PartitionImage, Topic as TopicImage};
+use crate::broker::settings::Settings;
+use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
 use crate::types::{PartitionIndex, TopicId, TopicName};
 use crate::wire::ErrorCode;
 use crate::wire::metadata::{
@@ -24,15 +23,21 @@ pub(crate) const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
 pub(crate) const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
 
 /// Describes the cluster.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    addresses: &Addresses<'_>,
+    settings: &Settings<'_>,
+    topics: &Topics<'_>,
+    request: Request,
+) -> MetadataResponse {
     let all = request.topics.as_ref().is_none_or(|topics| call.version == 0 && topics.is_empty());
     let wanted = if all { Vec::new() } else { request.topics.clone().unwrap_or_default() };
-    let refused = if request.allow_auto_topic_creation {
-        make_missing(call, &wanted).await
+    let refused = if request.allow_auto_topic_creation && settings.in_force().auto_create_topics {
+        make_missing(call, topics, &wanted).await
     } else {
         HashSet::new()
     };
-    let image = call.shared.engine.image();
+    let image = topics.image();
     let mut topics: Vec<Topic> = if all {
         image.topics().filter_map(|topic| visible(call, topic)).collect()
     } else {
@@ -49,7 +54,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataRespons
         }
     }
     let mut response = MetadataResponse {
-        brokers: brokers(call, &image),
+        brokers: addresses.brokers(&image),
         cluster_id: Some(image.cluster_id().to_owned()),
         controller_id: image.controller().map_or(-1, |controller| controller.broker.0),
         topics,
@@ -67,45 +72,22 @@ fn once(wanted: &[RequestTopic]) -> impl Iterator<Item = &RequestTopic> {
     wanted.iter().filter(move |topic| seen.insert((topic.name.as_deref(), topic.topic_id)))
 }
 
-/// The brokers, each at the address that this client should use.
-pub(crate) fn brokers(call: &Call<'_>, image: &Image) -> Vec<Broker> {
-    let me = call.shared.config.engine.broker_id;
-    let (listeners, local) = (&call.shared.listeners, call.session.local);
-    let reached = listeners.name_reached(local);
-    let described = image.brokers().filter_map(|broker| {
-        let (host, port) = if broker.id == me {
-            let address = listeners.advertised_to(local);
-            (address.host, address.port)
-        } else {
-            let known = &broker.registration.listeners;
-            let same = known.iter().find(|listener| Some(&*listener.name) == reached);
-            let listener = same.or_else(|| known.first())?;
-            (listener.host.clone(), listener.port)
-        };
-        let rack = broker.registration.rack.clone();
-        Some(Broker { node_id: broker.id.0, host, port: i32::from(port), rack })
-    });
-    described.collect()
-}
-
 /// Creates the requested topics that do not exist. Returns the names of those that would exceed the
 /// broker's maximum number of partitions.
-async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) -> HashSet<String> {
+async fn make_missing(
+    call: &Call<'_>,
+    topics: &Topics<'_>,
+    wanted: &[RequestTopic],
+) -> HashSet<String> {
     let mut refused = HashSet::new();
-    if !in_force(&call.shared.config, &call.shared.engine.image()).auto_create_topics {
-        return refused;
-    }
     for name in wanted.iter().filter_map(|topic| topic.name.as_deref()) {
         let Ok(name) = name.parse::<TopicName>() else { continue };
-        let known = call.shared.engine.image().topic(&name).is_some();
+        let known = topics.image().topic(&name).is_some();
         let allowed = call.session.may(Operation::Create, Resource::Topic(name.as_str()));
         if known || !allowed || name.is_internal() {
             continue;
         }
-        let new = NewTopic::named(name.clone());
-        if let Err(error) =
-            create_topic(&call.shared.engine, new, APPLIED_WITHIN).await.map_err(Refusal::from)
-        {
+        if let Err(error) = topics.create_missing(name.clone()).await {
             tracing::warn!("topic {name} was asked for and could not be made: {error}");
             if error.code == ErrorCode::InvalidPartitions {
                 refused.insert(name.to_string());

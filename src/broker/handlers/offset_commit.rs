@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::broker::access::Cluster;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::coordinator::claim;
+use crate::broker::coordinator::{Groups, claim};
 use crate::broker::errors::Coded;
 use crate::group::{CommitRequest, GroupId, NewOffset};
 use crate::metadata::Image;
@@ -21,10 +22,15 @@ pub(crate) type Request = OffsetCommitRequest;
 const BY_ID_SINCE: i16 = 10;
 
 /// Stores the offsets of existing partitions.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetCommitResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> OffsetCommitResponse {
     let group = Resource::Group(&request.group_id);
     let allowed = call.session.may(Operation::Read, group);
-    let image = call.shared.engine.image();
+    let image = cluster.image();
     let mut offsets = Vec::new();
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in &request.topics {
@@ -47,7 +53,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetCommitRes
         topics.push(Topic { name: topic.name.clone(), topic_id: topic.topic_id, partitions });
     }
     if !offsets.is_empty() {
-        let failures = store(call, &request, offsets).await;
+        let failures = store(groups, &request, offsets).await;
         add_failures(&mut topics, &failures, &image);
     }
     OffsetCommitResponse { topics, ..OffsetCommitResponse::default() }
@@ -84,7 +90,7 @@ fn check(
 
 /// Stores the offsets, and returns the partitions that failed, each with the reason.
 async fn store(
-    call: &Call<'_>,
+    groups: &Groups<'_>,
     request: &Request,
     offsets: Vec<NewOffset>,
 ) -> HashMap<TopicPartition, ErrorCode> {
@@ -98,7 +104,7 @@ async fn store(
         retention: u64::try_from(request.retention_time_ms).ok().map(Duration::from_millis),
         offsets,
     };
-    match call.groups().ask(&group_id, question).await {
+    match groups.ask(&group_id, question).await {
         Ok(results) => results
             .into_iter()
             .filter_map(|(partition, result)| Some((partition, result.err()?.error_code())))

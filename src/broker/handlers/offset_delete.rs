@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
+use crate::broker::access::Cluster;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
+use crate::broker::coordinator::Groups;
 use crate::broker::errors::Coded;
 use crate::group::{DeleteOffsetsRequest, GroupId};
+use crate::metadata::Image;
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 use crate::wire::offset_delete::{OffsetDeleteRequest, OffsetDeleteResponse, Partition, Topic};
@@ -13,16 +16,21 @@ use crate::wire::offset_delete::{OffsetDeleteRequest, OffsetDeleteResponse, Part
 pub(crate) type Request = OffsetDeleteRequest;
 
 /// Deletes the offsets of existing partitions.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetDeleteResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> OffsetDeleteResponse {
     let refused =
         |error_code| OffsetDeleteResponse { error_code, ..OffsetDeleteResponse::default() };
     if !call.session.may(Operation::Delete, Resource::Group(&request.group_id)) {
         return refused(ErrorCode::GroupAuthorizationFailed);
     }
     let group_id = GroupId::from(request.group_id.as_str());
-    let partitions = known(call, &request);
+    let partitions = known(call, &cluster.image(), &request);
     let question = DeleteOffsetsRequest { group_id: group_id.clone(), partitions };
-    match call.groups().ask(&group_id, question).await {
+    match groups.ask(&group_id, question).await {
         Ok(results) => {
             let errors = results.into_iter().map(|(partition, result)| {
                 (partition, result.err().as_ref().map(Coded::error_code).unwrap_or_default())
@@ -34,8 +42,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetDeleteRes
 }
 
 /// The requested partitions that exist and that this client may read.
-fn known(call: &Call<'_>, request: &Request) -> Vec<TopicPartition> {
-    let image = call.shared.engine.image();
+fn known(call: &Call<'_>, image: &Image, request: &Request) -> Vec<TopicPartition> {
     let mut partitions = Vec::new();
     for topic in request.topics.iter().filter(|topic| may_read(call, &topic.name)) {
         let Ok(name) = topic.name.parse::<TopicName>() else { continue };

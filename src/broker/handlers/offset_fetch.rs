@@ -3,9 +3,10 @@
 //! A partition without a committed offset is answered with −1 and no error, even if it does not
 //! exist. A committed offset may be negative too, and means the same to consumers.
 
+use crate::broker::access::Cluster;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::coordinator::is_topic_deleted;
+use crate::broker::coordinator::{Groups, is_topic_deleted};
 use crate::broker::errors::Coded;
 use crate::group::{CommittedOffset, FetchOffsetsRequest, GroupId};
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
@@ -24,18 +25,24 @@ const LAST_SINGLE: i16 = 7;
 const LAST_WITHOUT_GROUP_ERROR: i16 = 1;
 
 /// Looks up the offsets.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetFetchResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> OffsetFetchResponse {
+    let lookup = Lookup { call, cluster, groups };
     if call.version > LAST_SINGLE {
-        let mut groups = Vec::with_capacity(request.groups.len());
+        let mut found = Vec::with_capacity(request.groups.len());
         for wanted in request.groups {
-            groups.push(look_up(call, wanted).await);
+            found.push(lookup.group(wanted).await);
         }
-        return OffsetFetchResponse { groups, ..OffsetFetchResponse::default() };
+        return OffsetFetchResponse { groups: found, ..OffsetFetchResponse::default() };
     }
     let topics = request.topics;
     let wanted = RequestGroup { group_id: request.group_id, topics, ..RequestGroup::default() };
     let asked = wanted.topics.clone().unwrap_or_default();
-    let group = look_up(call, wanted).await;
+    let group = lookup.group(wanted).await;
     let (topics, error_code) =
         if call.version <= LAST_WITHOUT_GROUP_ERROR && group.error_code.is_error() {
             (refuse_all(asked, group.error_code), ErrorCode::None)
@@ -45,53 +52,62 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetFetchResp
     OffsetFetchResponse { topics, error_code, ..OffsetFetchResponse::default() }
 }
 
-async fn look_up(call: &Call<'_>, wanted: RequestGroup) -> Group {
-    let group_id = wanted.group_id;
-    let found = if call.session.may(Operation::Describe, Resource::Group(&group_id)) {
-        offsets(call, &group_id, wanted.topics).await
-    } else {
-        Err(ErrorCode::GroupAuthorizationFailed)
-    };
-    match found {
-        Ok(topics) => Group { group_id, topics, error_code: ErrorCode::None },
-        Err(error_code) => Group { group_id, topics: Vec::new(), error_code },
-    }
+/// The lookup of committed offsets for one request.
+struct Lookup<'a> {
+    call: &'a Call<'a>,
+    cluster: &'a Cluster<'a>,
+    groups: &'a Groups<'a>,
 }
 
-async fn offsets(
-    call: &Call<'_>,
-    group: &str,
-    topics: Option<Vec<RequestTopic>>,
-) -> Result<Vec<Topic>, ErrorCode> {
-    let group_id = GroupId::from(group);
-    let topics = topics.map(|topics| identified(call, topics));
-    let partitions = topics.as_ref().map(|topics| named(call, topics));
-    let question = FetchOffsetsRequest { group_id: group_id.clone(), partitions };
-    let mut found =
-        call.groups().ask(&group_id, question).await.map_err(|error| error.error_code())?;
-    // Offsets of a deleted topic are hidden even before the coordinator has deleted them: a
-    // consumer must not apply them to a new topic of that name.
-    let image = call.shared.engine.image();
-    for (partition, offset) in &mut found {
-        offset.take_if(|offset| is_topic_deleted(&image, &partition.topic, offset.topic_id));
-    }
-    match topics {
-        Some(topics) => Ok(as_asked(call, topics, found)),
-        None => Ok(by_topic(call, found)),
-    }
-}
-
-/// The requested topics, with their names also if the request has only ids. The name of an unknown
-/// id stays empty.
-fn identified(call: &Call<'_>, mut topics: Vec<RequestTopic>) -> Vec<RequestTopic> {
-    if call.version >= BY_ID_SINCE {
-        let image = call.shared.engine.image();
-        for topic in &mut topics {
-            let found = image.topic_by_id(topic.topic_id);
-            topic.name = found.map(|found| found.name.to_string()).unwrap_or_default();
+impl Lookup<'_> {
+    async fn group(&self, wanted: RequestGroup) -> Group {
+        let group_id = wanted.group_id;
+        let found = if self.call.session.may(Operation::Describe, Resource::Group(&group_id)) {
+            self.offsets(&group_id, wanted.topics).await
+        } else {
+            Err(ErrorCode::GroupAuthorizationFailed)
+        };
+        match found {
+            Ok(topics) => Group { group_id, topics, error_code: ErrorCode::None },
+            Err(error_code) => Group { group_id, topics: Vec::new(), error_code },
         }
     }
-    topics
+
+    async fn offsets(
+        &self,
+        group: &str,
+        topics: Option<Vec<RequestTopic>>,
+    ) -> Result<Vec<Topic>, ErrorCode> {
+        let group_id = GroupId::from(group);
+        let topics = topics.map(|topics| self.identified(topics));
+        let partitions = topics.as_ref().map(|topics| named(self.call, topics));
+        let question = FetchOffsetsRequest { group_id: group_id.clone(), partitions };
+        let mut found =
+            self.groups.ask(&group_id, question).await.map_err(|error| error.error_code())?;
+        // Offsets of a deleted topic are hidden even before the coordinator has deleted them: a
+        // consumer must not apply them to a new topic of that name.
+        let image = self.cluster.image();
+        for (partition, offset) in &mut found {
+            offset.take_if(|offset| is_topic_deleted(&image, &partition.topic, offset.topic_id));
+        }
+        match topics {
+            Some(topics) => Ok(as_asked(self.call, topics, found)),
+            None => Ok(by_topic(self.call, found)),
+        }
+    }
+
+    /// The requested topics, with their names also if the request has only ids. The name of an
+    /// unknown id stays empty.
+    fn identified(&self, mut topics: Vec<RequestTopic>) -> Vec<RequestTopic> {
+        if self.call.version >= BY_ID_SINCE {
+            let image = self.cluster.image();
+            for topic in &mut topics {
+                let found = image.topic_by_id(topic.topic_id);
+                topic.name = found.map(|found| found.name.to_string()).unwrap_or_default();
+            }
+        }
+        topics
+    }
 }
 
 /// The requested partitions with valid names that this client may see.

@@ -1,6 +1,7 @@
 //! `OffsetForLeaderEpoch`: the end offset of a leader epoch, by which a reader detects that its log
 //! has diverged.
 
+use crate::broker::access::LedPartitions;
 use crate::broker::authorize::Operation;
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -13,21 +14,25 @@ use crate::wire::offset_for_leader_epoch::{
 pub(crate) type Request = OffsetForLeaderEpochRequest;
 
 /// Looks up every epoch.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetForLeaderEpochResponse {
+pub(crate) async fn handle(
+    _: &Call<'_>,
+    led: &LedPartitions<'_>,
+    request: Request,
+) -> OffsetForLeaderEpochResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
-            partitions.push(look_up(call, &topic.topic, wanted).await);
+            partitions.push(look_up(led, &topic.topic, wanted).await);
         }
         topics.push(Topic { topic: topic.topic, partitions });
     }
     OffsetForLeaderEpochResponse { topics, ..OffsetForLeaderEpochResponse::default() }
 }
 
-async fn look_up(call: &Call<'_>, topic: &str, wanted: &RequestPartition) -> Partition {
+async fn look_up(led: &LedPartitions<'_>, topic: &str, wanted: &RequestPartition) -> Partition {
     let mut answer = Partition { partition: wanted.partition, ..Partition::default() };
-    match find(call, topic, wanted).await {
+    match find(led, topic, wanted).await {
         Ok(Some((epoch, end))) => {
             answer.leader_epoch = epoch.0;
             answer.end_offset = end.get();
@@ -40,11 +45,11 @@ async fn look_up(call: &Call<'_>, topic: &str, wanted: &RequestPartition) -> Par
 }
 
 async fn find(
-    call: &Call<'_>,
+    led: &LedPartitions<'_>,
     topic: &str,
     wanted: &RequestPartition,
 ) -> Result<Option<(LeaderEpoch, Offset)>, Refusal> {
-    let partition = call.partition(topic, wanted.partition, Operation::Describe).await?;
+    let partition = led.find(topic, wanted.partition, Operation::Describe).await?;
     let look = || {
         partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
         partition.epoch_end(LeaderEpoch(wanted.leader_epoch))

@@ -2,7 +2,7 @@
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
-use crate::broker::coordinator::claim;
+use crate::broker::coordinator::{Groups, claim};
 use crate::broker::errors::Coded;
 use crate::group::{GroupId, MemberId, SyncRequest};
 use crate::wire::ErrorCode;
@@ -14,7 +14,11 @@ pub(crate) type Request = SyncGroupRequest;
 const PROTOCOL_SINCE: i16 = 5;
 
 /// Waits for the member's assignment.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> SyncGroupResponse {
+pub(crate) async fn handle(
+    call: &Call<'_>,
+    groups: &Groups<'_>,
+    request: Request,
+) -> SyncGroupResponse {
     if !call.session.may(Operation::Read, Resource::Group(&request.group_id)) {
         return refused(ErrorCode::GroupAuthorizationFailed);
     }
@@ -22,7 +26,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> SyncGroupRespon
         return refused(ErrorCode::InconsistentGroupProtocol);
     }
     let group = GroupId::from(request.group_id.as_str());
-    match call.groups().ask(&group, question(group.clone(), request)).await {
+    match groups.ask(&group, question(group.clone(), request)).await {
         Ok(synced) => SyncGroupResponse {
             protocol_type: Some(synced.protocol_type.to_string()),
             protocol_name: Some(synced.protocol.to_string()),

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use super::part::Part;
 use super::produced::{Produced, Request};
-use crate::broker::authorize::{Operation, Resource};
+use crate::broker::access::LedPartitions;
+use crate::broker::authorize::Operation;
 use crate::broker::call::Unanswerable;
-use crate::broker::context::Shared;
 use crate::broker::errors::Refusal;
-use crate::broker::session::Session;
 use crate::engine::produce_rules;
 use crate::record::{
     Compression, Decompressor, HeaderMut, Packing, ProduceRules, Repacker, validate_produced_with,
@@ -28,8 +27,7 @@ const ADMIN_CLIENT: &str = "__admin_client";
 
 /// Produce requests gathered to be appended together, in the frames in which they arrived.
 pub(crate) struct Appends<'f> {
-    shared: &'f Shared,
-    session: &'f Session,
+    led: LedPartitions<'f>,
     /// The time at which gathering began, on the monotonic clock.
     began: Duration,
     produced: Produced,
@@ -59,11 +57,10 @@ pub(crate) enum Taken<'f> {
 
 impl<'f> Appends<'f> {
     /// Creates a set without requests.
-    pub(crate) fn new(shared: &'f Shared, session: &'f Session) -> Self {
+    pub(crate) fn new(led: LedPartitions<'f>) -> Self {
         Self {
-            shared,
-            session,
-            began: shared.engine.clock.monotonic(),
+            led,
+            began: led.monotonic(),
             produced: Produced::default(),
             batches: Vec::new(),
             ranges: Vec::new(),
@@ -121,7 +118,7 @@ impl<'f> Appends<'f> {
                 produced.parts[batch.part].partition().is_some_and(|p| Arc::ptr_eq(p, &partition))
             };
             let (group, others) = rest.split_at_mut(rest.iter().take_while(its).count());
-            let now = self.shared.engine.clock.now();
+            let now = self.led.now();
             let rules = produce_rules(&partition.config(), now);
             append_group((&partition, &rules, now), group, &mut produced, &mut decompressor);
             rest = others;
@@ -167,7 +164,7 @@ impl<'f> Appends<'f> {
     ) -> Result<Arc<Partition>, Refusal> {
         let partition = self.partition(part, header.version);
         let name = partition.as_ref().map_or(part.topic.name, |found| found.id().topic.as_str());
-        if !self.session.may(Operation::Write, Resource::Topic(name)) {
+        if !self.led.may(Operation::Write, name) {
             return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
         }
         let partition = partition.map_err(Refusal::of)?;
@@ -193,13 +190,12 @@ impl<'f> Appends<'f> {
             if let Some(last) = last.filter(is_same) {
                 return Ok(Arc::clone(last));
             }
-            let topic =
-                self.shared.engine.partitions.topic_by_id(id).ok_or(ErrorCode::UnknownTopicId)?;
+            let topic = self.led.topic_by_id(id).ok_or(ErrorCode::UnknownTopicId)?;
             return topic.partition(index).cloned().ok_or(ErrorCode::UnknownTopicOrPartition);
         }
         last.filter(|last| last.id().is(name, index))
             .cloned()
-            .or_else(|| self.shared.engine.partitions.get(name, index))
+            .or_else(|| self.led.named(name, index))
             .ok_or(ErrorCode::UnknownTopicOrPartition)
     }
 

@@ -10,9 +10,8 @@ use bytes::Bytes;
 use tokio::time::timeout;
 
 use super::part::Part;
+use crate::broker::access::LedPartitions;
 use crate::broker::call::Unanswerable;
-use crate::broker::context::Shared;
-use crate::broker::session::Session;
 use crate::replication::Acks;
 use crate::wire::produce::{BY_ID_SINCE, ProduceAnswers};
 
@@ -69,10 +68,10 @@ impl Produced {
     }
 
     /// Waits until the next request can be answered, its time is up, or the peer is gone.
-    pub(crate) async fn settle_next(&mut self, shared: &Shared, session: &Session) {
+    pub(crate) async fn settle_next(&mut self, led: LedPartitions<'_>) {
         let Some(request) = self.requests.get(self.answered) else { return };
         let parts = &mut self.parts[request.parts.clone()];
-        let left = request.deadline.saturating_sub(shared.engine.clock.monotonic());
+        let left = request.deadline.saturating_sub(led.monotonic());
         let settled = async {
             for part in &mut *parts {
                 part.settle().await;
@@ -80,7 +79,7 @@ impl Produced {
         };
         let is_over = tokio::select! {
             done = timeout(left, settled) => done.is_err(),
-            () = session.gone.cancelled() => true,
+            () = led.gone().cancelled() => true,
         };
         if is_over {
             parts.iter_mut().for_each(Part::time_out);

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::broker::context::Shared;
+use crate::broker::BrokerConfig;
 use crate::broker::errors::Refusal;
 use crate::broker::settings::{check_broker_configs, inherited_list};
 use crate::config::ConfigError;
-use crate::engine::{APPLIED_WITHIN, applied, check_configs, log_defaults};
+use crate::engine::{APPLIED_WITHIN, EngineState, applied, check_configs, log_defaults};
 use crate::metadata::{ConfigEdit, ConfigRules, ConfigTarget, Configs, MetadataError};
 use crate::types::TopicId;
 use crate::wire::ErrorCode;
@@ -26,19 +26,23 @@ pub(crate) struct Change {
 ///
 /// # Errors
 /// With every fault; nothing is changed then.
-pub(crate) async fn change(shared: &Arc<Shared>, change: Change) -> Result<(), Refusal> {
-    let (broker, what) = (Arc::clone(shared), change.clone());
-    let outcome = shared.engine.control.run(async move { write(&broker, &what).await });
+pub(super) async fn change(
+    config: &Arc<BrokerConfig>,
+    engine: &Arc<EngineState>,
+    change: Change,
+) -> Result<(), Refusal> {
+    let (broker, node, what) = (Arc::clone(config), Arc::clone(engine), change.clone());
+    let outcome = engine.control.run(async move { write(&broker, &node, &what).await });
     outcome.await?.map_err(|error| refusal(&change.target, error))?;
     if change.validate_only {
         return Ok(());
     }
-    let image = shared.engine.image();
+    let image = engine.image();
     let concerned: Vec<TopicId> = match &change.target {
         ConfigTarget::Topic(name) => image.topic(name).map(|topic| topic.id).into_iter().collect(),
         ConfigTarget::Broker(_) => image.topics().map(|topic| topic.id).collect(),
     };
-    Ok(applied(&shared.engine, &concerned, APPLIED_WITHIN).await?)
+    Ok(applied(engine, &concerned, APPLIED_WITHIN).await?)
 }
 
 /// Maps an invalid setting to Kafka's codes: of a topic, the setting is invalid; of a broker, the
@@ -52,27 +56,29 @@ fn refusal(target: &ConfigTarget, error: MetadataError) -> Refusal {
     }
 }
 
-async fn write(shared: &Shared, change: &Change) -> Result<(), MetadataError> {
-    let image = shared.engine.image();
+async fn write(
+    config: &BrokerConfig,
+    engine: &EngineState,
+    change: &Change,
+) -> Result<(), MetadataError> {
+    let image = engine.image();
     let defaults = match &change.target {
-        ConfigTarget::Topic(_) => log_defaults(&shared.config.engine, &image),
-        ConfigTarget::Broker(_) => shared.config.engine.log.clone(),
+        ConfigTarget::Topic(_) => log_defaults(&config.engine, &image),
+        ConfigTarget::Broker(_) => config.engine.log.clone(),
     };
     let of_topic = check_configs(&defaults);
     let check = |before: Option<&Configs>, after: &Configs| -> Result<(), ConfigError> {
         match &change.target {
             ConfigTarget::Topic(_) => of_topic(before, after),
-            ConfigTarget::Broker(broker) => {
-                check_broker_configs(&shared.config, &image, *broker, after)
-            }
+            ConfigTarget::Broker(broker) => check_broker_configs(config, &image, *broker, after),
         }
     };
     let inherited = |name: &str| inherited_list(&defaults, name);
     let rules = ConfigRules { check: &check, inherited_list: &inherited };
     let (target, edits) = (&change.target, &change.edits);
     if change.validate_only {
-        shared.engine.metadata.check_config_edits(target, edits, rules).await
+        engine.metadata.check_config_edits(target, edits, rules).await
     } else {
-        shared.engine.metadata.edit_configs(target, edits, rules).await
+        engine.metadata.edit_configs(target, edits, rules).await
     }
 }

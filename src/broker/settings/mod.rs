@@ -4,6 +4,7 @@
 //! broker and of all brokers, then in the broker's configuration, and finally in the defaults. Most
 //! settings of the broker itself are only read at startup.
 
+mod access;
 mod altered;
 mod broker;
 mod change;
@@ -15,10 +16,8 @@ mod setting;
 mod topic;
 mod without_effect;
 
+pub(crate) use access::Settings;
 pub(crate) use altered::{Altered, alter_each};
-pub(crate) use broker::{all_brokers_settings, broker_settings};
-pub(crate) use change::{Change, change};
+pub(crate) use change::Change;
 pub(crate) use edits::{check_broker_configs, inherited_list};
-pub(crate) use live::in_force;
 pub(crate) use setting::{Setting, Source, Value};
-pub(crate) use topic::topic_settings;

@@ -1,0 +1,140 @@
+//! The partitions that this broker leads, on behalf of one connection.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::errors::Refusal;
+use crate::broker::session::Session;
+use crate::engine::EngineState;
+use crate::replication::{Partition, PartitionError, ReadRequest, Topic};
+use crate::storage::{DataDir, StorageError};
+use crate::types::{PartitionIndex, Timestamp, TopicId};
+use crate::wire::ErrorCode;
+
+/// The partitions that this broker leads, as far as the client of a connection may use them.
+#[derive(Clone, Copy)]
+pub(crate) struct LedPartitions<'a> {
+    engine: &'a EngineState,
+    session: &'a Session,
+}
+
+impl<'a> LedPartitions<'a> {
+    /// Creates access to an engine's partitions for the client of a connection.
+    pub(crate) fn new(engine: &'a EngineState, session: &'a Session) -> Self {
+        Self { engine, session }
+    }
+
+    /// The connection.
+    pub(crate) fn session(&self) -> &'a Session {
+        self.session
+    }
+
+    /// Returns true if the client may perform this operation on a topic.
+    pub(crate) fn may(&self, operation: Operation, topic: &str) -> bool {
+        self.session.may(operation, Resource::Topic(topic))
+    }
+
+    /// Cancelled when nobody waits for responses any more.
+    pub(crate) fn gone(&self) -> &'a CancellationToken {
+        &self.session.gone
+    }
+
+    /// The time by the wall clock.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.engine.clock.now()
+    }
+
+    /// The time by the monotonic clock.
+    pub(crate) fn monotonic(&self) -> Duration {
+        self.engine.clock.monotonic()
+    }
+
+    /// The partition with this topic name and number. Nothing is authorized yet.
+    pub(crate) fn named(&self, topic: &str, index: PartitionIndex) -> Option<Arc<Partition>> {
+        self.engine.partitions.get(topic, index)
+    }
+
+    /// The topic with this name. Nothing is authorized yet.
+    pub(crate) fn topic(&self, name: &str) -> Option<Arc<Topic>> {
+        self.engine.partitions.topic(name)
+    }
+
+    /// The topic with this id. Nothing is authorized yet.
+    pub(crate) fn topic_by_id(&self, id: TopicId) -> Option<Arc<Topic>> {
+        self.engine.partitions.topic_by_id(id)
+    }
+
+    /// The partition with its log opened, if the client may perform the operation on its topic.
+    pub(crate) async fn find(
+        &self,
+        topic: &str,
+        index: i32,
+        operation: Operation,
+    ) -> Result<Arc<Partition>, Refusal> {
+        if !self.may(operation, topic) {
+            return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+        }
+        let partition = self.named(topic, PartitionIndex(index));
+        let partition = partition.ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
+        self.open(&partition).await;
+        Ok(partition)
+    }
+
+    /// Opens the log of a partition on first use. If that fails, the error is logged and requests
+    /// to the partition report that it is not open.
+    pub(crate) async fn open(&self, partition: &Arc<Partition>) {
+        if partition.is_open() {
+            return;
+        }
+        let opening = Arc::clone(partition);
+        if let Ok(Err(error)) = self.engine.control.run_blocking(move || opening.open()).await
+            && !error.is_logged()
+        {
+            tracing::error!("{} cannot be opened: {error}", partition.id());
+        }
+    }
+
+    /// Makes a partition appendable on first use. If that fails, the error is logged and producers
+    /// to the partition are refused.
+    pub(crate) async fn lead(&self, partition: Arc<Partition>) {
+        let name = partition.id().clone();
+        match self.engine.control.run_blocking(move || partition.lead()).await {
+            // The upkeep thread reports a full disk, once a minute.
+            Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
+            Ok(Err(error)) if error.is_logged() => {}
+            Ok(Err(error)) => tracing::error!("{name} cannot be written: {error}"),
+            Err(stopping) => tracing::debug!("{name} is not opened: {stopping}"),
+        }
+    }
+
+    /// Reads and verifies ranges of partitions on the threads for cold reads.
+    pub(crate) async fn verify(&self, unverified: Vec<(Arc<Partition>, ReadRequest)>) {
+        self.engine.control.check(unverified).await;
+    }
+
+    /// Changes partitions on threads that may block on the disk.
+    pub(crate) async fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        Ok(self.engine.control.run_blocking(change).await?)
+    }
+
+    /// The path of the data directory.
+    pub(crate) fn data_path(&self) -> &'a Path {
+        self.engine.logs.data.path()
+    }
+
+    /// Inspects the data directory on threads that may block on the disk.
+    pub(crate) async fn inspect<T: Send + 'static>(
+        &self,
+        inspection: impl FnOnce(&DataDir) -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let logs = Arc::clone(&self.engine.logs);
+        Ok(self.engine.control.run_blocking(move || inspection(&logs.data)).await?)
+    }
+}

@@ -1,0 +1,15 @@
+//! The parts of the broker that a handler may be given. The signature of a handler lists those
+//! that it uses.
+//!
+//! Each part is a view of the broker's state for the duration of a request. Settings and groups
+//! have theirs beside their own code.
+
+mod addresses;
+mod cluster;
+mod led_partitions;
+mod topics;
+
+pub(crate) use addresses::Addresses;
+pub(crate) use cluster::Cluster;
+pub(crate) use led_partitions::LedPartitions;
+pub(crate) use topics::{Growth, Topics};

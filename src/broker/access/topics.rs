@@ -1,0 +1,107 @@
+//! Creating, extending and deleting topics, and waiting until this broker serves the result.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::broker::errors::Refusal;
+use crate::engine::{
+    APPLIED_WITHIN, EngineState, applied, check_configs, create_topic, delete_topic, log_defaults,
+    with_fixed_settings,
+};
+use crate::metadata::{Image, NewTopic};
+use crate::types::{BrokerId, TopicId, TopicName};
+
+/// An extension of a topic.
+#[derive(Clone, Debug)]
+pub(crate) struct Growth {
+    /// The topic.
+    pub(crate) topic: TopicName,
+    /// The total number of partitions, including existing ones.
+    pub(crate) total: i32,
+    /// The replicas of each new partition; empty to have them assigned.
+    pub(crate) assignment: Vec<Vec<BrokerId>>,
+}
+
+/// The topics of the cluster, to be changed.
+pub(crate) struct Topics<'a> {
+    engine: &'a Arc<EngineState>,
+}
+
+impl<'a> Topics<'a> {
+    /// Creates access to the topics of an engine's cluster.
+    pub(crate) fn new(engine: &'a Arc<EngineState>) -> Self {
+        Self { engine }
+    }
+
+    /// The current image of the cluster.
+    pub(crate) fn image(&self) -> Arc<Image> {
+        self.engine.image()
+    }
+
+    /// A new topic with the settings that are fixed when it is created.
+    pub(crate) fn with_fixed_settings(&self, new: NewTopic) -> NewTopic {
+        with_fixed_settings(self.engine, new)
+    }
+
+    /// Checks whether a topic can be created, and returns the replicas of its partitions.
+    pub(crate) fn check(&self, topic: &NewTopic) -> Result<Vec<Vec<BrokerId>>, Refusal> {
+        let defaults = log_defaults(&self.engine.config, &self.engine.image());
+        Ok(self.engine.metadata.check_new_topic(topic, &check_configs(&defaults))?)
+    }
+
+    /// Checks whether a topic could be extended, and returns the replicas of the new partitions.
+    pub(crate) async fn check_growth(&self, growth: Growth) -> Result<Vec<Vec<BrokerId>>, Refusal> {
+        let engine = Arc::clone(self.engine);
+        let checked = self.engine.control.run(async move {
+            let Growth { topic, total, assignment } = &growth;
+            engine.metadata.check_new_partitions(topic, *total, assignment).await
+        });
+        Ok(checked.await??)
+    }
+
+    /// Adds partitions to those that a request validates, if all of them together could be
+    /// created.
+    pub(crate) fn plan(
+        &self,
+        planned: &mut Vec<Vec<BrokerId>>,
+        replicas: Vec<Vec<BrokerId>>,
+    ) -> Result<(), Refusal> {
+        let before = planned.len();
+        planned.extend(replicas);
+        let checked = self.engine.metadata.check_capacity(planned);
+        Ok(checked.inspect_err(|_| planned.truncate(before))?)
+    }
+
+    /// Creates a topic; its partitions are usable on return.
+    pub(crate) async fn create(&self, new: NewTopic, within: Duration) -> Result<TopicId, Refusal> {
+        Ok(create_topic(self.engine, new, within).await?)
+    }
+
+    /// Creates a topic that a client has named without asking to create it.
+    pub(crate) async fn create_missing(&self, name: TopicName) -> Result<TopicId, Refusal> {
+        self.create(NewTopic::named(name), APPLIED_WITHIN).await
+    }
+
+    /// Extends a topic; its new partitions are usable on return.
+    pub(crate) async fn extend(&self, growth: Growth, within: Duration) -> Result<(), Refusal> {
+        self.engine.logs.data.require_room().map_err(|error| Refusal::from(&error))?;
+        let engine = Arc::clone(self.engine);
+        let name = growth.topic.clone();
+        let made = self.engine.control.run(async move {
+            let Growth { topic, total, assignment } = &growth;
+            engine.metadata.create_partitions(topic, *total, assignment).await
+        });
+        made.await??;
+        let id = self.engine.image().topic(&name).map(|topic| topic.id);
+        Ok(applied(self.engine, id.as_slice(), within).await?)
+    }
+
+    /// Deletes a topic; this broker no longer serves it on return.
+    pub(crate) async fn delete(
+        &self,
+        topic: (&TopicName, TopicId),
+        within: Duration,
+    ) -> Result<(), Refusal> {
+        Ok(delete_topic(self.engine, topic, within).await?)
+    }
+}
