@@ -10,7 +10,7 @@ use crate::broker::BrokerConfig;
 use crate::broker::access::{Addresses, Cluster, LedPartitions, Topics};
 use crate::broker::call::Call;
 use crate::broker::coordinator::{Coordinators, Groups};
-use crate::broker::fetch_session::FetchSessions;
+use crate::broker::fetch::FetchSessions;
 use crate::broker::listeners::Listeners;
 use crate::broker::session::Session;
 use crate::broker::settings::Settings;

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::broker::call::{Call, Unanswerable, encode};
 use crate::broker::context::{Parts, Shared};
+use crate::broker::fetch::answer as answer_fetch;
 use crate::broker::handlers;
 use crate::broker::produce::answer_after_opening;
 use crate::broker::session::Session;
@@ -116,7 +117,7 @@ pub(crate) async fn execute(
         }
         ApiKey::Fetch => {
             let sessions = shared.fetch_sessions();
-            handlers::fetch::answer(&call, &parts.partitions(), sessions, (&header, body)).await
+            answer_fetch(&call, &parts.partitions(), sessions, (&header, body)).await
         }
         ApiKey::Produce => answer_after_opening(frame, shared.partitions(session)).await,
         _ => route(&call, &parts, &header, body).await,

@@ -14,7 +14,7 @@ mod coordinator;
 mod dispatch;
 mod error;
 mod errors;
-mod fetch_session;
+mod fetch;
 mod handlers;
 mod isolation;
 mod listeners;

@@ -21,7 +21,6 @@ pub(crate) mod describe_producers;
 pub(crate) mod describe_topic_partitions;
 pub(crate) mod describe_user_scram_credentials;
 pub(crate) mod elect_leaders;
-pub(crate) mod fetch;
 pub(crate) mod find_coordinator;
 pub(crate) mod heartbeat;
 pub(crate) mod incremental_alter_configs;

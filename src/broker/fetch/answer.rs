@@ -14,7 +14,7 @@ use crate::broker::access::LedPartitions;
 use crate::broker::authorize::Operation;
 use crate::broker::call::{Call, Unanswerable};
 use crate::broker::errors::Refusal;
-use crate::broker::fetch_session::FetchSessions;
+use crate::broker::fetch::FetchSessions;
 use crate::broker::isolation::Isolation;
 use crate::io::{FileRange, read_exact_at};
 use crate::net::Piece;

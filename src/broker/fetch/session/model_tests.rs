@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::broker::fetch_session::FetchSessions;
+use crate::broker::fetch::session::FetchSessions;
 use crate::io::SeededRandom;
 use crate::types::seeds;
 use crate::wire::fetch::{

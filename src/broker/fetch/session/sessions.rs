@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::broker::fetch_session::state::State;
+use crate::broker::fetch::session::state::State;
 use crate::wire::ErrorCode;
 use crate::wire::fetch::{FetchRequest, Topic};
 
