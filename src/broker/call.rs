@@ -20,9 +20,6 @@ pub(crate) enum Unanswerable {
         /// The requested version.
         version: i16,
     },
-    /// Records to be sent could not be read.
-    #[error("records could not be read: {0}")]
-    Unreadable(#[from] std::io::Error),
     /// A batch of a producer that wants no responses was refused.
     #[error("a batch sent with acks=0 was refused: {0}")]
     RefusedSilently(String),

@@ -117,7 +117,7 @@ pub(crate) async fn execute(
         }
         ApiKey::Fetch => {
             let sessions = shared.fetch_sessions();
-            answer_fetch(&call, &parts.partitions(), sessions, (&header, body)).await
+            answer_fetch(&call, parts.partitions(), sessions, (&header, body)).await
         }
         ApiKey::Produce => answer_after_opening(frame, shared.partitions(session)).await,
         _ => route(&call, &parts, &header, body).await,

@@ -19,6 +19,9 @@ use crate::io::{FileRange, read_exact_at};
 /// The maximum number of buffers per `writev`.
 const GATHERED_MAX: usize = 64;
 
+/// The size up to which a copy costs less than another system call.
+const SMALL_MAX: u64 = 32 * 1024;
+
 /// The number of bytes of a file that are probed and sent at a time.
 const STRETCH: u64 = 1 << 20;
 
@@ -55,8 +58,13 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Appends a piece.
+    /// Appends a piece. A small range that can be sent directly is copied, so that it leaves
+    /// together with the buffers around it.
     pub fn push(&mut self, piece: Piece) {
+        let piece = match piece {
+            Piece::File(range) => small(&range).map_or(Piece::File(range), Piece::Bytes),
+            bytes @ Piece::Bytes(_) => bytes,
+        };
         let length = match &piece {
             Piece::Bytes(bytes) => bytes.len() as u64,
             Piece::File(range) => range.length,
@@ -191,6 +199,17 @@ impl Outgoing {
         assert_eq!(written, 0, "the socket took bytes that were not offered");
         Ok(())
     }
+}
+
+/// The bytes of a range that is small, in memory and verified. If they cannot be read, sending the
+/// range reports why.
+fn small(range: &FileRange) -> Option<Bytes> {
+    if range.length > SMALL_MAX || !range.file.is_cached(range.position, range.length) {
+        return None;
+    }
+    let mut bytes = vec![0; in_memory(range.length)];
+    read_exact_at(range.file.as_ref(), &mut bytes, range.position).ok()?;
+    Some(bytes.into())
 }
 
 /// Sends at most `limit` bytes of the range and returns the number sent.

@@ -1,6 +1,18 @@
 //! `Fetch`: records up to the high watermark, as places in their files.
+//!
+//! ```text
+//! request → session: all partitions that it stands for → found and opened (Fetch)
+//! Fetch → read and verified, again after each wakeup, until there is enough → topics
+//! topics → session: only what is news → frame around the places of the records
+//! ```
+//!
+//! A read finds places and copies no record. The connection sends the records from their files.
 
 mod answer;
+mod parked;
+mod partition_fetch;
+mod reading;
+mod response;
 mod session;
 
 pub(crate) use answer::answer;

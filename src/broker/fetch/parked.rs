@@ -1,0 +1,43 @@
+//! Fetches that wait for records.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::reading::Fetch;
+use crate::broker::access::LedPartitions;
+
+/// Reads until there are enough bytes, there is an error, the time is up, or nobody waits for the
+/// response any more.
+pub(super) async fn read_enough(
+    fetch: &mut Fetch<'_>,
+    led: LedPartitions<'_>,
+    cancel: &CancellationToken,
+) {
+    let wait = Duration::from_millis(u64::try_from(fetch.request.max_wait_ms).unwrap_or(0));
+    let deadline = Instant::now() + wait;
+    fetch.read(led, cancel).await;
+    if fetch.is_due() || wait.is_zero() {
+        return;
+    }
+    let over = sleep_until(deadline);
+    tokio::pin!(over);
+    let wake = Arc::new(Notify::new());
+    loop {
+        // Register before reading again, so that no wakeup in between is missed.
+        let _registrations = fetch.register(&wake);
+        fetch.read(led, cancel).await;
+        if fetch.is_due() {
+            return;
+        }
+        tokio::select! {
+            biased;
+            () = wake.notified() => {}
+            () = &mut over => return,
+            () = cancel.cancelled() => return,
+        }
+    }
+}

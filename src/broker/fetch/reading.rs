@@ -1,0 +1,106 @@
+//! Reading the partitions of a fetch request, within the limits of the request.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::partition_fetch::{Outcome, PartitionFetch, ReadFn, Room};
+use crate::broker::access::LedPartitions;
+use crate::broker::isolation::Isolation;
+use crate::replication::{Partition, ReadRequest, Registration};
+use crate::types::Offset;
+use crate::wire::ErrorCode;
+use crate::wire::fetch::FetchRequest;
+
+/// The number of attempts to verify what is read before memory counts as too short to cache it.
+const CHECKS_MAX: usize = 3;
+
+/// A fetch request with its partitions, and what the last read of them has found.
+#[derive(Debug)]
+pub(super) struct Fetch<'r> {
+    pub(super) request: &'r FetchRequest,
+    /// In the order of the request.
+    pub(super) partitions: Vec<PartitionFetch<'r>>,
+    /// The number of bytes that the last read has found.
+    bytes: u64,
+}
+
+impl<'r> Fetch<'r> {
+    /// Finds the requested partitions, and opens their logs on first use.
+    pub(super) async fn open(
+        led: LedPartitions<'_>,
+        version: i16,
+        request: &'r FetchRequest,
+    ) -> Self {
+        let isolation = Isolation::of(request.isolation_level);
+        let count = request.topics.iter().map(|topic| topic.partitions.len()).sum();
+        let mut partitions = Vec::with_capacity(count);
+        for topic in &request.topics {
+            for wanted in &topic.partitions {
+                partitions.push(match isolation {
+                    Ok(_) => PartitionFetch::open(led, version, topic, wanted).await,
+                    Err(code) => PartitionFetch::refused(wanted, code),
+                });
+            }
+        }
+        Self { request, partitions, bytes: 0 }
+    }
+
+    /// Reads all partitions. Bytes that are not verified yet are first verified on other threads,
+    /// since that takes time and may block on the disk.
+    pub(super) async fn read(&mut self, led: LedPartitions<'_>, cancel: &CancellationToken) {
+        for _ in 0..CHECKS_MAX {
+            let unverified = self.try_read(Partition::try_read);
+            if unverified.is_empty() || cancel.is_cancelled() {
+                return;
+            }
+            led.verify(unverified).await;
+        }
+        // Memory is so short that verified bytes are evicted at once. They are verified again while
+        // they are sent.
+        self.try_read(|partition, request| partition.read_unchecked(request).map(Some));
+    }
+
+    /// Reads all partitions in turn, and returns the reads whose bytes have to be verified first.
+    fn try_read(&mut self, read_fn: ReadFn) -> Vec<(Arc<Partition>, ReadRequest)> {
+        let bytes_max = u64::try_from(self.request.max_bytes).unwrap_or(0);
+        let at_once = self.request.max_wait_ms == 0;
+        let mut unverified = Vec::new();
+        self.bytes = 0;
+        for partition in &mut self.partitions {
+            let bytes = bytes_max.saturating_sub(self.bytes);
+            let room = Room { bytes, is_untouched: self.bytes == 0, at_once };
+            unverified.extend(partition.read(room, read_fn));
+            self.bytes += partition.bytes();
+        }
+        unverified
+    }
+
+    /// Returns true if a partition was refused.
+    pub(super) fn is_refused(&self) -> bool {
+        self.partitions.iter().any(|fetch| matches!(fetch.outcome, Outcome::Refused(_)))
+    }
+
+    /// Returns true if the response need not wait: there are enough bytes, or there is an error.
+    pub(super) fn is_due(&self) -> bool {
+        self.bytes >= u64::try_from(self.request.min_bytes).unwrap_or(0) || self.is_refused()
+    }
+
+    /// Registers with each partition for progress beyond the high watermark seen. Each registration
+    /// is scanned on every append, so register once per partition, however often it is named.
+    pub(super) fn register(&self, wake: &Arc<Notify>) -> Vec<Registration> {
+        let mut registered = HashSet::new();
+        let register = |fetch: &PartitionFetch<'_>| {
+            let partition = fetch.partition.as_ref()?;
+            let seen = match &fetch.outcome {
+                Outcome::Read(answer) => answer.high_watermark,
+                Outcome::Unread | Outcome::Refused(_) => Offset::ZERO,
+            };
+            let is_new = registered.insert(Arc::as_ptr(partition));
+            is_new.then(|| partition.wait_beyond(seen, wake))
+        };
+        self.partitions.iter().filter_map(register).collect()
+    }
+}

@@ -1,0 +1,86 @@
+//! The response to a fetch: a frame around the places of its records.
+
+use bytes::Bytes;
+
+use super::partition_fetch::{Outcome, PartitionFetch};
+use super::reading::Fetch;
+use crate::broker::call::Unanswerable;
+use crate::broker::isolation::Isolation;
+use crate::io::FileRange;
+use crate::net::Piece;
+use crate::wire::fetch::{
+    FetchRequest, FetchResponse, Partition as PartitionAnswer, RequestTopic, Topic,
+};
+use crate::wire::{ErrorCode, Piece as FramePiece, Records, RequestHeader, encode_response};
+
+/// The topics of a response, and the places of their records in the same order.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) topics: Vec<Topic>,
+    pub(super) records: Vec<FileRange>,
+}
+
+impl From<Fetch<'_>> for Answered {
+    fn from(fetch: Fetch<'_>) -> Self {
+        let Fetch { request, partitions, .. } = fetch;
+        let isolation = Isolation::of(request.isolation_level);
+        let (mut partitions, mut records) = (partitions.into_iter(), Vec::new());
+        let mut topic = |topic: &RequestTopic| Topic {
+            topic: topic.topic.clone(),
+            topic_id: topic.topic_id,
+            partitions: partitions
+                .by_ref()
+                .take(topic.partitions.len())
+                .map(|fetch| answer(fetch, isolation, &mut records))
+                .collect(),
+        };
+        let topics = request.topics.iter().map(topic).collect();
+        Self { topics, records }
+    }
+}
+
+fn answer(
+    fetch: PartitionFetch<'_>,
+    isolation: Result<Isolation, ErrorCode>,
+    records: &mut Vec<FileRange>,
+) -> PartitionAnswer {
+    let mut answer = PartitionAnswer {
+        partition_index: fetch.request.partition,
+        high_watermark: -1,
+        // No records are an empty set, not null: librdkafka takes null for damage.
+        records: Records::Bytes(Bytes::new()),
+        ..PartitionAnswer::default()
+    };
+    match fetch.outcome {
+        Outcome::Unread => {}
+        Outcome::Read(read) => {
+            answer.high_watermark = read.high_watermark.get();
+            answer.last_stable_offset = read.high_watermark.get();
+            answer.log_start_offset = read.log_start_offset.get();
+            if let Some(range) = read.records {
+                let length = usize::try_from(range.length).unwrap_or(usize::MAX);
+                answer.records = Records::Elsewhere(length);
+                records.push(range);
+            }
+        }
+        Outcome::Refused(code) => answer.error_code = code,
+    }
+    if isolation == Ok(Isolation::ReadCommitted) || answer.error_code != ErrorCode::None {
+        answer.aborted_transactions = Some(Vec::new());
+    }
+    answer
+}
+
+/// Encodes a response; the connection inserts the records from their places.
+pub(super) fn encode(
+    header: &RequestHeader<'_>,
+    response: &FetchResponse,
+    records: &[FileRange],
+) -> Result<Vec<Piece>, Unanswerable> {
+    let frame = encode_response::<FetchRequest>(header.correlation_id, header.version, response)?;
+    let place = |piece| match piece {
+        FramePiece::Bytes(bytes) => Piece::Bytes(bytes),
+        FramePiece::Records(ordinal) => Piece::File(records[ordinal].clone()),
+    };
+    Ok(frame.pieces().into_iter().map(place).collect())
+}
