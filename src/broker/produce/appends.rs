@@ -1,10 +1,10 @@
 //! Validating and appending the produce requests of one read together.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::batch_check::check_batch;
 use super::part::Part;
 use super::produced::{Produced, Request};
 use crate::broker::access::LedPartitions;
@@ -12,9 +12,7 @@ use crate::broker::authorize::Operation;
 use crate::broker::call::Unanswerable;
 use crate::broker::errors::Refusal;
 use crate::engine::produce_rules;
-use crate::record::{
-    Compression, Decompressor, HeaderMut, Packing, ProduceRules, Repacker, validate_produced_with,
-};
+use crate::record::{Decompressor, ProduceRules, Repacker};
 use crate::replication::{Acks, Partition};
 use crate::types::{PartitionIndex, Timestamp, TopicId};
 use crate::wire::produce::{
@@ -273,38 +271,4 @@ fn acks_of(view: &ProduceRequestView<'_>) -> Result<Acks, Refusal> {
         -1 => Ok(Acks::All),
         _ => Err(Refusal::of(ErrorCode::InvalidRequiredAcks)),
     }
-}
-
-/// Validates a batch and corrects its max timestamp. Returns the recompressed batch if the topic
-/// uses another codec.
-fn check_batch(
-    bytes: &mut [u8],
-    (rules, version): (&ProduceRules, i16),
-    repacker: &mut Repacker,
-    decompressor: &mut Decompressor,
-) -> Result<Option<Vec<u8>>, Refusal> {
-    let checked = validate_produced_with(bytes, rules, decompressor)?;
-    if checked.batch.is_transactional() {
-        return Err(Refusal::of(ErrorCode::InvalidTxnState));
-    }
-    if version < first_produce_version(checked.batch.compression()) {
-        return Err(Refusal::of(ErrorCode::UnsupportedCompressionType));
-    }
-    let stated = checked.batch.max_timestamp();
-    let latest = checked.max_timestamp.unwrap_or(stated);
-    let repack = |(packing, records): (Packing, Cow<'_, [u8]>)| {
-        repacker.repack(&checked.batch, &records, (packing, rules.batch_bytes_max))
-    };
-    let mut recompressed = checked.repack.map(repack).transpose()?;
-    if latest != stated
-        && let Some(mut header) = HeaderMut::of_batch(recompressed.as_deref_mut().unwrap_or(bytes))
-    {
-        header.set_max_timestamp(latest);
-    }
-    Ok(recompressed)
-}
-
-/// The first version of `Produce` that allows this codec.
-fn first_produce_version(compression: Compression) -> i16 {
-    if compression == Compression::Zstd { 7 } else { 3 }
 }

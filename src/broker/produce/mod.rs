@@ -9,6 +9,7 @@
 //! which it goes to the disk. Only a batch that its topic stores with another codec is copied.
 
 mod appends;
+mod batch_check;
 mod opening;
 mod part;
 mod produced;
