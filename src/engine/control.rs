@@ -16,8 +16,8 @@ use crate::engine::Failure;
 use crate::io::FileRange;
 use crate::replication::{Partition, ReadRequest};
 
-/// The number of file ranges that are read for the shards in parallel.
-pub(crate) const COLD_READS: usize = 4;
+/// The number of pieces of slow work of the shards, such as cold reads, that run in parallel.
+pub(crate) const SLOW_THREADS: usize = 4;
 
 /// The handle by which the shards submit such work.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Control {
     runtime: Handle,
     /// The number of tasks that have not ended.
     running: Arc<watch::Sender<usize>>,
-    cold_reads: Arc<Semaphore>,
+    slow_work: Arc<Semaphore>,
     failure: Arc<Failure>,
 }
 
@@ -38,8 +38,8 @@ impl Control {
     /// Creates the control of the runtime behind `handle`. Work that panics is reported to
     /// `failure`.
     pub(crate) fn new(runtime: Handle, failure: Arc<Failure>) -> Self {
-        let cold_reads = Arc::new(Semaphore::new(COLD_READS));
-        Self { runtime, running: Arc::default(), cold_reads, failure }
+        let slow_work = Arc::new(Semaphore::new(SLOW_THREADS));
+        Self { runtime, running: Arc::default(), slow_work, failure }
     }
 
     /// Runs `work` on the control thread and waits for it. It is completed even if the caller is
@@ -94,10 +94,9 @@ impl Control {
         Unavailable
     }
 
-    /// Reads and verifies ranges of partitions; afterwards each is known to be sound or damaged. A
-    /// limit on such reads keeps the rest of the pool free for other work.
+    /// Reads and verifies ranges of partitions; afterwards each is known to be sound or damaged.
     pub(crate) async fn check(&self, unchecked: Vec<(Arc<Partition>, ReadRequest)>) {
-        let read = self.read_cold(move || {
+        let read = self.run_slow(move || {
             for (partition, request) in unchecked {
                 // Drop the error: the request that reads this range again gets it.
                 if let Err(error) = partition.read(request) {
@@ -110,30 +109,32 @@ impl Control {
 
     /// Reads a range that is about to be sent into memory and verifies it.
     pub(crate) async fn load(&self, range: FileRange) -> io::Result<Bytes> {
-        let read = self.read_cold(move || {
+        let read = self.run_slow(move || {
             let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
             range.file.read_checked(&mut bytes, range.position).map(|()| bytes.into())
         });
         read.await.unwrap_or_else(|stopping| Err(io::Error::other(stopping)))
     }
 
-    async fn read_cold<T, F>(&self, work: F) -> Result<T, Unavailable>
+    /// Runs work of a shard on the pool, and waits for it: work that may wait for the disk or takes
+    /// long. A limit on such work keeps the rest of the pool free.
+    pub(crate) async fn run_slow<T, F>(&self, work: F) -> Result<T, Unavailable>
     where
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
         // Fails only if the semaphore is closed, which never happens.
-        let turn = Arc::clone(&self.cold_reads).acquire_owned().await;
-        let read = self.run_blocking(move || {
+        let turn = Arc::clone(&self.slow_work).acquire_owned().await;
+        let done = self.run_blocking(move || {
             let _turn = turn;
             work()
         });
-        read.await
+        done.await
     }
 
-    /// True while ranges are being read for connections.
-    pub(crate) fn is_reading(&self) -> bool {
-        self.cold_reads.available_permits() < COLD_READS
+    /// True while slow work of connections is running.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.slow_work.available_permits() < SLOW_THREADS
     }
 
     /// Waits until all work has ended, including work that is started meanwhile.

@@ -7,7 +7,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::engine::control::{COLD_READS, Control};
+use crate::engine::control::{Control, SLOW_THREADS};
 use crate::engine::startup::{open_data, open_metadata};
 use crate::engine::topology::follow;
 use crate::engine::{
@@ -18,7 +18,8 @@ use crate::metadata::{Listener, Store, cluster_id};
 use crate::replication::Partitions;
 use crate::types::WithCauses;
 
-/// Threads that may block on a disk for the control thread, in addition to those for cold reads.
+/// Threads that may block on a disk for the control thread, in addition to those for slow work of
+/// the shards.
 const BLOCKING_THREADS: usize = 4;
 
 /// The longest wait for the metadata store at the end.
@@ -69,7 +70,7 @@ impl Engine {
         });
         let (flusher, control) = (Arc::downgrade(&state.logs.flusher), state.control.clone());
         state.logs.upkeep.yield_to(move || {
-            control.is_reading() || flusher.upgrade().is_some_and(|flusher| flusher.is_busy())
+            control.is_busy() || flusher.upgrade().is_some_and(|flusher| flusher.is_busy())
         });
         Ok(Self { state, runtime, is_stopped: false })
     }
@@ -162,7 +163,7 @@ fn attend(state: &Arc<EngineState>) {
 pub(crate) fn control_runtime() -> Result<Runtime, EngineError> {
     Builder::new_multi_thread()
         .worker_threads(1)
-        .max_blocking_threads(BLOCKING_THREADS + COLD_READS)
+        .max_blocking_threads(BLOCKING_THREADS + SLOW_THREADS)
         .thread_name("streamlog-control")
         .enable_all()
         .build()

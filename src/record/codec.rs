@@ -19,6 +19,12 @@ pub enum Compression {
     Zstd,
 }
 
+/// The level of lz4's fast encoder: 9, which is Kafka's default level.
+pub(super) const LZ4_FAST: i32 = 9;
+
+/// The largest level at which zstd is fast: 3, its default.
+const ZSTD_FAST_MAX: i32 = 3;
+
 /// A codec and its compression level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
@@ -32,6 +38,19 @@ pub struct Packing {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a codec is none, gzip, snappy, lz4 or zstd, not {0:?}")]
 pub struct UnknownCompression(pub String);
+
+impl Packing {
+    /// Returns true for codecs and levels that put speed before size. Only gzip has no such level;
+    /// those of lz4 other than 9 belong to another encoder, which searches harder.
+    pub fn is_fast(self) -> bool {
+        match self.compression {
+            Compression::None | Compression::Snappy => true,
+            Compression::Gzip => false,
+            Compression::Lz4 => self.level.is_none_or(|level| level == LZ4_FAST),
+            Compression::Zstd => self.level.is_none_or(|level| level <= ZSTD_FAST_MAX),
+        }
+    }
+}
 
 impl Compression {
     /// Every codec, in order of their numbers.

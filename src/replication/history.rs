@@ -1,4 +1,4 @@
-//! The two ends of a partition's history: the end offset of each leader epoch, and the log start.
+//! The end offsets of a partition's leader epochs.
 
 use crate::replication::{Partition, PartitionError};
 use crate::types::{LeaderEpoch, Offset};
@@ -27,34 +27,5 @@ impl Partition {
                 .map(|(epoch, end)| (epoch, end.max(log.log_start_offset())))),
             None => Ok(None),
         }
-    }
-
-    /// Advances the log start offset to `first`, or to the high watermark without it, and returns
-    /// the new log start offset. The new offset is durable on return; files of whole segments below
-    /// it are removed in the background. Blocks on the disk.
-    ///
-    /// # Errors
-    /// `OffsetOutOfRange` above the high watermark: those records are not yet visible to consumers.
-    pub fn delete_records(&self, first: Option<i64>) -> Result<Offset, PartitionError> {
-        self.check_running()?;
-        let high_watermark = self.high_watermark();
-        let wanted = first.unwrap_or_else(|| high_watermark.get());
-        let to = Offset::checked(wanted).filter(|offset| *offset <= high_watermark);
-        let Some(to) = to else {
-            let (start, end) = (self.log_start_offset(), high_watermark);
-            return Err(PartitionError::OffsetOutOfRange { wanted, start, end });
-        };
-        let Some(log) = self.log() else { return Ok(Offset::ZERO) };
-        if to > self.log_start_offset() {
-            self.logs().data.advance_log_start(log, to)?;
-            // If the topic is deleted meanwhile, the deletion removes these files too.
-            let held = self.logs().data.hold(log);
-            if held.is_some()
-                && let Err(error) = log.delete_before_start(high_watermark)
-            {
-                tracing::warn!("deleted records of {} stay on disk for now: {error}", self.id());
-            }
-        }
-        Ok(self.log_start_offset())
     }
 }

@@ -6,6 +6,7 @@
 //! consumers do; this layer knows no socket.
 
 mod damage;
+mod deletion;
 mod error;
 mod history;
 mod leadership;
@@ -16,6 +17,7 @@ mod registration;
 mod spec;
 mod waiting;
 
+pub use deletion::Deletion;
 pub use error::PartitionError;
 pub use leadership::Leadership;
 pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Target};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use streamlog::config::ByteSize;
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, World};
-use streamlog::replication::{Acks, LocalLogs, Partition, PartitionSpec};
+use streamlog::replication::{Acks, Deletion, LocalLogs, Partition, PartitionSpec};
 use streamlog::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig, OffsetUnit,
     Offsets, Opener, PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener, UpkeepOptions,
@@ -124,7 +124,9 @@ fn deleting_records_removes_no_others_after_a_clock_jump() {
     partition.log().unwrap().flush().unwrap();
 
     clock.set_wall(clock.now().plus(DAY * 30));
-    assert_eq!(partition.delete_records(Some(2)).unwrap(), Offset::new(2));
+    let deletion = Deletion { partition: Arc::clone(&partition), before: Some(2) };
+    let starts = logs.delete_records(&[deletion]).unwrap();
+    assert_eq!(starts[0].as_ref().unwrap(), &Offset::new(2));
     assert_eq!(partition.log().unwrap().first_segment_end(), Some(Offset::new(3)));
     assert_eq!(partition.log().unwrap().log_end_offset(), Offset::new(10));
 }

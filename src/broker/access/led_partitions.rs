@@ -10,9 +10,9 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::errors::Refusal;
 use crate::broker::session::Session;
 use crate::engine::EngineState;
-use crate::replication::{Partition, PartitionError, ReadRequest, Topic};
+use crate::replication::{Deletion, Partition, PartitionError, ReadRequest, Topic};
 use crate::storage::{DataDir, StorageError};
-use crate::types::{PartitionIndex, Timestamp, TopicId};
+use crate::types::{Offset, PartitionIndex, Timestamp, TopicId};
 use crate::wire::ErrorCode;
 
 /// The partitions that this broker leads, as far as the client of a connection may use them.
@@ -111,9 +111,48 @@ impl<'a> LedPartitions<'a> {
         }
     }
 
-    /// Reads and verifies ranges of partitions on the threads for cold reads.
+    /// Reads and verifies ranges of partitions on other threads.
     pub(crate) async fn verify(&self, unverified: Vec<(Arc<Partition>, ReadRequest)>) {
         self.engine.control.check(unverified).await;
+    }
+
+    /// Answers queries to the logs of partitions, in order, on other threads: a log that is not
+    /// loaded yet is read, or even recovered, and whatever needs its tail waits meanwhile.
+    pub(crate) async fn query<Q: Send + 'static, T: Send + 'static>(
+        &self,
+        queries: Vec<Result<(Arc<Partition>, Q), Refusal>>,
+        answer: fn(&Partition, Q) -> Result<T, PartitionError>,
+    ) -> Vec<Result<T, Refusal>> {
+        let count = queries.len();
+        let answers = self.engine.control.run_slow(move || answer_each(queries, answer)).await;
+        answers.unwrap_or_else(|stopping| (0..count).map(|_| Err(stopping.into())).collect())
+    }
+
+    /// Runs work that would occupy the shard for long on another thread.
+    pub(crate) async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        Ok(self.engine.control.run_slow(work).await?)
+    }
+
+    /// Deletes records of partitions, and returns the new log start offsets in the same order.
+    pub(crate) async fn delete_records(
+        &self,
+        deletions: Vec<Deletion>,
+    ) -> Vec<Result<Offset, Refusal>> {
+        let count = deletions.len();
+        if count == 0 {
+            return Vec::new();
+        }
+        let logs = Arc::clone(&self.engine.logs);
+        let deleted = self.engine.control.run_blocking(move || logs.delete_records(&deletions));
+        let deleted = deleted.await.map_err(Refusal::from);
+        let starts = match deleted.and_then(|starts| starts.map_err(|error| (&error).into())) {
+            Ok(starts) => starts,
+            Err(refusal) => return vec![Err(refusal); count],
+        };
+        starts.into_iter().map(|start| start.map_err(|error| (&error).into())).collect()
     }
 
     /// Changes partitions on threads that may block on the disk.
@@ -137,4 +176,16 @@ impl<'a> LedPartitions<'a> {
         let logs = Arc::clone(&self.engine.logs);
         Ok(self.engine.control.run_blocking(move || inspection(&logs.data)).await?)
     }
+}
+
+/// Answers queries to partitions, in order; those already refused stay so.
+pub(crate) fn answer_each<Q, T>(
+    queries: Vec<Result<(Arc<Partition>, Q), Refusal>>,
+    answer: fn(&Partition, Q) -> Result<T, PartitionError>,
+) -> Vec<Result<T, Refusal>> {
+    let answer = |query: Result<(Arc<Partition>, Q), Refusal>| {
+        let (partition, query) = query?;
+        answer(&partition, query).map_err(|error| Refusal::from(&error))
+    };
+    queries.into_iter().map(answer).collect()
 }

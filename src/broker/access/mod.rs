@@ -11,5 +11,5 @@ mod topics;
 
 pub(crate) use addresses::Addresses;
 pub(crate) use cluster::Cluster;
-pub(crate) use led_partitions::LedPartitions;
+pub(crate) use led_partitions::{LedPartitions, answer_each};
 pub(crate) use topics::{Growth, Topics};

@@ -235,18 +235,18 @@ impl Reader<'_> {
                 match taken {
                     Ok(Taken::Yes) => {}
                     Ok(Taken::OtherApi(frame) | Taken::NotOpen(frame, _)) => {
-                        self.finish(appends.append()).await?;
+                        self.finish(appends.append().await).await?;
                         let permits = self.permits(Backlog::permits_for(frame.len())).await?;
                         self.enqueue(BytesMut::from(&*frame), None, permits).await?;
                     }
                     Err(malformed) => {
                         // Earlier requests are appended as if they had arrived alone.
-                        self.finish(appends.append()).await?;
+                        self.finish(appends.append().await).await?;
                         return Err(malformed.into());
                     }
                 }
             }
-            self.finish(appends.append()).await?;
+            self.finish(appends.append().await).await?;
         }
         Ok(any)
     }
@@ -257,7 +257,7 @@ impl Reader<'_> {
         let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
         let mut appends = Appends::new(shared.partitions(&session));
         if let Taken::Yes = appends.take(&mut frame)? {
-            let produced = appends.append();
+            let produced = appends.append().await;
             // The response needs neither the frame nor its memory.
             drop(appends);
             drop((frame, memory));

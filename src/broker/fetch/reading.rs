@@ -11,7 +11,6 @@ use crate::broker::access::LedPartitions;
 use crate::broker::isolation::Isolation;
 use crate::replication::{Partition, ReadRequest, Registration};
 use crate::types::Offset;
-use crate::wire::ErrorCode;
 use crate::wire::fetch::FetchRequest;
 
 /// The number of attempts to verify what is read before memory counts as too short to cache it.

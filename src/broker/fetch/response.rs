@@ -25,7 +25,7 @@ impl From<Fetch<'_>> for Answered {
         let Fetch { request, partitions, .. } = fetch;
         let isolation = Isolation::of(request.isolation_level);
         let (mut partitions, mut records) = (partitions.into_iter(), Vec::new());
-        let mut topic = |topic: &RequestTopic| Topic {
+        let topic = |topic: &RequestTopic| Topic {
             topic: topic.topic.clone(),
             topic_id: topic.topic_id,
             partitions: partitions

@@ -9,7 +9,7 @@ use crate::broker::coordinator::Groups;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_log_dirs::shown;
 use crate::broker::topics::name_of;
-use crate::replication::PartitionError;
+use crate::replication::{Deletion, PartitionError};
 use crate::storage;
 use crate::types::Offset;
 use crate::wire::ErrorCode;
@@ -23,27 +23,28 @@ pub(crate) type Request = DeleteRecordsRequest;
 /// The value that stands for the high watermark.
 const HIGH_WATERMARK: i64 = -1;
 
-/// Deletes records of the partitions in turn; each succeeds or fails independently.
+/// Deletes records of the partitions; each succeeds or fails independently.
 pub(crate) async fn handle(
     _: &Call<'_>,
     led: &LedPartitions<'_>,
     groups: &Groups<'_>,
     request: Request,
 ) -> DeleteRecordsResponse {
+    let mut deletions = Vec::new();
+    for topic in &request.topics {
+        for wanted in topic.partitions.iter().filter(|wanted| !skips_damage(wanted)) {
+            deletions.push(deletion(led, &topic.name, wanted).await);
+        }
+    }
+    let mut starts = delete(led, deletions).await.into_iter();
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
-            partitions.push(if wanted.skip_damage == OffsetRange::default() {
-                let cut = delete(led, &topic.name, wanted).await;
-                Partition {
-                    partition_index: wanted.partition_index,
-                    low_watermark: cut.as_ref().map_or(-1, |start| start.get()),
-                    error_code: cut.map_or_else(|refusal| refusal.code, |_| ErrorCode::None),
-                    ..Partition::default()
-                }
-            } else {
+            partitions.push(if skips_damage(wanted) {
                 skip_damage(led, groups, &topic.name, wanted).await
+            } else {
+                answer(wanted.partition_index, next(&mut starts))
             });
         }
         topics.push(Topic { name: topic.name, partitions });
@@ -51,11 +52,16 @@ pub(crate) async fn handle(
     DeleteRecordsResponse { topics, ..DeleteRecordsResponse::default() }
 }
 
-async fn delete(
+fn skips_damage(wanted: &RequestPartition) -> bool {
+    wanted.skip_damage != OffsetRange::default()
+}
+
+/// The deletion of records from a partition, if the client may delete them.
+async fn deletion(
     led: &LedPartitions<'_>,
     topic: &str,
     wanted: &RequestPartition,
-) -> Result<Offset, Refusal> {
+) -> Result<Deletion, Refusal> {
     name_of(topic)?;
     let partition = led.find(topic, wanted.partition_index, Operation::Delete).await?;
     let policy = partition.config().cleanup_policy;
@@ -63,14 +69,39 @@ async fn delete(
         // The latest value of a key stays until another record replaces it.
         return Err(Refusal::of(ErrorCode::PolicyViolation));
     }
-    let first = Some(wanted.offset).filter(|offset| *offset != HIGH_WATERMARK);
-    let cut = Arc::clone(&partition);
-    let start = led
-        .change(move || cut.delete_records(first))
-        .await?
-        .map_err(|error| Refusal::from(&error))?;
-    tracing::info!("{} begins at offset {start}: records were deleted", partition.id());
-    Ok(start)
+    let before = Some(wanted.offset).filter(|offset| *offset != HIGH_WATERMARK);
+    Ok(Deletion { partition, before })
+}
+
+/// Deletes the records of all partitions together. Returns their new log start offsets, in order;
+/// those already refused stay so.
+async fn delete(
+    led: &LedPartitions<'_>,
+    deletions: Vec<Result<Deletion, Refusal>>,
+) -> Vec<Result<Offset, Refusal>> {
+    let permitted = deletions.iter().flatten().cloned().collect();
+    let mut starts = led.delete_records(permitted).await.into_iter();
+    let start = |deletion: Result<Deletion, Refusal>| -> Result<Offset, Refusal> {
+        let Deletion { partition, .. } = deletion?;
+        let start = next(&mut starts)?;
+        tracing::info!("{} begins at offset {start}: records were deleted", partition.id());
+        Ok(start)
+    };
+    deletions.into_iter().map(start).collect()
+}
+
+/// The next of the results, of which there are as many as deletions.
+fn next<T>(results: &mut impl Iterator<Item = T>) -> T {
+    results.next().unwrap_or_else(|| unreachable!("a deletion has no result"))
+}
+
+fn answer(partition_index: i32, start: Result<Offset, Refusal>) -> Partition {
+    Partition {
+        partition_index,
+        low_watermark: start.as_ref().map_or(-1, |start| start.get()),
+        error_code: start.map_or_else(|refusal| refusal.code, |_| ErrorCode::None),
+        ..Partition::default()
+    }
 }
 
 /// Skips damage on an operator's request, also in internal topics. It requires permission to delete

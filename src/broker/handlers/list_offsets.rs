@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::broker::access::LedPartitions;
+use crate::broker::access::{LedPartitions, answer_each};
 use crate::broker::authorize::Operation;
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -15,7 +15,8 @@ use crate::types::{LeaderEpoch, Timestamp};
 use crate::wire::ErrorCode;
 use crate::wire::list_offsets::{
     EARLIEST, EARLIEST_LOCAL, EARLIEST_PENDING_UPLOAD, LATEST, LATEST_TIERED, ListOffsetsRequest,
-    ListOffsetsResponse, MAX_TIMESTAMP, Partition as PartitionAnswer, RequestPartition, Topic,
+    ListOffsetsResponse, MAX_TIMESTAMP, Partition as PartitionAnswer, RequestPartition,
+    RequestTopic, Topic,
 };
 
 pub(crate) type Request = ListOffsetsRequest;
@@ -29,32 +30,80 @@ const LATEST_TIERED_SINCE: i16 = 9;
 /// The first version with a query for the earliest offset not yet in tiered storage.
 const EARLIEST_PENDING_UPLOAD_SINCE: i16 = 11;
 
+/// A query for an offset of one partition.
+#[derive(Clone, Copy, Debug)]
+struct Query {
+    /// A timestamp, or a negative number for a special query.
+    timestamp: i64,
+    current_leader_epoch: LeaderEpoch,
+}
+
 /// Looks up every offset.
 pub(crate) async fn handle(
     call: &Call<'_>,
     led: &LedPartitions<'_>,
-    request: Request,
+    mut request: Request,
 ) -> ListOffsetsResponse {
     let isolation = Isolation::of(request.isolation_level);
-    let mut topics = Vec::with_capacity(request.topics.len());
-    for topic in request.topics {
-        let indexes = || topic.partitions.iter().map(|wanted| wanted.partition_index);
-        let (repeated, mut seen) = (repeated(indexes()), HashSet::new());
-        let mut partitions = Vec::with_capacity(topic.partitions.len());
+    let mut queries = Vec::new();
+    for topic in &mut request.topics {
+        let repeated = repeated(topic.partitions.iter().map(|wanted| wanted.partition_index));
+        let mut seen = HashSet::new();
+        topic.partitions.retain(|wanted| seen.insert(wanted.partition_index));
         for wanted in &topic.partitions {
-            let index = wanted.partition_index;
-            if seen.insert(index) {
-                let found = match isolation {
-                    Err(code) => Err(Refusal::of(code)),
-                    Ok(_) if repeated.contains(&index) => Err(named_twice()),
-                    Ok(_) => find(led, &topic.name, (wanted, call.version)).await,
-                };
-                partitions.push(answer(index, found));
-            }
+            queries.push(match isolation {
+                Err(code) => Err(Refusal::of(code)),
+                Ok(_) if repeated.contains(&wanted.partition_index) => Err(named_twice()),
+                Ok(_) => query(led, &topic.name, wanted, call.version).await,
+            });
         }
-        topics.push(Topic { name: topic.name, partitions });
     }
+    let results = if queries.iter().flatten().any(|(_, query)| query.reads_log()) {
+        led.query(queries, find).await
+    } else {
+        answer_each(queries, find)
+    };
+    let mut results = results.into_iter();
+    let answers = |topic: RequestTopic| {
+        let indexes = topic.partitions.iter().map(|wanted| wanted.partition_index);
+        let answers = indexes.zip(results.by_ref()).map(|(index, found)| answer(index, found));
+        Topic { partitions: answers.collect(), name: topic.name }
+    };
+    let topics = request.topics.into_iter().map(answers).collect();
     ListOffsetsResponse { topics, ..ListOffsetsResponse::default() }
+}
+
+/// The query for a partition, which is opened, if the client may make it.
+async fn query(
+    led: &LedPartitions<'_>,
+    topic: &str,
+    wanted: &RequestPartition,
+    version: i16,
+) -> Result<(Arc<Partition>, Query), Refusal> {
+    let partition = led.find(topic, wanted.partition_index, Operation::Describe).await?;
+    if !is_known(wanted.timestamp, version) {
+        return Err(Refusal::of(ErrorCode::UnsupportedVersion));
+    }
+    let current_leader_epoch = LeaderEpoch(wanted.current_leader_epoch);
+    Ok((partition, Query { timestamp: wanted.timestamp, current_leader_epoch }))
+}
+
+impl Query {
+    /// Returns true if the answer is not in memory.
+    fn reads_log(&self) -> bool {
+        self.timestamp >= 0 || self.timestamp == MAX_TIMESTAMP
+    }
+}
+
+fn find(partition: &Partition, query: Query) -> Result<Option<RecordAt>, PartitionError> {
+    partition.check_epoch(query.current_leader_epoch)?;
+    match query.timestamp {
+        LATEST => Ok(Some(partition.latest())),
+        EARLIEST | EARLIEST_LOCAL => Ok(Some(partition.earliest())),
+        MAX_TIMESTAMP => partition.latest_by_time(),
+        LATEST_TIERED | EARLIEST_PENDING_UPLOAD => Ok(None),
+        time => partition.first_at(Timestamp::from_millis(time)),
+    }
 }
 
 fn answer(partition_index: i32, found: Result<Option<RecordAt>, Refusal>) -> PartitionAnswer {
@@ -72,22 +121,6 @@ fn answer(partition_index: i32, found: Result<Option<RecordAt>, Refusal>) -> Par
     answer
 }
 
-async fn find(
-    led: &LedPartitions<'_>,
-    topic: &str,
-    (wanted, version): (&RequestPartition, i16),
-) -> Result<Option<RecordAt>, Refusal> {
-    let partition = led.find(topic, wanted.partition_index, Operation::Describe).await?;
-    if !is_known(wanted.timestamp, version) {
-        return Err(Refusal::of(ErrorCode::UnsupportedVersion));
-    }
-    let look = || {
-        partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
-        offset_of(&partition, wanted.timestamp)
-    };
-    look().map_err(|error: PartitionError| Refusal::from(&error))
-}
-
 /// Returns true if this version defines the given timestamp; negative ones are special queries.
 fn is_known(timestamp: i64, version: i16) -> bool {
     match timestamp {
@@ -97,19 +130,6 @@ fn is_known(timestamp: i64, version: i16) -> bool {
         LATEST_TIERED => version >= LATEST_TIERED_SINCE,
         EARLIEST_PENDING_UPLOAD => version >= EARLIEST_PENDING_UPLOAD_SINCE,
         time => time >= 0,
-    }
-}
-
-fn offset_of(
-    partition: &Arc<Partition>,
-    timestamp: i64,
-) -> Result<Option<RecordAt>, PartitionError> {
-    match timestamp {
-        LATEST => Ok(Some(partition.latest())),
-        EARLIEST | EARLIEST_LOCAL => Ok(Some(partition.earliest())),
-        MAX_TIMESTAMP => partition.latest_by_time(),
-        LATEST_TIERED | EARLIEST_PENDING_UPLOAD => Ok(None),
-        _ => partition.first_at(Timestamp::from_millis(timestamp)),
     }
 }
 

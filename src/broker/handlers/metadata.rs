@@ -10,9 +10,7 @@ use crate::broker::settings::Settings;
 use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
 use crate::types::{PartitionIndex, TopicId, TopicName};
 use crate::wire::ErrorCode;
-use crate::wire::metadata::{
-    Broker, MetadataRequest, MetadataResponse, Partition, RequestTopic, Topic,
-};
+use crate::wire::metadata::{MetadataRequest, MetadataResponse, Partition, RequestTopic, Topic};
 
 pub(crate) type Request = MetadataRequest;
 

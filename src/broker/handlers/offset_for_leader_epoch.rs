@@ -1,17 +1,27 @@
 //! `OffsetForLeaderEpoch`: the end offset of a leader epoch, by which a reader detects that its log
 //! has diverged.
 
+use std::sync::Arc;
+
 use crate::broker::access::LedPartitions;
 use crate::broker::authorize::Operation;
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
-use crate::replication::PartitionError;
+use crate::replication::{Partition, PartitionError};
 use crate::types::{LeaderEpoch, Offset};
 use crate::wire::offset_for_leader_epoch::{
-    OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, Partition, RequestPartition, Topic,
+    OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, Partition as PartitionAnswer,
+    RequestPartition, RequestTopic, Topic,
 };
 
 pub(crate) type Request = OffsetForLeaderEpochRequest;
+
+/// A query for the end of a leader epoch.
+#[derive(Clone, Copy, Debug)]
+struct Query {
+    leader_epoch: LeaderEpoch,
+    current_leader_epoch: LeaderEpoch,
+}
 
 /// Looks up every epoch.
 pub(crate) async fn handle(
@@ -19,20 +29,48 @@ pub(crate) async fn handle(
     led: &LedPartitions<'_>,
     request: Request,
 ) -> OffsetForLeaderEpochResponse {
-    let mut topics = Vec::with_capacity(request.topics.len());
-    for topic in request.topics {
-        let mut partitions = Vec::with_capacity(topic.partitions.len());
+    let mut queries = Vec::new();
+    for topic in &request.topics {
         for wanted in &topic.partitions {
-            partitions.push(look_up(led, &topic.topic, wanted).await);
+            queries.push(query(led, &topic.topic, wanted).await);
         }
-        topics.push(Topic { topic: topic.topic, partitions });
     }
+    let mut results = led.query(queries, find).await.into_iter();
+    let answers = |topic: RequestTopic| {
+        let indexes = topic.partitions.iter().map(|wanted| wanted.partition);
+        let answers = indexes.zip(results.by_ref()).map(|(index, end)| answer(index, end));
+        Topic { partitions: answers.collect(), topic: topic.topic }
+    };
+    let topics = request.topics.into_iter().map(answers).collect();
     OffsetForLeaderEpochResponse { topics, ..OffsetForLeaderEpochResponse::default() }
 }
 
-async fn look_up(led: &LedPartitions<'_>, topic: &str, wanted: &RequestPartition) -> Partition {
-    let mut answer = Partition { partition: wanted.partition, ..Partition::default() };
-    match find(led, topic, wanted).await {
+/// The query for a partition, which is opened, if the client may make it.
+async fn query(
+    led: &LedPartitions<'_>,
+    topic: &str,
+    wanted: &RequestPartition,
+) -> Result<(Arc<Partition>, Query), Refusal> {
+    let partition = led.find(topic, wanted.partition, Operation::Describe).await?;
+    let leader_epoch = LeaderEpoch(wanted.leader_epoch);
+    let current_leader_epoch = LeaderEpoch(wanted.current_leader_epoch);
+    Ok((partition, Query { leader_epoch, current_leader_epoch }))
+}
+
+fn find(
+    partition: &Partition,
+    query: Query,
+) -> Result<Option<(LeaderEpoch, Offset)>, PartitionError> {
+    partition.check_epoch(query.current_leader_epoch)?;
+    partition.epoch_end(query.leader_epoch)
+}
+
+fn answer(
+    partition: i32,
+    found: Result<Option<(LeaderEpoch, Offset)>, Refusal>,
+) -> PartitionAnswer {
+    let mut answer = PartitionAnswer { partition, ..PartitionAnswer::default() };
+    match found {
         Ok(Some((epoch, end))) => {
             answer.leader_epoch = epoch.0;
             answer.end_offset = end.get();
@@ -42,17 +80,4 @@ async fn look_up(led: &LedPartitions<'_>, topic: &str, wanted: &RequestPartition
         Err(refusal) => answer.error_code = refusal.code,
     }
     answer
-}
-
-async fn find(
-    led: &LedPartitions<'_>,
-    topic: &str,
-    wanted: &RequestPartition,
-) -> Result<Option<(LeaderEpoch, Offset)>, Refusal> {
-    let partition = led.find(topic, wanted.partition, Operation::Describe).await?;
-    let look = || {
-        partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
-        partition.epoch_end(LeaderEpoch(wanted.leader_epoch))
-    };
-    look().map_err(|error: PartitionError| Refusal::from(&error))
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::batch_check::check_batch;
+use super::batch_check::{SlowBatches, check_batch, is_slow};
 use super::part::Part;
 use super::produced::{Produced, Request};
 use crate::broker::access::LedPartitions;
@@ -39,8 +39,20 @@ struct Batch<'f> {
     request: usize,
     part: usize,
     bytes: &'f mut [u8],
+    check: Check,
     /// The recompressed batch, if its topic uses another codec.
     recompressed: Option<Vec<u8>>,
+}
+
+/// The state of a batch's check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Check {
+    /// Not done yet.
+    Open,
+    /// The batch may be stored.
+    Passed,
+    /// The batch is refused.
+    Failed,
 }
 
 /// The result of taking a frame.
@@ -98,7 +110,8 @@ impl<'f> Appends<'f> {
     }
 
     /// Appends everything taken, with one call per partition, and returns the requests in order.
-    pub(crate) fn append(&mut self) -> Produced {
+    /// Waits only for batches whose recompression takes long.
+    pub(crate) async fn append(&mut self) -> Produced {
         let mut produced = std::mem::take(&mut self.produced);
         // A stable sort keeps the order of a partition's batches. The key is made of ids, not of
         // addresses, so that the decompression limit hits the same batches in every run.
@@ -116,8 +129,14 @@ impl<'f> Appends<'f> {
                 produced.parts[batch.part].partition().is_some_and(|p| Arc::ptr_eq(p, &partition))
             };
             let (group, others) = rest.split_at_mut(rest.iter().take_while(its).count());
-            let now = self.led.now();
+            let mut now = self.led.now();
             let rules = produce_rules(&partition.config(), now);
+            if let Some(packing) = rules.packing
+                && group.iter().any(|batch| is_slow(batch.bytes, packing))
+            {
+                check_elsewhere(self.led, group, &mut produced, rules).await;
+                now = self.led.now();
+            }
             append_group((&partition, &rules, now), group, &mut produced, &mut decompressor);
             rest = others;
         }
@@ -213,11 +232,49 @@ impl<'f> Appends<'f> {
                     request: self.produced.requests.len(),
                     part,
                     bytes,
+                    check: Check::Open,
                     recompressed: None,
                 });
             }
         }
         self.produced.requests.push(request);
+    }
+}
+
+impl Batch<'_> {
+    /// Records that the batch may be stored, recompressed or as it is.
+    fn pass(&mut self, recompressed: Option<Vec<u8>>) {
+        self.check = Check::Passed;
+        self.recompressed = recompressed;
+    }
+
+    /// Records that the batch may not be stored.
+    fn refuse(&mut self, part: &mut Part, refusal: Refusal) {
+        self.check = Check::Failed;
+        part.refuse(refusal);
+    }
+}
+
+/// Checks the batches of one partition on another thread.
+async fn check_elsewhere(
+    led: LedPartitions<'_>,
+    group: &mut [Batch<'_>],
+    produced: &mut Produced,
+    rules: ProduceRules,
+) {
+    let mut batches = SlowBatches::new(rules);
+    for batch in &*group {
+        batches.push(batch.bytes, produced.requests[batch.request].version);
+    }
+    let results = match led.compute(move || batches.check()).await {
+        Ok(results) => results,
+        Err(stopping) => vec![Err(stopping); group.len()],
+    };
+    for (batch, result) in group.iter_mut().zip(results) {
+        match result {
+            Ok(bytes) => batch.pass(Some(bytes)),
+            Err(refusal) => batch.refuse(&mut produced.parts[batch.part], refusal),
+        }
     }
 }
 
@@ -235,17 +292,19 @@ fn append_group(
     let mut batches = Vec::with_capacity(group.len());
     for batch in group {
         let request = &requests[batch.request];
-        let terms = (rules, request.version);
-        match check_batch(batch.bytes, terms, &mut repacker, decompressor) {
-            Ok(recompressed) => {
-                if request.acks != Acks::None {
-                    acks = Acks::Leader;
-                }
-                targets.push((batch.part, request.acks));
-                batch.recompressed = recompressed;
-                batches.push(batch.recompressed.as_deref_mut().unwrap_or(&mut *batch.bytes));
+        if batch.check == Check::Open {
+            let terms = (rules, request.version);
+            match check_batch(batch.bytes, terms, &mut repacker, decompressor) {
+                Ok(recompressed) => batch.pass(recompressed),
+                Err(refusal) => batch.refuse(&mut parts[batch.part], refusal),
             }
-            Err(refusal) => parts[batch.part].refuse(refusal),
+        }
+        if batch.check == Check::Passed {
+            if request.acks != Acks::None {
+                acks = Acks::Leader;
+            }
+            targets.push((batch.part, request.acks));
+            batches.push(batch.recompressed.as_deref_mut().unwrap_or(&mut *batch.bytes));
         }
     }
     match partition.append(&mut batches, acks, now) {

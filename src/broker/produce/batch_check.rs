@@ -4,9 +4,13 @@ use std::borrow::Cow;
 
 use crate::broker::errors::Refusal;
 use crate::record::{
-    Compression, Decompressor, HeaderMut, Packing, ProduceRules, Repacker, validate_produced_with,
+    Batch, Compression, Decompressor, HeaderMut, Packing, ProduceRules, Repacker,
+    validate_produced_with,
 };
 use crate::wire::ErrorCode;
+
+/// The size up to which a batch may be recompressed on the shard, by a codec that is fast.
+const REPACKED_HERE_MAX: usize = 32 * 1024;
 
 /// Validates a batch and corrects its max timestamp. Returns the recompressed batch if the topic
 /// uses another codec.
@@ -35,6 +39,48 @@ pub(super) fn check_batch(
         header.set_max_timestamp(latest);
     }
     Ok(recompressed)
+}
+
+/// Batches that are checked and recompressed together, in memory of their own.
+#[derive(Debug)]
+pub(super) struct SlowBatches {
+    rules: ProduceRules,
+    /// The batches, with the versions of their requests.
+    batches: Vec<(Vec<u8>, i16)>,
+}
+
+impl SlowBatches {
+    /// Starts without batches, for a topic with these rules.
+    pub(super) fn new(rules: ProduceRules) -> Self {
+        Self { rules, batches: Vec::new() }
+    }
+
+    /// Adds a copy of a batch.
+    pub(super) fn push(&mut self, bytes: &[u8], version: i16) {
+        self.batches.push((bytes.to_vec(), version));
+    }
+
+    /// Checks all batches, and returns them in order as they are to be stored.
+    pub(super) fn check(self) -> Vec<Result<Vec<u8>, Refusal>> {
+        let Self { rules, batches } = self;
+        let bytes = batches.iter().map(|(bytes, _)| bytes.len()).sum();
+        let mut decompressor = Decompressor::for_request_of(bytes);
+        let mut repacker = Repacker::default();
+        let check = |(mut bytes, version): (Vec<u8>, i16)| -> Result<Vec<u8>, Refusal> {
+            let checked =
+                check_batch(&mut bytes, (&rules, version), &mut repacker, &mut decompressor)?;
+            Ok(checked.unwrap_or(bytes))
+        };
+        batches.into_iter().map(check).collect()
+    }
+}
+
+/// Returns true if a batch must be recompressed and that takes too long for a shard.
+pub(super) fn is_slow(bytes: &[u8], packing: Packing) -> bool {
+    // The check refuses a batch without a valid header at once.
+    let codec = Batch::parse(bytes).map(|batch| batch.compression());
+    codec.is_ok_and(|codec| codec != packing.compression)
+        && (bytes.len() > REPACKED_HERE_MAX || !packing.is_fast())
 }
 
 /// The first version of `Produce` that allows this codec.

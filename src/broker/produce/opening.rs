@@ -21,7 +21,7 @@ pub(crate) async fn answer_after_opening(
         }
         appends.take_opened(frame)?;
     }
-    let mut produced = appends.append();
+    let mut produced = appends.append().await;
     // There is only one request, so this answers it.
     produced.settle_next(led).await;
     Ok(produced.answers()?.map(Piece::Bytes).into_iter().collect())

@@ -12,6 +12,7 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInf
 
 use super::fault::Fault;
 use super::limits::read_up_to;
+use crate::record::codec::LZ4_FAST;
 
 /// The magic number of a frame. The legacy frame, with blocks of 8 MB, has another.
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
@@ -19,8 +20,8 @@ const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 /// The end mark behind the last block of a frame.
 const END_MARK: [u8; 4] = [0; 4];
 
-/// The level of the fast encoder: 9, which is Kafka's default level.
-const FAST: u32 = 9;
+/// The level of the fast encoder.
+const FAST: u32 = LZ4_FAST.unsigned_abs();
 
 /// The level with this number, if it exists.
 pub(super) fn level(number: Option<i32>) -> Option<u32> {

@@ -166,11 +166,20 @@ impl DataDir {
 
     /// Keeps a log from being removed while the guard lives; `None` if it is removed already.
     pub fn hold(&self, log: &Arc<Log>) -> Option<RwLockReadGuard<'_, ()>> {
-        let guard = self.removal.read().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.hold_all();
+        self.lists(log).then_some(guard)
+    }
+
+    /// Keeps all logs from being removed while the guard lives. A thread takes it once: another
+    /// that waits to remove a log would part two guards for ever.
+    pub(super) fn hold_all(&self) -> RwLockReadGuard<'_, ()> {
+        self.removal.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true unless the log is removed.
+    pub(super) fn lists(&self, log: &Arc<Log>) -> bool {
         let slot = self.lock_logs().get(log.partition()).cloned();
-        let is_there =
-            slot.and_then(|slot| slot.opened()).is_some_and(|held| Arc::ptr_eq(&held, log));
-        is_there.then_some(guard)
+        slot.and_then(|slot| slot.opened()).is_some_and(|held| Arc::ptr_eq(&held, log))
     }
 
     /// The high watermark of a partition recorded by a checkpoint: consumers may have read up to

@@ -111,23 +111,49 @@ impl DataDir {
         log.truncate(to)
     }
 
-    /// Advances the start of a log to `to`, if it is lower, and returns the new start; durable on
-    /// return. Retention removes the segments below.
+    /// Advances the starts of logs to these offsets, if they are lower, and returns the new starts;
+    /// durable on return, by one write for all. Retention removes the segments below.
     ///
     /// # Errors
-    /// Those of the disk; or if `to` is beyond the log end. The start is then unchanged.
-    pub fn advance_log_start(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
-        let _hold = self.require(log)?;
-        let log_start = log.start_at(to)?;
+    /// Those of the write, after which all starts are unchanged. A log that is removed, or ends
+    /// before its offset, has an error of its own.
+    pub fn advance_log_starts(
+        &self,
+        wanted: &[(Arc<Log>, Offset)],
+    ) -> Result<Vec<Result<Offset, StorageError>>, StorageError> {
+        let _hold = self.hold_all();
+        let new_start = |(log, to): &(Arc<Log>, Offset)| {
+            self.require_listed(log)?;
+            log.start_at(*to)
+        };
+        let starts: Vec<_> = wanted.iter().map(new_start).collect();
         let mut checkpoints = self.lock_checkpoints();
-        checkpoints
-            .set(log.partition(), CheckpointOffsets { log_start, ..log.checkpoint_offsets() });
+        let moving = || {
+            let logs = wanted.iter().zip(&starts);
+            logs.filter_map(|((log, _), start)| Some((log, *start.as_ref().ok()?)))
+        };
+        for (log, start) in moving() {
+            // A log may be named twice; its checkpoint must not fall behind the larger offset.
+            let log_start = start.max(checkpoints.of(log.partition()).log_start);
+            checkpoints
+                .set(log.partition(), CheckpointOffsets { log_start, ..log.checkpoint_offsets() });
+        }
         if let Err(error) = checkpoints.write(&*self.disk) {
-            checkpoints.set(log.partition(), log.checkpoint_offsets());
+            for (log, _) in moving() {
+                checkpoints.set(log.partition(), log.checkpoint_offsets());
+            }
             return Err(error);
         }
         // Only after the write: a failed call must leave all records readable.
-        log.advance_log_start(log_start)
+        let logs = wanted.iter().zip(starts);
+        Ok(logs.map(|((log, _), start)| log.advance_log_start(start?)).collect())
+    }
+
+    /// As `advance_log_starts`, for one log.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn advance_log_start(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
+        let starts = self.advance_log_starts(&[(Arc::clone(log), to)])?;
+        starts.into_iter().collect::<Result<Vec<_>, _>>().map(|starts| starts[0])
     }
 
     /// Deletes the files of removed logs that are due, and returns the next due time. A failed
@@ -176,8 +202,13 @@ impl DataDir {
 
     /// Holds a log, which must exist.
     pub(super) fn require(&self, log: &Arc<Log>) -> Result<RwLockReadGuard<'_, ()>, StorageError> {
-        let partition = || log.partition().clone();
-        self.hold(log).ok_or_else(|| StorageError::Closed { partition: partition() })
+        let hold = self.hold_all();
+        self.require_listed(log).map(|()| hold)
+    }
+
+    fn require_listed(&self, log: &Arc<Log>) -> Result<(), StorageError> {
+        let closed = || StorageError::Closed { partition: log.partition().clone() };
+        if self.lists(log) { Ok(()) } else { Err(closed()) }
     }
 
     fn forget(&self, slot: &Slot) {

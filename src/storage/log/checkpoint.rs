@@ -42,8 +42,11 @@ impl Log {
     }
 
     /// The idempotent producers of which the log keeps state.
-    pub fn active_producers(&self) -> Vec<ActiveProducer> {
-        self.lock_tail().active_producers()
+    ///
+    /// # Errors
+    /// If the log is not loaded yet and cannot be.
+    pub fn active_producers(&self) -> Result<Vec<ActiveProducer>, StorageError> {
+        Ok(self.loaded_tail()?.active_producers())
     }
 
     /// Flushes everything and writes the files that let the log be opened as clean, between the
