@@ -13,6 +13,11 @@ mod leadership;
 mod opening;
 mod partition;
 mod partitions;
+#[cfg_attr(
+    not(any(test, feature = "internals")),
+    expect(dead_code, reason = "no other broker follows a partition yet")
+)]
+mod protocol;
 mod registration;
 mod spec;
 mod waiting;
@@ -22,6 +27,11 @@ pub use error::PartitionError;
 pub use leadership::Leadership;
 pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Target};
 pub use partitions::{Partitions, Topic};
+pub use protocol::{
+    ChangeOutcome, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition,
+    FetchingReplica, Follower, FollowerStep, InSyncChange, InSyncSet, InSyncState, Leader,
+    LeaderStart, Rule, Rules,
+};
 pub use registration::Registration;
 pub use spec::{LocalLogs, PartitionSpec};
 pub use waiting::Waiting;

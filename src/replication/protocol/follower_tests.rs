@@ -1,0 +1,97 @@
+//! A follower that takes a leader's answers.
+
+use super::{EpochHistory, FetchAnswer, FetchOutcome, Follower, FollowerStep, Rules};
+use crate::storage::EpochStart;
+use crate::types::{BrokerId, LeaderEpoch, Offset};
+
+const LOG: [EpochStart; 2] = [
+    EpochStart { epoch: LeaderEpoch(3), start: Offset::ZERO },
+    EpochStart { epoch: LeaderEpoch(4), start: Offset::new(6) },
+];
+
+fn follower() -> Follower {
+    Follower::new(Rules::ALL, BrokerId(1), LeaderEpoch(5), Offset::new(4))
+}
+
+fn log(end: i64) -> EpochHistory<'static> {
+    EpochHistory::new(&LOG, Offset::new(end))
+}
+
+/// The answer to a fetch at the end of a log that is stored up to there.
+fn answer(follower: &Follower, end: i64, outcome: FetchOutcome) -> FetchAnswer {
+    FetchAnswer {
+        position: follower.position(log(end), Offset::new(end)),
+        outcome,
+        high_watermark: Offset::new(8),
+        log_start: Offset::new(2),
+    }
+}
+
+fn diverging(epoch: i32, end: i64) -> FetchOutcome {
+    FetchOutcome::Diverging { epoch: LeaderEpoch(epoch), end: Offset::new(end) }
+}
+
+#[test]
+fn the_watermark_follows_the_leaders_up_to_what_is_stored() {
+    let mut follower = follower();
+    let answer = answer(&follower, 6, FetchOutcome::Records);
+    assert_eq!(follower.answered(&answer, log(6), Offset::ZERO), FollowerStep::Append);
+    assert_eq!(follower.high_watermark(), Offset::new(6));
+    follower.stored(Offset::new(7));
+    assert_eq!(follower.high_watermark(), Offset::new(7));
+    follower.stored(Offset::new(9));
+    assert_eq!(follower.high_watermark(), Offset::new(8));
+}
+
+#[test]
+fn a_log_is_truncated_where_the_epochs_diverge() {
+    for (leaders, to) in [((4, 7), 7), ((3, 5), 5), ((3, 8), 6), ((2, 3), 0)] {
+        let mut follower = follower();
+        let answer = answer(&follower, 9, diverging(leaders.0, leaders.1));
+        let step = follower.answered(&answer, log(9), Offset::ZERO);
+        assert_eq!(step, FollowerStep::Truncate(Offset::new(to)), "{leaders:?}");
+        assert_eq!(follower.high_watermark(), Offset::new(4), "not before the truncation");
+    }
+}
+
+#[test]
+fn a_watermark_does_not_stay_beyond_the_end_of_the_log() {
+    let mut follower = follower();
+    follower.truncated(Offset::new(3));
+    follower.stored(Offset::new(5));
+    assert_eq!(follower.high_watermark(), Offset::new(3));
+}
+
+#[test]
+fn a_log_below_the_leaders_starts_over() {
+    let mut follower = follower();
+    let behind = answer(&follower, 1, FetchOutcome::OutOfRange);
+    let step = follower.answered(&behind, log(1), Offset::ZERO);
+    assert_eq!(step, FollowerStep::StartOver(Offset::new(2)));
+    let diverged = answer(&follower, 9, diverging(3, 4));
+    let step = follower.answered(&diverged, log(9), Offset::new(5));
+    assert_eq!(step, FollowerStep::StartOver(Offset::new(2)), "5 is as far as it goes back");
+    follower.started_over(Offset::new(2));
+    assert_eq!(follower.high_watermark(), Offset::new(2));
+}
+
+#[test]
+fn an_answer_of_another_epoch_or_position_is_discarded() {
+    let mut follower = follower();
+    let mut earlier = answer(&follower, 9, diverging(3, 4));
+    earlier.position.epoch = LeaderEpoch(4);
+    assert_eq!(follower.answered(&earlier, log(9), Offset::ZERO), FollowerStep::Discard);
+    let behind = answer(&follower, 6, FetchOutcome::Records);
+    assert_eq!(follower.answered(&behind, log(9), Offset::ZERO), FollowerStep::Discard);
+    assert_eq!(follower.high_watermark(), Offset::new(4));
+}
+
+#[test]
+fn a_follower_fetches_with_the_epoch_of_its_last_record() {
+    let follower = follower();
+    assert_eq!(follower.first_step(), None);
+    let position = follower.position(log(6), Offset::new(5));
+    assert_eq!(position.epoch, LeaderEpoch(5));
+    assert_eq!(position.last_epoch, LeaderEpoch(3), "epoch 4 has no record below 6");
+    assert_eq!((position.offset, position.stored), (Offset::new(6), Offset::new(5)));
+}

@@ -1,0 +1,150 @@
+//! The in-sync set as its leader knows it: the committed set, and a change that was asked for.
+//!
+//! A change is a conditional write to the store, whose outcome may never be known. Until it is, the
+//! watermark waits for the members of both sets: the maximal in-sync set.
+
+use crate::metadata::IsrMember;
+use crate::replication::protocol::Rules;
+use crate::types::BrokerId;
+
+/// The state of a partition in the store, as far as its leader goes by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InSyncState {
+    /// The in-sync replicas, the leader included.
+    pub members: Vec<IsrMember>,
+    /// The number of in-sync replicas that `acks=all` and the watermark require.
+    pub minimum: usize,
+    /// The version of the state.
+    pub version: i32,
+}
+
+/// A change of the in-sync set, to be written to the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InSyncChange {
+    /// The number of the change, by which its outcome is told.
+    pub id: u64,
+    /// The members after the change.
+    pub members: Vec<IsrMember>,
+    /// The version of the state that it replaces.
+    pub version: i32,
+}
+
+/// The result of writing a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeOutcome {
+    /// It is in force; the state has this version.
+    Applied {
+        /// The version.
+        version: i32,
+    },
+    /// It is not in force and never will be: the state had changed, or was not reached.
+    Refused,
+    /// It may be in force now or later.
+    Unknown,
+}
+
+/// The in-sync set of one leader epoch.
+#[derive(Clone, Debug)]
+pub struct InSyncSet {
+    rules: Rules,
+    committed: InSyncState,
+    asked: Option<Asked>,
+    next_id: u64,
+}
+
+/// A change whose outcome is not known.
+#[derive(Clone, Debug)]
+struct Asked {
+    id: u64,
+    members: Vec<IsrMember>,
+    /// The version that it was computed from.
+    version: i32,
+    /// False once its members no longer hold the watermark back.
+    counts: bool,
+}
+
+impl InSyncSet {
+    pub(super) fn new(rules: Rules, committed: InSyncState) -> Self {
+        Self { rules, committed, asked: None, next_id: 0 }
+    }
+
+    /// The committed members.
+    pub fn members(&self) -> &[IsrMember] {
+        &self.committed.members
+    }
+
+    /// Returns true if a broker is a committed member.
+    pub fn contains(&self, broker: BrokerId) -> bool {
+        self.members().iter().any(|member| member.broker == broker)
+    }
+
+    /// The members of the maximal set; some of them twice.
+    pub(super) fn maximal(&self) -> impl Iterator<Item = IsrMember> {
+        let counts = |asked: &&Asked| asked.counts && self.rules.waits_for_pending();
+        let pending = self.asked.as_ref().filter(counts);
+        let pending = pending.into_iter().flat_map(|asked| &asked.members);
+        self.members().iter().chain(pending).copied()
+    }
+
+    /// The number of in-sync replicas that `acks=all` requires.
+    pub fn minimum(&self) -> usize {
+        self.committed.minimum
+    }
+
+    /// Returns true if `acks=all` has the replicas that it requires.
+    pub fn has_minimum(&self) -> bool {
+        self.members().len() >= self.committed.minimum
+    }
+
+    /// Returns true if there are enough replicas for the watermark to move.
+    pub(super) fn may_advance(&self) -> bool {
+        self.rules.has_minimum(self.members().len(), self.committed.minimum)
+    }
+
+    /// Asks for other members. `None` while the outcome of an earlier change is not known.
+    pub(super) fn change_to(&mut self, members: Vec<IsrMember>) -> Option<InSyncChange> {
+        if self.asked.is_some() {
+            return None;
+        }
+        let (id, version) = (self.next_id, self.committed.version);
+        self.next_id += 1;
+        self.asked = Some(Asked { id, members: members.clone(), version, counts: true });
+        Some(InSyncChange { id, members, version: self.rules.named_version(version) })
+    }
+
+    /// Returns true while the outcome of a change is not known.
+    pub(super) fn is_changing(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Takes the outcome of a change.
+    pub(super) fn answered(&mut self, id: u64, outcome: ChangeOutcome) {
+        let Some(asked) = self.asked.as_mut().filter(|asked| asked.id == id) else {
+            // A read of the state has settled it before.
+            return;
+        };
+        match outcome {
+            ChangeOutcome::Applied { version } => {
+                self.committed.members = std::mem::take(&mut asked.members);
+                self.committed.version = version;
+                self.asked = None;
+            }
+            ChangeOutcome::Refused => self.asked = None,
+            ChangeOutcome::Unknown => asked.counts = self.rules.keeps_unknown(),
+        }
+    }
+
+    /// Takes the state as it was read from the store, `behind_sync` or not.
+    pub(super) fn read(&mut self, state: InSyncState, behind_sync: bool) {
+        if state.version < self.committed.version {
+            return;
+        }
+        if let Some(asked) = &self.asked
+            && !self.rules.settles(asked.version, state.version, behind_sync)
+        {
+            return;
+        }
+        self.asked = None;
+        self.committed = state;
+    }
+}

@@ -1,0 +1,236 @@
+//! The leader of a partition during one leader epoch.
+//!
+//! It counts how far each replica has stored the log, moves the high watermark, and decides who is
+//! in sync. The watermark is the least offset that the replicas of the maximal in-sync set have
+//! stored; it never falls.
+
+use std::time::Duration;
+
+use crate::metadata::{Incarnation, IsrMember};
+use crate::replication::protocol::{
+    ChangeOutcome, EpochHistory, FetchPosition, FetchingReplica, InSyncChange, InSyncSet,
+    InSyncState, Rules,
+};
+use crate::types::{BrokerId, LeaderEpoch, Offset};
+
+/// The facts with which a leader epoch begins.
+#[derive(Clone, Debug)]
+pub struct LeaderStart {
+    /// This broker.
+    pub broker: BrokerId,
+    /// The leader epoch.
+    pub epoch: LeaderEpoch,
+    /// The log end offset.
+    pub log_end: Offset,
+    /// The high watermark that this replica knows.
+    pub high_watermark: Offset,
+    /// The in-sync replicas.
+    pub in_sync: InSyncState,
+}
+
+/// The leader of a partition.
+#[derive(Clone, Debug)]
+pub struct Leader {
+    rules: Rules,
+    broker: BrokerId,
+    epoch: LeaderEpoch,
+    epoch_start: Offset,
+    in_sync: InSyncSet,
+    /// The offset below which this broker has stored all records.
+    stored: Offset,
+    followers: Vec<Progress>,
+    high_watermark: Offset,
+    /// The time at which members that have not fetched yet count as caught up.
+    began: Duration,
+}
+
+/// The last fetch of a follower in this epoch.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    broker: BrokerId,
+    incarnation: Incarnation,
+    stored: Offset,
+    at: Duration,
+    /// The leader's log end at that time.
+    log_end: Offset,
+    /// The last time at which the follower had all records.
+    caught_up: Duration,
+}
+
+/// The result of a follower's fetch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CountedFetch {
+    /// It belongs to another leader epoch or to an earlier incarnation; nothing was counted.
+    Fenced,
+    /// The follower's log diverges from the leader's; nothing was counted.
+    Diverging {
+        /// The last epoch of the leader's log that is not above that of the follower.
+        epoch: LeaderEpoch,
+        /// The end of that epoch.
+        end: Offset,
+    },
+    /// The follower's position was counted.
+    Counted {
+        /// True if the high watermark has moved.
+        has_advanced: bool,
+        /// The change by which the follower joins the in-sync set.
+        change: Option<InSyncChange>,
+    },
+}
+
+impl Leader {
+    /// Begins a leader epoch at `now`. Nothing of the log counts as stored yet.
+    pub fn new(rules: Rules, start: LeaderStart, now: Duration) -> Self {
+        Self {
+            rules,
+            broker: start.broker,
+            epoch: start.epoch,
+            epoch_start: start.log_end,
+            in_sync: InSyncSet::new(rules, start.in_sync),
+            stored: Offset::ZERO,
+            followers: Vec::new(),
+            high_watermark: start.high_watermark,
+            began: now,
+        }
+    }
+
+    /// The leader epoch.
+    pub fn epoch(&self) -> LeaderEpoch {
+        self.epoch
+    }
+
+    /// The log end offset at the start of the epoch.
+    pub fn epoch_start(&self) -> Offset {
+        self.epoch_start
+    }
+
+    /// The first offset that is not yet replicated.
+    pub fn high_watermark(&self) -> Offset {
+        self.high_watermark
+    }
+
+    /// The in-sync set.
+    pub fn in_sync(&self) -> &InSyncSet {
+        &self.in_sync
+    }
+
+    /// Returns true if clients may read: an earlier leader may have shown a higher watermark until
+    /// this one has reached the start of its epoch (KIP-207).
+    pub fn is_readable(&self) -> bool {
+        self.rules.may_be_read(self.high_watermark, self.epoch_start)
+    }
+
+    /// Records that this broker has stored all records below `end`. Returns true if the high
+    /// watermark has moved.
+    pub fn stored(&mut self, end: Offset) -> bool {
+        self.stored = self.stored.max(end);
+        self.advance()
+    }
+
+    /// Counts a follower's fetch, given the leader's log at that time.
+    pub fn fetched(
+        &mut self,
+        replica: FetchingReplica,
+        position: &FetchPosition,
+        log: EpochHistory<'_>,
+        now: Duration,
+    ) -> CountedFetch {
+        let is_old = |known: &Progress| {
+            known.broker == replica.broker && known.incarnation > replica.incarnation
+        };
+        let is_fenced = !self.rules.is_same_epoch(position.epoch, self.epoch);
+        if is_fenced || self.followers.iter().any(is_old) {
+            return CountedFetch::Fenced;
+        }
+        if let Some((epoch, end)) = self.rules.divergence(log, position) {
+            return CountedFetch::Diverging { epoch, end };
+        }
+        self.note(replica, position, log.end(), now);
+        let has_advanced = self.advance();
+        let change = self.join(replica, position.stored.min(position.offset));
+        CountedFetch::Counted { has_advanced, change }
+    }
+
+    /// The change by which members leave that have not had all records for longer than `lag_max`.
+    pub fn remove_lagging(&mut self, now: Duration, lag_max: Duration) -> Option<InSyncChange> {
+        if self.in_sync.is_changing() {
+            return None;
+        }
+        let lags = |member: &IsrMember| {
+            let caught_up = self.progress_of(member).map_or(self.began, |known| known.caught_up);
+            member.broker != self.broker && now.saturating_sub(caught_up) > lag_max
+        };
+        let members = self.in_sync.members();
+        let left: Vec<_> = members.iter().filter(|member| !lags(member)).copied().collect();
+        if left.len() == members.len() { None } else { self.in_sync.change_to(left) }
+    }
+
+    /// Takes the outcome of a change. Returns true if the high watermark has moved.
+    pub fn change_answered(&mut self, id: u64, outcome: ChangeOutcome) -> bool {
+        self.in_sync.answered(id, outcome);
+        self.advance()
+    }
+
+    /// Takes the partition's state as it was read from the store, in this leader epoch. Returns
+    /// true if the high watermark has moved.
+    pub fn state_read(&mut self, state: InSyncState, behind_sync: bool) -> bool {
+        self.in_sync.read(state, behind_sync);
+        self.advance()
+    }
+
+    /// Moves the high watermark as far as the rules allow.
+    fn advance(&mut self) -> bool {
+        if !self.in_sync.may_advance() {
+            return false;
+        }
+        let others = self.in_sync.maximal().filter(|member| member.broker != self.broker);
+        let stored =
+            others.map(|member| self.progress_of(&member).map_or(Offset::ZERO, |p| p.stored));
+        let covered = stored.fold(self.stored, Offset::min);
+        let has_moved = covered > self.high_watermark;
+        self.high_watermark = covered.max(self.high_watermark);
+        has_moved
+    }
+
+    /// The progress of a member; an earlier or later incarnation of its broker tells nothing.
+    fn progress_of(&self, member: &IsrMember) -> Option<&Progress> {
+        let is_its = |known: &&Progress| {
+            known.broker == member.broker && known.incarnation == member.incarnation
+        };
+        self.followers.iter().find(is_its)
+    }
+
+    fn note(
+        &mut self,
+        replica: FetchingReplica,
+        position: &FetchPosition,
+        log_end: Offset,
+        now: Duration,
+    ) {
+        let FetchingReplica { broker, incarnation, .. } = replica;
+        let known = self.followers.iter().position(|known| known.broker == broker);
+        let before = known.map(|index| self.followers.swap_remove(index));
+        let before = before.filter(|known| known.incarnation == incarnation);
+        let caught_up = match before {
+            _ if position.offset >= log_end => now,
+            // It has all that there was at its last fetch.
+            Some(known) if position.offset >= known.log_end => known.at.max(known.caught_up),
+            Some(known) => known.caught_up,
+            None => self.began,
+        };
+        // A replica cannot have stored more than it has.
+        let stored = position.stored.min(position.offset);
+        self.followers.push(Progress { broker, incarnation, stored, at: now, log_end, caught_up });
+    }
+
+    fn join(&mut self, replica: FetchingReplica, stored: Offset) -> Option<InSyncChange> {
+        let is_member = self.in_sync.contains(replica.broker);
+        if is_member || !self.rules.may_join(stored, self.high_watermark, self.epoch_start) {
+            return None;
+        }
+        let incarnation = self.rules.joining(replica.incarnation, replica.registered)?;
+        let joining = IsrMember { broker: replica.broker, incarnation };
+        let members = self.in_sync.members().iter().copied().chain([joining]).collect();
+        self.in_sync.change_to(members)
+    }
+}

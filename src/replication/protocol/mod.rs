@@ -1,0 +1,28 @@
+//! The protocol of replication as state machines: no I/O, no clock, no lock, no task.
+//!
+//! [`Leader`] and [`Follower`] take events, with the time where it matters, and return what is to
+//! be done; their caller owns the log, the store and the connections. The rules that decide are in
+//! `rules.rs`, each once. A test runs the machines of three brokers through random schedules of
+//! faults, with all rules in force and with each switched off.
+
+#[cfg(test)]
+mod ablation_tests;
+mod epoch_history;
+mod follower;
+#[cfg(test)]
+mod follower_tests;
+mod in_sync_set;
+mod leader;
+#[cfg(test)]
+mod leader_tests;
+mod position;
+mod rules;
+#[cfg(test)]
+mod schedule_tests;
+
+pub use epoch_history::EpochHistory;
+pub use follower::{FetchAnswer, FetchOutcome, Follower, FollowerStep};
+pub use in_sync_set::{ChangeOutcome, InSyncChange, InSyncSet, InSyncState};
+pub use leader::{CountedFetch, Leader, LeaderStart};
+pub use position::{FetchPosition, FetchingReplica};
+pub use rules::{Rule, Rules};

@@ -1,0 +1,29 @@
+//! The position from which a follower fetches, as follower and leader exchange it.
+
+use crate::metadata::Incarnation;
+use crate::types::{BrokerId, LeaderEpoch, Offset};
+
+/// The position of a follower's log in a fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FetchPosition {
+    /// The leader epoch in which the follower fetches.
+    pub epoch: LeaderEpoch,
+    /// The end of the follower's log.
+    pub offset: Offset,
+    /// The epoch of the follower's last record.
+    pub last_epoch: LeaderEpoch,
+    /// The offset below which the follower has stored all records: flushed, or only appended with
+    /// `write.caching`.
+    pub stored: Offset,
+}
+
+/// The identity of a replica that fetches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FetchingReplica {
+    /// The broker id.
+    pub broker: BrokerId,
+    /// The incarnation that sent the fetch.
+    pub incarnation: Incarnation,
+    /// The incarnation of that broker which the leader knows to be registered.
+    pub registered: Option<Incarnation>,
+}

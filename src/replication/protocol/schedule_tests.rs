@@ -1,0 +1,738 @@
+//! Three replicas under a random schedule: the real machines, with logs and a store in memory.
+//!
+//! A schedule is a sequence of steps of brokers, of the network and of the store, with faults: lost
+//! and late messages, lost answers of the store, sessions that expire under a living broker, power
+//! failures and emptied disks. The invariants are checked after every step. A broker that pauses is
+//! a broker that takes no step.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{
+    ChangeOutcome, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition,
+    FetchingReplica, Follower, FollowerStep, InSyncChange, InSyncState, Leader, LeaderStart, Rules,
+};
+use crate::io::SeededRandom;
+use crate::metadata::{Incarnation, IsrMember};
+use crate::storage::EpochStart;
+use crate::types::{BrokerId, LeaderEpoch, Offset};
+
+const BROKERS: usize = 3;
+const MINIMUM: usize = 2;
+const STEPS: usize = 250;
+const LAG_MAX: Duration = Duration::from_secs(10);
+
+/// A record, which no other record equals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Record {
+    epoch: LeaderEpoch,
+    number: u32,
+}
+
+/// A log and its disk.
+#[derive(Clone, Debug, Default)]
+struct MemoryLog {
+    records: Vec<Record>,
+    /// The number of flushed records.
+    flushed: usize,
+    /// The end that a flush under way will reach.
+    flushing: Option<usize>,
+}
+
+#[derive(Debug)]
+enum Role {
+    None,
+    Leader(Box<Leader>),
+    Follower(Follower),
+}
+
+/// A record of a producer that has no answer yet.
+#[derive(Clone, Copy, Debug)]
+struct Produced {
+    offset: usize,
+    record: Record,
+}
+
+#[derive(Debug)]
+struct Broker {
+    is_running: bool,
+    /// The last session that it opened.
+    incarnation: Incarnation,
+    /// The id of its disk.
+    directory: u32,
+    log: MemoryLog,
+    high_watermark: Offset,
+    role: Role,
+    /// The leader epoch of its role.
+    epoch: LeaderEpoch,
+    produced: Vec<Produced>,
+    /// The registrations as it last read them.
+    registered: [Option<Incarnation>; BROKERS],
+}
+
+/// A version of the partition's state in the store.
+#[derive(Clone, Debug)]
+struct Node {
+    leader: usize,
+    incarnation: Incarnation,
+    epoch: LeaderEpoch,
+    members: Vec<IsrMember>,
+    /// The members that left while the set was below its minimum: they hold what it holds.
+    eligible: Vec<IsrMember>,
+}
+
+/// A change on its way to the store.
+#[derive(Debug)]
+struct Write {
+    author: usize,
+    session: Incarnation,
+    epoch: LeaderEpoch,
+    change: InSyncChange,
+}
+
+#[derive(Debug)]
+enum Message {
+    Fetch { from: usize, to: usize, incarnation: Incarnation, position: FetchPosition },
+    Answer { to: usize, answer: FetchAnswer, records: Vec<Record> },
+}
+
+/// The answers that clients were given.
+#[derive(Debug, Default)]
+struct Told {
+    exposed: Vec<Record>,
+    acknowledged: Vec<Produced>,
+}
+
+/// The number of events that a schedule has to bring about to be worth anything.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Events {
+    pub(super) elections: u32,
+    pub(super) truncations: u32,
+    pub(super) joins: u32,
+    pub(super) refusals: u32,
+    pub(super) unknown: u32,
+    pub(super) acknowledged: u32,
+}
+
+pub(super) struct World {
+    rules: Rules,
+    random: SeededRandom,
+    brokers: Vec<Broker>,
+    /// The versions of the partition's state; the last one is in force.
+    nodes: Vec<Node>,
+    registered: [Option<Incarnation>; BROKERS],
+    directories: BTreeMap<Incarnation, u32>,
+    writes: Vec<Write>,
+    network: Vec<Message>,
+    told: Told,
+    now: Duration,
+    numbers: u32,
+    pub(super) events: Events,
+}
+
+/// Runs the schedule of a seed. Returns the code of the first invariant that it breaks.
+pub(super) fn run(rules: Rules, seed: u64) -> (Option<&'static str>, Events) {
+    let mut world = World::new(rules, seed);
+    for _ in 0..STEPS {
+        let broken = world.step().or_else(|| world.settle()).or_else(|| world.violation());
+        if broken.is_some() {
+            return (broken, world.events);
+        }
+    }
+    (None, world.events)
+}
+
+impl MemoryLog {
+    fn end(&self) -> Offset {
+        offset(self.records.len())
+    }
+
+    /// The offset below which the log counts as stored.
+    fn stored(&self, rules: Rules) -> Offset {
+        if rules.counts_unflushed(false) { self.end() } else { offset(self.flushed) }
+    }
+
+    fn epochs(&self) -> Vec<EpochStart> {
+        let mut entries: Vec<EpochStart> = Vec::new();
+        for (index, record) in self.records.iter().enumerate() {
+            if entries.last().is_none_or(|last| last.epoch != record.epoch) {
+                entries.push(EpochStart { epoch: record.epoch, start: offset(index) });
+            }
+        }
+        entries
+    }
+
+    fn truncate(&mut self, end: Offset) {
+        self.records.truncate(index(end));
+        self.flushed = self.flushed.min(self.records.len());
+        // What the flush under way would cover is not known any more.
+        self.flushing = None;
+    }
+
+    fn holds(&self, shown: &[Record]) -> bool {
+        self.flushed >= shown.len() && self.records.starts_with(shown)
+    }
+}
+
+impl World {
+    fn new(rules: Rules, seed: u64) -> Self {
+        let registered = [1, 2, 3].map(|number| Some(Incarnation(number)));
+        let brokers = registered.map(|incarnation| Broker {
+            is_running: true,
+            incarnation: incarnation.unwrap(),
+            directory: u32::try_from(incarnation.unwrap().0).unwrap(),
+            log: MemoryLog::default(),
+            high_watermark: Offset::ZERO,
+            role: Role::None,
+            epoch: LeaderEpoch::NONE,
+            produced: Vec::new(),
+            registered,
+        });
+        let directories = brokers.iter().map(|broker| (broker.incarnation, broker.directory));
+        let directories = directories.collect();
+        let node = Node {
+            leader: 0,
+            incarnation: Incarnation(1),
+            epoch: LeaderEpoch(0),
+            members: (0..BROKERS).map(|id| member(id, brokers[id].incarnation)).collect(),
+            eligible: Vec::new(),
+        };
+        Self {
+            rules,
+            random: SeededRandom::new(seed),
+            directories,
+            brokers: brokers.into(),
+            nodes: vec![node],
+            registered,
+            writes: Vec::new(),
+            network: Vec::new(),
+            told: Told::default(),
+            now: Duration::ZERO,
+            numbers: 0,
+            events: Events::default(),
+        }
+    }
+
+    fn step(&mut self) -> Option<&'static str> {
+        let id = self.random.index(BROKERS);
+        match self.random.below(100) {
+            0..10 => self.produce(id),
+            10..24 => self.flush(id),
+            24..38 => self.fetch(id),
+            38..66 => return self.deliver(),
+            66..74 => self.learn(id),
+            74..80 => self.read_state(id),
+            80..86 => self.write(),
+            86..92 => self.control(),
+            92..95 => self.remove_lagging(id),
+            95 => self.expire(id),
+            96 => self.lose_power(id),
+            97 => self.empty_disk(id),
+            _ => self.start(id),
+        }
+        None
+    }
+
+    fn produce(&mut self, id: usize) {
+        let broker = &mut self.brokers[id];
+        if broker.is_running && matches!(broker.role, Role::Leader(_)) {
+            self.numbers += 1;
+            let record = Record { epoch: broker.epoch, number: self.numbers };
+            broker.produced.push(Produced { offset: broker.log.records.len(), record });
+            broker.log.records.push(record);
+            self.report_stored(id);
+        }
+    }
+
+    /// Begins a flush, or ends the one under way.
+    fn flush(&mut self, id: usize) {
+        let Broker { is_running: true, log, .. } = &mut self.brokers[id] else { return };
+        match log.flushing.take() {
+            Some(end) => log.flushed = log.flushed.max(end),
+            None => log.flushing = Some(log.records.len()),
+        }
+        self.report_stored(id);
+    }
+
+    /// Tells the machine of a broker how far its log is stored.
+    fn report_stored(&mut self, id: usize) {
+        let broker = &mut self.brokers[id];
+        let stored = broker.log.stored(self.rules);
+        match &mut broker.role {
+            Role::Leader(leader) => _ = leader.stored(stored),
+            Role::Follower(follower) => follower.stored(stored),
+            Role::None => {}
+        }
+        broker.note_watermark();
+    }
+
+    fn fetch(&mut self, id: usize) {
+        let broker = &self.brokers[id];
+        let Role::Follower(follower) = &broker.role else { return };
+        let epochs = broker.log.epochs();
+        let history = EpochHistory::new(&epochs, broker.log.end());
+        let position = follower.position(history, broker.log.stored(self.rules));
+        let to = place(follower.leader());
+        let incarnation = broker.incarnation;
+        self.network.push(Message::Fetch { from: id, to, incarnation, position });
+    }
+
+    /// Delivers a message, late ones too, or loses it.
+    fn deliver(&mut self) -> Option<&'static str> {
+        if self.network.is_empty() {
+            return None;
+        }
+        let message = self.network.swap_remove(self.random.index(self.network.len()));
+        if self.random.chance(8) {
+            return None;
+        }
+        match message {
+            Message::Fetch { from, to, incarnation, position } => {
+                self.count_fetch((from, incarnation), to, position);
+                None
+            }
+            Message::Answer { to, answer, records } => self.take_answer(to, &answer, &records),
+        }
+    }
+
+    fn count_fetch(
+        &mut self,
+        (from, incarnation): (usize, Incarnation),
+        to: usize,
+        position: FetchPosition,
+    ) {
+        let broker = &mut self.brokers[to];
+        let Role::Leader(leader) = &mut broker.role else { return };
+        let registered = broker.registered[from];
+        let replica = FetchingReplica { broker: name(from), incarnation, registered };
+        let epochs = broker.log.epochs();
+        let history = EpochHistory::new(&epochs, broker.log.end());
+        let mut records = Vec::new();
+        let outcome = match leader.fetched(replica, &position, history, self.now) {
+            CountedFetch::Fenced => return,
+            CountedFetch::Diverging { epoch, end } => FetchOutcome::Diverging { epoch, end },
+            CountedFetch::Counted { change, .. } => {
+                if let Some(change) = change {
+                    let (session, epoch) = (broker.incarnation, broker.epoch);
+                    self.writes.push(Write { author: to, session, epoch, change });
+                    self.events.joins += 1;
+                }
+                let from = index(position.offset).min(broker.log.records.len());
+                records.extend(broker.log.records[from..].iter().take(2));
+                FetchOutcome::Records
+            }
+        };
+        let high_watermark = leader.high_watermark();
+        broker.note_watermark();
+        let log_start = Offset::ZERO;
+        let answer = FetchAnswer { position, outcome, high_watermark, log_start };
+        self.network.push(Message::Answer { to: from, answer, records });
+    }
+
+    fn take_answer(
+        &mut self,
+        id: usize,
+        answer: &FetchAnswer,
+        records: &[Record],
+    ) -> Option<&'static str> {
+        let broker = &mut self.brokers[id];
+        let Role::Follower(follower) = &mut broker.role else { return None };
+        let epochs = broker.log.epochs();
+        let history = EpochHistory::new(&epochs, broker.log.end());
+        let step = follower.answered(answer, history, Offset::ZERO);
+        broker.note_watermark();
+        // The log is not truncated at once: others may look at the replica before.
+        let violation = self.violation();
+        let length = self.brokers[id].log.records.len();
+        self.perform(id, step, records);
+        violation.or_else(|| self.appended_by_leader(id, length))
+    }
+
+    fn perform(&mut self, id: usize, step: FollowerStep, records: &[Record]) {
+        let broker = &mut self.brokers[id];
+        let Role::Follower(follower) = &mut broker.role else { return };
+        match step {
+            FollowerStep::Discard => {}
+            FollowerStep::Append => broker.log.records.extend(records),
+            FollowerStep::Truncate(end) => {
+                broker.log.truncate(end);
+                follower.truncated(end);
+                self.events.truncations += 1;
+            }
+            FollowerStep::StartOver(start) => unreachable!("no log starts at {start}"),
+        }
+        self.report_stored(id);
+    }
+
+    /// I33: records that a follower has appended in an epoch are those of the epoch's leader.
+    fn appended_by_leader(&self, id: usize, from: usize) -> Option<&'static str> {
+        let broker = &self.brokers[id];
+        let leads =
+            |other: &&Broker| matches!(other.role, Role::Leader(_)) && other.epoch == broker.epoch;
+        let leader = self.brokers.iter().find(leads)?;
+        let mut appended = broker.log.records.iter().enumerate().skip(from);
+        let is_its = |(at, record): (usize, &Record)| leader.log.records.get(at) == Some(record);
+        (!appended.all(is_its)).then_some("I33")
+    }
+
+    /// Lets a broker read the state, and lead or follow as it says.
+    fn learn(&mut self, id: usize) {
+        let node = self.nodes.last().unwrap().clone();
+        let version = self.version();
+        let broker = &mut self.brokers[id];
+        if !broker.is_running || self.registered[id] != Some(broker.incarnation) {
+            return;
+        }
+        broker.registered = self.registered;
+        let leads = node.leader == id;
+        let may_lead = self.rules.may_lead(node.incarnation, broker.incarnation);
+        if node.epoch <= broker.epoch || (leads && !may_lead) {
+            return;
+        }
+        broker.epoch = node.epoch;
+        let high_watermark = broker.high_watermark;
+        if leads {
+            let start = LeaderStart {
+                broker: name(id),
+                epoch: node.epoch,
+                log_end: broker.log.end(),
+                high_watermark,
+                in_sync: node.in_sync(version),
+            };
+            broker.role = Role::Leader(Box::new(Leader::new(self.rules, start, self.now)));
+        } else {
+            let follower = Follower::new(self.rules, name(node.leader), node.epoch, high_watermark);
+            let first = follower.first_step();
+            broker.role = Role::Follower(follower);
+            if let Some(step) = first {
+                self.perform(id, step, &[]);
+            }
+        }
+        self.report_stored(id);
+    }
+
+    /// Lets a leader read the state again: behind a sync, or from a server that may lag.
+    fn read_state(&mut self, id: usize) {
+        let broker = &self.brokers[id];
+        if !matches!(broker.role, Role::Leader(_))
+            || self.registered[id] != Some(broker.incarnation)
+        {
+            return;
+        }
+        let behind_sync = self.random.chance(3);
+        if behind_sync {
+            while let Some(sent) = self.writes.iter().position(|write| write.author == id) {
+                let write = self.writes.swap_remove(sent);
+                let is_carried_out = self.random.chance(2);
+                if is_carried_out {
+                    self.carry_out(&write);
+                }
+            }
+        }
+        let lag = if behind_sync { 0 } else { self.random.index(2) };
+        let version = self.version() - i32::try_from(lag).unwrap();
+        let Some(node) = usize::try_from(version).ok().map(|version| &self.nodes[version]) else {
+            return;
+        };
+        let (state, epoch) = (node.in_sync(version), node.epoch);
+        let broker = &mut self.brokers[id];
+        if let Role::Leader(leader) = &mut broker.role
+            && epoch == broker.epoch
+        {
+            leader.state_read(state, behind_sync);
+            broker.note_watermark();
+        }
+    }
+
+    /// Lets the store carry a write out, or lets its author wait in vain.
+    fn write(&mut self) {
+        if self.writes.is_empty() {
+            return;
+        }
+        let chosen = self.random.index(self.writes.len());
+        if self.random.chance(3) {
+            // The connection is lost: the write may still arrive, or never.
+            let Write { author, session, epoch, ref change } = self.writes[chosen];
+            let id = change.id;
+            self.answer_write((author, session, epoch), id, ChangeOutcome::Unknown);
+            self.events.unknown += 1;
+            return;
+        }
+        let write = self.writes.swap_remove(chosen);
+        let outcome = self.carry_out(&write);
+        self.events.refusals += u32::from(outcome == ChangeOutcome::Refused);
+        let Write { author, session, epoch, change } = write;
+        self.answer_write((author, session, epoch), change.id, outcome);
+    }
+
+    fn carry_out(&mut self, write: &Write) -> ChangeOutcome {
+        let is_current = [-1, self.version()].contains(&write.change.version);
+        let is_owned = self.registered[write.author] == Some(write.session);
+        if !is_current || !is_owned {
+            return ChangeOutcome::Refused;
+        }
+        let mut node = self.nodes.last().unwrap().clone();
+        node.change_to(write.change.members.clone());
+        self.nodes.push(node);
+        ChangeOutcome::Applied { version: self.version() }
+    }
+
+    fn answer_write(
+        &mut self,
+        (author, session, epoch): (usize, Incarnation, LeaderEpoch),
+        id: u64,
+        outcome: ChangeOutcome,
+    ) {
+        let broker = &mut self.brokers[author];
+        if let Role::Leader(leader) = &mut broker.role
+            && broker.incarnation == session
+            && broker.epoch == epoch
+        {
+            leader.change_answered(id, outcome);
+            broker.note_watermark();
+        }
+    }
+
+    fn remove_lagging(&mut self, id: usize) {
+        self.now += Duration::from_secs(self.random.below(12));
+        let broker = &mut self.brokers[id];
+        let Role::Leader(leader) = &mut broker.role else { return };
+        if let Some(change) = leader.remove_lagging(self.now, LAG_MAX) {
+            let (session, epoch) = (broker.incarnation, broker.epoch);
+            self.writes.push(Write { author: id, session, epoch, change });
+        }
+    }
+
+    /// Lets the controller remove members that are gone, and elect.
+    fn control(&mut self) {
+        for (broker, registered) in self.brokers.iter().zip(&mut self.registered) {
+            if !broker.is_running && self.random.chance(2) {
+                *registered = None;
+            }
+        }
+        let node = self.nodes.last().unwrap().clone();
+        let stayed =
+            |member: &&IsrMember| self.registered[place(member.broker)] == Some(member.incarnation);
+        let returned = |member: &IsrMember| {
+            let incarnation = self.registered[place(member.broker)]?;
+            let is_same = self.directories[&incarnation] == self.directories[&member.incarnation];
+            is_same.then_some(IsrMember { incarnation, ..*member })
+        };
+        let registered = self.registered[node.leader];
+        let leader_stays = registered.is_some_and(|own| self.rules.may_lead(node.incarnation, own));
+        let mut next = node.clone();
+        let mut members: Vec<_> = node.members.iter().filter(stayed).copied().collect();
+        if members.is_empty() {
+            members = node.members.iter().filter_map(returned).collect();
+        }
+        if !members.is_empty() {
+            next.change_to(members);
+        } else if let Some(eligible) = node.eligible.iter().find_map(returned) {
+            next.eligible.extend(&node.members);
+            next.eligible.retain(|member| member.broker != eligible.broker);
+            next.members = vec![eligible];
+        } else {
+            return;
+        }
+        let is_member = next.members.iter().any(|member| place(member.broker) == node.leader);
+        if !(leader_stays && is_member) {
+            let elected = next.members[self.random.index(next.members.len())];
+            (next.leader, next.incarnation) = (place(elected.broker), elected.incarnation);
+            next.epoch = LeaderEpoch(node.epoch.0 + 1);
+        } else if next.members == node.members {
+            return;
+        }
+        // A broker whose disk was emptied holds nothing any more.
+        let directories = &self.directories;
+        let registered = self.registered;
+        next.eligible.retain(|member| {
+            registered[place(member.broker)]
+                .is_none_or(|now| directories[&now] == directories[&member.incarnation])
+        });
+        self.events.elections += u32::from(next.epoch != node.epoch);
+        self.nodes.push(next);
+    }
+
+    /// Ends the session of a broker, which may live on without knowing.
+    fn expire(&mut self, id: usize) {
+        self.registered[id] = None;
+    }
+
+    /// Ends a broker; its log keeps any part of what was not flushed.
+    fn lose_power(&mut self, id: usize) {
+        let flushed = self.brokers[id].log.flushed;
+        let broker = &mut self.brokers[id];
+        let end = flushed + self.random.index(broker.log.records.len() - flushed + 1);
+        broker.log.truncate(offset(end));
+        broker.log.flushed = end;
+        broker.high_watermark = broker.high_watermark.min(offset(end));
+        broker.stop();
+    }
+
+    /// Ends a broker, and replaces its disk.
+    fn empty_disk(&mut self, id: usize) {
+        if self.random.chance(2) {
+            let broker = &mut self.brokers[id];
+            broker.directory += 10;
+            broker.log = MemoryLog::default();
+            broker.high_watermark = Offset::ZERO;
+            broker.stop();
+        }
+    }
+
+    /// Starts a broker, or lets a living one open a new session in the place of its last.
+    fn start(&mut self, id: usize) {
+        let broker = &mut self.brokers[id];
+        if broker.is_running && self.registered[id].is_some() {
+            return;
+        }
+        let latest = self.directories.keys().next_back().unwrap();
+        broker.incarnation = Incarnation(latest.0 + 1);
+        // Under R4 the end of a session ends its leadership, even if the process lives.
+        let goes_on = self.rules.may_lead(Incarnation::UNKNOWN, broker.incarnation);
+        if !(broker.is_running && goes_on) {
+            broker.role = Role::None;
+            broker.epoch = LeaderEpoch::NONE;
+        }
+        broker.is_running = true;
+        self.directories.insert(broker.incarnation, broker.directory);
+        self.registered[id] = Some(broker.incarnation);
+    }
+
+    fn version(&self) -> i32 {
+        i32::try_from(self.nodes.len() - 1).unwrap()
+    }
+
+    /// Lets all leaders show records to consumers and answer producers.
+    fn settle(&mut self) -> Option<&'static str> {
+        for broker in &mut self.brokers {
+            let Role::Leader(leader) = &broker.role else { continue };
+            let end = index(leader.high_watermark()).min(broker.log.records.len());
+            if leader.is_readable() {
+                for (at, record) in broker.log.records[..end].iter().enumerate() {
+                    match self.told.exposed.get(at) {
+                        None => self.told.exposed.push(*record),
+                        Some(shown) if shown != record => return Some("I13"),
+                        Some(_) => {}
+                    }
+                }
+            }
+            let has_minimum = leader.in_sync().has_minimum();
+            for produced in std::mem::take(&mut broker.produced) {
+                if !self.rules.may_acknowledge(produced.record.epoch, broker.epoch) {
+                    continue;
+                }
+                if produced.offset < end && has_minimum {
+                    self.told.acknowledged.push(produced);
+                    self.events.acknowledged += 1;
+                } else {
+                    broker.produced.push(produced);
+                }
+            }
+        }
+        None
+    }
+
+    /// The first invariant that does not hold.
+    fn violation(&self) -> Option<&'static str> {
+        let node = self.nodes.last().unwrap();
+        let shown = &self.told.exposed;
+        for broker in self.brokers.iter().filter(|broker| broker.epoch == node.epoch) {
+            let Role::Leader(leader) = &broker.role else { continue };
+            let has = |p: &Produced| broker.log.records.get(p.offset) == Some(&p.record);
+            if !self.told.acknowledged.iter().all(has) {
+                return Some("I12");
+            }
+            if !broker.log.records.starts_with(shown) {
+                return Some("I13");
+            }
+            if leader.is_readable() && index(leader.high_watermark()) < shown.len() {
+                return Some("I14");
+            }
+        }
+        let holds = |member: &IsrMember| {
+            let broker = &self.brokers[place(member.broker)];
+            self.directories[&member.incarnation] != broker.directory || broker.log.holds(shown)
+        };
+        if !node.members.iter().all(holds) {
+            return Some("I10");
+        }
+        if !node.eligible.iter().all(holds) {
+            return Some("I32");
+        }
+        self.disagreement()
+    }
+
+    /// I11 and I33: logs agree below their watermarks, and wherever they have the same epoch.
+    fn disagreement(&self) -> Option<&'static str> {
+        for (number, one) in self.brokers.iter().enumerate() {
+            for other in &self.brokers[..number] {
+                let end = index(one.high_watermark.min(other.high_watermark));
+                let pairs = one.log.records.iter().zip(&other.log.records).enumerate();
+                for (at, (first, second)) in pairs {
+                    if first != second && at < end {
+                        return Some("I11");
+                    }
+                    if first != second && first.epoch == second.epoch {
+                        return Some("I33");
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Broker {
+    fn note_watermark(&mut self) {
+        self.high_watermark = match &self.role {
+            Role::None => self.high_watermark,
+            Role::Leader(leader) => leader.high_watermark(),
+            Role::Follower(follower) => follower.high_watermark(),
+        };
+    }
+
+    fn stop(&mut self) {
+        self.is_running = false;
+        self.role = Role::None;
+        self.epoch = LeaderEpoch::NONE;
+        self.produced.clear();
+    }
+}
+
+impl Node {
+    fn in_sync(&self, version: i32) -> InSyncState {
+        InSyncState { members: self.members.clone(), minimum: MINIMUM, version }
+    }
+
+    /// Changes the members, and remembers those that leave a set below its minimum.
+    fn change_to(&mut self, members: Vec<IsrMember>) {
+        let before = std::mem::replace(&mut self.members, members);
+        let is_out = |member: &IsrMember| self.members.iter().all(|m| m.broker != member.broker);
+        self.eligible.extend(before.into_iter().filter(is_out));
+        self.eligible.retain(is_out);
+        if self.members.len() >= MINIMUM {
+            self.eligible.clear();
+        }
+    }
+}
+
+fn member(id: usize, incarnation: Incarnation) -> IsrMember {
+    IsrMember { broker: name(id), incarnation }
+}
+
+fn name(id: usize) -> BrokerId {
+    BrokerId(i32::try_from(id).unwrap())
+}
+
+fn place(broker: BrokerId) -> usize {
+    usize::try_from(broker.0).unwrap()
+}
+
+fn offset(index: usize) -> Offset {
+    Offset::new(i64::try_from(index).unwrap())
+}
+
+fn index(offset: Offset) -> usize {
+    usize::try_from(offset.get()).unwrap()
+}
