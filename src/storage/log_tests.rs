@@ -326,6 +326,18 @@ fn a_truncation_within_a_batch_removes_all_of_it_and_the_log_continues_there() {
 }
 
 #[test]
+fn a_truncation_to_the_end_drops_epochs_without_records() {
+    let world = World::new();
+    let log = world.start();
+    append(&log, &["a"]);
+    log.start_epoch(LeaderEpoch(5)).unwrap();
+    log.prepare().unwrap();
+    assert_eq!(log.truncate(Offset::new(1)).unwrap(), Offset::new(1));
+    assert_eq!(log.latest_epoch().unwrap(), Some(EPOCH));
+    assert_eq!(values(&log, 0, 1), [(0, "a".to_owned())]);
+}
+
+#[test]
 fn records_are_found_by_timestamp_in_any_order_of_timestamps() {
     let mut world = World::with_segments_of(400);
     world.config.index_interval = ByteSize(100);

@@ -28,6 +28,11 @@ impl Log {
         let mut tail = self.writable_tail()?;
         let (start, end) = (self.log_start_offset(), tail.next_offset());
         if to >= end {
+            if tail.active_segment().is_some() {
+                // Leaders that appended nothing have left epochs here that this log's leader may
+                // lack: it would call the log diverging for ever (KAFKA-10706).
+                self.truncate_epochs(end)?;
+            }
             return Ok(end);
         }
         let partition = self.partition().clone();
@@ -45,6 +50,11 @@ impl Log {
             tail.fail_half_way(error);
         }
         done.map(|()| cut.end)
+    }
+
+    fn truncate_epochs(&self, end: Offset) -> Result<(), StorageError> {
+        let cut = self.lock_epochs().truncate_to(end);
+        cut.map_err(|error| self.context().refused("cut the epochs of", error))
     }
 
     /// The offset at which a truncation to `to` would end the log: the start of the batch that
@@ -76,9 +86,7 @@ impl Log {
         last.write_indexes(true)?;
         let context = self.context();
         context.sync_names()?;
-        self.lock_epochs()
-            .truncate_to(cut.end)
-            .map_err(|error| context.refused("cut the epochs of", error))?;
+        self.truncate_epochs(cut.end)?;
         discard_snapshots(context, cut.end)?;
         let (disk, dir) = (&*context.disk, &*context.dir);
         let end = LogEnd { segment: last.base(), position: cut.position, offset: cut.end };
