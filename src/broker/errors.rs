@@ -160,6 +160,16 @@ impl From<&PartitionError> for Refusal {
     fn from(error: &PartitionError) -> Self {
         let code = match error {
             PartitionError::Stopped { .. } => ErrorCode::UnknownTopicOrPartition,
+            PartitionError::NotLeader { .. } | PartitionError::EpochEnded { .. } => {
+                ErrorCode::NotLeaderOrFollower
+            }
+            PartitionError::NotEnoughReplicas { is_appended: false, .. } => {
+                ErrorCode::NotEnoughReplicas
+            }
+            PartitionError::NotEnoughReplicas { is_appended: true, .. } => {
+                ErrorCode::NotEnoughReplicasAfterAppend
+            }
+            PartitionError::OffsetNotAvailable { .. } => ErrorCode::OffsetNotAvailable,
             PartitionError::NotOpen { .. } => ErrorCode::KafkaStorageError,
             PartitionError::FencedEpoch { .. } => ErrorCode::FencedLeaderEpoch,
             PartitionError::UnknownEpoch { .. } => ErrorCode::UnknownLeaderEpoch,

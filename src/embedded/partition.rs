@@ -69,7 +69,9 @@ impl Partition {
         if !self.led.partition.is_appendable() {
             self.led.partition.lead().map_err(|error| self.led.refused(error))?;
         }
-        let outcomes = self.led.partition.append(&mut [batch.as_mut_slice()], Acks::None, now);
+        let partition = &self.led.partition;
+        let batch = &mut [batch.as_mut_slice()];
+        let outcomes = partition.append(partition.epoch(), batch, Acks::None, now);
         let outcomes = outcomes.map_err(|error| self.led.refused(error))?;
         Ok(Ticket::new(self.led.clone(), appended(&outcomes)))
     }

@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use crate::embedded::led::Led;
 use crate::embedded::{EmbeddedError, parking};
+use crate::replication::Progress;
 use crate::storage::Appended;
 use crate::types::Offset;
 
@@ -87,7 +88,7 @@ impl Ticket {
         let wake = Arc::new(Notify::new());
         loop {
             // Register before the check, so that a flush between the two is not missed.
-            let _place = self.led.partition.wait_beyond(last, &wake);
+            let _place = self.led.partition.wait_for(Progress::Stored, last, &wake);
             if self.is_flushed()? {
                 return Ok(());
             }

@@ -1,7 +1,7 @@
 //! Keeps the partitions of this broker in line with the cluster image.
 //!
-//! An image is applied as a whole: intermediate images may be skipped. A partition that keeps its
-//! leader epoch is kept with all its waiting requests; any other is stopped.
+//! An image is applied as a whole: intermediate images may be skipped. A partition stays the same
+//! through all its leader epochs, until its topic is deleted or its replica is moved elsewhere.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,10 @@ use tokio::time::sleep;
 
 use crate::engine::topic_settings::{OFFSET_UNIT, resolve};
 use crate::engine::{EngineState, log_defaults};
-use crate::metadata::{Image, Partition as PartitionImage, Tombstone, Topic as TopicImage};
-use crate::replication::{Partition, PartitionSpec, Topic};
+use crate::metadata::{
+    Image, Incarnation, Partition as PartitionImage, Tombstone, Topic as TopicImage,
+};
+use crate::replication::{Assignment, InSyncState, Partition, PartitionSpec, Role, Topic};
 use crate::storage::{LogConfig, OffsetUnit, Remedy};
 use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
 
@@ -48,14 +50,15 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
 /// Brings the partitions in line with the image, and notifies callers that wait for it.
 fn apply(engine: &Arc<EngineState>, image: &Image) {
     let defaults = log_defaults(&engine.config, image);
-    let topics: Vec<_> = image.topics().map(|topic| lead(engine, topic, &defaults)).collect();
+    let topics: Vec<_> =
+        image.topics().map(|topic| hosted(engine, image, topic, &defaults)).collect();
     let before = engine.partitions.topics();
     engine.partitions.replace(topics);
     for partition in before.iter().flat_map(|topic| topic.partitions()) {
         let id = partition.id();
         let now = engine.partitions.get(id.topic.as_str(), id.partition);
         if !now.is_some_and(|now| Arc::ptr_eq(&now, partition)) {
-            partition.stop("its topic was deleted, or its leader has changed");
+            partition.stop("its topic was deleted, or its replica was moved to another broker");
         }
     }
     for partition in engine.partitions.topics().iter().flat_map(|topic| topic.partitions()) {
@@ -76,11 +79,18 @@ pub(crate) fn is_applied(engine: &EngineState, id: TopicId) -> bool {
         (topic, now) => return topic.is_none() && now.is_none(),
     };
     let config = settings(topic, &log_defaults(&engine.config, &image));
-    let serves = led(engine, topic).all(|(index, image)| {
-        let partition = now.partition(index);
-        partition.is_some_and(|p| p.epoch() == image.leader_epoch() && p.config() == config)
+    let serves = replicas(engine, topic).all(|(index, image)| {
+        now.partition(index).is_some_and(|partition| {
+            let is_current = partition.epoch() == image.leader_epoch();
+            is_current && partition.config() == config && leads_as_assigned(partition, image)
+        })
     });
     serves && engine.is_ready(&now)
+}
+
+/// Returns true unless the partition has yet to take the leadership that it is assigned.
+fn leads_as_assigned(partition: &Partition, image: &PartitionImage) -> bool {
+    image.leader() != Some(partition.broker()) || partition.role() == Role::Leader
 }
 
 /// The settings of a topic. If invalid overrides were stored without validation, the topic is
@@ -102,49 +112,69 @@ fn instead(topic: &TopicImage, defaults: &LogConfig) -> LogConfig {
     config
 }
 
-/// The partitions of a topic that this broker leads, with their numbers.
-fn led<'a>(
+/// The partitions of a topic of which this broker has a replica, with their numbers.
+fn replicas<'a>(
     engine: &EngineState,
     topic: &'a TopicImage,
 ) -> impl Iterator<Item = (PartitionIndex, &'a PartitionImage)> {
-    let me = Some(engine.config.broker_id);
-    topic.numbered().filter(move |(_, partition)| partition.leader() == me)
+    let me = engine.config.broker_id;
+    topic.numbered().filter(move |(_, partition)| {
+        partition.replicas.contains(&me) || partition.leader() == Some(me)
+    })
 }
 
-/// A topic's partitions on this broker; partitions with an unchanged leader epoch are kept.
-fn lead(engine: &EngineState, topic: &TopicImage, defaults: &LogConfig) -> Topic {
+/// A topic's partitions on this broker, each with the role that the image assigns.
+fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &LogConfig) -> Topic {
     let config = settings(topic, defaults);
+    let incarnation = image.broker(engine.config.broker_id).map(|broker| broker.incarnation);
+    let incarnation = incarnation.unwrap_or(Incarnation::UNKNOWN);
     let before = engine.partitions.topic_by_id(topic.id);
-    let partitions = led(engine, topic).map(|(index, image)| {
+    let now = engine.clock.monotonic();
+    let partitions = replicas(engine, topic).map(|(index, image)| {
         let known = before.as_ref().and_then(|topic| topic.partition(index));
-        match known.filter(|partition| partition.epoch() == image.leader_epoch()) {
-            Some(partition) => {
+        let partition = known.map_or_else(
+            || create(engine, topic, index, &config),
+            |partition| {
                 partition.set_config(Arc::clone(&config));
                 Arc::clone(partition)
-            }
-            None => begin(engine, topic, index, &config),
-        }
+            },
+        );
+        partition.assign(assignment(image, incarnation, &config), now);
+        partition
     });
     Topic::new(topic.name.clone(), topic.id, partitions)
 }
 
-fn begin(
+fn create(
     engine: &EngineState,
     topic: &TopicImage,
     index: PartitionIndex,
     config: &Arc<LogConfig>,
 ) -> Arc<Partition> {
-    let image = &topic.partitions[usize::try_from(index.0).unwrap_or_default()];
     let spec = PartitionSpec {
         partition: TopicPartition { topic: topic.name.clone(), partition: index },
         topic_id: topic.id,
         broker: engine.config.broker_id,
-        epoch: image.leader_epoch(),
-        in_sync: image.isr().iter().map(|member| member.broker).collect(),
-        replicas: image.replicas.len(),
         config: Arc::clone(config),
     };
     Partition::new(spec, Arc::clone(&engine.logs))
+}
+
+/// The assignment of a partition for a broker of this incarnation.
+fn assignment(image: &PartitionImage, incarnation: Incarnation, config: &LogConfig) -> Assignment {
+    let replicas = image.replicas.len();
+    let state = image.state.as_ref();
+    Assignment {
+        epoch: image.leader_epoch(),
+        leader: image.leader(),
+        leader_incarnation: state.map_or(Incarnation::UNKNOWN, |state| state.leader_incarnation),
+        incarnation,
+        in_sync: InSyncState {
+            members: image.isr().to_vec(),
+            minimum: config.min_insync_replicas(replicas).min(replicas),
+            version: state.map_or(0, |state| state.version),
+        },
+    }
 }
 
 /// The deleted topics of which this broker may still have data.

@@ -25,7 +25,7 @@ impl Partition {
         let Some(log) = self.log() else { return Ok(()) };
         // Findings are stored under the log's file name, which a later log of the same partition
         // reuses: the hold keeps this log from being removed meanwhile.
-        match self.logs().data.hold(log) {
+        match self.logs().data.hold(&log) {
             Some(_hold) => Ok(log.check_around(offset)?),
             None => Ok(()),
         }
@@ -51,6 +51,6 @@ impl Partition {
             let (wanted, end) = (from.get(), Offset::ZERO);
             return Err(PartitionError::OffsetOutOfRange { wanted, start: end, end });
         };
-        Ok(self.logs().data.skip_damage(log, from..to, by)?)
+        Ok(self.logs().data.skip_damage(&log, from..to, by)?)
     }
 }

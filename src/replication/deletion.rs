@@ -35,7 +35,7 @@ impl LocalLogs {
                 && let Some(log) = deletion.log_starting_before(*start)
             {
                 places.push(place);
-                logs.push((Arc::clone(log), *start));
+                logs.push((log, *start));
             }
         }
         if logs.is_empty() {
@@ -77,7 +77,7 @@ impl Deletion {
     }
 
     /// The log, if it has records before `start`.
-    fn log_starting_before(&self, start: Offset) -> Option<&Arc<Log>> {
+    fn log_starting_before(&self, start: Offset) -> Option<Arc<Log>> {
         self.partition.log().filter(|log| log.log_start_offset() < start)
     }
 }

@@ -3,16 +3,53 @@
 use std::sync::Arc;
 
 use crate::storage::{SkipError, StorageError};
-use crate::types::{LeaderEpoch, Offset};
+use crate::types::{BrokerId, LeaderEpoch, Offset};
 
 /// The reason why a partition refused an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum PartitionError {
-    /// The partition was deleted, or this broker no longer leads it.
+    /// The partition was deleted, or its data directory was closed.
     #[error("the partition has stopped: {reason}")]
     Stopped {
         /// The cause, in words.
         reason: &'static str,
+    },
+    /// Another broker leads the partition, or none.
+    #[error("this broker does not lead the partition: {}", leader_text(*leader))]
+    NotLeader {
+        /// The leader, if this broker knows it.
+        leader: Option<BrokerId>,
+    },
+    /// The leader epoch of an append is over, so that nothing more is promised in it.
+    #[error("leader epoch {ended} has ended, the current one is {current}; send the records again")]
+    EpochEnded {
+        /// The leader epoch of the append.
+        ended: LeaderEpoch,
+        /// The current leader epoch.
+        current: LeaderEpoch,
+    },
+    /// Too few replicas are in sync for `acks=all`.
+    #[error("{in_sync} in-sync replicas, but min.insync.replicas is {minimum}; retry later")]
+    NotEnoughReplicas {
+        /// The number of in-sync replicas.
+        in_sync: usize,
+        /// The number that is required.
+        minimum: usize,
+        /// True if the records were appended all the same, while there were enough.
+        is_appended: bool,
+    },
+    /// An earlier leader may have shown more than this one can show yet.
+    #[error(
+        "the high watermark {high_watermark} is below {epoch_start}, where leader epoch {epoch} \
+         starts; retry later"
+    )]
+    OffsetNotAvailable {
+        /// The high watermark.
+        high_watermark: Offset,
+        /// The leader epoch.
+        epoch: LeaderEpoch,
+        /// The log end offset at its start.
+        epoch_start: Offset,
     },
     /// The caller's leader epoch is older than the current one.
     #[error("leader epoch {asked} is fenced: the current leader epoch is {current}")]
@@ -61,8 +98,26 @@ pub enum PartitionError {
 }
 
 impl PartitionError {
+    /// Returns whether the leader epoch is over in which the operation was asked for.
+    pub fn ends_epoch(&self) -> bool {
+        matches!(
+            self,
+            Self::Stopped { .. }
+                | Self::NotLeader { .. }
+                | Self::EpochEnded { .. }
+                | Self::Storage(StorageError::EpochMismatch { .. })
+        )
+    }
+
     /// Returns whether the disk has logged this error itself.
     pub fn is_logged(&self) -> bool {
         matches!(self, Self::Storage(error) if error.is_logged())
     }
+}
+
+fn leader_text(leader: Option<BrokerId>) -> String {
+    leader.map_or_else(
+        || "no leader is elected; retry later".to_owned(),
+        |leader| format!("broker {leader} does; refresh the metadata"),
+    )
 }

@@ -1,15 +1,15 @@
-//! A partition as its leader sees it: in-sync replicas, high watermark, waiting requests.
+//! A partition: the role of this broker in it, its high watermark, waiting requests.
 //!
 //! The high watermark is the smallest flushed offset of the in-sync replicas, or with
 //! `write.caching` their smallest log end offset. Consumers see only records below it, and
 //! `acks=all` is answered once it covers the record. It never decreases. Followers fetch as
 //! consumers do; this layer knows no socket.
 
+mod assigning;
 mod damage;
 mod deletion;
 mod error;
 mod history;
-mod leadership;
 mod opening;
 mod partition;
 mod partitions;
@@ -19,12 +19,12 @@ mod partitions;
 )]
 mod protocol;
 mod registration;
+mod role;
 mod spec;
 mod waiting;
 
 pub use deletion::Deletion;
 pub use error::PartitionError;
-pub use leadership::Leadership;
 pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Target};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{
@@ -33,5 +33,6 @@ pub use protocol::{
     LeaderStart, Rule, Rules,
 };
 pub use registration::Registration;
-pub use spec::{LocalLogs, PartitionSpec};
-pub use waiting::Waiting;
+pub use role::Role;
+pub use spec::{Assignment, LocalLogs, PartitionSpec};
+pub use waiting::{Progress, Waiting};

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError, Weak};
 
+use crate::replication::role::Current;
 use crate::replication::{Partition, PartitionError};
 use crate::storage::{Log, PartitionMetadata};
 use crate::types::WithCauses;
@@ -9,24 +10,25 @@ use crate::types::WithCauses;
 impl Partition {
     /// True if [`Partition::append`] may be called without opening anything first.
     pub fn is_appendable(&self) -> bool {
-        self.leading.get().is_some()
+        self.current().is_appendable
     }
 
     /// True if [`Partition::open`] has nothing left to do.
     pub fn is_open(&self) -> bool {
-        self.opened.get().is_some()
+        self.current().is_open
     }
 
     /// Opens the log if it exists. Blocks on the disk.
     pub fn open(self: &Arc<Self>) -> Result<(), PartitionError> {
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_running()?;
-        if self.log.get().is_none()
-            && let Some(log) = self.logs.data.log_of(&self.id, self.topic_id)?
-        {
-            self.attach(log);
+        let current = self.current();
+        if current.log.is_none() {
+            let log = self.logs().data.log_of(&self.id, self.topic_id)?;
+            if log.is_some() || !current.is_open {
+                self.attach(log.as_ref());
+            }
         }
-        self.opened.get_or_init(|| ());
         Ok(())
     }
 
@@ -42,45 +44,58 @@ impl Partition {
     fn try_lead(self: &Arc<Self>) -> Result<(), PartitionError> {
         self.open()?;
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.leading.get().is_some() {
+        let current = self.current();
+        current.check_leading()?;
+        if current.is_appendable {
             return Ok(());
         }
-        let log = if let Some(log) = self.log.get() {
-            log
-        } else {
-            self.require_room()?;
-            let metadata = PartitionMetadata {
-                topic_id: self.topic_id,
-                offset_unit: self.config().offset_unit,
-            };
-            self.attach(self.logs.data.create_log(&self.id, metadata)?)
+        let log = match &current.log {
+            Some(log) => Arc::clone(log),
+            None => self.create()?,
         };
         // The calls below write to files by name, and a later log of the same partition reuses
         // those names: the hold keeps this log from being removed meanwhile.
-        let Some(_hold) = self.logs.data.hold(log) else {
+        let Some(_hold) = self.logs().data.hold(&log) else {
             return Err(PartitionError::Stopped { reason: "its log was removed" });
         };
-        log.start_epoch(self.epoch)?;
+        let epoch = current.epoch;
+        log.start_epoch(epoch)?;
         // Prepare here, where blocking on the disk is allowed, rather than in the first append.
         log.prepare()?;
-        self.leading.get_or_init(|| ());
-        Ok(())
+        self.update(|current| {
+            let is_appendable = current.check_leading_in(epoch).is_ok();
+            Current { is_appendable, ..current.clone() }
+        });
+        if !self.is_appendable() {
+            // Another leader was elected meanwhile, and the log must not accept this epoch.
+            log.end_epoch(epoch);
+        }
+        self.current().check_leading_in(epoch)
     }
 
-    /// Installs an opened log. Everything flushed counts as replicated: recovery keeps only records
-    /// that were.
-    fn attach(self: &Arc<Self>, log: Arc<Log>) -> &Arc<Log> {
-        log.set_config(self.config());
-        let weak = Arc::downgrade(self);
-        log.on_flush(move |flushed| {
-            if let Some(partition) = Weak::upgrade(&weak) {
-                partition.advance(flushed);
-            }
-        });
-        let flushed = log.flushed_offset();
-        let log = self.log.get_or_init(|| log);
-        self.advance(flushed);
-        log
+    /// Creates the log of a partition that has none.
+    fn create(self: &Arc<Self>) -> Result<Arc<Log>, PartitionError> {
+        self.require_room()?;
+        let offset_unit = self.config().offset_unit;
+        let metadata = PartitionMetadata { topic_id: self.topic_id, offset_unit };
+        let log = self.logs().data.create_log(&self.id, metadata)?;
+        self.attach(Some(&log));
+        Ok(log)
+    }
+
+    /// Installs a log that was opened, or notes that there is none. Everything flushed counts as
+    /// stored: recovery keeps only records that were.
+    fn attach(self: &Arc<Self>, log: Option<&Arc<Log>>) {
+        if let Some(log) = log {
+            log.set_config(self.config());
+            let weak = Arc::downgrade(self);
+            log.on_flush(move |flushed| {
+                if let Some(partition) = Weak::upgrade(&weak) {
+                    partition.advance(flushed);
+                }
+            });
+        }
+        self.install(log);
     }
 
     /// The error of an append to a log that is not open.

@@ -1,4 +1,4 @@
-//! One partition led by this broker: its log, leader epoch, high watermark and waiting requests.
+//! One partition: its log, this broker's role in it, its high watermark and waiting requests.
 //!
 //! A record is appended, then flushed, then covered by the high watermark, and only then
 //! acknowledged and visible. The partition owns the step from flushed to visible; the flusher
@@ -7,12 +7,13 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 
 use crate::io::FileRange;
-use crate::replication::{Leadership, LocalLogs, PartitionError, PartitionSpec, Waiting};
+use crate::replication::role::{Current, Leadership};
+use crate::replication::{LocalLogs, PartitionError, PartitionSpec, Rules, Waiting};
 use crate::storage::{
     AppendAt, Appended, Extent, Log, LogConfig, ReadLimit, RecordAt, SequenceError, StorageError,
 };
@@ -66,15 +67,15 @@ pub struct ReadAnswer {
     pub log_start_offset: Offset,
 }
 
-/// A partition led by this broker.
+/// A partition of which this broker has a replica.
 pub struct Partition {
     pub(super) id: TopicPartition,
     pub(super) topic_id: TopicId,
     broker: BrokerId,
-    pub(super) epoch: LeaderEpoch,
     config: ArcSwap<LogConfig>,
-    pub(super) logs: Arc<LocalLogs>,
-    pub(super) log: OnceLock<Arc<Log>>,
+    logs: Arc<LocalLogs>,
+    /// The role and the log, replaced as a whole; a leader's only under the lock of `leadership`.
+    current: ArcSwap<Current>,
     /// Held while the log is opened or created, so that only one thread does it.
     pub(super) opening: Mutex<()>,
     /// The error of the last attempt to open the log.
@@ -86,36 +87,24 @@ pub struct Partition {
     /// A copy of the high watermark in `leadership`, readable without the lock.
     high_watermark: AtomicI64,
     waiting: Waiting,
-    stopped: OnceLock<&'static str>,
-    /// Set once the log has been looked for on the disk.
-    pub(super) opened: OnceLock<()>,
-    /// Set once the leader epoch is recorded, so that batches may be stamped with it.
-    pub(super) leading: OnceLock<()>,
 }
 
 impl Partition {
-    /// Creates a partition whose log is opened on first use.
+    /// Creates a partition without a role, whose log is opened on first use.
     pub fn new(spec: PartitionSpec, logs: Arc<LocalLogs>) -> Arc<Self> {
-        let in_sync_min = spec.config.min_insync_replicas(spec.replicas);
-        let in_sync_min = in_sync_min.min(spec.replicas);
-        let leadership = Leadership::new(spec.in_sync, in_sync_min, Offset::ZERO);
         Arc::new(Self {
             id: spec.partition,
             topic_id: spec.topic_id,
             broker: spec.broker,
-            epoch: spec.epoch,
             config: ArcSwap::new(spec.config),
             logs,
-            log: OnceLock::new(),
+            current: ArcSwap::from_pointee(Current::new()),
             opening: Mutex::new(()),
             open_failure: Mutex::default(),
-            leadership: Mutex::new(leadership),
+            leadership: Mutex::default(),
             stored: AtomicI64::new(0),
             high_watermark: AtomicI64::new(0),
             waiting: Waiting::default(),
-            stopped: OnceLock::new(),
-            opened: OnceLock::new(),
-            leading: OnceLock::new(),
         })
     }
 
@@ -129,9 +118,9 @@ impl Partition {
         self.topic_id
     }
 
-    /// The leader epoch in which this broker leads the partition.
+    /// The leader epoch.
     pub fn epoch(&self) -> LeaderEpoch {
-        self.epoch
+        self.current().epoch
     }
 
     /// The current topic configuration.
@@ -141,7 +130,7 @@ impl Partition {
 
     /// Replaces the topic configuration, also that of an open log.
     pub fn set_config(&self, config: Arc<LogConfig>) {
-        if let Some(log) = self.log.get() {
+        if let Some(log) = &self.current().log {
             log.set_config(Arc::clone(&config));
         }
         self.config.store(config);
@@ -154,28 +143,31 @@ impl Partition {
 
     /// The log start offset.
     pub fn log_start_offset(&self) -> Offset {
-        self.log.get().map_or(Offset::ZERO, |log| log.log_start_offset())
+        self.current().log.as_ref().map_or(Offset::ZERO, |log| log.log_start_offset())
     }
 
     /// The log, once opened.
-    pub fn log(&self) -> Option<&Arc<Log>> {
-        self.log.get()
+    pub fn log(&self) -> Option<Arc<Log>> {
+        self.current().log.clone()
     }
 
-    /// Appends validated batches. Each succeeds or fails by itself: a refused or duplicate batch
-    /// does not stop the others. Nothing is acknowledged yet; see [`Partition::is_covered`].
+    /// Appends validated batches in a leader epoch, which must be the current one. Each succeeds or
+    /// fails by itself: a refused or duplicate batch does not stop the others. Nothing is
+    /// acknowledged yet; see [`Partition::is_covered`].
     pub fn append(
         &self,
+        epoch: LeaderEpoch,
         batches: &mut [&mut [u8]],
         acks: Acks,
         now: Timestamp,
     ) -> Result<Vec<Result<Appended, SequenceError>>, PartitionError> {
-        self.check_running()?;
+        let current = self.current();
+        current.check_goes_on(epoch)?;
         self.require_room()?;
-        let (Some(()), Some(log)) = (self.leading.get(), self.log.get()) else {
+        let (true, Some(log)) = (current.is_appendable, &current.log) else {
             return Err(self.not_open());
         };
-        let appended = log.append(batches, AppendAt { epoch: self.epoch, now });
+        let appended = log.append(batches, AppendAt { epoch, now });
         let outcomes = appended.inspect_err(|error| {
             if matches!(error, StorageError::OutOfSpace { .. }) {
                 self.logs.data.note_refusal();
@@ -184,7 +176,7 @@ impl Partition {
         // Not up to the log end offset: a concurrent append may have moved it for bytes that are
         // not readable yet.
         let appended = outcomes.iter().flatten().map(|appended| appended.next_offset).max();
-        if let Some(end) = appended.filter(|_| log.config().write_caching) {
+        if let Some(end) = appended.filter(|_| counts_unflushed(log)) {
             self.logs.flusher.confirm(log)?;
             self.advance(end);
         }
@@ -198,13 +190,25 @@ impl Partition {
     /// # Errors
     /// If it can no longer be reached because the partition has stopped.
     pub fn is_covered(&self, target: Target) -> Result<bool, PartitionError> {
-        self.check_running()?;
-        self.check_epoch(target.epoch)?;
-        Ok(match target.acks {
-            Acks::None => true,
-            Acks::Leader => self.stored.load(Ordering::Acquire) >= target.next_offset.get(),
-            Acks::All => self.high_watermark() >= target.next_offset,
-        })
+        // Read the offsets before the epoch: a watermark of a later epoch tells nothing of a record
+        // that was appended in an earlier one (KAFKA-20634).
+        let (stored, replicated) = (self.stored(), self.high_watermark());
+        let current = self.current();
+        current.check_goes_on(target.epoch)?;
+        match target.acks {
+            Acks::None => Ok(true),
+            Acks::Leader => Ok(stored >= target.next_offset),
+            Acks::All if replicated < target.next_offset => Ok(false),
+            Acks::All => current.check_minimum(true).map(|()| true),
+        }
+    }
+
+    /// Refuses records with `acks=all` while too few replicas are in sync.
+    ///
+    /// # Errors
+    /// `NotEnoughReplicas`, with the numbers.
+    pub fn check_minimum(&self) -> Result<(), PartitionError> {
+        self.current().check_minimum(false)
     }
 
     /// Reads whole batches from the batch that holds the offset, up to the high watermark. Bytes
@@ -253,15 +257,19 @@ impl Partition {
         request: ReadRequest,
         read: impl FnOnce(&Log, Offset, ReadLimit) -> Result<Option<FileRange>, StorageError>,
     ) -> Result<ReadAnswer, PartitionError> {
-        self.check_running()?;
+        let current = self.current();
+        current.check_leading()?;
         let high_watermark = self.high_watermark();
-        let (start, end) = self.bounds();
+        current.check_readable(high_watermark)?;
+        let log = current.log.as_ref();
+        let (start, end) =
+            log.map_or_else(Default::default, |l| (l.log_start_offset(), l.log_end_offset()));
         let out_of_range = PartitionError::OffsetOutOfRange { wanted: request.offset, start, end };
         let Some(from) = Offset::checked(request.offset).filter(|o| (start..=end).contains(o))
         else {
             return Err(out_of_range);
         };
-        let records = match self.log.get() {
+        let records = match log {
             Some(log) if from < high_watermark => {
                 let limit = ReadLimit {
                     max_bytes: request.max_bytes,
@@ -282,7 +290,7 @@ impl Partition {
         request: ReadRequest,
     ) -> Result<Option<(Offset, FileRange)>, PartitionError> {
         self.check_running()?;
-        let (Some(log), Some(from)) = (self.log.get(), Offset::checked(request.offset)) else {
+        let (Some(log), Some(from)) = (self.log(), Offset::checked(request.offset)) else {
             return Ok(None);
         };
         let limit = ReadLimit {
@@ -294,8 +302,13 @@ impl Partition {
     }
 
     /// The high watermark, as the answer to a query for the latest offset.
-    pub fn latest(&self) -> RecordAt {
-        self.untimed(self.high_watermark())
+    ///
+    /// # Errors
+    /// `OffsetNotAvailable` until it has reached the start of the leader epoch.
+    pub fn latest(&self) -> Result<RecordAt, PartitionError> {
+        let high_watermark = self.high_watermark();
+        self.current().check_readable(high_watermark)?;
+        Ok(self.untimed(high_watermark))
     }
 
     /// The log start offset, as the answer to a query for the earliest offset.
@@ -314,7 +327,7 @@ impl Partition {
     }
 
     fn untimed(&self, offset: Offset) -> RecordAt {
-        RecordAt { timestamp: Timestamp::NONE, offset, epoch: self.epoch }
+        RecordAt { timestamp: Timestamp::NONE, offset, epoch: self.epoch() }
     }
 
     fn visible(
@@ -322,32 +335,21 @@ impl Partition {
         look: impl Fn(&Log) -> Result<Option<RecordAt>, StorageError>,
     ) -> Result<Option<RecordAt>, PartitionError> {
         self.check_running()?;
-        let Some(log) = self.log.get() else { return Ok(None) };
-        Ok(look(log)?.filter(|found| found.offset < self.high_watermark()))
-    }
-
-    /// Stops this partition: waiting requests are woken, and appends and reads are refused.
-    pub fn stop(&self, reason: &'static str) {
-        let _ = self.stopped.set(reason);
-        self.waiting.wake_all();
+        let Some(log) = self.log() else { return Ok(None) };
+        Ok(look(&log)?.filter(|found| found.offset < self.high_watermark()))
     }
 
     /// Refuses a caller whose leader epoch differs; a caller that names none is accepted.
+    ///
+    /// # Errors
+    /// Also if this broker does not lead.
     pub fn check_epoch(&self, asked: LeaderEpoch) -> Result<(), PartitionError> {
-        let current = self.epoch;
-        if asked == LeaderEpoch::NONE || asked == current {
-            Ok(())
-        } else if asked < current {
-            Err(PartitionError::FencedEpoch { asked, current })
+        let current = self.current();
+        if asked == LeaderEpoch::NONE {
+            current.check_leading()
         } else {
-            Err(PartitionError::UnknownEpoch { asked, current })
+            current.check_leading_in(asked)
         }
-    }
-
-    /// The number of in-sync replicas on other brokers.
-    pub(super) fn other_in_sync_replicas(&self) -> usize {
-        let leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
-        leadership.in_sync().filter(|broker| *broker != self.broker).count()
     }
 
     /// Refuses producers' records while the disk is full. Internal topics may use a part of the
@@ -369,33 +371,50 @@ impl Partition {
         &self.logs
     }
 
-    /// Returns an error if the partition has stopped.
+    /// Returns an error if the partition has stopped, or another broker leads it.
     pub fn check_running(&self) -> Result<(), PartitionError> {
-        match self.stopped.get() {
-            Some(reason) => Err(PartitionError::Stopped { reason }),
-            None => Ok(()),
-        }
+        self.current().check_leading()
     }
 
-    fn bounds(&self) -> (Offset, Offset) {
-        self.log
-            .get()
-            .map_or_else(Default::default, |log| (log.log_start_offset(), log.log_end_offset()))
+    /// This broker.
+    pub fn broker(&self) -> BrokerId {
+        self.broker
     }
 
-    /// Records that this replica has stored everything below `stored`: moves the high watermark and
-    /// wakes waiting requests.
-    pub(super) fn advance(&self, stored: Offset) {
-        self.stored.fetch_max(stored.get(), Ordering::AcqRel);
-        let mut leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
-        if leadership.replica_reached(self.broker, stored) {
-            // Store under the lock, so that an older value never overwrites a newer one.
-            let reached = leadership.high_watermark();
-            self.high_watermark.store(reached.get(), Ordering::Release);
-        }
-        drop(leadership);
-        self.waiting.wake_below(stored);
+    /// The role and the log.
+    pub(super) fn current(&self) -> Guard<Arc<Current>> {
+        self.current.load()
     }
+
+    /// Replaces the role and the log. `next` may be called several times.
+    pub(super) fn update(&self, next: impl Fn(&Current) -> Current) {
+        self.current.rcu(|current| next(current));
+    }
+
+    /// The leader's part, under its lock.
+    pub(super) fn leadership(&self) -> &Mutex<Leadership> {
+        &self.leadership
+    }
+
+    /// The offset up to which this replica has stored the log.
+    pub(super) fn stored(&self) -> Offset {
+        Offset::new(self.stored.load(Ordering::Acquire))
+    }
+
+    /// Publishes that offset; the caller holds the lock of `leadership`.
+    pub(super) fn set_stored(&self, offset: Offset) {
+        self.stored.store(offset.get(), Ordering::Release);
+    }
+
+    /// Publishes the high watermark; the caller holds the lock of `leadership`.
+    pub(super) fn set_high_watermark(&self, offset: Offset) {
+        self.high_watermark.store(offset.get(), Ordering::Release);
+    }
+}
+
+/// Returns true if records of a log count as stored before they are flushed.
+fn counts_unflushed(log: &Log) -> bool {
+    Rules::ALL.counts_unflushed(log.config().write_caching)
 }
 
 impl fmt::Debug for Partition {

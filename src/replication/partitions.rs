@@ -1,11 +1,11 @@
-//! The partitions this broker leads, by name and by id.
+//! The partitions of which this broker has a replica, by name and by id.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use crate::replication::Partition;
+use crate::replication::{Partition, Role};
 use crate::storage::Offsets;
 use crate::types::{PartitionIndex, TopicId, TopicName};
 
@@ -16,11 +16,12 @@ pub struct Topic {
     pub name: TopicName,
     /// The topic id.
     pub id: TopicId,
-    /// Indexed by partition number; `None` for partitions led by other brokers.
+    /// Indexed by partition number; `None` for partitions without a replica here.
     partitions: Box<[Option<Arc<Partition>>]>,
 }
 
-/// All partitions led by this broker. Readers take a snapshot without a lock; a single task writes.
+/// All partitions of which this broker has a replica. Readers take a snapshot without a lock; a
+/// single task writes.
 #[derive(Debug, Default)]
 pub struct Partitions {
     topics: ArcSwap<Topics>,
@@ -55,9 +56,14 @@ impl Topic {
         self.partitions.get(index_of(index)?)?.as_ref()
     }
 
-    /// All partitions led by this broker, in order of their numbers.
+    /// All partitions with a replica on this broker, in order of their numbers.
     pub fn partitions(&self) -> impl Iterator<Item = &Arc<Partition>> {
         self.partitions.iter().flatten()
+    }
+
+    /// Those that this broker leads.
+    pub fn led(&self) -> impl Iterator<Item = &Arc<Partition>> {
+        self.partitions().filter(|partition| partition.role() == Role::Leader)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use crate::replication::Partition;
+use crate::replication::{Partition, Progress};
 use crate::types::Offset;
 
 /// A registration for a wakeup; dropping it cancels it.
@@ -15,24 +15,27 @@ pub struct Registration {
 }
 
 impl Partition {
-    /// Registers for a wakeup when the partition stops or records beyond `offset` become visible.
-    /// Unflushed records are flushed at once, because a reader now waits for them.
+    /// Registers for a wakeup when the role of this broker changes or records beyond `offset`
+    /// become visible. Unflushed records are flushed at once, because a reader now waits for them.
     pub fn wait_beyond(self: &Arc<Self>, offset: Offset, wake: &Arc<Notify>) -> Registration {
-        let registration = Registration::new(self, offset, wake);
-        if let Some(log) = self.log.get()
+        self.wait_for(Progress::Replicated, offset, wake)
+    }
+
+    /// As [`Partition::wait_beyond`], but for this kind of progress beyond `offset`.
+    pub fn wait_for(
+        self: &Arc<Self>,
+        awaited: Progress,
+        offset: Offset,
+        wake: &Arc<Notify>,
+    ) -> Registration {
+        let ticket = self.waiting().register(awaited, offset, wake);
+        let registration = Registration { partition: Arc::clone(self), ticket };
+        if let Some(log) = self.log()
             && log.flushed_offset() < log.log_end_offset()
         {
-            self.logs.flusher.schedule(log, true);
+            self.logs().flusher.schedule(&log, true);
         }
         registration
-    }
-}
-
-impl Registration {
-    /// Registers for a wakeup when the partition moves beyond `beyond`.
-    pub(super) fn new(partition: &Arc<Partition>, beyond: Offset, wake: &Arc<Notify>) -> Self {
-        let ticket = partition.waiting().register(beyond, wake);
-        Self { partition: Arc::clone(partition), ticket }
     }
 }
 

@@ -1,7 +1,9 @@
-//! The inputs from which a partition is built.
+//! The inputs of a partition: its logs, its identity, its assignment.
 
 use std::sync::Arc;
 
+use crate::metadata::Incarnation;
+use crate::replication::InSyncState;
 use crate::storage::{DataDir, Flusher, LogConfig, Upkeep};
 use crate::types::{BrokerId, LeaderEpoch, TopicId, TopicPartition};
 
@@ -25,12 +27,21 @@ pub struct PartitionSpec {
     pub topic_id: TopicId,
     /// This broker.
     pub broker: BrokerId,
-    /// The leader epoch in which this broker leads.
-    pub epoch: LeaderEpoch,
-    /// The in-sync replicas, this broker included.
-    pub in_sync: Vec<BrokerId>,
-    /// The number of assigned replicas.
-    pub replicas: usize,
     /// The topic configuration.
     pub config: Arc<LogConfig>,
+}
+
+/// The state of a partition from which a replica derives its role.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    /// The leader epoch; `NONE` before the first.
+    pub epoch: LeaderEpoch,
+    /// The leader, if there is one.
+    pub leader: Option<BrokerId>,
+    /// The incarnation that was elected.
+    pub leader_incarnation: Incarnation,
+    /// The incarnation of this broker.
+    pub incarnation: Incarnation,
+    /// The in-sync replicas.
+    pub in_sync: InSyncState,
 }

@@ -7,6 +7,15 @@ use tokio::sync::Notify;
 
 use crate::types::Offset;
 
+/// The kind of progress that a request waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// This replica has stored a record as its topic requires.
+    Stored,
+    /// The high watermark covers a record.
+    Replicated,
+}
+
 /// The waiting requests, each for an offset to be passed. `Notify` keeps a permit, so a request
 /// that registers before it checks the offset cannot miss a wakeup.
 #[derive(Debug, Default)]
@@ -24,19 +33,20 @@ struct Queue {
 #[derive(Debug)]
 struct Waiter {
     ticket: u64,
+    awaited: Progress,
     beyond: Offset,
     wake: Arc<Notify>,
 }
 
 impl Waiting {
-    /// Registers for one wakeup when progress passes `beyond` or the partition stops. Returns the
-    /// ticket that cancels the registration.
-    pub(super) fn register(&self, beyond: Offset, wake: &Arc<Notify>) -> u64 {
+    /// Registers for one wakeup when progress passes `beyond`, or the role of this broker changes.
+    /// Returns the ticket that cancels the registration.
+    pub(super) fn register(&self, awaited: Progress, beyond: Offset, wake: &Arc<Notify>) -> u64 {
         let mut queue = self.lock();
         let queue = queue.get_or_insert_default();
         let ticket = queue.next_ticket;
         queue.next_ticket += 1;
-        queue.waiters.push(Waiter { ticket, beyond, wake: Arc::clone(wake) });
+        queue.waiters.push(Waiter { ticket, awaited, beyond, wake: Arc::clone(wake) });
         ticket
     }
 
@@ -51,11 +61,16 @@ impl Waiting {
         self.lock().as_ref().is_none_or(|queue| queue.waiters.is_empty())
     }
 
-    /// Wakes the requests whose offset is below `reached`.
-    pub fn wake_below(&self, reached: Offset) {
+    /// Wakes the requests that wait for an offset below the one that this kind of progress has
+    /// reached.
+    pub fn wake_below(&self, stored: Offset, replicated: Offset) {
         let mut queue = self.lock();
         let Some(queue) = &mut *queue else { return };
         queue.waiters.retain(|waiter| {
+            let reached = match waiter.awaited {
+                Progress::Stored => stored,
+                Progress::Replicated => replicated,
+            };
             let due = waiter.beyond < reached;
             if due {
                 waiter.wake.notify_one();
@@ -64,7 +79,7 @@ impl Waiting {
         });
     }
 
-    /// Wakes all requests: the partition has stopped or changed its leader.
+    /// Wakes all requests: the partition has stopped, or its leader epoch has changed.
     pub fn wake_all(&self) {
         let mut queue = self.lock();
         for waiter in queue.iter_mut().flat_map(|queue| queue.waiters.drain(..)) {
@@ -92,9 +107,9 @@ mod tests {
     fn only_those_whose_offset_is_passed_are_woken() {
         let waiting = Waiting::default();
         let (near, far) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        waiting.register(Offset::new(4), &near);
-        waiting.register(Offset::new(5), &far);
-        waiting.wake_below(Offset::new(5));
+        waiting.register(Progress::Replicated, Offset::new(4), &near);
+        waiting.register(Progress::Replicated, Offset::new(5), &far);
+        waiting.wake_below(Offset::new(9), Offset::new(5));
         assert!(woken(&near));
         assert!(!woken(&far));
         waiting.wake_all();
@@ -103,9 +118,23 @@ mod tests {
     }
 
     #[test]
+    fn a_stored_record_wakes_only_those_that_wait_for_nothing_more() {
+        let waiting = Waiting::default();
+        let (stored, replicated) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        waiting.register(Progress::Stored, Offset::new(4), &stored);
+        waiting.register(Progress::Replicated, Offset::new(4), &replicated);
+        waiting.wake_below(Offset::new(5), Offset::new(4));
+        assert!(woken(&stored));
+        assert!(!woken(&replicated));
+        waiting.wake_below(Offset::new(5), Offset::new(5));
+        assert!(woken(&replicated));
+    }
+
+    #[test]
     fn a_cancelled_registration_is_removed() {
         let waiting = Waiting::default();
-        let ticket = waiting.register(Offset::ZERO, &Arc::new(Notify::new()));
+        let notify = Arc::new(Notify::new());
+        let ticket = waiting.register(Progress::Stored, Offset::ZERO, &notify);
         assert!(!waiting.is_empty());
         waiting.cancel(ticket);
         assert!(waiting.is_empty());

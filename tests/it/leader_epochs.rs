@@ -8,14 +8,21 @@ use std::time::Duration;
 use streamlog::config::ByteSize;
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, World};
-use streamlog::replication::{Acks, Deletion, LocalLogs, Partition, PartitionSpec};
+use streamlog::metadata::{Incarnation, IsrMember};
+use streamlog::replication::{
+    Acks, Assignment, Deletion, InSyncState, LocalLogs, Partition, PartitionError, PartitionSpec,
+    ReadRequest, Role, Target,
+};
 use streamlog::storage::{
-    DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig, OffsetUnit,
-    Offsets, Opener, PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener, UpkeepOptions,
+    AppendAt, DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig,
+    OffsetUnit, Offsets, Opener, PartitionMetadata, ProducerLimits, StorageError, Upkeep,
+    UpkeepListener, UpkeepOptions,
 };
 use streamlog::types::{
     BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition,
 };
+
+use tokio::sync::Notify;
 
 use crate::support::batch;
 
@@ -62,27 +69,190 @@ fn lead_with(logs: &LocalLogs, epoch: LeaderEpoch, config: LogConfig) -> Arc<Par
         partition: id(),
         topic_id: ID,
         broker: BrokerId(1),
-        epoch,
-        in_sync: vec![BrokerId(1)],
-        replicas: 1,
         config: Arc::new(config),
     };
-    Partition::new(spec, Arc::new(logs.clone()))
+    let partition = Partition::new(spec, Arc::new(logs.clone()));
+    partition.assign(led_by(1, epoch, &[1]), Duration::ZERO);
+    partition
+}
+
+/// A broker leads with these replicas in sync, a minimum of two or all of them, and the epoch as
+/// the version of the state.
+fn led_by(leader: i32, epoch: LeaderEpoch, in_sync: &[i32]) -> Assignment {
+    let incarnation = |broker: i32| Incarnation(i64::from(broker));
+    let member =
+        |broker: &i32| IsrMember { broker: BrokerId(*broker), incarnation: incarnation(*broker) };
+    let members: Vec<_> = in_sync.iter().map(member).collect();
+    let minimum = members.len().min(2);
+    Assignment {
+        epoch,
+        leader: Some(BrokerId(leader)),
+        leader_incarnation: incarnation(leader),
+        incarnation: incarnation(1),
+        in_sync: InSyncState { members, minimum, version: epoch.0 },
+    }
+}
+
+/// Appends a record in the current epoch, and returns the condition of its acknowledgement.
+fn append(partition: &Arc<Partition>, acks: Acks) -> Target {
+    partition.lead().unwrap();
+    let (epoch, mut batch) = (partition.epoch(), batch([7]));
+    let outcomes = partition.append(epoch, &mut [&mut batch], acks, SystemClock.now()).unwrap();
+    let next_offset = outcomes[0].as_ref().unwrap().next_offset;
+    Target { epoch, next_offset, acks }
+}
+
+fn in_memory() -> LocalLogs {
+    logs(&FaultyDisk::new(Arc::new(MemoryDisk::default()), 1))
 }
 
 #[test]
-fn a_log_that_is_open_goes_on_under_the_next_epoch() {
-    let logs = logs(&FaultyDisk::new(Arc::new(MemoryDisk::default()), 1));
+fn a_partition_keeps_its_log_through_its_leader_epochs() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
     for epoch in [1, 2] {
-        let partition = lead(&logs, LeaderEpoch(epoch));
-        partition.lead().unwrap();
-        let mut batch = batch([7]);
-        let now = SystemClock.now();
-        partition.append(&mut [&mut batch], Acks::All, now).unwrap().pop().unwrap().unwrap();
+        partition.assign(led_by(1, LeaderEpoch(epoch), &[1]), Duration::ZERO);
+        append(&partition, Acks::All);
         partition.log().unwrap().flush().unwrap();
         assert_eq!(partition.high_watermark(), Offset::new(epoch.into()));
-        partition.stop("the next epoch begins");
     }
+    let starts = partition.log().unwrap().epochs().unwrap();
+    let starts: Vec<_> = starts.iter().map(|entry| (entry.epoch.0, entry.start.get())).collect();
+    assert_eq!(starts, [(1, 0), (2, 1)]);
+}
+
+#[test]
+fn an_earlier_assignment_changes_nothing() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(3));
+    partition.assign(led_by(2, LeaderEpoch(2), &[1, 2]), Duration::ZERO);
+    assert_eq!((partition.role(), partition.epoch()), (Role::Leader, LeaderEpoch(3)));
+}
+
+#[test]
+fn a_broker_does_not_lead_as_another_incarnation_than_the_elected_one() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    let earlier = Incarnation(0);
+    let assignment = Assignment { leader_incarnation: earlier, ..led_by(1, LeaderEpoch(2), &[1]) };
+    partition.assign(assignment, Duration::ZERO);
+    assert_eq!(partition.role(), Role::Follower { leader: None });
+    assert!(matches!(partition.lead(), Err(PartitionError::NotLeader { leader: None })));
+}
+
+#[test]
+fn requests_hear_which_broker_leads_instead() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    let target = append(&partition, Acks::All);
+    partition.assign(led_by(2, LeaderEpoch(2), &[1, 2]), Duration::ZERO);
+
+    let is_led_elsewhere = |error: PartitionError| {
+        matches!(error, PartitionError::NotLeader { leader: Some(BrokerId(2)) })
+    };
+    assert!(is_led_elsewhere(partition.is_covered(target).unwrap_err()));
+    assert!(is_led_elsewhere(partition.check_epoch(LeaderEpoch::NONE).unwrap_err()));
+    assert!(is_led_elsewhere(partition.lead().unwrap_err()));
+    let request =
+        ReadRequest { offset: 0, max_bytes: 1 << 20, at_least_one_batch: true, shows_gap: false };
+    assert!(is_led_elsewhere(partition.read(request).unwrap_err()));
+    let mut late = batch([7]);
+    let outcome = partition.append(target.epoch, &mut [&mut late], Acks::All, SystemClock.now());
+    assert!(is_led_elsewhere(outcome.unwrap_err()));
+    let at = AppendAt { epoch: target.epoch, now: SystemClock.now() };
+    let error = partition.log().unwrap().append(&mut [&mut late], at).unwrap_err();
+    assert!(matches!(error, StorageError::EpochMismatch { .. }), "{error}");
+}
+
+#[test]
+fn a_record_of_an_ended_epoch_is_not_acknowledged_by_a_later_watermark() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    let target = append(&partition, Acks::All);
+    for (leader, epoch) in [(2, 2), (1, 3)] {
+        partition.assign(led_by(leader, LeaderEpoch(epoch), &[1]), Duration::ZERO);
+    }
+    partition.log().unwrap().flush().unwrap();
+    assert!(partition.high_watermark() >= target.next_offset);
+    let error = partition.is_covered(target).unwrap_err();
+    assert!(matches!(error, PartitionError::EpochEnded { .. }), "{error}");
+}
+
+#[test]
+fn the_watermark_waits_for_the_other_in_sync_replicas() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    append(&partition, Acks::All);
+    partition.log().unwrap().flush().unwrap();
+    partition.assign(led_by(1, LeaderEpoch(2), &[1, 2]), Duration::ZERO);
+    assert!(partition.latest().is_ok(), "all records were replicated before");
+    let stored = append(&partition, Acks::Leader);
+    let replicated = Target { acks: Acks::All, ..stored };
+    partition.log().unwrap().flush().unwrap();
+    assert!(partition.is_covered(stored).unwrap());
+    assert!(!partition.is_covered(replicated).unwrap());
+    assert_eq!(partition.high_watermark(), Offset::new(1));
+
+    // A new leader does not know whether the second record was shown to anyone.
+    partition.assign(led_by(1, LeaderEpoch(3), &[1, 2]), Duration::ZERO);
+    let error = partition.latest().unwrap_err();
+    assert!(matches!(error, PartitionError::OffsetNotAvailable { .. }), "{error}");
+    let mut alone = led_by(1, LeaderEpoch(3), &[1]);
+    alone.in_sync.version += 1;
+    partition.assign(alone, Duration::ZERO);
+    assert_eq!(partition.latest().unwrap().offset, Offset::new(2));
+}
+
+#[test]
+fn a_replica_that_opens_its_log_knows_the_recorded_watermark() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    for _ in 0..3 {
+        append(&partition, Acks::All);
+    }
+    partition.log().unwrap().flush().unwrap();
+    logs.data.checkpoint(&Offsets::from([(id(), Offset::new(2))])).unwrap();
+
+    let again = Partition::new(
+        PartitionSpec {
+            partition: id(),
+            topic_id: ID,
+            broker: BrokerId(1),
+            config: Arc::default(),
+        },
+        Arc::new(logs.clone()),
+    );
+    again.assign(led_by(1, LeaderEpoch(2), &[1, 2]), Duration::ZERO);
+    again.open().unwrap();
+    assert_eq!(again.high_watermark(), Offset::new(2));
+}
+
+#[test]
+fn records_are_refused_while_too_few_replicas_are_in_sync() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    assert!(partition.check_minimum().is_ok());
+    let mut alone = led_by(1, LeaderEpoch(2), &[1]);
+    alone.in_sync.minimum = 2;
+    partition.assign(alone, Duration::ZERO);
+    let error = partition.check_minimum().unwrap_err();
+    assert_eq!(error.to_string(), "1 in-sync replicas, but min.insync.replicas is 2; retry later");
+    let stored = append(&partition, Acks::Leader);
+    partition.log().unwrap().flush().unwrap();
+    assert!(partition.is_covered(stored).unwrap(), "acks=1 needs no other replica");
+    assert_eq!(partition.high_watermark(), Offset::ZERO);
+}
+
+#[test]
+fn a_change_of_the_role_wakes_those_that_wait() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    let wake = Arc::new(Notify::new());
+    let registration = partition.wait_beyond(Offset::new(5), &wake);
+    partition.assign(led_by(2, LeaderEpoch(2), &[1, 2]), Duration::ZERO);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(wake.notified());
+    drop(registration);
 }
 
 #[test]
@@ -119,7 +289,8 @@ fn deleting_records_removes_no_others_after_a_clock_jump() {
     for number in 0..10 {
         let mut batch = batch([number]);
         let now = clock.now();
-        partition.append(&mut [&mut batch], Acks::All, now).unwrap().pop().unwrap().unwrap();
+        let outcomes = partition.append(LeaderEpoch(1), &mut [&mut batch], Acks::All, now);
+        outcomes.unwrap().pop().unwrap().unwrap();
     }
     partition.log().unwrap().flush().unwrap();
 

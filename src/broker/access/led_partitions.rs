@@ -93,6 +93,7 @@ impl<'a> LedPartitions<'a> {
         let opening = Arc::clone(partition);
         if let Ok(Err(error)) = self.engine.control.run_blocking(move || opening.open()).await
             && !error.is_logged()
+            && !error.ends_epoch()
         {
             tracing::error!("{} cannot be opened: {error}", partition.id());
         }
@@ -105,7 +106,8 @@ impl<'a> LedPartitions<'a> {
         match self.engine.control.run_blocking(move || partition.lead()).await {
             // The upkeep thread reports a full disk, once a minute.
             Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
-            Ok(Err(error)) if error.is_logged() => {}
+            // A client that asks a broker which does not lead is told so.
+            Ok(Err(error)) if error.is_logged() || error.ends_epoch() => {}
             Ok(Err(error)) => tracing::error!("{name} cannot be written: {error}"),
             Err(stopping) => tracing::debug!("{name} is not opened: {stopping}"),
         }

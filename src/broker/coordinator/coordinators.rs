@@ -12,7 +12,7 @@ use crate::broker::coordinator::task::{Message, Task};
 use crate::engine::{EngineState, PartitionsListener};
 use crate::group::GroupConfig;
 use crate::replication::{Partition, Topic};
-use crate::types::{PartitionIndex, TopicName};
+use crate::types::{LeaderEpoch, PartitionIndex, TopicName};
 
 /// The maximum number of requests in the queue of a coordinator; beyond it, connections wait.
 const QUEUE: usize = 1024;
@@ -31,6 +31,7 @@ pub(crate) struct Coordinators {
 #[derive(Debug)]
 struct CoordinatorHandle {
     partition: Arc<Partition>,
+    epoch: LeaderEpoch,
     inbox: Inbox,
 }
 
@@ -73,12 +74,11 @@ impl PartitionsListener for Coordinators {
     fn partitions_changed(&self, engine: &Arc<EngineState>) {
         let topic = engine.partitions.topic(TopicName::CONSUMER_OFFSETS);
         let mut handles = self.lock();
-        let led = topic.iter().flat_map(|topic| topic.partitions());
+        let led = topic.iter().flat_map(|topic| topic.led());
         let mut next = HashMap::with_capacity(handles.len());
         for partition in led {
             let index = partition.id().partition;
-            let same = |handle: &CoordinatorHandle| Arc::ptr_eq(&handle.partition, partition);
-            let handle = handles.remove(&index).filter(same);
+            let handle = handles.remove(&index).filter(|handle| handle.is_of(partition));
             next.insert(
                 index,
                 handle.unwrap_or_else(|| start_coordinator(engine, &self.config, partition)),
@@ -87,17 +87,24 @@ impl PartitionsListener for Coordinators {
         *handles = next;
     }
 
-    /// Returns true if each partition of the internal topic has its coordinator, or if the topic is
-    /// another one.
+    /// Returns true if each partition of the internal topic that this broker leads has its
+    /// coordinator, or if the topic is another one.
     fn is_ready(&self, topic: &Topic) -> bool {
         if topic.name.as_str() != TopicName::CONSUMER_OFFSETS {
             return true;
         }
         let handles = self.lock();
-        topic.partitions().all(|partition| {
+        topic.led().all(|partition| {
             let handle = handles.get(&partition.id().partition);
-            handle.is_some_and(|handle| Arc::ptr_eq(&handle.partition, partition))
+            handle.is_some_and(|handle| handle.is_of(partition))
         })
+    }
+}
+
+impl CoordinatorHandle {
+    /// Returns true if the coordinator serves the current leader epoch of a partition.
+    fn is_of(&self, partition: &Arc<Partition>) -> bool {
+        Arc::ptr_eq(&self.partition, partition) && self.epoch == partition.epoch()
     }
 }
 
@@ -107,9 +114,10 @@ fn start_coordinator(
     partition: &Arc<Partition>,
 ) -> CoordinatorHandle {
     let (inbox, messages) = channel(QUEUE);
-    let task = Task::new(engine, config, partition, messages);
+    let epoch = partition.epoch();
+    let task = Task::new(engine, config, (partition, epoch), messages);
     engine.control.start(task.run());
-    CoordinatorHandle { partition: Arc::clone(partition), inbox }
+    CoordinatorHandle { partition: Arc::clone(partition), epoch, inbox }
 }
 
 /// Notifies every coordinator whenever topics have been deleted.

@@ -18,7 +18,7 @@ use crate::engine::{Control, Unavailable as Stopping};
 use crate::group::{Append, AppendId, Unavailable};
 use crate::record::{BatchBuilder, BatchSettings, Compressor, RecordError};
 use crate::replication::{Acks, Partition, PartitionError, Registration, Target};
-use crate::types::{Offset, Timestamp};
+use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 /// An offset beyond the end of any log: waiting for it means waiting until the partition stops.
 const NEVER: Offset = Offset::new(i64::MAX);
@@ -37,6 +37,8 @@ type Writing = Pin<Box<dyn Future<Output = Written> + Send>>;
 /// The appends of one coordinator, from the decision to their replication.
 pub(super) struct Journal {
     partition: Arc<Partition>,
+    /// The leader epoch of the coordinator: nothing is appended or reported in any other.
+    epoch: LeaderEpoch,
     control: Control,
     queued: Vec<Append>,
     writing: Option<Writing>,
@@ -52,11 +54,12 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Creates a journal without appends.
-    pub(super) fn new(partition: &Arc<Partition>, control: &Control) -> Self {
+    pub(super) fn new(partition: &Arc<Partition>, epoch: LeaderEpoch, control: &Control) -> Self {
         let progressed = Arc::new(Notify::new());
         Self {
             _until_stopped: partition.wait_beyond(NEVER, &progressed),
             partition: Arc::clone(partition),
+            epoch,
             control: control.clone(),
             queued: Vec::new(),
             writing: None,
@@ -97,7 +100,7 @@ impl Journal {
     /// The last append that is replicated, together with all before it.
     ///
     /// # Errors
-    /// If the partition has stopped, so that nothing more will be replicated.
+    /// If the leader epoch is over, so that nothing more will be replicated.
     pub(super) fn take_replicated(&mut self) -> Result<Option<AppendId>, PartitionError> {
         let mut last = None;
         self.partition.is_covered(self.target(Acks::None, Offset::ZERO))?;
@@ -118,7 +121,7 @@ impl Journal {
     }
 
     fn target(&self, acks: Acks, next_offset: Offset) -> Target {
-        Target { epoch: self.partition.epoch(), next_offset, acks }
+        Target { epoch: self.epoch, next_offset, acks }
     }
 
     fn write_on(&mut self, now: Timestamp) {
@@ -128,8 +131,9 @@ impl Journal {
         let appends = std::mem::take(&mut self.queued);
         let ids: Vec<AppendId> = appends.iter().map(|append| append.id).collect();
         let (control, partition) = (self.control.clone(), Arc::clone(&self.partition));
+        let epoch = self.epoch;
         self.writing = Some(Box::pin(async move {
-            let write = control.run_blocking(move || write(&partition, &appends, now));
+            let write = control.run_blocking(move || write((&partition, epoch), &appends, now));
             match write.await {
                 Ok(written) => written,
                 Err(Stopping) => refuse_all(&ids, Unavailable::NotCoordinator),
@@ -138,8 +142,13 @@ impl Journal {
     }
 }
 
-/// Writes appends to the log, which is created if necessary. Blocks on the disk.
-fn write(partition: &Arc<Partition>, appends: &[Append], now: Timestamp) -> Written {
+/// Writes appends to the log in a leader epoch; the log is created if necessary. Blocks on the
+/// disk.
+fn write(
+    (partition, epoch): (&Arc<Partition>, LeaderEpoch),
+    appends: &[Append],
+    now: Timestamp,
+) -> Written {
     let mut written = Written::default();
     let mut ids = Vec::with_capacity(appends.len());
     let mut batches = Vec::with_capacity(appends.len());
@@ -156,7 +165,8 @@ fn write(partition: &Arc<Partition>, appends: &[Append], now: Timestamp) -> Writ
         }
     }
     let mut bytes: Vec<&mut [u8]> = batches.iter_mut().map(Vec::as_mut_slice).collect();
-    let outcomes = partition.lead().and_then(|()| partition.append(&mut bytes, Acks::All, now));
+    let outcomes =
+        partition.lead().and_then(|()| partition.append(epoch, &mut bytes, Acks::All, now));
     match outcomes {
         Ok(outcomes) => {
             for (id, outcome) in ids.into_iter().zip(outcomes) {
@@ -168,9 +178,10 @@ fn write(partition: &Arc<Partition>, appends: &[Append], now: Timestamp) -> Writ
         }
         Err(error) => {
             tracing::warn!("{} did not take what groups decided: {error}", partition.id());
-            let reason = match error {
-                PartitionError::Stopped { .. } => Unavailable::NotCoordinator,
-                _ => Unavailable::NotAvailable,
+            let reason = if error.ends_epoch() {
+                Unavailable::NotCoordinator
+            } else {
+                Unavailable::NotAvailable
             };
             written.refused.extend(refuse_all(&ids, reason).refused);
         }

@@ -21,8 +21,8 @@ use crate::broker::coordinator::journal::{Journal, Written};
 use crate::broker::coordinator::log_reader::{Damage, Entry, LogReader, ReadError};
 use crate::engine::EngineState;
 use crate::group::{Answer, Coordinator, Decision, GroupConfig, GroupRecord, Now, Request, Ticket};
-use crate::replication::{Partition, PartitionError};
-use crate::types::Offset;
+use crate::replication::Partition;
+use crate::types::{LeaderEpoch, Offset};
 
 /// The time that requests wait for the log to be loaded before they are refused.
 const LOADING_WAIT_MAX: Duration = Duration::from_secs(1);
@@ -76,16 +76,16 @@ enum End {
 }
 
 impl Task {
-    /// Creates a task that has not started.
+    /// Creates a task for a leader epoch of the partition; it has not started.
     pub(super) fn new(
         engine: &Arc<EngineState>,
         config: &GroupConfig,
-        partition: &Arc<Partition>,
+        (partition, epoch): (&Arc<Partition>, LeaderEpoch),
         messages: Receiver<Message>,
     ) -> Self {
         Self {
             coordinator: Coordinator::new(config.clone()),
-            journal: Journal::new(partition, &engine.control),
+            journal: Journal::new(partition, epoch, &engine.control),
             engine: Arc::clone(engine),
             config: config.clone(),
             partition: Arc::clone(partition),
@@ -298,9 +298,8 @@ impl Task {
 impl From<ReadError> for End {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Stopping(_) | ReadError::Partition(PartitionError::Stopped { .. }) => {
-                Self::Stopped
-            }
+            ReadError::Stopping(_) => Self::Stopped,
+            ReadError::Partition(error) if error.ends_epoch() => Self::Stopped,
             error => Self::Unreadable(error),
         }
     }

@@ -98,7 +98,7 @@ impl Query {
 fn find(partition: &Partition, query: Query) -> Result<Option<RecordAt>, PartitionError> {
     partition.check_epoch(query.current_leader_epoch)?;
     match query.timestamp {
-        LATEST => Ok(Some(partition.latest())),
+        LATEST => partition.latest().map(Some),
         EARLIEST | EARLIEST_LOCAL => Ok(Some(partition.earliest())),
         MAX_TIMESTAMP => partition.latest_by_time(),
         LATEST_TIERED | EARLIEST_PENDING_UPLOAD => Ok(None),

@@ -292,6 +292,12 @@ fn append_group(
     let mut batches = Vec::with_capacity(group.len());
     for batch in group {
         let request = &requests[batch.request];
+        if batch.check != Check::Failed
+            && request.acks == Acks::All
+            && let Err(error) = partition.check_minimum()
+        {
+            batch.refuse(&mut parts[batch.part], (&error).into());
+        }
         if batch.check == Check::Open {
             let terms = (rules, request.version);
             match check_batch(batch.bytes, terms, &mut repacker, decompressor) {
@@ -307,11 +313,12 @@ fn append_group(
             batches.push(batch.recompressed.as_deref_mut().unwrap_or(&mut *batch.bytes));
         }
     }
-    match partition.append(&mut batches, acks, now) {
+    let epoch = partition.epoch();
+    match partition.append(epoch, &mut batches, acks, now) {
         Ok(outcomes) => {
             for ((part, acks), outcome) in targets.into_iter().zip(outcomes) {
                 match outcome {
-                    Ok(appended) => parts[part].append(acks, appended),
+                    Ok(appended) => parts[part].append((epoch, acks), appended),
                     Err(refused) => parts[part].refuse(Refusal::from(&refused)),
                 }
             }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use crate::broker::errors::Refusal;
-use crate::replication::{Acks, Partition, Target};
+use crate::replication::{Acks, Partition, Progress, Target};
 use crate::storage::Appended;
-use crate::types::{Offset, Timestamp, TopicId};
+use crate::types::{LeaderEpoch, Offset, Timestamp, TopicId};
 use crate::wire::ErrorCode;
 use crate::wire::produce::{Partition as Answer, PartitionView, TopicView};
 
@@ -60,11 +60,10 @@ impl Part {
         self.outcome = Outcome::Refused(refusal);
     }
 
-    /// Records that the batch was appended and is to be acknowledged according to `acks`.
-    pub(crate) fn append(&mut self, acks: Acks, appended: Appended) {
-        let Addressee::Led(partition) = &self.addressee else { return };
-        let next_offset = appended.next_offset;
-        let target = Target { epoch: partition.epoch(), next_offset, acks };
+    /// Records that the batch was appended in a leader epoch, and is to be acknowledged in that
+    /// epoch according to `acks`.
+    pub(crate) fn append(&mut self, (epoch, acks): (LeaderEpoch, Acks), appended: Appended) {
+        let target = Target { epoch, next_offset: appended.next_offset, acks };
         self.outcome = Outcome::Appended { appended, target };
     }
 
@@ -98,7 +97,11 @@ impl Part {
         {
             // Register before checking, so that no wakeup in between is missed.
             let last = Offset::new(target.next_offset.get() - 1);
-            let _registration = partition.wait_beyond(last, &wake);
+            let awaited = match target.acks {
+                Acks::All => Progress::Replicated,
+                Acks::Leader | Acks::None => Progress::Stored,
+            };
+            let _registration = partition.wait_for(awaited, last, &wake);
             if self.is_settled() {
                 return;
             }

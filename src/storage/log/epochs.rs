@@ -51,6 +51,14 @@ impl Log {
         Ok(())
     }
 
+    /// Ends `epoch`, if it is the current one: the log refuses appends until another epoch starts.
+    pub fn end_epoch(&self, epoch: LeaderEpoch) {
+        let mut tail = self.lock_tail();
+        if tail.epoch() == epoch {
+            tail.start_epoch(LeaderEpoch::NONE);
+        }
+    }
+
     /// The answer to `OffsetForLeaderEpoch`: the last epoch of this log that is not above `epoch`,
     /// and its end offset. `None` if the log cannot determine it.
     pub fn epoch_end(

@@ -1,0 +1,177 @@
+//! Changes of this broker's role in a partition.
+//!
+//! A partition outlives its leader epochs: it keeps its log open while leaders come and go. Every
+//! change wakes the waiting requests, which find that their epoch is over.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::replication::role::{Current, Leadership};
+use crate::replication::{Assignment, Leader, LeaderStart, Partition, Role, Rules};
+use crate::storage::Log;
+use crate::types::{LeaderEpoch, Offset};
+
+impl Partition {
+    /// Takes the role that an assignment gives to this broker, at `now` by the monotonic clock. An
+    /// assignment of an earlier leader epoch is ignored.
+    pub fn assign(&self, assignment: Assignment, now: Duration) {
+        let mut leadership = self.lock_leadership();
+        let before = self.current();
+        if matches!(before.role, Role::Stopped(_)) || assignment.epoch < before.epoch {
+            return;
+        }
+        let leads = assignment.leader == Some(self.broker())
+            && Rules::ALL.may_lead(assignment.leader_incarnation, assignment.incarnation);
+        let leader = assignment.leader.filter(|leader| *leader != self.broker());
+        let role = if leads { Role::Leader } else { Role::Follower { leader } };
+        let epoch = assignment.epoch;
+        let state = assignment.in_sync.clone();
+        let is_new_epoch = (role, epoch) != (before.role, before.epoch);
+        let is_known = leadership.assigned.as_ref().is_some_and(|known| known.in_sync == state);
+        if !is_new_epoch && (is_known || !leads) {
+            return;
+        }
+        leadership.assigned = leads.then_some(assignment);
+        if is_new_epoch {
+            leadership.began = now;
+            self.begin_epoch(&mut leadership, (role, epoch), &before);
+        } else if let Some(leader) = &mut leadership.leader {
+            leader.state_read(state, false);
+            self.publish(leader);
+        } else {
+            self.note_in_sync(&leadership);
+        }
+        drop(leadership);
+        if is_new_epoch {
+            self.waiting().wake_all();
+        } else {
+            self.wake_reached();
+        }
+        if let Some(log) = before.log.as_ref().filter(|log| log.unflushed().is_some()) {
+            // Nothing is shown before the watermark has reached the start of the epoch.
+            self.logs().flusher.schedule(log, true);
+        }
+    }
+
+    /// Replaces the role, after which the log takes no record of the epoch before.
+    fn begin_epoch(
+        &self,
+        leadership: &mut Leadership,
+        (role, epoch): (Role, LeaderEpoch),
+        before: &Current,
+    ) {
+        leadership.leader = None;
+        self.update(|current| match current.role {
+            Role::Stopped(_) => current.clone(),
+            _ => Current { role, epoch, is_appendable: false, ..current.clone() },
+        });
+        self.note_in_sync(leadership);
+        if let Some(log) = &before.log {
+            // An append may be on its way that has seen the role before.
+            log.end_epoch(before.epoch);
+        }
+        let current = self.current();
+        if current.is_open {
+            self.begin_leading(leadership, current.log.as_ref(), Offset::ZERO);
+        }
+    }
+
+    /// Stops this partition: waiting requests are woken, and appends and reads are refused.
+    pub fn stop(&self, reason: &'static str) {
+        self.update(|current| match current.role {
+            Role::Stopped(_) => current.clone(),
+            _ => Current { role: Role::Stopped(reason), is_appendable: false, ..current.clone() },
+        });
+        self.waiting().wake_all();
+    }
+
+    /// The role of this broker.
+    pub fn role(&self) -> Role {
+        self.current().role
+    }
+
+    /// Notes that the log was looked for and, if there is one, installs it.
+    pub(super) fn install(&self, log: Option<&Arc<Log>>) {
+        // Read before the lock is taken: a checkpoint may be written at this moment.
+        let recorded = self.logs().data.high_watermark(self.id()).unwrap_or_default();
+        let mut leadership = self.lock_leadership();
+        self.update(|current| {
+            let log = log.or(current.log.as_ref()).map(Arc::clone);
+            Current { is_open: true, log, ..current.clone() }
+        });
+        self.begin_leading(&mut leadership, log, recorded);
+    }
+
+    /// Begins to lead on an open log, if this broker is to: the watermark is the one that is known
+    /// or `recorded` until the in-sync replicas show that they have more.
+    fn begin_leading(&self, leadership: &mut Leadership, log: Option<&Arc<Log>>, recorded: Offset) {
+        let Some(assignment) = &leadership.assigned else { return };
+        let (end, flushed) = log.map_or_else(Default::default, |log| {
+            // In this order: a flush may end in between.
+            let flushed = log.flushed_offset();
+            (log.log_end_offset(), flushed)
+        });
+        let start = LeaderStart {
+            broker: self.broker(),
+            epoch: assignment.epoch,
+            log_end: end,
+            high_watermark: self.high_watermark().max(recorded.min(end)),
+            in_sync: assignment.in_sync.clone(),
+        };
+        let mut leader = Leader::new(Rules::ALL, start, leadership.began);
+        leader.stored(flushed);
+        self.set_stored(flushed);
+        self.publish(&leader);
+        leadership.leader = Some(Box::new(leader));
+    }
+
+    /// Records that this replica has stored everything below `stored`: moves the high watermark and
+    /// wakes waiting requests.
+    pub(super) fn advance(&self, stored: Offset) {
+        let mut leadership = self.lock_leadership();
+        self.set_stored(stored.max(self.stored()));
+        if let Some(leader) = &mut leadership.leader
+            && leader.stored(stored)
+        {
+            self.set_high_watermark(leader.high_watermark());
+        }
+        drop(leadership);
+        self.wake_reached();
+    }
+
+    fn wake_reached(&self) {
+        self.waiting().wake_below(self.stored(), self.high_watermark());
+    }
+
+    /// Publishes the watermark and the in-sync set; under the lock, so that older values never
+    /// overwrite newer ones.
+    fn publish(&self, leader: &Leader) {
+        self.set_high_watermark(leader.high_watermark());
+        let (epoch_start, in_sync) = (leader.epoch_start(), leader.in_sync());
+        self.update(|current| Current {
+            epoch_start,
+            in_sync: in_sync.members().len(),
+            minimum: in_sync.minimum(),
+            ..current.clone()
+        });
+    }
+
+    /// Publishes the in-sync set of the assignment, until the log is open.
+    fn note_in_sync(&self, leadership: &Leadership) {
+        let state = leadership.assigned.as_ref().map(|assigned| &assigned.in_sync);
+        let (in_sync, minimum) =
+            state.map_or_else(Default::default, |state| (state.members.len(), state.minimum));
+        self.update(|current| Current { in_sync, minimum, ..current.clone() });
+    }
+
+    /// The number of in-sync replicas on other brokers.
+    pub(super) fn other_in_sync_replicas(&self) -> usize {
+        let leadership = self.lock_leadership();
+        let members = leadership.assigned.iter().flat_map(|assigned| &assigned.in_sync.members);
+        members.filter(|member| member.broker != self.broker()).count()
+    }
+
+    fn lock_leadership(&self) -> MutexGuard<'_, Leadership> {
+        self.leadership().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,115 @@
+//! The role of this broker in a partition, and the view of it that requests share.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::replication::{Assignment, Leader, PartitionError, Rules};
+use crate::storage::Log;
+use crate::types::{BrokerId, LeaderEpoch, Offset};
+
+/// The part of this broker in a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It leads.
+    Leader,
+    /// It has the replica of a partition that another broker leads, or none.
+    Follower {
+        /// The leader, if there is one.
+        leader: Option<BrokerId>,
+    },
+    /// It has stopped, for this reason.
+    Stopped(&'static str),
+}
+
+/// The role and the log of a partition, as requests see them: replaced as a whole.
+#[derive(Clone, Debug)]
+pub(super) struct Current {
+    pub(super) role: Role,
+    pub(super) epoch: LeaderEpoch,
+    /// The log end offset at the start of the epoch, if this broker leads.
+    pub(super) epoch_start: Offset,
+    /// The number of in-sync replicas, if this broker leads.
+    pub(super) in_sync: usize,
+    /// The number of in-sync replicas that `acks=all` requires.
+    pub(super) minimum: usize,
+    /// The log, once it was found or created.
+    pub(super) log: Option<Arc<Log>>,
+    /// True once the log has been looked for on the disk.
+    pub(super) is_open: bool,
+    /// True once the leader epoch is recorded, so that batches may be stamped with it.
+    pub(super) is_appendable: bool,
+}
+
+/// The leader's part of a partition, under its lock.
+#[derive(Debug, Default)]
+pub(super) struct Leadership {
+    /// The assignment by which this broker leads.
+    pub(super) assigned: Option<Assignment>,
+    /// The time at which the epoch began, by the monotonic clock.
+    pub(super) began: Duration,
+    /// The leader, from the moment at which its log is open.
+    pub(super) leader: Option<Box<Leader>>,
+}
+
+impl Current {
+    pub(super) fn new() -> Self {
+        Self {
+            role: Role::Follower { leader: None },
+            epoch: LeaderEpoch::NONE,
+            epoch_start: Offset::ZERO,
+            in_sync: 0,
+            minimum: 0,
+            log: None,
+            is_open: false,
+            is_appendable: false,
+        }
+    }
+
+    /// Fails unless this broker leads the partition.
+    pub(super) fn check_leading(&self) -> Result<(), PartitionError> {
+        match self.role {
+            Role::Leader => Ok(()),
+            Role::Follower { leader } => Err(PartitionError::NotLeader { leader }),
+            Role::Stopped(reason) => Err(PartitionError::Stopped { reason }),
+        }
+    }
+
+    /// Fails unless `epoch`, in which something was appended, goes on.
+    pub(super) fn check_goes_on(&self, epoch: LeaderEpoch) -> Result<(), PartitionError> {
+        self.check_leading()?;
+        if Rules::ALL.may_acknowledge(epoch, self.epoch) {
+            return Ok(());
+        }
+        Err(PartitionError::EpochEnded { ended: epoch, current: self.epoch })
+    }
+
+    /// Fails if there are too few in-sync replicas for `acks=all`.
+    pub(super) fn check_minimum(&self, is_appended: bool) -> Result<(), PartitionError> {
+        let (in_sync, minimum) = (self.in_sync, self.minimum);
+        if in_sync >= minimum {
+            return Ok(());
+        }
+        Err(PartitionError::NotEnoughReplicas { in_sync, minimum, is_appended })
+    }
+
+    /// Fails if an earlier leader may have shown more than `high_watermark`.
+    pub(super) fn check_readable(&self, high_watermark: Offset) -> Result<(), PartitionError> {
+        let (epoch, epoch_start) = (self.epoch, self.epoch_start);
+        if Rules::ALL.may_be_read(high_watermark, epoch_start) {
+            return Ok(());
+        }
+        Err(PartitionError::OffsetNotAvailable { high_watermark, epoch, epoch_start })
+    }
+
+    /// Fails if this broker does not lead, or leads in another epoch than `asked`.
+    pub(super) fn check_leading_in(&self, asked: LeaderEpoch) -> Result<(), PartitionError> {
+        self.check_leading()?;
+        let current = self.epoch;
+        match asked.cmp(&current) {
+            Ordering::Equal => Ok(()),
+            Ordering::Less => Err(PartitionError::FencedEpoch { asked, current }),
+            Ordering::Greater => Err(PartitionError::UnknownEpoch { asked, current }),
+        }
+    }
+}
