@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::embedded::{EmbeddedError, Start};
+use crate::embedded::EmbeddedError;
 use crate::engine::EngineHandle;
 use crate::replication::{Partition, PartitionError};
 use crate::types::{Offset, Timestamp, TopicPartition};
@@ -44,4 +44,17 @@ impl Led {
             None => EmbeddedError::Partition { partition: self.id().clone(), source },
         }
     }
+}
+
+/// The start position of a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The first record of the log.
+    Earliest,
+    /// Records flushed from now on.
+    Latest,
+    /// The record with this offset.
+    At(Offset),
+    /// The first record with this timestamp or a later one; if there is none, as `Latest`.
+    Since(Timestamp),
 }

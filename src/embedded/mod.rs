@@ -41,7 +41,6 @@ mod parking;
 mod partition;
 mod record;
 mod records;
-mod start;
 mod ticket;
 
 pub use crate::config::{ByteSize, ConfigError, Fault, Key, Kind};
@@ -57,10 +56,10 @@ pub use crate::storage::{
     ProducerLimits, RetentionClock, ScrubOptions, SkipError, StorageError, UpkeepOptions,
 };
 pub use error::{EmbeddedError, Remedy};
+pub use led::Start;
 pub use logs::Logs;
 pub use new_record::NewRecord;
 pub use partition::Partition;
 pub use record::Record;
 pub use records::Records;
-pub use start::Start;
 pub use ticket::Ticket;

@@ -26,7 +26,6 @@ mod membership_tests;
 mod model_tests;
 #[cfg(test)]
 mod offsets_tests;
-mod placement;
 mod protocol;
 mod records;
 #[cfg(test)]
@@ -36,8 +35,7 @@ mod uncertain_offsets;
 
 pub use config::GroupConfig;
 pub use coordinator::Coordinator;
-pub use ids::{Generation, GroupId, InstanceId, MemberId};
-pub use placement::partition_for;
+pub use ids::{Generation, GroupId, InstanceId, MemberId, partition_for};
 pub use protocol::{
     AdminRefusal, Answer, Append, AppendId, Claim, CommitRequest, Decision, DeleteOffsetsRequest,
     FetchOffsetsRequest, GroupDescription, GroupError, GroupFilter, GroupState, HeartbeatRequest,

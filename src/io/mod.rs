@@ -37,8 +37,6 @@ mod open_files;
 mod random;
 #[cfg(feature = "embedded")]
 mod reporting;
-#[cfg(feature = "embedded")]
-mod send_file;
 mod socket;
 #[cfg(feature = "embedded")]
 mod sys;

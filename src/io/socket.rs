@@ -1,8 +1,11 @@
-//! Gathered socket writes with `MSG_MORE`, which `std` does not offer.
+//! Writes to sockets that `std` does not offer: gathered buffers with `MSG_MORE`, and ranges of
+//! files that do not pass through this process.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+#[cfg(feature = "embedded")]
+use nix::sys::sendfile::sendfile;
 use nix::sys::socket::{MsgFlags, sendmsg};
 
 use crate::io::interruptions::uninterrupted;
@@ -31,4 +34,24 @@ fn flags(more: bool) -> MsgFlags {
 #[cfg(not(target_os = "linux"))]
 fn flags(_more: bool) -> MsgFlags {
     MsgFlags::MSG_DONTWAIT
+}
+
+/// Sends up to `length` bytes of `file` from `position` and returns the number sent; 0 means that
+/// the file ends there. The file's cursor is neither used nor moved.
+///
+/// Unlike `send`, `sendfile` has no flag that suppresses SIGPIPE, so the process must ignore that
+/// signal. Rust and Python programs do so from their start; a C program that loads this crate must
+/// do so itself.
+///
+/// # Errors
+/// `WouldBlock` if the socket is full and non-blocking, `BrokenPipe` if the peer is gone.
+#[cfg(feature = "embedded")]
+pub(super) fn send_file(
+    socket: BorrowedFd<'_>,
+    file: BorrowedFd<'_>,
+    position: u64,
+    length: usize,
+) -> io::Result<usize> {
+    let position = i64::try_from(position).map_err(|_| io::ErrorKind::InvalidInput)?;
+    uninterrupted(|| Ok(sendfile(socket, file, Some(&mut position.clone()), length)?))
 }

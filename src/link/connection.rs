@@ -16,7 +16,6 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::config::LinkConfig;
 use super::fault::{LinkError, LinkFault};
 use super::observer::Observer;
 use super::tasks::Tasks;
@@ -33,6 +32,23 @@ const FRAME_MAX: usize = 256 << 20;
 
 /// The `ApiVersions` version sent first.
 const FIRST_ASKED: i16 = 4;
+
+/// The settings of connections to brokers.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    /// The name of this side in the brokers' logs.
+    pub client_id: String,
+    /// The time limit of one attempt to connect.
+    pub connect_timeout: Duration,
+    /// The time a request may wait while no bytes of its response arrive.
+    pub request_timeout: Duration,
+    /// The pause after the first failed attempt; it doubles with each further one.
+    pub backoff: Duration,
+    /// The upper bound of that pause.
+    pub backoff_max: Duration,
+    /// The highest version of an API to use, even if both sides support a higher one.
+    pub version_max: fn(ApiKey) -> i16,
+}
 
 /// An open connection. Dropping it closes it.
 #[derive(Debug)]

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::backoff::Backoff;
-use super::config::LinkConfig;
-use super::connection::Connection;
+use super::connection::{Connection, LinkConfig};
 use super::fault::LinkError;
 use super::observer::Observer;
 use super::tasks::Tasks;

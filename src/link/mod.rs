@@ -5,7 +5,6 @@
 //! which errors to retry and what to do meanwhile is decided by the layers that use it.
 
 mod backoff;
-mod config;
 mod connection;
 #[cfg(test)]
 mod connection_tests;
@@ -18,8 +17,7 @@ mod tasks;
 mod versions;
 
 pub use backoff::Backoff;
-pub use config::LinkConfig;
-pub use connection::{Connection, PendingWrite, Reply};
+pub use connection::{Connection, LinkConfig, PendingWrite, Reply};
 pub use connector::Connector;
 pub use fault::{LinkError, LinkFault};
 pub use observer::Observer;

@@ -8,8 +8,6 @@
 
 mod asking;
 mod coordinators;
-mod deleted_topic;
-mod identity;
 mod journal;
 mod log_reader;
 mod offsets_topic;
@@ -18,7 +16,6 @@ mod task;
 
 pub(crate) use asking::Groups;
 pub(crate) use coordinators::{Coordinators, forget_deleted_topics};
-pub(crate) use deleted_topic::is_topic_deleted;
-pub(crate) use identity::{claim, member_id};
 pub use offsets_topic::OffsetsTopicConfig;
-pub(crate) use question::{DeleteGroup, DescribeGroup};
+pub(crate) use offsets_topic::is_topic_deleted;
+pub(crate) use question::{DeleteGroup, DescribeGroup, claim, member_id};

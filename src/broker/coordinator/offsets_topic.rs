@@ -1,4 +1,5 @@
-//! The internal topic of groups: its creation, and the mapping of groups to its partitions.
+//! The internal topic of groups: its creation, the mapping of groups to its partitions, and the
+//! offsets in it of topics that are deleted.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use crate::config::{ByteSize, Key, Kind, number, size};
 use crate::engine::{APPLIED_WITHIN, EngineError, EngineState, applied, create_topic};
 use crate::group::{GroupId, partition_for};
 use crate::metadata::{Image, MetadataError, NewTopic, Topic};
-use crate::types::{BrokerId, PartitionIndex, TopicName};
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
 /// The configuration with which the internal topic is created. An existing topic keeps its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +110,17 @@ pub(super) fn coordinator_of(image: &Image, group: &GroupId) -> Option<BrokerId>
 
 fn topic_in(image: &Image) -> Option<&Arc<Topic>> {
     image.topic(&TopicName::consumer_offsets())
+}
+
+/// Returns true if the topic to which the offsets belong no longer exists, even if there is a new
+/// topic of that name. The image must be at least as new as when the offsets were committed; a
+/// broker's own image never goes back.
+pub(crate) fn is_topic_deleted(image: &Image, name: &TopicName, id: TopicId) -> bool {
+    match image.topic(name) {
+        Some(topic) => id != TopicId::NONE && id != topic.id,
+        // An unreadable node may be the topic's, which then still exists.
+        None => image.broken().is_empty(),
+    }
 }
 
 #[cfg(test)]

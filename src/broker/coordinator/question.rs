@@ -1,9 +1,11 @@
-//! Requests to a coordinator, each with the type of its response.
+//! Requests to a coordinator, each with the type of its response, and the identity of the member
+//! that asks.
 
 use crate::group::{
-    Answer, CommitRequest, CommittedOffset, DeleteOffsetsRequest, FetchOffsetsRequest,
-    GroupDescription, GroupError, GroupFilter, GroupId, HeartbeatRequest, JoinRequest, Joined,
-    LeaveRequest, LeaverResult, ListedGroup, OffsetResult, Request, SyncRequest, Synced,
+    Answer, Claim, CommitRequest, CommittedOffset, DeleteOffsetsRequest, FetchOffsetsRequest,
+    Generation, GroupDescription, GroupError, GroupFilter, GroupId, HeartbeatRequest, InstanceId,
+    JoinRequest, Joined, LeaveRequest, LeaverResult, ListedGroup, MemberId, OffsetResult, Request,
+    SyncRequest, Synced,
 };
 use crate::types::TopicPartition;
 
@@ -85,4 +87,19 @@ impl Question for DeleteGroup {
             _ => None,
         }
     }
+}
+
+/// Translates a member's identity. In the protocol, an empty string is no member id and −1 no
+/// generation.
+pub(crate) fn claim(member: &str, instance: Option<&str>, generation: i32) -> Claim {
+    Claim {
+        member_id: member_id(member),
+        instance_id: instance.map(InstanceId::from),
+        generation: Generation(generation),
+    }
+}
+
+/// Translates a member id; in the protocol, an empty string is none.
+pub(crate) fn member_id(text: &str) -> Option<MemberId> {
+    Some(text).filter(|text| !text.is_empty()).map(MemberId::from)
 }

@@ -16,9 +16,9 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use crate::broker::coordinator::deleted_topic::is_topic_deleted;
 use crate::broker::coordinator::journal::{Journal, Written};
 use crate::broker::coordinator::log_reader::{Damage, Entry, LogReader, ReadError};
+use crate::broker::coordinator::offsets_topic::is_topic_deleted;
 use crate::engine::EngineState;
 use crate::group::{Answer, Coordinator, Decision, GroupConfig, GroupRecord, Now, Request, Ticket};
 use crate::replication::Partition;

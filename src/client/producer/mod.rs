@@ -17,7 +17,7 @@ mod delivered;
 mod delivery;
 mod handle;
 mod packed;
-mod partitioning;
+mod partitioner;
 mod publishing;
 mod queue;
 mod record;
@@ -35,7 +35,7 @@ pub use config::{Acks, ProducerConfig};
 pub use delivered::DeliveredBatches;
 pub use delivery::{RecordMetadata, Ticket};
 pub use handle::Producer;
-pub use partitioning::{Choice, Partitioner};
+pub use partitioner::{Choice, Partitioner};
 pub use record::ProducerRecord;
 
 pub(crate) use request::outcome;

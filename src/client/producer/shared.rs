@@ -11,7 +11,7 @@ use super::buffer_pool::BufferPool;
 use super::config::ProducerConfig;
 use super::delivered::Delivered;
 use super::delivery::{Delivery, Settled, Ticket, Undelivered, Wakeups};
-use super::partitioning::Chosen;
+use super::partitioner::Chosen;
 use super::queue::{Appending, Dues, Queue};
 use super::record::ProducerRecord;
 use super::topics::{TopicQueues, Topics};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::partitioning::PartitionCursor;
+use super::partitioner::PartitionCursor;
 use super::queue::Queue;
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
 

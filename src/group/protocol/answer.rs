@@ -1,12 +1,13 @@
-//! The responses of a coordinator, independent of protocol versions.
+//! The responses of a coordinator, independent of protocol versions, and the states of groups that
+//! they tell.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::group::{
-    CommittedOffset, Generation, GroupError, GroupId, GroupState, InstanceId, Leaver, MemberId,
-    OffsetRefusal,
+    CommittedOffset, Generation, GroupError, GroupId, InstanceId, Leaver, MemberId, OffsetRefusal,
 };
 use crate::types::TopicPartition;
 
@@ -148,4 +149,38 @@ pub struct MemberDescription {
     pub metadata: Bytes,
     /// The assignment.
     pub assignment: Bytes,
+}
+
+/// The state of a group, by Kafka's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupState {
+    /// No members; possibly offsets.
+    Empty,
+    /// A rebalance gathers the members of the next generation.
+    PreparingRebalance,
+    /// The members are fixed; the leader's assignment is not available, or not replicated yet.
+    CompletingRebalance,
+    /// Every member can fetch its assignment.
+    Stable,
+    /// The group does not exist.
+    Dead,
+}
+
+impl GroupState {
+    /// Kafka's name for the state.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "Empty",
+            Self::PreparingRebalance => "PreparingRebalance",
+            Self::CompletingRebalance => "CompletingRebalance",
+            Self::Stable => "Stable",
+            Self::Dead => "Dead",
+        }
+    }
+}
+
+impl fmt::Display for GroupState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }

@@ -5,11 +5,10 @@ mod answer;
 mod decision;
 mod error;
 mod request;
-mod state;
 
 pub use answer::{
-    Answer, GroupDescription, Joined, JoinedMember, LeaverResult, ListedGroup, MemberDescription,
-    OffsetResult, Synced,
+    Answer, GroupDescription, GroupState, Joined, JoinedMember, LeaverResult, ListedGroup,
+    MemberDescription, OffsetResult, Synced,
 };
 pub use decision::{Append, AppendId, Decision, Now, Ticket};
 pub use error::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavailable};
@@ -17,4 +16,3 @@ pub use request::{
     Claim, CommitRequest, DeleteOffsetsRequest, FetchOffsetsRequest, GroupFilter, HeartbeatRequest,
     JoinRequest, LeaveRequest, Leaver, NewOffset, Protocol, Request, SyncRequest,
 };
-pub use state::GroupState;

@@ -1,10 +1,10 @@
-//! Reading and writing the primitive fields of records.
+//! Reading and writing the primitive fields of records, and the faults of records.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::DamagedRecord;
+use crate::types::InvalidTopicName;
 
 /// The unread bytes of a key or value.
 pub(super) struct Fields<'a>(&'a [u8]);
@@ -184,4 +184,35 @@ impl Writer {
     pub(super) fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0)
     }
+}
+
+/// The reason why a record cannot be decoded; other records are not affected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DamagedRecord {
+    /// It ends within a field.
+    #[error("a field of {wanted} bytes has only {left}")]
+    Truncated {
+        /// The size of the field.
+        wanted: usize,
+        /// The bytes left.
+        left: usize,
+    },
+    /// Bytes follow the last field.
+    #[error("{0} bytes follow the last field")]
+    Trailing(usize),
+    /// The key version is unknown, such as those of Kafka's newer group types.
+    #[error("key version {0} is not known")]
+    KeyVersion(i16),
+    /// The value version is unknown.
+    #[error("value version {0} is not known")]
+    ValueVersion(i16),
+    /// A length or count is negative.
+    #[error("a length of {0}")]
+    Length(i32),
+    /// A string is not UTF-8.
+    #[error("text is not UTF-8")]
+    Text,
+    /// The topic name is not valid.
+    #[error(transparent)]
+    Topic(#[from] InvalidTopicName),
 }

@@ -19,7 +19,6 @@
 //!          · rebalance timeout i32 · session timeout i32 · subscription blob · assignment blob
 //! ```
 
-mod damage;
 mod fields;
 mod group_value;
 mod log_record;
@@ -27,7 +26,7 @@ mod offset_value;
 #[cfg(test)]
 mod records_tests;
 
-pub use damage::DamagedRecord;
+pub use fields::DamagedRecord;
 pub(super) use group_value::{GroupSnapshot, MemberSnapshot};
 pub use log_record::GroupRecord;
 pub(super) use log_record::LogRecord;

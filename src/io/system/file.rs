@@ -12,7 +12,7 @@ use nix::unistd::{fdatasync, ftruncate};
 
 use super::medium::Medium;
 use crate::io::interruptions::uninterrupted;
-use crate::io::send_file::send_file;
+use crate::io::socket::send_file;
 use crate::io::sys::{cached_pages, is_resident};
 use crate::io::{File, Inode, failed_sync, read_exact_at};
 

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::fault::Fault;
-use super::limits::Limits;
+use super::limits::{Fault, Limits};
 use super::{gzip, lz4, snappy, zstd};
 use crate::record::{Compression, RecordError};
 

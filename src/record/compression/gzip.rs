@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use super::fault::Fault;
-use super::limits::read_up_to;
+use super::limits::{Fault, read_up_to};
 
 /// The level with this number, if it exists; −1 is also the default.
 pub(super) fn level(number: Option<i32>) -> Option<flate2::Compression> {

@@ -1,8 +1,6 @@
-//! Limits on the decompressed size of untrusted bytes.
+//! Limits on the decompressed size of untrusted bytes, and the faults of such bytes.
 
-use std::io::Read;
-
-use super::fault::Fault;
+use std::io::{self, Read};
 
 /// Limits on the decompression and iteration of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,4 +52,25 @@ pub(super) fn read_up_to(
     let one_more = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
     reader.take(one_more).read_to_end(&mut out)?;
     if out.len() > max { Err(Fault::TooMuch) } else { Ok(out) }
+}
+
+/// The reason why a codec failed, before the codec is attached to it.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The stream is damaged.
+    Damaged(io::Error),
+    /// The output exceeds the limit.
+    TooMuch,
+}
+
+impl Fault {
+    pub(super) fn damaged(detail: &'static str) -> Self {
+        Self::Damaged(io::Error::new(io::ErrorKind::InvalidData, detail))
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Damaged(error)
+    }
 }

@@ -10,8 +10,7 @@ use lz4::liblz4::BlockChecksum;
 use lz4::{ContentChecksum, EncoderBuilder};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 
-use super::fault::Fault;
-use super::limits::read_up_to;
+use super::limits::{Fault, read_up_to};
 use crate::record::codec::LZ4_FAST;
 
 /// The magic number of a frame. The legacy frame, with blocks of 8 MB, has another.

@@ -6,7 +6,6 @@
 
 mod compressor;
 mod decompressor;
-mod fault;
 mod gzip;
 mod limits;
 mod lz4;

@@ -7,7 +7,7 @@ use std::io;
 
 use snap::raw::{Decoder, Encoder, decompress_len};
 
-use super::fault::Fault;
+use super::limits::Fault;
 
 const MAGIC: [u8; 8] = *b"\x82SNAPPY\0";
 const VERSIONS: [u8; 8] = [0, 0, 0, 1, 0, 0, 0, 1];

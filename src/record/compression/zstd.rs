@@ -6,8 +6,7 @@ use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{self, CParameter, DCtx};
 
-use super::fault::Fault;
-use super::limits::read_up_to;
+use super::limits::{Fault, read_up_to};
 
 /// Base-2 logarithm of the largest window, which a reader must hold in memory.
 const WINDOW_LOG_MAX: u32 = 23;

@@ -1,4 +1,5 @@
-//! The segments of a log that can be compacted, and the decision whether compaction is due.
+//! The segments of a log that can be compacted, the decision whether compaction is due, and the
+//! effort of a pass.
 //!
 //! Only closed segments qualify: below the high watermark, below the recorded durable point, and
 //! with their seals and indexes written. None of them holds a record younger than
@@ -7,9 +8,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::config::ByteSize;
 use crate::storage::compacted::Compacted;
 use crate::storage::log::{Closed, ClosedSegments};
-use crate::storage::{Log, LogConfig, StorageError};
+use crate::storage::{DataDir, Log, LogConfig, StorageError};
 use crate::types::{Offset, Timestamp};
 
 /// A log that may be compacted.
@@ -131,4 +133,17 @@ impl Candidate {
 #[expect(clippy::cast_precision_loss, reason = "only compared with a setting of few digits")]
 fn as_float(bytes: u64) -> f64 {
     bytes as f64
+}
+
+/// The resources and the limits of a pass.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort<'a> {
+    /// Bytes for the offsets of keys.
+    pub(crate) map_size: ByteSize,
+    /// The wall clock.
+    pub(crate) now: Timestamp,
+    /// The directory of the log, which may remove it meanwhile.
+    pub(crate) directory: Option<&'a DataDir>,
+    /// Called with each number of bytes read; waits to keep to the rate, and returns false to stop.
+    pub(crate) keep_going: &'a dyn Fn(u64) -> bool,
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::io::write_all_at;
 use crate::record::BatchSummary;
 use crate::storage::StorageError;
-use crate::storage::compaction::effort::Effort;
+use crate::storage::compaction::candidate::Effort;
 use crate::storage::compaction::survivors::{Fate, Survivors};
 use crate::storage::log::Closed;
 use crate::storage::segments::{

@@ -3,7 +3,7 @@
 use crate::record::{Batch, Decompressor, Limits, RecordError};
 use crate::storage::StorageError;
 use crate::storage::compaction::candidate::Candidate;
-use crate::storage::compaction::effort::Effort;
+use crate::storage::compaction::candidate::Effort;
 use crate::storage::compaction::offset_map::OffsetMap;
 use crate::types::Offset;
 

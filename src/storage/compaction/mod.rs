@@ -7,14 +7,12 @@
 mod candidate;
 mod cleaning;
 mod dirty;
-mod effort;
 mod offset_map;
 mod pass;
 mod replacement;
 mod survivors;
 
-pub(crate) use candidate::{Bounds, Candidate};
-pub(crate) use effort::Effort;
+pub(crate) use candidate::{Bounds, Candidate, Effort};
 pub(crate) use pass::{Pass, compact};
 
 #[cfg(test)]

@@ -8,9 +8,9 @@
 
 use crate::storage::compacted::Compacted;
 use crate::storage::compaction::candidate::Candidate;
+use crate::storage::compaction::candidate::Effort;
 use crate::storage::compaction::cleaning::{Cleaned, clean, discard};
 use crate::storage::compaction::dirty::read_dirty;
-use crate::storage::compaction::effort::Effort;
 use crate::storage::compaction::replacement::put_in_place;
 use crate::storage::compaction::survivors::Survivors;
 use crate::storage::log::Closed;

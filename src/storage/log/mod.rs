@@ -31,7 +31,6 @@ mod segment_list;
 mod tail;
 #[cfg(any(test, feature = "internals"))]
 mod truncate;
-mod view;
 
 pub use checkpoint::CheckpointOffsets;
 pub(in crate::storage) use closed_segments::{Closed, ClosedSegments};

@@ -1,11 +1,12 @@
-//! The segments of a log.
+//! The segments of a log, and the part of the log that readers use without a lock.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use crate::storage::segments::Segment;
+use crate::storage::log::offsets::Offsets;
+use crate::storage::segments::{LogContext, Segment};
 use crate::types::Offset;
 
 /// The segments of a log at some moment, by rising base offset. Only the last one grows.
@@ -90,4 +91,12 @@ impl SegmentList {
         assert!(are_same, "{} segments from {first} on were not held", replaced.len());
         self.set(segments);
     }
+}
+
+/// A log's bounds and segments, as readers see them. Only the tail changes them, under its lock.
+#[derive(Debug)]
+pub(super) struct View {
+    pub(super) context: Arc<LogContext>,
+    pub(super) offsets: Offsets,
+    pub(super) segments: SegmentList,
 }

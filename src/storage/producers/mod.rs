@@ -8,13 +8,11 @@
 
 mod batch;
 mod entry;
-mod sequence_error;
 mod snapshot;
 mod states;
 
 pub use batch::{AppendedBatch, ProducerBatch};
-pub use entry::{ActiveProducer, Verdict};
-pub use sequence_error::SequenceError;
+pub use entry::{ActiveProducer, SequenceError, Verdict};
 pub(crate) use snapshot::{largest_id_in_snapshots, snapshot_flaw};
 pub use snapshot::{latest_snapshot, retain_snapshots, write_snapshot};
 pub use states::{ProducerLimits, ProducerStates, Staged};

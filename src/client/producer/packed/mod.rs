@@ -3,9 +3,8 @@
 //! Records keep their numbers within the original batch, from which their outcomes are found.
 
 mod batch;
-mod halves;
+mod division;
 mod numbers;
-mod rest;
 mod shares;
 
 pub(crate) use batch::{Identity, Packed, Place, finished, sequence_after};
