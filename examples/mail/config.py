@@ -144,7 +144,7 @@ def _table(where: str, made: type[_Table], given: Mapping[str, Any]) -> _Table:
     for key, value in given.items():
         accepted = (int, float) if known[key] is float else (known[key],)
         if type(value) not in accepted:
-            raise ConfigError(f"{where}{key}: {value!r} does not fit: {known[key].__name__}")
+            raise ConfigError(f"{where}{key}: invalid value {value!r}: {known[key].__name__}")
     return made(**given)
 
 

@@ -215,5 +215,5 @@ def sliced(wanted: slice, read: Callable[[Any, Any], _T], backwards: Callable[[]
         return read(wanted.start, wanted.stop)
     if wanted.step == -1 and wanted.start is None and wanted.stop is None:
         return backwards()
-    message = f"slice: [{wanted.start}:{wanted.stop}:{wanted.step}] does not fit: expected "
+    message = f"slice: invalid value [{wanted.start}:{wanted.stop}:{wanted.step}]: expected "
     raise ConfigError(message + "[START:STOP] or [::-1]")

@@ -59,7 +59,7 @@ impl Fault {
     pub fn invalid(name: &str, value: &str, expected: impl fmt::Display) -> Self {
         Self {
             key: name.to_owned(),
-            reason: format!("'{value}' does not fit: expected {expected}"),
+            reason: format!("invalid value '{value}': expected {expected}"),
         }
     }
 }
@@ -73,24 +73,8 @@ impl fmt::Display for Fault {
 /// The known name with the fewest edits to `name`: at most two, or a third of its letters.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
-        .map(|candidate| (edits(name, candidate), candidate))
+        .map(|candidate| (strsim::levenshtein(name, candidate), candidate))
         .min()
         .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(2))
         .map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein distance in characters.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

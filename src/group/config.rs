@@ -215,6 +215,6 @@ mod tests {
         set_all(&mut config, GroupConfig::KEYS, [("group.max.session.timeout.ms", "5000")])
             .unwrap();
         let error = config.validate().unwrap_err().to_string();
-        assert!(error.contains("group.min.session.timeout.ms: '6000'"), "{error}");
+        assert!(error.contains("group.min.session.timeout.ms: invalid value '6000'"), "{error}");
     }
 }

@@ -48,7 +48,7 @@ def seconds(name: str, given: float | None) -> float | None:
     except OverflowError:
         number = math.inf if given > 0 else math.nan
     if math.isnan(number):
-        raise ConfigError(f"{name}: '{given}' does not fit: expected seconds, not negative")
+        raise ConfigError(f"{name}: invalid value '{given}': expected seconds, not negative")
     return number if number <= _LONGEST else None
 
 

@@ -25,7 +25,7 @@ def checked(name: str, count: SupportsIndex) -> int:
         number = -1
     if not 0 <= number <= sys.maxsize:
         expected = "a whole number of 64 bits, not negative"
-        raise ConfigError(f"{name}: '{count}' does not fit: expected {expected}")
+        raise ConfigError(f"{name}: invalid value '{count}': expected {expected}")
     return number
 
 

@@ -55,10 +55,10 @@ class Plan:
             raise ConfigError("group: the name is empty, and a queue is worked on by a group")
         if not backoff or not all(_is_delay(delay) for delay in backoff):
             expected = "seconds, each positive and not less than the one before"
-            raise ConfigError(f"backoff: {backoff!r} does not fit: expected {expected}")
+            raise ConfigError(f"backoff: invalid value {backoff!r}: expected {expected}")
         if any(later < delay for delay, later in pairwise(backoff)):
             raise ConfigError(
-                f"backoff: {backoff!r} does not fit: a delay is less than the one before"
+                f"backoff: invalid value {backoff!r}: a delay is less than the one before"
             )
         if checked("max_deliveries", max_deliveries) < 1:
             raise ConfigError("max_deliveries: a message is delivered at least once")
@@ -99,7 +99,7 @@ class Plan:
         fitting = [step for step in self.backoff if step >= delay]
         if not fitting or not math.isfinite(delay):
             longest = f"the longest of backoff= is {self.backoff[-1]:g} s"
-            raise ConfigError(f"delay: {delay!r} does not fit: {longest}")
+            raise ConfigError(f"delay: invalid value {delay!r}: {longest}")
         return fitting[0]
 
     def _retry_topic(self, delay: float) -> str:

@@ -52,7 +52,7 @@ def count_windows(records: "DataFrame", tier: str, *, window: float = 600.0) -> 
         raise ConfigError(f"records: there is no column '{missing[0]}' to count by")
     width = round(window * 1000)
     if width < 1:
-        raise ConfigError(f"window: {window} does not fit: expected at least 0.001 seconds")
+        raise ConfigError(f"window: invalid value {window}: expected at least 0.001 seconds")
     millis = f.unix_millis("timestamp")
     start = f.timestamp_millis(millis - f.pmod(millis, f.lit(width)))
     is_placed = {"partition", "offset"} <= set(records.columns)

@@ -49,7 +49,7 @@ class Duration:
         if found is None:
             begin = f"{name}: " if name else ""
             expected = f"expected {beside}as '10 seconds'"
-            raise ConfigError(f"{begin}'{text}' does not fit, {expected}{_hint(words)}")
+            raise ConfigError(f"{begin}invalid value '{text}': {expected}{_hint(words)}")
         microseconds, spelled = found
         return cls(spelled, microseconds)
 

@@ -132,7 +132,7 @@ class Options:
             yield f"option '{name}': not taken, {refused[name]}"
         elif name == _PROTOCOL:
             if self._given[name].upper() != "PLAINTEXT":
-                yield f"option '{name}': '{self._given[name]}' does not fit: expected PLAINTEXT"
+                yield f"option '{name}': invalid value '{self._given[name]}': expected PLAINTEXT"
         elif not name.startswith(_KAFKA):
             nearest = get_close_matches(name, self._names, n=1)
             hint = f", did you mean '{self._names[nearest[0]]}'?" if nearest else ""
@@ -264,7 +264,7 @@ def default_bootstrap() -> str:
 
 def misfit(name: str, value: str, expected: str) -> ConfigError:
     """Returns the error for an invalid value."""
-    return ConfigError(f"option '{name}': '{value}' does not fit: expected {expected}")
+    return ConfigError(f"option '{name}': invalid value '{value}': expected {expected}")
 
 
 def _text_of(value: object) -> str:

@@ -122,7 +122,7 @@ def test_wrong_columns_and_limits_are_reported_by_name(
             consumer.arrow(columns=["key", "key"])
         with pytest.raises(streamlog.ConfigError, match="at least one column"):
             consumer.arrow(columns=[])
-        with pytest.raises(streamlog.ConfigError, match="max_rows: '0' does not fit"):
+        with pytest.raises(streamlog.ConfigError, match="max_rows: invalid value '0'"):
             consumer.arrow(max_rows=0)
         with pytest.raises(streamlog.ConfigError, match="max_bytes"):
             consumer.arrow(max_bytes="4 GiB")

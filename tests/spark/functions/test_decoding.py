@@ -244,5 +244,5 @@ def test_a_schema_that_spark_cannot_hold_is_refused(spark: SparkSession, schema:
 
 
 def test_a_schema_that_is_invalid_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(ConfigError, match="schema: 'id BIGINTT' does not fit"):
+    with pytest.raises(ConfigError, match="schema: invalid value 'id BIGINTT'"):
         decode_json(table_of(spark, []), "id BIGINTT")

@@ -153,7 +153,9 @@ def test_a_stream_is_joined_with_a_table(spark: SparkSession, tmp_path: Path, ro
     with pytest.raises(ConfigError, match="join_streams"):
         join_table(names, feed.stream(), ["id"])
     for how in ("right", "full"):
-        with pytest.raises(ConfigError, match=f"how: '{how}' does not fit: expected inner or left"):
+        with pytest.raises(
+            ConfigError, match=f"how: invalid value '{how}': expected inner or left"
+        ):
             join_table(names, names, ["id"], how=how)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="expected inner or left or right or full"):
         join_streams(names, names, ["id"], within="1 hour", how="x")  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ def test_the_file_of_the_example_fits() -> None:
     [
         ("[inlett]", r"table inlett is not known; the nearest is inlet$"),
         ("[inlet]\npol = 1.0", r"inlet\.pol is not known; the nearest is poll$"),
-        ("[inlet]\npoll = 'soon'", r"inlet\.poll: 'soon' does not fit: float$"),
+        ("[inlet]\npoll = 'soon'", r"inlet\.poll: invalid value 'soon': float$"),
         ("[inlet]\nsource = 'pop3'", r"inlet\.source: 'pop3' is none of folder, imap, mbox$"),
         ("[inlet]\npoll = = 1", r"mail\.toml: .*line 2"),
     ],

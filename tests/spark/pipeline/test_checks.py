@@ -65,7 +65,7 @@ def check(
         ("exactly_once = true", "options = { partitionr = 'sticky' }", 2,
          "job.toml:8: sink.copy: option 'partitionr': unknown, did you mean 'partitioner'?"),
         ("exactly_once = true", "options = { acks = 'most' }", 2,
-         "job.toml:8: sink.copy: option 'acks': 'most' does not fit"),
+         "job.toml:8: sink.copy: option 'acks': invalid value 'most'"),
     ],
 )  # fmt: skip
 def test_a_mistake_about_topics_is_reported_with_its_place(

@@ -52,7 +52,7 @@ def test_a_number_and_a_unit_are_a_duration(text: str, seen: str, microseconds: 
 def test_an_invalid_duration_is_reported_with_the_nearest_unit(text: str, end: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Duration.of(text, "delay")
-    assert str(caught.value) == f"delay: '{text}' does not fit, expected as '10 seconds'{end}"
+    assert str(caught.value) == f"delay: invalid value '{text}': expected as '10 seconds'{end}"
 
 
 JOB = """\
@@ -99,7 +99,7 @@ topic = "b"
 )
 def test_every_duration_of_a_job_is_checked(key: str, found: str, written: str, hint: str) -> None:
     read(JOB)
-    told = f"job.toml:{key}: '{written}' does not fit, expected as '10 seconds'"
+    told = f"job.toml:{key}: invalid value '{written}': expected as '10 seconds'"
     fault = f"{told}; did you mean '{hint}'?"
     if key.endswith("trigger"):
         fault = fault.replace("as '10", "'once', 'available-now' or as '10")
@@ -145,5 +145,5 @@ def test_spark_gets_the_duration_that_was_checked() -> None:
     ],
 )
 def test_functions_refuse_it_too(call: Callable[[str], object], name: str) -> None:
-    with pytest.raises(ConfigError, match=f"{name}: '5 minuts' does not fit.*'minutes'"):
+    with pytest.raises(ConfigError, match=f"{name}: invalid value '5 minuts'.*'minutes'"):
         call("5 minuts")

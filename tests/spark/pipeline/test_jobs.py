@@ -129,7 +129,7 @@ exactly_once = "yes"
         "job.toml:4: source.orders: one of 'topic', 'pattern', 'files', 'jdbc' is missing",
         "job.toml:5: source.orders.topics: unknown; did you mean 'topic'?",
         "job.toml:6: source.orders.strat: unknown; did you mean 'start'?",
-        "job.toml:7: source.orders.decode.format: 'jsn' does not fit, expected 'json', 'csv', "
+        "job.toml:7: source.orders.decode.format: invalid value 'jsn': expected 'json', 'csv', "
         "'avro'; did you mean 'json'?",
         "job.toml:7: source.orders.decode.schemaa: unknown; did you mean 'schema'?",
         "job.toml:7: source.orders.decode: 'schema' is missing",
@@ -189,7 +189,7 @@ topic = "b"
         ),
         (
             MINIMAL.replace('"a"\n[', '"a"\noptions.kafka.fetch.max.bytes = "x"\n['),
-            "job.toml:4: source.a.options.kafka.fetch.max.bytes: fetch.max.bytes: 'x' does not fit",
+            "job.toml:4: source.a.options.kafka.fetch.max.bytes: fetch.max.bytes: invalid value",
         ),
         (
             MINIMAL.replace('"a"\n[', '"a"\noptions = { "kafka.group.id" = "g" }\n['),
@@ -230,7 +230,7 @@ topic = "b"
         ),
         (
             "stream = { checkpoint = 'c', trigger = 'onec' }" + MINIMAL,
-            "job.toml:1: stream.trigger: 'onec' does not fit, expected 'once', 'available-now' or",
+            "job.toml:1: stream.trigger: invalid value 'onec': expected 'once', 'available-now' or",
         ),
         (
             "stream.checkpoint = 'c'\n[source.f]\nfiles = 'x.json'\n" + MINIMAL,

@@ -453,7 +453,7 @@ files = "out"
         (("maxOffsetsPerTrigger", "maxOffsetsPerTriger"),
          r"job\.toml:\d+: source\.orders: option .*unknown, did you mean 'maxOffsetsPerTrigger'"),
         (('start = "earliest"', 'start = "soon"'),
-         r"job\.toml:\d+: source\.orders: option 'startingTimestamp': 'soon' does not fit"),
+         r"job\.toml:\d+: source\.orders: option 'startingTimestamp': invalid value 'soon'"),
         (('encode = "json"', 'encode = "json"\noptions = { compresion = "lz4" }'),
          r"job\.toml:\d+: sink\.copy: option 'compresion': unknown, did you mean 'compression'"),
         (('encode = "json"', 'encode = "json"\noutput = "complete"'),

@@ -55,7 +55,7 @@ def decode_avro(
         message = "Avro is decoded by fastavro, which is missing: pip install fastavro"
         raise MissingExtra(message) from error
     if framing not in ("none", "confluent"):
-        raise ConfigError(f"framing: '{framing}' does not fit: expected 'none' or 'confluent'")
+        raise ConfigError(f"framing: invalid value '{framing}': expected 'none' or 'confluent'")
     try:
         parsed = fastavro.parse_schema(json.loads(schema, object_hook=_not_as_uuid))
     except (ValueError, TypeError, fastavro.schema.SchemaParseException) as error:

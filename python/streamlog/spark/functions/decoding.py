@@ -119,7 +119,7 @@ def schema_of(table: DataFrame, schema: str | StructType) -> StructType:
         found = StructType.fromDDL(schema)
     except Exception as error:
         reason = str(error).strip().splitlines()[0]
-        message = f"schema: '{schema}' does not fit: expected as 'id BIGINT NOT NULL, item STRING'"
+        message = f"schema: invalid value '{schema}': expected as 'id BIGINT NOT NULL, item STRING'"
         raise ConfigError(f"{message} ({reason})") from error
     if not isinstance(found, StructType) or not found.fields:
         raise ConfigError(f"schema: '{schema}' has no fields")

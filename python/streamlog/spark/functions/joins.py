@@ -118,7 +118,7 @@ def _others(left: DataFrame, right: DataFrame, by: Sequence[str]) -> list[Column
 
 def _check_how(how: str, known: tuple[str, ...]) -> None:
     if how not in known:
-        raise ConfigError(f"how: '{how}' does not fit: expected {' or '.join(known)}")
+        raise ConfigError(f"how: invalid value '{how}': expected {' or '.join(known)}")
 
 
 def _check(left: DataFrame, right: DataFrame, by: Sequence[str], needed: Sequence[str]) -> None:

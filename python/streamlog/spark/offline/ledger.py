@@ -45,7 +45,7 @@ def local_folder(path: str | os.PathLike[str]) -> Path:
     if colon and scheme == "file":
         return Path("/" + rest.lstrip("/"))
     if colon and "/" not in scheme and rest.startswith("//"):
-        message = f"path: '{text}' does not fit: expected a folder of a mounted file system"
+        message = f"path: invalid value '{text}': expected a folder of a mounted file system"
         raise ConfigError(f"{message}; for {scheme} see Spark's own sink, docs/spark/load.md")
     return Path(text).absolute()
 

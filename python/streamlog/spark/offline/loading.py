@@ -99,12 +99,12 @@ def load(
         0
     """
     if compression not in _COMPRESSIONS:
-        message = f"compression: '{compression}' does not fit: expected {', '.join(_COMPRESSIONS)}"
+        message = f"compression: invalid value '{compression}': expected {', '.join(_COMPRESSIONS)}"
         raise ConfigError(message)
     if offsets_per_file < 1:
-        raise ConfigError(f"offsets_per_file: {offsets_per_file} does not fit: expected 1 or more")
+        raise ConfigError(f"offsets_per_file: invalid value {offsets_per_file}: expected 1 or more")
     if not broker_timeout >= 0:
-        raise ConfigError(f"broker_timeout: {broker_timeout:g} does not fit: expected 0 or more")
+        raise ConfigError(f"broker_timeout: invalid value {broker_timeout:g}: expected 0 or more")
     choice = Choice.of(subscribe, subscribe_pattern)
     connection = Connection.of(bootstrap, config or {}, broker_timeout, _BROKER_TIMEOUT)
     loading = Loading(connection, Ledger(path), compression, fail_on_data_loss, offsets_per_file)

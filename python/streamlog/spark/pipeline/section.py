@@ -196,7 +196,7 @@ class Section:
         word = self.text(key, otherwise)
         if word not in words:
             listed = ", ".join(f"'{each}'" for each in words)
-            self.fault(f"'{word}' does not fit, expected {listed}{hint(word, words)}", key)
+            self.fault(f"invalid value '{word}': expected {listed}{hint(word, words)}", key)
             return otherwise
         return word
 

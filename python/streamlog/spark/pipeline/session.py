@@ -95,7 +95,7 @@ def _find(job: Job) -> None:
         server = urlsplit(job.master)
         address = (server.hostname or "", server.port or _CONNECT_PORT)
     except ValueError as error:
-        message = f"master: '{job.where}' does not fit: expected as 'sc://HOST:15002'"
+        message = f"master: invalid value '{job.where}': expected as 'sc://HOST:15002'"
         raise ConfigError(message) from error
     endpoint = f"{address[0]}:{address[1]}"
     try:

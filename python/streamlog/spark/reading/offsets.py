@@ -81,8 +81,9 @@ def parsed(
             try:
                 found[topic, int(partition)] = value(given)
             except (TypeError, ValueError):
-                words = f"option '{option}': {given!r} of '{topic}', partition {partition}"
-                raise ConfigError(f"{words}, does not fit: expected {what}") from None
+                place = f"of '{topic}', partition {partition}"
+                words = f"option '{option}': invalid value {given!r} {place}: expected {what}"
+                raise ConfigError(words) from None
     return found
 
 

@@ -50,7 +50,7 @@ def columns_of(schema: StructType) -> dict[str, int]:
             places[name] = place
             if not _fits(name, field.dataType):
                 found = field.dataType.simpleString()
-                faults.append(f"column '{name}': {found} does not fit: expected {_EXPECTED[name]}")
+                faults.append(f"column '{name}': invalid type {found}: expected {_EXPECTED[name]}")
         elif name not in _PASSED_OVER:
             faults.append(_unknown(field.name))
     if "value" not in places:

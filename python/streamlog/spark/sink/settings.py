@@ -91,9 +91,7 @@ class Settings:
 
     def _check_exactly_once(self, options: Options) -> None:
         if self.acks != "all":
-            raise ConfigError(
-                f"option 'acks': {self.acks} does not fit exactlyOnce, which needs all"
-            )
+            raise ConfigError(f"option 'acks': invalid value {self.acks}: exactlyOnce needs all")
         if options.text("checkpointLocation") is None:
             raise ConfigError(
                 "option 'checkpointLocation': missing, exactlyOnce is once per query and batch, "
