@@ -221,7 +221,7 @@ def same_offset(name: str, offset: int, ends: dict[int, int]) -> dict[int, int]:
         ConfigError: It is negative.
     """
     if offset < 0:
-        message = f"{name}: {offset} does not fit: it counts from the end of one partition"
+        message = f"{name}: invalid value {offset}: it counts from the end of one partition"
         raise ConfigError(f"{message}, see partition()")
     return dict.fromkeys(ends, offset)
 

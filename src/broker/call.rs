@@ -10,7 +10,7 @@ use crate::wire::{Message, RequestHeader, WireError, encode_response};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unanswerable {
     /// The bytes are not a valid request.
-    #[error("a request could not be read: {0}")]
+    #[error("a request could not be read")]
     Malformed(#[from] WireError),
     /// The API or its version is not supported.
     #[error("{api} version {version} is not served")]

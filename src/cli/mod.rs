@@ -44,5 +44,5 @@ pub(crate) use error::CommandError;
 pub use exit::Exit;
 pub use main::main;
 pub(crate) use output::Output;
-pub(crate) use report::report;
+pub(crate) use report::{notify, report};
 pub(crate) use watch::Watch;

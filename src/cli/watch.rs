@@ -9,8 +9,8 @@ use console::truncate_str;
 use jiff::Zoned;
 
 use crate::cli::terminal::{Terminal, Tone};
-use crate::cli::{ClusterOptions, CommandError, CtrlC, Exit, report};
-use crate::client::Admin;
+use crate::cli::{ClusterOptions, CommandError, CtrlC, Exit, notify, report};
+use crate::client::{Admin, Event};
 use crate::config::duration;
 
 /// The minimum interval, to limit the load on the cluster.
@@ -49,8 +49,11 @@ impl Watch {
         out: &mut dyn Write,
         mut ask: impl FnMut(&Admin, &mut dyn Write) -> Result<Exit, CommandError>,
     ) -> Result<Exit, CommandError> {
-        let admin = cluster.connect()?.0.admin();
+        let client = cluster.connect()?.0;
+        let admin = client.admin();
         let Some(interval) = self.interval else { return ask(&admin, out) };
+        // A request waits out an outage for its timeout, so its error would come late.
+        client.on_event(report_outage);
         let ctrl_c = cluster.ctrl_c()?;
         let terminal = Terminal::of_stdout().filter(|terminal| terminal.has_cursor);
         let mut screen = Screen { terminal, interval, is_used: false };
@@ -109,6 +112,19 @@ impl Screen {
         let is_gone = ctrl_c.or_hangup(io::stdout().as_fd(), self.interval)?;
         ctrl_c.check()?;
         Ok(!is_gone)
+    }
+}
+
+/// Reports the beginning and the end of an outage.
+fn report_outage(event: &Event) {
+    match event {
+        Event::Lost { address, reason } => {
+            notify(&format!("no broker can be reached; the last tried is {address}: {reason}"));
+        }
+        Event::Connected { address, outage } => {
+            notify(&format!("reconnected to {address} after {outage:.1?}"));
+        }
+        _ => {}
     }
 }
 

@@ -84,7 +84,7 @@ pub enum PartitionError {
         reason: Arc<str>,
     },
     /// Damage is not skipped while another replica can repair it.
-    #[error("{others} other replicas are in sync and hold intact copies of the damaged records")]
+    #[error("{} intact copies of the damaged records", holders(*.others))]
     Repairable {
         /// The number of other in-sync replicas.
         others: usize,
@@ -115,9 +115,30 @@ impl PartitionError {
     }
 }
 
+/// The subject and verb of a sentence about other in-sync replicas.
+fn holders(others: usize) -> String {
+    match others {
+        1 => "1 other replica is in sync and holds".to_owned(),
+        _ => format!("{others} other replicas are in sync and hold"),
+    }
+}
+
 fn leader_text(leader: Option<BrokerId>) -> String {
     leader.map_or_else(
         || "no leader is elected; retry later".to_owned(),
         |leader| format!("broker {leader} does; refresh the metadata"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_that_can_repair_are_said_in_the_singular_or_the_plural() {
+        let words = |others| PartitionError::Repairable { others }.to_string();
+        let rest = "intact copies of the damaged records";
+        assert_eq!(words(1), format!("1 other replica is in sync and holds {rest}"));
+        assert_eq!(words(2), format!("2 other replicas are in sync and hold {rest}"));
+    }
 }

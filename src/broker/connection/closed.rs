@@ -22,7 +22,7 @@ pub(crate) enum Closed {
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// A frame contained a request that cannot be answered.
-    #[error("{0}")]
+    #[error(transparent)]
     Request(#[from] Unanswerable),
     /// The system returned an error.
     #[error("the connection broke")]
@@ -30,4 +30,19 @@ pub(crate) enum Closed {
     /// The broker is stopping.
     #[error("the broker stops")]
     Stopping,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::WithCauses;
+    use crate::wire::WireError;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let cause = WireError::Truncated { needed: 4, remaining: 1 };
+        let expected = format!("a request could not be read: {cause}");
+        let closed = Closed::from(Unanswerable::from(cause));
+        assert_eq!(WithCauses(&closed).to_string(), expected);
+    }
 }

@@ -14,6 +14,7 @@ use super::reader::serve;
 use crate::broker::context::Shared;
 use crate::broker::session::Session;
 use crate::net::Transport;
+use crate::types::WithCauses;
 
 /// The maximum number of accepted connections queued for a shard.
 const BACKLOG: usize = 128;
@@ -79,7 +80,7 @@ async fn attend(accepted: Accepted, shared: Arc<Shared>) {
         Ok(Closed::ByPeer | Closed::Stopping | Closed::Idle(_)) => {
             tracing::debug!(%peer, "connection closed");
         }
-        Ok(closed) => tracing::warn!(%peer, "connection closed: {closed}"),
+        Ok(closed) => tracing::warn!(%peer, "connection closed: {}", WithCauses(&closed)),
         Err(error) => tracing::debug!(%peer, "connection not served: {error}"),
     }
 }

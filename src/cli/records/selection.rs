@@ -129,6 +129,18 @@ impl Selected<'_> {
         Ok(resolved)
     }
 
+    /// Returns true if no partition has records before its position.
+    pub(super) fn hold_nothing_before(
+        &self,
+        client: &Client,
+        positions: &[(TopicPartition, Option<Offset>)],
+    ) -> Result<bool, CommandError> {
+        let begins = self.resolve(client, Position::Earliest)?;
+        let is_first = |place, position| begins.get(place).is_none_or(|begin| position <= *begin);
+        let mut known = positions.iter().filter_map(|(place, at)| Some((place, (*at)?)));
+        Ok(known.all(|(place, position)| is_first(place, position)))
+    }
+
     /// The end offset of each partition.
     pub(super) fn limits(
         &self,

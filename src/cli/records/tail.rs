@@ -78,7 +78,7 @@ impl Options {
         loop {
             let from = Position::Relative(back.saturating_neg());
             let consumer = selected.open(client, from, config.clone())?;
-            let begins: HashMap<_, _> = consumer.positions().into_iter().collect();
+            let starts = consumer.positions();
             let mut newest = BinaryHeap::new();
             for message in consumer.until_end()? {
                 ctrl_c.check()?;
@@ -91,8 +91,7 @@ impl Options {
             }
             let nexts = consumer.positions().into_iter();
             let nexts = nexts.filter_map(|(place, next)| Some((place, next?))).collect();
-            let is_all = begins.values().all(|begin| *begin == Some(Offset::ZERO));
-            if newest.len() >= self.lines || is_all || back == i64::MAX {
+            if newest.len() >= self.lines || selected.hold_nothing_before(client, &starts)? {
                 let mut last: Vec<Timed> = newest.into_iter().map(|Reverse(row)| row).collect();
                 last.sort();
                 return Ok((last.into_iter().map(|Timed(_, message)| message).collect(), nexts));

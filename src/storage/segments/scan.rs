@@ -40,7 +40,7 @@ pub enum BadBatch {
         left: u64,
     },
     /// The bytes are not a batch.
-    #[error("{0}")]
+    #[error(transparent)]
     NoBatch(#[from] RecordError),
     /// It does not follow the batch before it.
     #[error("the batch begins at offset {found} where {expected} comes next")]

@@ -1,9 +1,10 @@
 //! Exit codes for cases that a single broker never causes: denying a request, and not answering. A
-//! gate between the command and the broker causes them for some APIs.
+//! gate between the command and the broker causes them for some APIs, or counts the requests.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use streamlog::wire::{
@@ -19,6 +20,8 @@ use crate::support::{LocalBroker, TOPIC};
 enum Gate {
     Refuses,
     KeepsSilent,
+    /// Passes everything and counts the requests for offsets.
+    Counts(&'static AtomicUsize),
 }
 
 /// Commands that depend on a guarded request.
@@ -49,7 +52,12 @@ impl Gate {
             match (self, refusal(&request[4..])) {
                 (Self::Refuses, Some(refusal)) => client.write_all(&refusal)?,
                 (Self::KeepsSilent, Some(_)) => {}
-                (_, None) => {
+                (Self::Counts(_), _) | (_, None) => {
+                    if let Self::Counts(count) = self
+                        && is_for_offsets(&request[4..])
+                    {
+                        count.fetch_add(1, Ordering::Relaxed);
+                    }
                     broker.write_all(&request)?;
                     client.write_all(&read_frame(&mut broker)?)?;
                 }
@@ -66,6 +74,10 @@ fn read_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     frame.resize(4 + length as usize, 0);
     stream.read_exact(&mut frame[4..])?;
     Ok(frame)
+}
+
+fn is_for_offsets(request: &[u8]) -> bool {
+    RequestHeader::decode(request).unwrap().0.api_key == ApiKey::ListOffsets
 }
 
 /// The answer that denies a guarded request.
@@ -147,4 +159,21 @@ fn a_denied_request_ends_with_exit_code_4() {
 #[test]
 fn a_request_without_an_answer_ends_with_exit_code_124() {
     assert_ends(Gate::KeepsSilent, 124, "after 1.");
+}
+
+#[test]
+fn a_trimmed_topic_with_fewer_records_than_asked_for_is_not_read_again_and_again() {
+    static REQUESTS: AtomicUsize = AtomicUsize::new(0);
+    let (_broker, address) = Gate::Counts(&REQUESTS).with_broker();
+    for _ in 0..3 {
+        assert_eq!(run(&["produce", TOPIC], address).status.code(), Some(0));
+    }
+    let trim = ["topic", "trim", TOPIC, "--before", "2", "--yes"];
+    assert_eq!(run(&trim, address).status.code(), Some(0));
+    REQUESTS.store(0, Ordering::Relaxed);
+    let tail = run(&["tail", TOPIC, "-n", "10"], address);
+    assert_eq!((tail.status.code(), &tail.stdout[..]), (Some(0), &b"line\n"[..]));
+    // Three find the range to read, two more that nothing lies before it.
+    let requests = REQUESTS.load(Ordering::Relaxed);
+    assert!(requests < 10, "{requests} requests for offsets");
 }

@@ -219,15 +219,18 @@ fn a_watched_cluster_may_become_unreachable_but_must_be_reachable_at_first() {
     assert_eq!(command_line.failure(&["topic", "list", "--watch", "0"]).0, 2);
     assert_eq!(command_line.failure(&["group", "describe", "g", "--watch", "1"]).0, 5);
     let mut command = command_line.command(&["cluster", "status", "--watch", "0.1"]);
-    command.args(["-X", "default.api.timeout.ms=200"]);
+    // Long, so that the outage ends before a request gives up.
+    command.args(["-X", "default.api.timeout.ms=30000"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(answers.next().unwrap().unwrap().starts_with("CLUSTER"));
     command_line.stop();
     let mut complaints = BufReader::new(child.stderr.take().unwrap()).lines();
     let words = complaints.next().unwrap().unwrap();
-    assert!(words.starts_with("streamlog: "), "{words}");
+    assert!(words.starts_with("streamlog: no broker can be reached"), "{words}");
     command_line.restart();
+    let words = complaints.next().unwrap().unwrap();
+    assert!(words.starts_with("streamlog: reconnected to "), "{words}");
     // The first output is read; the pipe holds all later ones.
     assert_eq!(
         answers
