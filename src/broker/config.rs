@@ -1,4 +1,4 @@
-//! The settings of a broker, one row each. `storage::LogConfig` has the settings of a topic; their
+//! The settings of a broker. `storage::LogConfig` has the settings of a topic; their
 //! defaults for all topics are set here under the names that Kafka gives them on a broker.
 
 use std::cmp::Reverse;
@@ -6,21 +6,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::broker::listeners::{
-    check_listeners, parse_listeners, parse_protocols, show_listeners, show_protocols,
-};
+use crate::broker::listeners::check_listeners;
 use crate::broker::{Listener, OffsetsTopicConfig, unserved};
 use crate::config::{
-    ByteSize, ConfigError, Fault, Key, Kind, in_unit_of, millis, names, number, read_properties,
-    read_toml, set_row, size, switch,
+    ByteSize, ConfigError, Fault, Settings, in_unit_of, read_properties, read_toml, settings,
+    unit_millis,
 };
-use crate::engine::{EngineConfig, broker_names, topic_key, unit};
+use crate::engine::EngineConfig;
 use crate::group::GroupConfig;
 use crate::io::{SystemDisk, read_text};
 use crate::metadata::ZooKeeperConfig;
-
-/// Alternative names that Kafka has for some settings.
-const OTHER_NAMES: &[(&str, &str)] = &[("log.dir", "log.dirs"), ("node.id", "broker.id")];
+use crate::storage::LogConfig;
 
 /// Names that Kafka ignores if the same setting is also given under its other name.
 const OUTRANKED: &[&str] = &["broker.id", "log.dir"];
@@ -37,161 +33,62 @@ pub enum Verdict {
     Refused(String),
 }
 
-/// The configuration of a broker. `Default` is a broker for one machine: loopback, port 9092, data
-/// in the working directory.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BrokerConfig {
-    /// The engine: data directory, flushing, retention, topic defaults.
-    pub engine: EngineConfig,
-    /// The addresses to listen on, at least one; port 0 takes any free port.
-    pub listeners: Vec<Listener>,
-    /// The addresses that clients of some listeners are told to connect to. Clients of other
-    /// listeners are told the address that they reached.
-    pub advertised_listeners: Vec<Listener>,
-    /// The protocols of listeners whose name is not a protocol.
-    pub listener_protocols: BTreeMap<String, String>,
-    /// The ensemble that keeps the metadata, if the broker does not keep it itself.
-    pub zookeeper: ZooKeeperConfig,
-    /// The number of threads that serve connections; 0 for one per core.
-    pub shards: usize,
-    /// True if requests for an unknown topic create it.
-    pub auto_create_topics: bool,
-    /// The configuration of the group coordinators.
-    pub group: GroupConfig,
-    /// The configuration of the internal topic of groups.
-    pub offsets_topic: OffsetsTopicConfig,
-    /// The maximum size of a frame; a connection that exceeds it is closed.
-    pub frame_max: ByteSize,
-    /// The memory that large requests may hold together; further requests wait to be read.
-    pub request_memory: ByteSize,
-    /// The maximum number of connections.
-    pub connections_max: usize,
-    /// The maximum number of connections per address.
-    pub connections_max_per_ip: usize,
-    /// The maximum number of fetch sessions.
-    pub fetch_sessions_max: usize,
-    /// The time after which an idle connection is closed.
-    pub connections_idle: Duration,
-    /// The time in which a partly received frame must be completed, and a response accepted by the
-    /// peer.
-    pub transfer_deadline: Duration,
-}
-
-impl Default for BrokerConfig {
-    fn default() -> Self {
-        Self {
-            engine: EngineConfig::default(),
-            listeners: Listener::alone("127.0.0.1", 9092),
-            advertised_listeners: Vec::new(),
-            listener_protocols: BTreeMap::new(),
-            zookeeper: ZooKeeperConfig::default(),
-            shards: 0,
-            auto_create_topics: true,
-            group: GroupConfig::default(),
-            offsets_topic: OffsetsTopicConfig::default(),
-            frame_max: ByteSize(100 << 20),
-            request_memory: ByteSize(256 << 20),
-            connections_max: 10_000,
-            connections_max_per_ip: 10_000,
-            fetch_sessions_max: 1000,
-            connections_idle: Duration::from_mins(10),
-            transfer_deadline: Duration::from_secs(30),
-        }
+settings! {
+    /// The configuration of a broker. `Default` is a broker for one machine: loopback, port 9092,
+    /// data in the working directory.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct BrokerConfig {
+        /// Addresses to listen on: [NAME://]HOST:PORT, ...; port 0 takes any free one.
+        #[setting("listeners", List)]
+        listeners: Vec<Listener> = Listener::alone("127.0.0.1", 9092),
+        /// Addresses that the clients of these listeners are told to connect to:
+        /// [NAME://]HOST:PORT, ...; without one, each is told the address it reached.
+        #[setting("advertised.listeners", List)]
+        advertised_listeners: Vec<Listener> = Vec::new(),
+        /// Protocols of named listeners: NAME:PLAINTEXT, ...; there is no other yet.
+        #[setting("listener.security.protocol.map", List)]
+        listener_protocols: BTreeMap<String, String> = BTreeMap::new(),
+        /// Threads that serve connections; 0 for one per core.
+        #[setting("num.network.threads", Int in 0..=1024)]
+        shards: usize = 0,
+        /// Creates a topic when a client produces to it or requests its metadata.
+        #[setting("auto.create.topics.enable", Boolean, PerBroker)]
+        auto_create_topics: bool = true,
+        /// Bytes of the largest request; a connection that announces more is closed.
+        #[setting("socket.request.max.bytes", Int in 1 << 10..=1 << 30)]
+        frame_max: ByteSize = ByteSize(100 << 20),
+        /// Bytes of memory for all large requests together; further requests wait to be read.
+        #[setting("queued.max.request.bytes", Long in 1 << 20..=1 << 40)]
+        request_memory: ByteSize = ByteSize(256 << 20),
+        /// Maximum number of connections; further ones are closed immediately.
+        #[setting("max.connections", Int in 1..=1 << 24, PerBroker)]
+        connections_max: usize = 10_000,
+        /// Maximum number of connections from one address.
+        #[setting("max.connections.per.ip", Int in 1..=1 << 24, PerBroker)]
+        connections_max_per_ip: usize = 10_000,
+        /// Maximum number of fetch sessions; clients without one get full responses.
+        #[setting("max.incremental.fetch.session.cache.slots", Int in 0..=1 << 20)]
+        fetch_sessions_max: usize = 1000,
+        /// Milliseconds after which an idle connection is closed.
+        #[setting("connections.max.idle.ms", Long in 1_000..)]
+        connections_idle: Duration = Duration::from_mins(10),
+        /// Milliseconds in which a request that has begun must arrive, and a response be accepted.
+        #[setting("transfer.deadline.ms", Long in 100..)]
+        transfer_deadline: Duration = Duration::from_secs(30),
+    }
+    groups {
+        /// The engine: data directory, flushing, retention, topic defaults.
+        engine: EngineConfig,
+        /// The configuration of the group coordinators.
+        group: GroupConfig,
+        /// The configuration of the internal topic of groups.
+        offsets_topic: OffsetsTopicConfig,
+        /// The ensemble that keeps the metadata, if the broker does not keep it itself.
+        zookeeper: ZooKeeperConfig,
     }
 }
 
 impl BrokerConfig {
-    /// Every setting of the broker itself, in the order of the documentation.
-    pub const KEYS: &[Key<Self>] = &[
-        Key {
-            name: "listeners",
-            about: "Addresses to listen on: [NAME://]HOST:PORT, ...; port 0 takes any free one.",
-            kind: Kind::List,
-            set: |c, text| parse_listeners(text).map(|v| c.listeners = v),
-            get: |c| show_listeners(&c.listeners),
-        },
-        Key {
-            name: "advertised.listeners",
-            about: "Addresses that the clients of these listeners are told to connect to: \
-                    [NAME://]HOST:PORT, ...; without one, each is told the address it reached.",
-            kind: Kind::List,
-            set: |c, text| parse_listeners(text).map(|v| c.advertised_listeners = v),
-            get: |c| show_listeners(&c.advertised_listeners),
-        },
-        Key {
-            name: "listener.security.protocol.map",
-            about: "Protocols of named listeners: NAME:PLAINTEXT, ...; there is no other yet.",
-            kind: Kind::List,
-            set: |c, text| parse_protocols(text).map(|v| c.listener_protocols = v),
-            get: |c| show_protocols(&c.listener_protocols),
-        },
-        Key {
-            name: "num.network.threads",
-            about: "Threads that serve connections; 0 for one per core.",
-            kind: Kind::Int,
-            set: |c, text| number(text, 0, 1024).map(|v| c.shards = v),
-            get: |c| c.shards.to_string(),
-        },
-        Key {
-            name: "auto.create.topics.enable",
-            about: "Create a topic when a client produces to it or requests its metadata.",
-            kind: Kind::Boolean,
-            set: |c, text| switch(text).map(|v| c.auto_create_topics = v),
-            get: |c| c.auto_create_topics.to_string(),
-        },
-        Key {
-            name: "socket.request.max.bytes",
-            about: "Bytes of the largest request; a connection that announces more is closed.",
-            kind: Kind::Int,
-            set: |c, text| size(text, 1 << 10, 1 << 30).map(|v| c.frame_max = v),
-            get: |c| c.frame_max.to_string(),
-        },
-        Key {
-            name: "queued.max.request.bytes",
-            about: "Bytes of memory for all large requests together; further requests wait to be \
-                    read.",
-            kind: Kind::Long,
-            set: |c, text| size(text, 1 << 20, 1 << 40).map(|v| c.request_memory = v),
-            get: |c| c.request_memory.to_string(),
-        },
-        Key {
-            name: "max.connections",
-            about: "Maximum number of connections; further ones are closed immediately.",
-            kind: Kind::Int,
-            set: |c, text| number(text, 1, 1 << 24).map(|v| c.connections_max = v),
-            get: |c| c.connections_max.to_string(),
-        },
-        Key {
-            name: "max.connections.per.ip",
-            about: "Maximum number of connections from one address.",
-            kind: Kind::Int,
-            set: |c, text| number(text, 1, 1 << 24).map(|v| c.connections_max_per_ip = v),
-            get: |c| c.connections_max_per_ip.to_string(),
-        },
-        Key {
-            name: "max.incremental.fetch.session.cache.slots",
-            about: "Maximum number of fetch sessions; clients without one get full responses.",
-            kind: Kind::Int,
-            set: |c, text| number(text, 0, 1 << 20).map(|v| c.fetch_sessions_max = v),
-            get: |c| c.fetch_sessions_max.to_string(),
-        },
-        Key {
-            name: "connections.max.idle.ms",
-            about: "Milliseconds after which an idle connection is closed.",
-            kind: Kind::Long,
-            set: |c, text| millis(text, 1_000).map(|v| c.connections_idle = v),
-            get: |c| c.connections_idle.as_millis().to_string(),
-        },
-        Key {
-            name: "transfer.deadline.ms",
-            about: "Milliseconds in which a request that has begun must arrive, and a response be \
-                    accepted.",
-            kind: Kind::Long,
-            set: |c, text| millis(text, 100).map(|v| c.transfer_deadline = v),
-            get: |c| c.transfer_deadline.as_millis().to_string(),
-        },
-    ];
-
     /// Reads the rows of a settings file: properties if its name ends in `.properties`, otherwise
     /// TOML.
     ///
@@ -295,27 +192,17 @@ impl BrokerConfig {
     }
 
     fn set_one(&mut self, name: &str, value: &str) -> Result<(), Fault> {
-        let own = own_name(name);
-        set_row(self, Self::KEYS, own, value)
-            .or_else(|| self.engine.set_one(own, value))
-            .or_else(|| set_row(&mut self.group, GroupConfig::KEYS, own, value))
-            .or_else(|| set_row(&mut self.zookeeper, ZooKeeperConfig::KEYS, own, value))
-            .or_else(|| set_row(&mut self.offsets_topic, OffsetsTopicConfig::KEYS, own, value))
+        self.set_named(name, value)
+            .or_else(|| self.engine.log.set_named(name, value))
             .or_else(|| unserved::judge(name, value).map(|judged| judged.map(drop)))
-            .unwrap_or_else(|| Err(Fault::unknown(name, Self::names().chain(unserved::names()))))
+            .unwrap_or_else(|| {
+                Err(Fault::unknown(name, Self::all_names().chain(unserved::names())))
+            })
     }
 
     /// Every name under which a setting is honoured.
-    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-        let others = OTHER_NAMES.iter().map(|(other, _)| *other);
-        Self::names_at_start().chain(broker_names()).chain(others)
-    }
-
-    /// The names of the settings that are only read when a broker starts.
-    pub(crate) fn names_at_start() -> impl Iterator<Item = &'static str> {
-        let own = names(Self::KEYS).chain(EngineConfig::names());
-        let own = own.chain(names(ZooKeeperConfig::KEYS));
-        own.chain(names(GroupConfig::KEYS)).chain(names(OffsetsTopicConfig::KEYS))
+    pub(crate) fn all_names() -> impl Iterator<Item = &'static str> {
+        Self::names().chain(LogConfig::names())
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
@@ -335,20 +222,15 @@ impl BrokerConfig {
     }
 }
 
-/// The primary name of the setting that Kafka calls `name`.
-fn own_name(name: &str) -> &str {
-    OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |&(_, own)| own)
-}
-
 /// The setting that `name` sets; all its names map to the same result.
 fn setting(name: &str) -> &str {
-    let own = own_name(name);
-    topic_key(own).unwrap_or(own)
+    let definition = BrokerConfig::definition(name).or_else(|| LogConfig::definition(name));
+    definition.map_or(name, |definition| definition.name)
 }
 
 /// The precedence of a name among several names of a setting in one source: the highest wins.
 fn rank(name: &str) -> impl Ord + use<> {
-    (!OUTRANKED.contains(&name), Reverse(unit(name)))
+    (!OUTRANKED.contains(&name), Reverse(unit_millis(name)))
 }
 
 #[cfg(test)]
@@ -362,7 +244,7 @@ mod tests {
         for key in BrokerConfig::KEYS {
             let mut copy = config.clone();
             (key.set)(&mut copy, &(key.get)(&config)).unwrap();
-            assert_eq!(copy, config, "{}", key.name);
+            assert_eq!(copy, config, "{}", key.name());
         }
     }
 

@@ -27,7 +27,10 @@ mod settings;
 mod topics;
 mod unserved;
 
-pub use crate::config::{ByteSize, ConfigError, Fault, HostPort, Key, Kind};
+pub use crate::config::{
+    AlwaysFalse, ByteSize, ConfigError, Definition, Fault, HostPort, Key, Kind, Minutes, Settings,
+    UpdateMode,
+};
 pub use crate::engine::{EngineConfig, EngineError};
 pub use crate::group::GroupConfig;
 pub use crate::metadata::{ZooKeeperAddress, ZooKeeperConfig};

@@ -42,7 +42,7 @@ pub(super) fn check_of_client(key: &str) -> Result<(), ConfigError> {
     }
     let reason = if is_of_topic(key) {
         format!("it is a setting of topics: -c {key}=VALUE of `topic create` and `topic alter`")
-    } else if BrokerConfig::names().any(|name| name == key) {
+    } else if BrokerConfig::all_names().any(|name| name == key) {
         format!("it is a setting of brokers: `streamlog config set nodes {key}=VALUE`")
     } else {
         return Ok(());
@@ -51,7 +51,7 @@ pub(super) fn check_of_client(key: &str) -> Result<(), ConfigError> {
 }
 
 fn is_of_topic(key: &str) -> bool {
-    LogConfig::KEYS.iter().any(|row| row.name == key)
+    LogConfig::KEYS.iter().any(|row| row.name() == key)
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
-//! A setting as a row of a table: name, description, type, setter and getter.
+//! A setting as a row of a table: its definition, setter and getter.
 
+use std::borrow::Cow;
+
+use crate::config::typed::unit_millis;
 use crate::config::{ConfigError, Fault};
 
 /// The type of a setting's value, as `DescribeConfigs` reports it.
@@ -19,22 +22,90 @@ pub enum Kind {
     List,
 }
 
-/// One setting of a configuration `C`.
-#[derive(Clone, Copy, Debug)]
-pub struct Key<C> {
+impl Kind {
+    /// The largest number of this type.
+    pub(super) const fn largest(self) -> i64 {
+        match self {
+            Self::Int => i32::MAX as i64,
+            _ => i64::MAX,
+        }
+    }
+}
+
+/// The changes that a setting allows while brokers run, named as in Kafka's documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdateMode {
+    /// None: the value is read at startup, or when the topic is created.
+    ReadOnly,
+    /// A value for one broker or for all.
+    PerBroker,
+    /// One value for all brokers.
+    ClusterWide,
+}
+
+/// A setting as its users know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Definition {
     /// Kafka's name of the setting, or streamlog's own where Kafka has none.
     pub name: &'static str,
     /// A one-sentence description, with the unit.
     pub about: &'static str,
     /// The type of its value.
     pub kind: Kind,
+    /// The changes that it allows at runtime.
+    pub update: UpdateMode,
+    /// Other names that set it in a broker's configuration. A name that ends in a larger unit, as
+    /// in `.hours`, takes its value in that unit.
+    pub synonyms: &'static [&'static str],
+}
+
+impl Definition {
+    /// Returns true if `name` is the name of the setting or one of its synonyms.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.synonyms.contains(&name)
+    }
+
+    /// The name under which brokers show their default of a topic's setting.
+    pub fn broker_name(&self) -> &'static str {
+        self.synonyms.first().unwrap_or(&self.name)
+    }
+
+    /// Every name of the setting, its own first.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.synonyms.iter().copied())
+    }
+
+    /// Converts a value given under `name` to the unit of the setting.
+    fn in_own_unit<'a>(&self, name: &str, value: &'a str) -> Cow<'a, str> {
+        let scale = unit_millis(name) / unit_millis(self.name);
+        match value.trim().parse::<u64>() {
+            Ok(number) if scale > 1 => number.saturating_mul(scale).to_string().into(),
+            // −1, for ever, has no unit; the setter refuses anything else.
+            _ => value.into(),
+        }
+    }
+}
+
+/// One setting of a configuration `C`.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<C> {
+    /// The setting as its users know it.
+    pub definition: Definition,
     /// Parses and stores a value; the error says what was expected instead.
     pub set: fn(&mut C, &str) -> Result<(), String>,
     /// The value in the form `set` takes.
     pub get: fn(&C) -> String,
 }
 
-/// Applies `values` in order and collects all faults, each under its key.
+impl<C> Key<C> {
+    /// The name of the setting.
+    pub const fn name(&self) -> &'static str {
+        self.definition.name
+    }
+}
+
+/// Applies `values` in order and collects all faults, each under its key. Synonyms are not
+/// accepted: they belong to the configuration of a broker.
 ///
 /// # Errors
 /// If a name is unknown (the nearest known name is suggested) or a value is not valid.
@@ -45,8 +116,8 @@ pub fn set_all<'a, C>(
 ) -> Result<(), ConfigError> {
     let mut faults = Vec::new();
     for (name, value) in values {
-        let Some(key) = keys.iter().find(|key| key.name == name) else {
-            faults.push(Fault::unknown(name, keys.iter().map(|key| key.name)));
+        let Some(key) = keys.iter().find(|key| key.name() == name) else {
+            faults.push(Fault::unknown(name, keys.iter().map(Key::name)));
             continue;
         };
         if let Err(expected) = (key.set)(config, value) {
@@ -56,46 +127,14 @@ pub fn set_all<'a, C>(
     ConfigError::from_faults(faults)
 }
 
-/// Sets the row with this name; `None` if there is none.
-pub(crate) fn set_row<C>(
+/// Sets the setting with this name or synonym; `None` if `keys` has none.
+pub(crate) fn set_named<C>(
     config: &mut C,
-    rows: &[Key<C>],
+    keys: &[Key<C>],
     name: &str,
     value: &str,
 ) -> Option<Result<(), Fault>> {
-    let row = rows.iter().find(|row| row.name == name)?;
-    Some((row.set)(config, value).map_err(|wanted| Fault::invalid(name, value, wanted)))
-}
-
-/// The names of all rows.
-pub(crate) fn names<C>(rows: &'static [Key<C>]) -> impl Iterator<Item = &'static str> {
-    rows.iter().map(|row| row.name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Default)]
-    struct Sample {
-        count: i32,
-    }
-
-    const KEYS: &[Key<Sample>] = &[Key {
-        name: "num.partitions",
-        about: "How many.",
-        kind: Kind::Int,
-        set: |c, text| text.parse().map(|v| c.count = v).map_err(|e| format!("a number ({e})")),
-        get: |c| c.count.to_string(),
-    }];
-
-    #[test]
-    fn every_fault_is_reported_with_its_key_and_the_nearest_name() {
-        let mut sample = Sample::default();
-        let values = [("num.partition", "1"), ("num.partitions", "many"), ("num.partitions", "3")];
-        let error = set_all(&mut sample, KEYS, values).unwrap_err().to_string();
-        assert!(error.contains("did you mean 'num.partitions'"), "{error}");
-        assert!(error.contains("'many'"), "{error}");
-        assert_eq!(sample.count, 3);
-    }
+    let key = keys.iter().find(|key| key.definition.is_called(name))?;
+    let converted = key.definition.in_own_unit(name, value);
+    Some((key.set)(config, &converted).map_err(|wanted| Fault::invalid(name, value, wanted)))
 }

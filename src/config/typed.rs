@@ -7,8 +7,18 @@ use jiff::{SignedDuration, Span, SpanRelativeTo};
 use crate::config::ByteSize;
 
 /// Milliseconds per unit that a setting's name may end in.
-const UNITS: [(&str, i64); 4] =
+const UNITS: [(&str, u32); 4] =
     [("ms", 1), ("seconds", 1000), ("minutes", 60_000), ("hours", 3_600_000)];
+
+/// The milliseconds of the unit that a setting's name ends in; 1 if it ends in none.
+pub fn unit_millis(name: &str) -> u64 {
+    unit(name).unwrap_or(1).into()
+}
+
+fn unit(name: &str) -> Option<u32> {
+    let last = name.rsplit('.').next()?;
+    UNITS.iter().find(|(unit, _)| *unit == last).map(|(_, millis)| *millis)
+}
 
 /// Converts `7d` for `retention.ms` to `604800000` and `1GiB` for `segment.bytes` to `1073741824`.
 /// Anything else is returned unchanged: the setting itself rejects it if necessary.
@@ -17,9 +27,8 @@ pub fn in_unit_of(key: &str, value: &str) -> String {
     let number = if ["bytes", "size", "memory"].contains(&last) {
         value.parse().ok().map(|size: ByteSize| size.0.to_string())
     } else {
-        let unit = UNITS.iter().find(|(name, _)| *name == last);
-        unit.zip(duration(value)).and_then(|((_, unit), time)| {
-            let millis = i64::try_from(time.as_millis()).ok()?;
+        unit(key).zip(duration(value)).and_then(|(unit, time)| {
+            let (millis, unit) = (i64::try_from(time.as_millis()).ok()?, i64::from(unit));
             // Leave a fraction of the unit as it was typed, so that the setting's error quotes the
             // user's text.
             (millis % unit == 0).then(|| (millis / unit).to_string())

@@ -43,7 +43,9 @@ mod record;
 mod records;
 mod ticket;
 
-pub use crate::config::{ByteSize, ConfigError, Fault, Key, Kind};
+pub use crate::config::{
+    AlwaysFalse, ByteSize, ConfigError, Definition, Fault, Key, Kind, Settings, UpdateMode,
+};
 pub use crate::engine::{EngineConfig, EngineError};
 pub use crate::metadata::{MetadataConfig, MetadataError, StoreError};
 pub use crate::record::{

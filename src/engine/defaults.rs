@@ -1,8 +1,8 @@
 //! The default settings of topics: the broker's configuration, overlaid with the dynamic settings
 //! of all brokers and of this broker.
 
+use crate::config::Settings;
 use crate::engine::EngineConfig;
-use crate::engine::topic_settings::set_default;
 use crate::metadata::{Configs, Image};
 use crate::storage::{LogConfig, OffsetUnit};
 
@@ -23,7 +23,7 @@ pub(crate) fn log_defaults(config: &EngineConfig, image: &Image) -> LogConfig {
 /// invalid value is skipped so that the broker starts.
 pub(crate) fn overlay(defaults: &mut LogConfig, configs: &Configs) {
     for (name, value) in configs {
-        if let Some(Err(fault)) = set_default(defaults, name, value) {
+        if let Some(Err(fault)) = defaults.set_named(name, value) {
             tracing::warn!("a setting of brokers is left out: {fault}");
         }
     }

@@ -26,8 +26,5 @@ pub(crate) use handle::EngineHandle;
 pub(crate) use lifecycle::{Engine, control_runtime};
 pub(crate) use startup::METADATA_DIR;
 pub(crate) use state::{EngineState, NoListener, PartitionsListener};
-pub(crate) use topic_settings::{
-    OFFSET_UNIT, broker_name, broker_names, check_configs, produce_rules, resolve, set_default,
-    topic_key, unit,
-};
+pub(crate) use topic_settings::{OFFSET_UNIT, check_configs, produce_rules, resolve};
 pub(crate) use topics::{APPLIED_WITHIN, applied, create_topic, delete_topic, with_fixed_settings};

@@ -217,7 +217,8 @@ impl Coordinator {
         let in_flight = self.in_flight.offsets();
         let mut written = 0;
         for group in self.groups.values() {
-            let records = group.expire(step.now.wall, self.config.offsets_retention, &in_flight);
+            let retention = self.config.offsets_retention.into();
+            let records = group.expire(step.now.wall, retention, &in_flight);
             written += records.len();
             step.append(records);
             if written >= EXPIRED_PER_CHECK {

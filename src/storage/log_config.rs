@@ -1,118 +1,158 @@
 //! The configuration of a topic's logs.
 //!
-//! The names and units of the settings are Kafka's. The values are typed here, and
-//! `LogConfig::KEYS` has a row that sets and shows each. A value configured for the broker is the
-//! default for every topic.
+//! The names and units of the settings are Kafka's; the values are typed. A value configured for
+//! the broker, under one of the synonyms, is the default for every topic.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
-use crate::config::{ByteSize, ConfigError, Fault};
+use crate::config::{AlwaysFalse, ByteSize, ConfigError, Fault, settings};
 use crate::record::{Compression, Packing, TimestampType};
-
-/// The settings of a topic. `Default` applies to a topic without configuration.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LogConfig {
-    /// The rule by which old records are removed.
-    pub cleanup_policy: CleanupPolicy,
-    /// The compression of stored batches.
-    pub compression_type: CompressionType,
-    /// Effort of gzip, 1 to 9; −1 is the codec's own default.
-    pub compression_gzip_level: i32,
-    /// Effort of LZ4, 1 to 17; 9 is the fastest.
-    pub compression_lz4_level: i32,
-    /// Effort of Zstandard, −131072 to 22.
-    pub compression_zstd_level: i32,
-    /// The time that a tombstone outlives the first compaction that processes it.
-    pub delete_retention: Duration,
-    /// The time that a deleted segment's file stays for readers that still use it.
-    pub file_delete_delay: Duration,
-    /// The number of unflushed records that makes a flush due.
-    pub flush_messages: u64,
-    /// The age of an unflushed record that makes a flush due.
-    pub flush_interval: Duration,
-    /// True if a waiting produce response or fetch makes a flush due at once.
-    pub flush_on_demand: bool,
-    /// The number of record bytes for each index entry, approximately.
-    pub index_interval: ByteSize,
-    /// The largest batch that may be appended.
-    pub max_message_size: ByteSize,
-    /// The age at which a record is compacted, however little there is to gain.
-    pub max_compaction_lag: Duration,
-    /// The age below which a record is never compacted.
-    pub min_compaction_lag: Duration,
-    /// The clock that sets a record's timestamp.
-    pub timestamp_type: TimestampType,
-    /// The most that a record's timestamp may be in the past.
-    pub timestamp_before_max: Duration,
-    /// The most that a record's timestamp may be in the future.
-    pub timestamp_after_max: Duration,
-    /// The uncompacted fraction of the log at which compaction begins.
-    pub min_cleanable_dirty_ratio: f64,
-    /// See [`LogConfig::min_insync_replicas`].
-    pub min_insync_replicas_set: Option<u32>,
-    /// The unit that offsets count.
-    pub offset_unit: OffsetUnit,
-    /// The size above which the oldest segments are deleted; `None` is no limit.
-    pub retention_size: Option<ByteSize>,
-    /// The age of a segment's newest record at which the segment is deleted; `None` is never.
-    pub retention: Option<Duration>,
-    /// The clock by which `retention` is measured.
-    pub retention_clock: RetentionClock,
-    /// The size at which a segment is rolled.
-    pub segment_size: ByteSize,
-    /// The age at which a segment is rolled.
-    pub segment_age: Duration,
-    /// The most by which a log's `segment_age` is reduced, at random, so that not all logs roll at
-    /// once.
-    pub segment_jitter: Duration,
-    /// The index size at which a segment is rolled.
-    pub segment_index_size: ByteSize,
-    /// True if compressed batches too are decompressed and validated before they are appended.
-    pub strict_batch_validation: bool,
-    /// True if records are acknowledged and readable from the page cache, before they are on disk.
-    pub write_caching: bool,
-}
+use crate::storage::{CleanupPolicy, CompressionType, OffsetUnit, RetentionClock};
 
 const DAY: Duration = Duration::from_hours(24);
 
 /// Kafka's largest number of milliseconds: in effect, never.
 const FOREVER: Duration = Duration::from_millis(i64::MAX.cast_unsigned());
 
-impl Default for LogConfig {
-    fn default() -> Self {
-        Self {
-            cleanup_policy: CleanupPolicy { delete: true, compact: false },
-            compression_type: CompressionType::Producer,
-            compression_gzip_level: -1,
-            compression_lz4_level: 9,
-            compression_zstd_level: 3,
-            delete_retention: DAY,
-            file_delete_delay: Duration::from_mins(1),
-            flush_messages: 10_000,
-            flush_interval: Duration::from_millis(50),
-            flush_on_demand: true,
-            index_interval: ByteSize(4096),
-            max_message_size: ByteSize(1024 * 1024 + 12),
-            max_compaction_lag: FOREVER,
-            min_compaction_lag: Duration::ZERO,
-            timestamp_type: TimestampType::CreateTime,
-            timestamp_before_max: FOREVER,
-            timestamp_after_max: Duration::from_hours(1),
-            min_cleanable_dirty_ratio: 0.5,
-            min_insync_replicas_set: None,
-            offset_unit: OffsetUnit::Record,
-            retention_size: None,
-            retention: Some(7 * DAY),
-            retention_clock: RetentionClock::Broker,
-            segment_size: ByteSize(1 << 30),
-            segment_age: 7 * DAY,
-            segment_jitter: Duration::ZERO,
-            segment_index_size: ByteSize(10 << 20),
-            strict_batch_validation: true,
-            write_caching: false,
-        }
+settings! {
+    /// The settings of a topic, in alphabetical order. `Default` applies to a topic without
+    /// configuration.
+    ///
+    /// Every topic setting of Kafka's that has a meaning here is among them. A setting with only
+    /// one possible value accepts that value, so that tools that always send it are not refused.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct LogConfig {
+        /// The removal of old records: 'delete' by age and size, 'compact' by key, both or
+        /// neither.
+        #[setting("cleanup.policy", List, PerBroker)]
+        #[synonyms("log.cleanup.policy")]
+        cleanup_policy: CleanupPolicy = CleanupPolicy { delete: true, compact: false },
+        /// Effort of gzip, 1 to 9; -1 is the codec's own default.
+        #[setting("compression.gzip.level", Int in -1..=9, PerBroker)]
+        compression_gzip_level: i32 = -1,
+        /// Effort of LZ4, 1 to 17, where 9 is the fastest.
+        #[setting("compression.lz4.level", Int in 1..=17, PerBroker)]
+        compression_lz4_level: i32 = 9,
+        /// The compression of stored batches: 'uncompressed' (or 'none'), 'gzip', 'snappy',
+        /// 'lz4', 'zstd', or 'producer' to store them as received.
+        #[setting("compression.type", String, PerBroker)]
+        compression_type: CompressionType = CompressionType::Producer,
+        /// Effort of Zstandard, -131072 to 22.
+        #[setting("compression.zstd.level", Int in -131_072..=22, PerBroker)]
+        compression_zstd_level: i32 = 3,
+        /// The time for which a tombstone is kept after the first compaction that processes it,
+        /// in milliseconds.
+        #[setting("delete.retention.ms", Long, PerBroker)]
+        #[synonyms("log.cleaner.delete.retention.ms")]
+        delete_retention: Duration = DAY,
+        /// The time for which a deleted segment's file stays on the disk, in milliseconds.
+        #[setting("file.delete.delay.ms", Long, PerBroker)]
+        #[synonyms("log.segment.delete.delay.ms")]
+        file_delete_delay: Duration = Duration::from_mins(1),
+        /// The number of unflushed records that makes a flush due.
+        #[setting("flush.messages", Long in 1.., PerBroker)]
+        #[synonyms("log.flush.interval.messages")]
+        flush_messages: u64 = 10_000,
+        /// The age of an unflushed record that makes a flush due, in milliseconds.
+        #[setting("flush.ms", Long, PerBroker)]
+        #[synonyms("log.flush.interval.ms")]
+        flush_interval: Duration = Duration::from_millis(50),
+        /// Makes a flush due as soon as a produce response or a fetch waits for it.
+        #[setting("flush.on.demand", Boolean, PerBroker)]
+        flush_on_demand: bool = true,
+        /// The number of record bytes for each index entry, approximately.
+        #[setting("index.interval.bytes", Int in 0.., PerBroker)]
+        #[synonyms("log.index.interval.bytes")]
+        index_interval: ByteSize = ByteSize(4096),
+        /// The age at which a record is compacted, in milliseconds, however little there is to
+        /// gain.
+        #[setting("max.compaction.lag.ms", Long, PerBroker)]
+        #[synonyms("log.cleaner.max.compaction.lag.ms")]
+        max_compaction_lag: Duration = FOREVER,
+        /// The largest batch that may be appended, in bytes as sent.
+        #[setting("max.message.bytes", Int in 0.., PerBroker)]
+        #[synonyms("message.max.bytes")]
+        max_message_size: ByteSize = ByteSize(1024 * 1024 + 12),
+        /// The most that a record's timestamp may be in the future, in milliseconds; others are
+        /// refused.
+        #[setting("message.timestamp.after.max.ms", Long, PerBroker)]
+        #[synonyms("log.message.timestamp.after.max.ms")]
+        timestamp_after_max: Duration = Duration::from_hours(1),
+        /// The most that a record's timestamp may be in the past, in milliseconds; others are
+        /// refused.
+        #[setting("message.timestamp.before.max.ms", Long, PerBroker)]
+        #[synonyms("log.message.timestamp.before.max.ms")]
+        timestamp_before_max: Duration = FOREVER,
+        /// The clock that sets a record's timestamp: `CreateTime` is the producer's,
+        /// `LogAppendTime` the broker's.
+        #[setting("message.timestamp.type", String, PerBroker)]
+        #[synonyms("log.message.timestamp.type")]
+        timestamp_type: TimestampType = TimestampType::CreateTime,
+        /// The uncompacted fraction of the log at which compaction begins.
+        #[setting("min.cleanable.dirty.ratio", Double, PerBroker)]
+        #[synonyms("log.cleaner.min.cleanable.ratio")]
+        min_cleanable_dirty_ratio: f64 = 0.5,
+        /// The age below which a record is not compacted, in milliseconds.
+        #[setting("min.compaction.lag.ms", Long, PerBroker)]
+        #[synonyms("log.cleaner.min.compaction.lag.ms")]
+        min_compaction_lag: Duration = Duration::ZERO,
+        /// The number of replicas that must have flushed a record before acks=all is answered; if
+        /// not set, 1, or 2 with three or more replicas.
+        // Cluster-wide as in Kafka since 4.1: leaders that applied different values would break
+        // guarantees.
+        #[setting("min.insync.replicas", Int, ClusterWide)]
+        min_insync_replicas_set: Option<u32> = None,
+        /// The unit that offsets count: 'record', or 'byte' of the partition; fixed at creation.
+        #[setting("offset.unit", String)]
+        offset_unit: OffsetUnit = OffsetUnit::Record,
+        /// Only false: segments grow as they are written.
+        #[setting("preallocate", Boolean, PerBroker)]
+        #[synonyms("log.preallocate")]
+        preallocate: AlwaysFalse = AlwaysFalse,
+        /// The size in bytes above which the oldest segments are deleted; -1 is no limit.
+        #[setting("retention.bytes", Long, PerBroker)]
+        #[synonyms("log.retention.bytes")]
+        retention_size: Option<ByteSize> = None,
+        /// The clock for retention.ms: 'broker' uses the time of the last append or the largest
+        /// timestamp, whichever is later; 'record' uses the timestamps alone, as Apache Kafka
+        /// does.
+        #[setting("retention.clock", String, PerBroker)]
+        retention_clock: RetentionClock = RetentionClock::Broker,
+        /// The age of a segment's newest record, in milliseconds, at which the segment is
+        /// deleted; -1 is never.
+        #[setting("retention.ms", Long, PerBroker)]
+        #[synonyms("log.retention.ms", "log.retention.hours", "log.retention.minutes")]
+        retention: Option<Duration> = Some(7 * DAY),
+        /// The size in bytes at which a segment is rolled.
+        #[setting("segment.bytes", Int in 1024.., PerBroker)]
+        #[synonyms("log.segment.bytes")]
+        segment_size: ByteSize = ByteSize(1 << 30),
+        /// The index size in bytes at which a segment is rolled.
+        #[setting("segment.index.bytes", Int in 4.., PerBroker)]
+        #[synonyms("log.index.size.max.bytes")]
+        segment_index_size: ByteSize = ByteSize(10 << 20),
+        /// The most by which segment.ms is reduced, in milliseconds; each log uses a different
+        /// amount.
+        // At random, so that not all logs roll at once.
+        #[setting("segment.jitter.ms", Long, PerBroker)]
+        #[synonyms("log.roll.jitter.ms", "log.roll.jitter.hours")]
+        segment_jitter: Duration = Duration::ZERO,
+        /// The age in milliseconds at which a segment is rolled.
+        #[setting("segment.ms", Long in 1.., PerBroker)]
+        #[synonyms("log.roll.ms", "log.roll.hours")]
+        segment_age: Duration = 7 * DAY,
+        /// Decompresses compressed batches and checks their records before they are appended; if
+        /// false, only their checksum is checked.
+        #[setting("strict.batch.validation", Boolean, PerBroker)]
+        strict_batch_validation: bool = true,
+        /// Only false: a replica that may lack acknowledged records never leads unless an
+        /// operator elects it.
+        #[setting("unclean.leader.election.enable", Boolean, PerBroker)]
+        unclean_leader_election: AlwaysFalse = AlwaysFalse,
+        /// Acknowledges records and shows them to readers from the page cache, before they are on
+        /// disk.
+        #[setting("write.caching", Boolean, PerBroker)]
+        write_caching: bool = false,
     }
 }
 
@@ -163,106 +203,53 @@ impl LogConfig {
     }
 }
 
-/// `cleanup.policy`: the rule by which old records are removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CleanupPolicy {
-    /// Delete whole segments by age and size.
-    pub delete: bool,
-    /// Remove records that a later record with the same key replaces.
-    pub compact: bool,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Settings, set_all, unit_millis};
 
-impl FromStr for CleanupPolicy {
-    type Err = String;
+    #[test]
+    fn every_default_is_accepted_as_it_is_shown() {
+        let mut config = LogConfig::default();
+        for key in LogConfig::KEYS {
+            let shown = (key.get)(&config);
+            assert_eq!((key.set)(&mut config, &shown), Ok(()), "{} = {shown}", key.name());
+            assert_eq!((key.get)(&config), shown, "{}", key.name());
+        }
+        assert_eq!(config.min_insync_replicas_set.take(), Some(1));
+        assert_eq!(config, LogConfig::default());
+    }
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut policy = Self { delete: false, compact: false };
-        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-            match word {
-                "delete" => policy.delete = true,
-                "compact" => policy.compact = true,
-                _ => return Err("'delete', 'compact', both, or nothing".to_owned()),
+    #[test]
+    fn a_broker_accepts_each_default_under_all_names_in_the_same_unit() {
+        for key in LogConfig::KEYS {
+            let mut config = LogConfig::default();
+            let shown = (key.get)(&config);
+            let is_same_unit = |name: &&str| unit_millis(name) == unit_millis(key.name());
+            for name in key.definition.names().filter(is_same_unit) {
+                assert_eq!(config.set_named(name, &shown), Some(Ok(())), "{name}");
+                assert_eq!((key.get)(&config), shown, "{name}");
             }
         }
-        Ok(policy)
     }
-}
 
-impl fmt::Display for CleanupPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match (self.compact, self.delete) {
-            (true, true) => "compact,delete",
-            (true, false) => "compact",
-            (false, true) => "delete",
-            (false, false) => "",
-        })
-    }
-}
-
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident {
-        $($(#[$case_doc:meta])* $case:ident = $word:literal $(or $alias:literal)?),+ $(,)?
-    }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name {
-            $($(#[$case_doc])* $case),+
+    #[test]
+    fn keys_are_sorted_and_invalid_values_are_refused() {
+        assert!(LogConfig::KEYS.is_sorted_by(|a, b| a.name() < b.name()));
+        let mut config = LogConfig::default();
+        for (name, value) in [
+            ("segment.bytes", "-1"),
+            ("segment.bytes", "4294967296"),
+            ("retention.ms", "-2"),
+            ("cleanup.policy", "burn"),
+            ("unclean.leader.election.enable", "true"),
+            ("min.cleanable.dirty.ratio", "1.5"),
+        ] {
+            assert!(set_all(&mut config, LogConfig::KEYS, [(name, value)]).is_err(), "{name}");
         }
-
-        impl FromStr for $name {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, String> {
-                match text {
-                    $($word $(| $alias)? => Ok(Self::$case),)+
-                    _ => Err([$(concat!("'", $word, "'")),+].join(" or ")),
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $(Self::$case => $word),+ })
-            }
-        }
-    };
-}
-
-words! {
-    /// `compression.type`: the compression of stored batches.
-    CompressionType {
-        /// As the producer sent them.
-        Producer = "producer",
-        /// Not compressed, even if the producer compressed them.
-        Uncompressed = "uncompressed" or "none",
-        /// As gzip.
-        Gzip = "gzip",
-        /// As Snappy.
-        Snappy = "snappy",
-        /// As LZ4 frames.
-        Lz4 = "lz4",
-        /// As Zstandard.
-        Zstd = "zstd",
-    }
-}
-
-words! {
-    /// `offset.unit`: the unit that offsets count.
-    OffsetUnit {
-        /// Records.
-        Record = "record",
-        /// Bytes of the partition: a batch's offset plus its length is the next batch's offset.
-        Byte = "byte",
-    }
-}
-
-words! {
-    /// `retention.clock`: the clock by which a segment's age is measured.
-    RetentionClock {
-        /// The later of the broker's time of the last append and the largest timestamp in the
-        /// segment, so that old records imported today are kept.
-        Broker = "broker",
-        /// The largest timestamp in the segment alone, as in Apache Kafka.
-        Record = "record",
+        assert_eq!(config, LogConfig::default());
+        set_all(&mut config, LogConfig::KEYS, [("retention.ms", "-1"), ("segment.bytes", "1 MiB")])
+            .unwrap();
+        assert_eq!((config.retention, config.segment_size), (None, ByteSize(1 << 20)));
     }
 }

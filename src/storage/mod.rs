@@ -10,7 +10,7 @@ mod flusher;
 mod inspect;
 mod log;
 mod log_config;
-mod log_config_keys;
+mod log_config_values;
 #[cfg(test)]
 mod log_model;
 #[cfg(test)]
@@ -44,7 +44,8 @@ pub use log::{
     AppendAt, Appended, CheckpointOffsets, Extent, FlushTicket, Log, ReadLimit, RecordAt, Removed,
     StartPoint, Unflushed,
 };
-pub use log_config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, RetentionClock};
+pub use log_config::LogConfig;
+pub use log_config_values::{CleanupPolicy, CompressionType, OffsetUnit, RetentionClock};
 pub use offset_checkpoint::{Checkpoint, Offsets};
 pub use producers::{
     ActiveProducer, AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError,

@@ -4,57 +4,31 @@
 use std::sync::Arc;
 
 use crate::broker::errors::Refusal;
-use crate::config::{ByteSize, Key, Kind, number, size};
+use crate::config::{ByteSize, settings};
 use crate::engine::{APPLIED_WITHIN, EngineError, EngineState, applied, create_topic};
 use crate::group::{GroupId, partition_for};
 use crate::metadata::{Image, MetadataError, NewTopic, Topic};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
-/// The configuration with which the internal topic is created. An existing topic keeps its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OffsetsTopicConfig {
-    /// The number of partitions, over which groups are spread.
-    pub partitions: i32,
-    /// The replication factor, reduced to the number of brokers if necessary.
-    pub replication_factor: i16,
-    /// The segment size.
-    pub segment_size: ByteSize,
-}
-
-impl Default for OffsetsTopicConfig {
-    fn default() -> Self {
-        Self { partitions: 50, replication_factor: 3, segment_size: ByteSize(100 << 20) }
+settings! {
+    /// The configuration with which the internal topic is created. An existing topic keeps its
+    /// own.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct OffsetsTopicConfig {
+        /// Number of partitions of the internal topic of consumer groups when it is created.
+        #[setting("offsets.topic.num.partitions", Int in 1..=10_000)]
+        partitions: i32 = 50,
+        /// Replication factor of the internal topic when it is created; at most the number of
+        /// brokers.
+        #[setting("offsets.topic.replication.factor", Int in 1..=1_000)]
+        replication_factor: i16 = 3,
+        /// Segment size of the internal topic when it is created.
+        #[setting("offsets.topic.segment.bytes", Int in 1 << 14..)]
+        segment_size: ByteSize = ByteSize(100 << 20),
     }
 }
 
 impl OffsetsTopicConfig {
-    /// The settings as rows.
-    pub const KEYS: &[Key<Self>] = &[
-        Key {
-            name: "offsets.topic.num.partitions",
-            about: "Number of partitions of the internal topic of consumer groups when it is \
-                    created.",
-            kind: Kind::Int,
-            set: |c, text| number(text, 1, 10_000).map(|v| c.partitions = v),
-            get: |c| c.partitions.to_string(),
-        },
-        Key {
-            name: "offsets.topic.replication.factor",
-            about: "Replication factor of the internal topic when it is created; at most the \
-                    number of brokers.",
-            kind: Kind::Int,
-            set: |c, text| number(text, 1, 1_000).map(|v| c.replication_factor = v),
-            get: |c| c.replication_factor.to_string(),
-        },
-        Key {
-            name: "offsets.topic.segment.bytes",
-            about: "Segment size of the internal topic when it is created.",
-            kind: Kind::Int,
-            set: |c, text| size(text, 1 << 14, i32::MAX as u64).map(|v| c.segment_size = v),
-            get: |c| c.segment_size.to_string(),
-        },
-    ];
-
     /// The topic to create in a cluster of this many brokers.
     pub(crate) fn topic(&self, brokers: usize) -> NewTopic {
         let live = i16::try_from(brokers).unwrap_or(i16::MAX).max(1);
@@ -134,8 +108,8 @@ mod tests {
         for key in OffsetsTopicConfig::KEYS {
             let mut config = OffsetsTopicConfig::default();
             (key.set)(&mut config, &(key.get)(&OffsetsTopicConfig::default())).unwrap();
-            assert_eq!(config, OffsetsTopicConfig::default(), "{}", key.name);
-            assert!((key.set)(&mut config, "0").is_err(), "{}", key.name);
+            assert_eq!(config, OffsetsTopicConfig::default(), "{}", key.name());
+            assert!((key.set)(&mut config, "0").is_err(), "{}", key.name());
         }
     }
 

@@ -84,11 +84,11 @@ impl Listeners {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::listeners::parse_listeners;
+    use crate::config::SettingValue;
 
     fn listeners(addresses: &[(&str, &str)], advertised: &str) -> Listeners {
         let bound = addresses.iter().map(|(name, at)| ((*name).to_owned(), at.parse().unwrap()));
-        Listeners::new(bound, &parse_listeners(advertised).unwrap())
+        Listeners::new(bound, &Vec::<Listener>::parse(advertised).unwrap())
     }
 
     #[test]

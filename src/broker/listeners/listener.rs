@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::broker::HostPort;
-use crate::config::Fault;
+use crate::config::{Fault, SettingValue};
 
 /// The default name of a listener, and the only supported protocol.
 const PLAINTEXT: &str = "PLAINTEXT";
@@ -49,37 +49,44 @@ impl fmt::Display for Listener {
     }
 }
 
-/// Parses a comma-separated list of listeners, which may be empty.
-pub(crate) fn parse_listeners(text: &str) -> Result<Vec<Listener>, String> {
-    if text.trim().is_empty() {
-        return Ok(Vec::new());
+/// A comma-separated list of listeners, which may be empty.
+impl SettingValue for Vec<Listener> {
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self::new());
+        }
+        text.split(',').map(str::parse).collect()
     }
-    text.split(',').map(str::parse).collect()
+
+    fn show(&self) -> String {
+        joined(self)
+    }
 }
 
-/// Formats listeners so that [`parse_listeners`] reads them back.
-pub(crate) fn show_listeners(listeners: &[Listener]) -> String {
+fn joined(listeners: &[Listener]) -> String {
     listeners.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Parses a comma-separated list of `NAME:PROTOCOL`. Listeners can only use PLAINTEXT, but unused
-/// names may be mapped to other protocols, as in Kafka's default configuration.
-pub(crate) fn parse_protocols(text: &str) -> Result<BTreeMap<String, String>, String> {
-    let pair = |pair: &str| {
-        let (name, protocol) =
-            pair.trim().split_once(':').ok_or_else(|| "NAME:PLAINTEXT, ...".to_owned())?;
-        if protocol != PLAINTEXT && !NOT_OFFERED.contains(&protocol) {
-            return Err(format!("the protocol PLAINTEXT; {protocol} is not offered"));
-        }
-        Ok((name.to_ascii_uppercase(), protocol.to_owned()))
-    };
-    text.split(',').filter(|pair| !pair.trim().is_empty()).map(pair).collect()
-}
+/// The protocols of listeners: a comma-separated list of `NAME:PROTOCOL`. Listeners can only use
+/// PLAINTEXT, but unused names may be mapped to other protocols, as in Kafka's default
+/// configuration.
+impl SettingValue for BTreeMap<String, String> {
+    fn parse(text: &str) -> Result<Self, String> {
+        let pair = |pair: &str| {
+            let (name, protocol) =
+                pair.trim().split_once(':').ok_or_else(|| "NAME:PLAINTEXT, ...".to_owned())?;
+            if protocol != PLAINTEXT && !NOT_OFFERED.contains(&protocol) {
+                return Err(format!("the protocol PLAINTEXT; {protocol} is not offered"));
+            }
+            Ok((name.to_ascii_uppercase(), protocol.to_owned()))
+        };
+        text.split(',').filter(|pair| !pair.trim().is_empty()).map(pair).collect()
+    }
 
-/// Formats protocols so that [`parse_protocols`] reads them back.
-pub(crate) fn show_protocols(protocols: &BTreeMap<String, String>) -> String {
-    let pairs = protocols.iter().map(|(name, protocol)| format!("{name}:{protocol}"));
-    pairs.collect::<Vec<_>>().join(",")
+    fn show(&self) -> String {
+        let pairs = self.iter().map(|(name, protocol)| format!("{name}:{protocol}"));
+        pairs.collect::<Vec<_>>().join(",")
+    }
 }
 
 /// Checks the settings of listeners against each other.
@@ -90,7 +97,7 @@ pub(crate) fn check_listeners(
 ) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut refuse = |key: &str, listeners: &[Listener], wanted: String| {
-        faults.push(Fault::invalid(key, &show_listeners(listeners), wanted));
+        faults.push(Fault::invalid(key, &joined(listeners), wanted));
     };
     if listeners.is_empty() {
         refuse("listeners", listeners, "one address at least".to_owned());
@@ -132,19 +139,20 @@ mod tests {
     #[test]
     fn listeners_are_read_as_they_are_written() {
         let text = "INSIDE://10.0.0.1:9092,OUTSIDE://[::1]:0";
-        let listeners = parse_listeners("inside://10.0.0.1:9092, OUTSIDE://[::1]:0").unwrap();
-        assert_eq!(show_listeners(&listeners), text);
-        assert_eq!(parse_listeners(text), Ok(listeners));
-        assert_eq!(parse_listeners("localhost:1"), Ok(Listener::alone("localhost", 1)));
-        assert_eq!(parse_listeners(" "), Ok(Vec::new()));
+        let listeners =
+            Vec::<Listener>::parse("inside://10.0.0.1:9092, OUTSIDE://[::1]:0").unwrap();
+        assert_eq!(listeners.show(), text);
+        assert_eq!(Vec::<Listener>::parse(text), Ok(listeners));
+        assert_eq!(Vec::parse("localhost:1"), Ok(Listener::alone("localhost", 1)));
+        assert_eq!(Vec::<Listener>::parse(" "), Ok(Vec::new()));
         for text in ["a", "://a:1", "in side://a:1", "IN://a", "a:1,", "IN://OUT://a:1"] {
-            assert!(parse_listeners(text).is_err(), "{text:?} passed");
+            assert!(Vec::<Listener>::parse(text).is_err(), "{text:?} passed");
         }
     }
 
     fn faults(listeners: &str, advertised: &str, protocols: &str) -> String {
-        let read = |text| parse_listeners(text).unwrap();
-        let protocols = parse_protocols(protocols).unwrap();
+        let read = |text| Vec::<Listener>::parse(text).unwrap();
+        let protocols = BTreeMap::parse(protocols).unwrap();
         let faults = check_listeners(&read(listeners), &read(advertised), &protocols);
         faults.iter().map(ToString::to_string).collect()
     }
@@ -162,7 +170,7 @@ mod tests {
         assert!(faults("a:1", "b:0", "").contains("can connect to"));
         assert!(faults("IN://a:1", "", "IN:SSL").contains("SSL is not offered"));
         assert_eq!(faults("IN://a:1", "", "IN:PLAINTEXT,SSL:SSL"), "");
-        assert!(parse_protocols("IN:TLS").is_err());
-        assert!(parse_protocols("IN").is_err());
+        assert!(BTreeMap::parse("IN:TLS").is_err());
+        assert!(BTreeMap::parse("IN").is_err());
     }
 }

@@ -11,6 +11,4 @@ mod listener;
 pub(crate) use bind::bind;
 pub(crate) use bound::Listeners;
 pub use listener::Listener;
-pub(crate) use listener::{
-    check_listeners, parse_listeners, parse_protocols, show_listeners, show_protocols,
-};
+pub(crate) use listener::check_listeners;

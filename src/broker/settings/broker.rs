@@ -3,17 +3,15 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::broker::settings::live::live_row;
-use crate::broker::settings::setting::fixed;
+use crate::broker::BrokerConfig;
+use crate::broker::settings::live::is_live;
+use crate::broker::settings::setting::static_values;
 use crate::broker::settings::topic::Layers;
 use crate::broker::settings::without_effect::{WITHOUT_EFFECT, description, without_effect};
 use crate::broker::settings::{Setting, Source, Value};
-use crate::broker::{BrokerConfig, OffsetsTopicConfig};
-use crate::config::Kind;
-use crate::engine::EngineConfig;
-use crate::group::GroupConfig;
-use crate::metadata::{Image, MetadataConfig, ZooKeeperConfig};
-use crate::storage::{LogConfig, ScrubOptions};
+use crate::config::{Kind, Settings};
+use crate::metadata::Image;
+use crate::storage::LogConfig;
 
 /// Read-only facts: name, value, type and description.
 const FACTS: &[(&str, Option<&str>, Kind, &str)] = &[
@@ -29,19 +27,17 @@ const FACTS: &[(&str, Option<&str>, Kind, &str)] = &[
 
 /// Every setting of this broker, by name.
 pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setting> {
-    let initial = BrokerConfig::default();
-    let mut settings = fixed(BrokerConfig::KEYS, config, &initial);
-    settings.extend(fixed(EngineConfig::KEYS, &config.engine, &initial.engine));
-    settings.extend(fixed(MetadataConfig::KEYS, &config.engine.metadata, &initial.engine.metadata));
-    settings.extend(fixed(GroupConfig::KEYS, &config.group, &initial.group));
-    settings.extend(fixed(ZooKeeperConfig::KEYS, &config.zookeeper, &initial.zookeeper));
-    let (now, initially) = (&config.offsets_topic, &initial.offsets_topic);
-    settings.extend(fixed(OffsetsTopicConfig::KEYS, now, initially));
-    settings.extend(fixed(
-        ScrubOptions::KEYS,
-        &config.engine.upkeep.scrub,
-        &initial.engine.upkeep.scrub,
-    ));
+    let values = config.values().into_iter().zip(BrokerConfig::default().values());
+    let own = BrokerConfig::definitions().into_iter().zip(values);
+    let mut settings: Vec<Setting> = own
+        .map(|(definition, (value, default))| Setting {
+            name: definition.name,
+            about: Cow::Borrowed(definition.about),
+            kind: definition.kind,
+            is_fixed: true,
+            values: static_values(definition.name, value, default),
+        })
+        .collect();
     for setting in &mut settings {
         overlay_dynamic(setting, config, image);
     }
@@ -62,7 +58,7 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
 /// Adds the dynamic values of a setting that can change at runtime.
 fn overlay_dynamic(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
     let has_no_effect = without_effect(setting.name).is_some();
-    if live_row(setting.name).is_none() && !has_no_effect {
+    if !is_live(setting.name) && !has_no_effect {
         return;
     }
     setting.is_fixed = false;
@@ -107,7 +103,6 @@ pub(crate) fn all_brokers_settings(config: &BrokerConfig, image: &Image) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::topic_key;
 
     #[test]
     fn every_setting_and_every_fact_is_listed_once() {
@@ -125,8 +120,10 @@ mod tests {
     fn only_topic_defaults_and_a_few_settings_can_be_changed_at_runtime() {
         let settings = broker_settings(&BrokerConfig::default(), &Image::default());
         let changeable = settings.iter().filter(|setting| !setting.is_fixed);
-        let own: Vec<_> =
-            changeable.map(|s| s.name).filter(|name| topic_key(name).is_none()).collect();
+        let own: Vec<_> = changeable
+            .map(|s| s.name)
+            .filter(|name| LogConfig::definition(name).is_none())
+            .collect();
         let live: Vec<_> = own.into_iter().filter(|name| without_effect(name).is_none()).collect();
         let expected = ["auto.create.topics.enable", "max.connections", "max.connections.per.ip"];
         assert_eq!(live, expected);

@@ -1,11 +1,10 @@
 //! Validation of changes at runtime.
 
 use crate::broker::BrokerConfig;
-use crate::broker::settings::live::set_live;
-use crate::broker::settings::topic::MIN_INSYNC_REPLICAS;
+use crate::broker::settings::live::is_live;
 use crate::broker::settings::without_effect;
-use crate::config::{ConfigError, Fault, Kind};
-use crate::engine::{OFFSET_UNIT, resolve, set_default, topic_key};
+use crate::config::{ConfigError, Fault, Kind, Settings, UpdateMode};
+use crate::engine::resolve;
 use crate::metadata::{Configs, Image};
 use crate::storage::{LogConfig, OffsetUnit};
 use crate::types::BrokerId;
@@ -26,21 +25,20 @@ pub(crate) fn check_broker_configs(
     let mut broker = config.clone();
     let mut faults = Vec::new();
     for (name, value) in changed {
-        if let Some(result) = set_live(&mut broker, name, value) {
-            faults.extend(result.err());
+        if is_live(name) {
+            faults.extend(broker.set_named(name, value).and_then(Result::err));
             continue;
         }
-        let forbidden = match topic_key(name) {
-            Some(OFFSET_UNIT) => Some(FIXED_AT_CREATION),
-            // As in Kafka since 4.1: leaders that applied different values would break guarantees.
-            Some(MIN_INSYNC_REPLICAS) if target.is_some() => Some(OF_THE_CLUSTER),
+        let forbidden = match LogConfig::definition(name).map(|setting| setting.update) {
+            Some(UpdateMode::ReadOnly) => Some(FIXED_AT_CREATION),
+            Some(UpdateMode::ClusterWide) if target.is_some() => Some(OF_THE_CLUSTER),
             _ => None,
         };
         if let Some(reason) = forbidden {
             faults.push(Fault { key: name.clone(), reason: reason.to_owned() });
             continue;
         }
-        match set_default(&mut defaults, name, value) {
+        match defaults.set_named(name, value) {
             Some(result) => faults.extend(result.err()),
             None => faults.extend(without_effect::judge(name, value).err()),
         }
@@ -55,9 +53,9 @@ pub(crate) fn check_broker_configs(
 /// The value that a list setting of topics has by default, by its topic or broker name; `None` for
 /// settings that are not lists.
 pub(crate) fn inherited_list(defaults: &LogConfig, name: &str) -> Option<String> {
-    let key = topic_key(name)?;
-    let row = LogConfig::KEYS.iter().find(|row| row.name == key && row.kind == Kind::List)?;
-    Some((row.get)(defaults))
+    let lists = LogConfig::KEYS.iter().filter(|key| key.definition.kind == Kind::List);
+    let mut found = lists.filter(|key| key.definition.is_called(name));
+    found.next().map(|key| (key.get)(defaults))
 }
 
 const FIXED_AT_CREATION: &str = "topics keep the unit they were made with; set it on new ones";

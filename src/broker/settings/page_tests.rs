@@ -1,16 +1,12 @@
-//! `docs/configuration.md` is generated from the rows of all settings.
+//! `docs/configuration.md` is generated from the declarations of all settings.
 
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::broker::BrokerConfig;
 use crate::broker::settings::without_effect::WITHOUT_EFFECT;
 use crate::broker::unserved::{Family, IGNORED, REFUSED, SETTLED};
-use crate::broker::{BrokerConfig, OffsetsTopicConfig};
-use crate::config::{Key, Kind};
-use crate::engine::{EngineConfig, broker_names, topic_key};
-use crate::group::GroupConfig;
-use crate::metadata::{MetadataConfig, ZooKeeperConfig};
-use crate::storage::{LogConfig, ScrubOptions};
+use crate::config::{Definition, Kind, Settings, UpdateMode};
 
 const PAGE: &str = "docs/configuration.md";
 
@@ -27,12 +23,13 @@ setting under several names, Kafka's precedence applies: `.ms` beats `.minutes`,
 `.hours`.
 ";
 
-const BROKER: &str = "
+const READ_AT_START: &str = "
 ## Broker settings
 
-These settings are read at startup. `auto.create.topics.enable`, `max.connections` and
-`max.connections.per.ip` can be changed while the broker runs.
+These settings are read at startup. Some can also be changed while the broker runs:
+";
 
+const BROKER: &str = "
 | name | type | default | unit | meaning |
 |---|---|---|---|---|
 ";
@@ -90,23 +87,26 @@ fn write(path: &Path, page: &str) {
 }
 
 fn page() -> String {
-    let mut page = format!("{HEAD}{BROKER}");
     let config = BrokerConfig::default();
-    let mut rows = rows(BrokerConfig::KEYS, &config);
-    rows.extend(self::rows(EngineConfig::KEYS, &config.engine));
-    rows.extend(self::rows(MetadataConfig::KEYS, &config.engine.metadata));
-    rows.extend(self::rows(GroupConfig::KEYS, &config.group));
-    rows.extend(self::rows(ZooKeeperConfig::KEYS, &config.zookeeper));
-    rows.extend(self::rows(OffsetsTopicConfig::KEYS, &config.offsets_topic));
-    rows.extend(self::rows(ScrubOptions::KEYS, &config.engine.upkeep.scrub));
-    rows.sort_by_key(|row| row.name);
-    for Row { name, kind, default, about } in rows {
-        writeln!(page, "| `{name}` | {kind} | {default} | {} | {about} |", unit(name)).unwrap();
+    let mut rows = rows(&config);
+    rows.sort_by_key(|row| row.definition.name);
+    let live = rows.iter().map(|row| row.definition);
+    let live = live.filter(|setting| setting.update != UpdateMode::ReadOnly);
+    let live: Vec<_> = live.map(|setting| format!("`{}`", setting.name)).collect();
+    let [first @ .., last] = &live[..] else { panic!("no setting of a broker can be changed") };
+    let live = format!("{} and {last}", first.join(", "));
+    let mut page = format!("{HEAD}{READ_AT_START}{live}.\n{BROKER}");
+    for Row { definition, default } in rows {
+        let Definition { name, about, .. } = definition;
+        let (kind, unit) = (kind(definition.kind), unit(name));
+        writeln!(page, "| `{name}` | {kind} | {default} | {unit} | {about} |").unwrap();
     }
     page.push_str(TOPIC);
-    for Row { name, kind, default, about } in self::rows(LogConfig::KEYS, &config.engine.log) {
-        let others = others(name);
-        let unit = unit(name);
+    for Row { definition, default } in self::rows(&config.engine.log) {
+        let Definition { name, about, synonyms, .. } = definition;
+        let (kind, unit) = (kind(definition.kind), unit(name));
+        let others: Vec<_> = synonyms.iter().map(|name| format!("`{name}`")).collect();
+        let others = others.join(", ");
         writeln!(page, "| `{name}` | {others} | {kind} | {default} | {unit} | {about} |").unwrap();
     }
     page.push_str(UNSERVED);
@@ -127,23 +127,21 @@ fn family(family: &Family) -> String {
 }
 
 struct Row {
-    name: &'static str,
-    kind: &'static str,
+    definition: &'static Definition,
     default: String,
-    about: &'static str,
 }
 
-fn rows<C>(keys: &'static [Key<C>], config: &C) -> Vec<Row> {
-    let row = |key: &Key<C>| {
-        let default = match (key.get)(config).as_str() {
+fn rows<C: Settings>(config: &C) -> Vec<Row> {
+    let row = |(definition, value): (_, String)| {
+        let default = match value.as_str() {
             "" => "none".to_owned(),
             // Kafka's largest number of milliseconds or records.
             "9223372036854775807" => "no limit".to_owned(),
             text => format!("`{text}`"),
         };
-        Row { name: key.name, kind: kind(key.kind), default, about: key.about }
+        Row { definition, default }
     };
-    keys.iter().map(row).collect()
+    C::definitions().into_iter().zip(config.values()).map(row).collect()
 }
 
 fn kind(kind: Kind) -> &'static str {
@@ -166,10 +164,4 @@ fn unit(name: &str) -> &'static str {
         Some("bytes") => "bytes",
         _ => "",
     }
-}
-
-/// The other names under which a broker sets a topic's setting.
-fn others(key: &str) -> String {
-    let others = broker_names().filter(|name| *name != key && topic_key(name) == Some(key));
-    others.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

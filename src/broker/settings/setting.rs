@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::config::{Key, Kind};
+use crate::config::Kind;
 
 /// The source of a value, in falling order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,21 +51,6 @@ impl Setting {
         // The list is never empty: it ends with the default.
         &self.values[0]
     }
-}
-
-/// The settings of a configuration that is only read at startup, compared with its defaults.
-pub(super) fn fixed<C>(keys: &'static [Key<C>], now: &C, initial: &C) -> Vec<Setting> {
-    let setting = |key: &Key<C>| {
-        let (value, default) = ((key.get)(now), (key.get)(initial));
-        Setting {
-            name: key.name,
-            about: Cow::Borrowed(key.about),
-            kind: key.kind,
-            is_fixed: true,
-            values: static_values(key.name, value, default),
-        }
-    };
-    keys.iter().map(setting).collect()
 }
 
 /// The values of a setting that only the broker's configuration can set.

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use crate::broker::BrokerConfig;
 use crate::broker::settings::setting::static_values;
 use crate::broker::settings::{Setting, Source, Value};
-use crate::config::Key;
-use crate::engine::{OFFSET_UNIT, broker_name, overlay, topic_key};
+use crate::config::{Key, UpdateMode};
+use crate::engine::overlay;
 use crate::metadata::{Configs, Image};
 use crate::storage::LogConfig;
 
-/// A setting whose default is that of the whole cluster, as in Kafka since 4.1.
-pub(crate) const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
+/// A setting whose default depends on the number of replicas.
+const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
 
 /// Every setting of a topic with these overrides and this replication factor.
 pub(crate) fn topic_settings(
@@ -22,14 +22,12 @@ pub(crate) fn topic_settings(
 ) -> Vec<Setting> {
     let layers = Layers::new(config, image, replicas);
     let setting = |key: &Key<LogConfig>| {
-        let said = own.get(key.name).map(|text| Value {
-            source: Source::Topic,
-            name: key.name,
-            text: Some(text.clone()),
-        });
+        let name = key.name();
+        let value = |text: &String| Value { source: Source::Topic, name, text: Some(text.clone()) };
+        let said = own.get(name).map(value);
         let mut setting = layers.setting(key);
-        setting.name = key.name;
-        if key.name == OFFSET_UNIT {
+        setting.name = name;
+        if setting.is_fixed {
             // No setting of a broker changes an existing topic.
             setting.values.retain(|value| value.source == Source::Default);
         }
@@ -67,8 +65,9 @@ impl<'a> Layers<'a> {
 
     /// A topic setting under its broker name.
     pub(super) fn setting(&self, key: &Key<LogConfig>) -> Setting {
-        let name = broker_name(key.name);
-        let is_said = |configs: &Configs| configs.keys().any(|n| topic_key(n) == Some(key.name));
+        let definition = &key.definition;
+        let name = definition.broker_name();
+        let is_said = |configs: &Configs| configs.keys().any(|name| definition.is_called(name));
         let said = self.dynamic.iter().rev().filter(|(_, configs, _)| is_said(configs));
         let mut values: Vec<Value> = said
             .map(|(source, _, config)| Value {
@@ -78,20 +77,20 @@ impl<'a> Layers<'a> {
             })
             .collect();
         let (value, default) = (self.shown(key, &self.at_start), self.shown(key, &self.initial));
-        if key.name == MIN_INSYNC_REPLICAS
+        if definition.update == UpdateMode::ClusterWide
             && values.iter().all(|value| value.source != Source::DynamicAllBrokers)
         {
             let text = Some(value.clone());
             values.push(Value { source: Source::DynamicAllBrokers, name, text });
         }
         values.extend(static_values(name, value, default));
-        let is_fixed = key.name == OFFSET_UNIT;
-        Setting { name, about: Cow::Borrowed(key.about), kind: key.kind, is_fixed, values }
+        let is_fixed = definition.update == UpdateMode::ReadOnly;
+        let (about, kind) = (Cow::Borrowed(definition.about), definition.kind);
+        Setting { name, about, kind, is_fixed, values }
     }
 
     fn shown(&self, key: &Key<LogConfig>, config: &LogConfig) -> String {
-        if key.name == MIN_INSYNC_REPLICAS {
-            // The default depends on the number of replicas.
+        if key.name() == MIN_INSYNC_REPLICAS {
             return config.min_insync_replicas(self.replicas).to_string();
         }
         (key.get)(config)
@@ -141,7 +140,7 @@ mod tests {
         let said: Vec<_> = settings.iter().filter(said).map(|setting| setting.name).collect();
         assert_eq!(said, [MIN_INSYNC_REPLICAS], "a default of the whole cluster");
         let fixed: Vec<_> = settings.iter().filter(|s| s.is_fixed).map(|s| s.name).collect();
-        assert_eq!(fixed, [OFFSET_UNIT]);
+        assert_eq!(fixed, ["offset.unit"]);
         let replicas = find(&settings, "min.insync.replicas");
         assert_eq!(replicas.in_force().text.as_deref(), Some("2"));
     }

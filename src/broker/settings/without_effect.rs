@@ -4,7 +4,8 @@
 //! effect, with the reason. Settings that make a promise are refused instead, as at startup.
 
 use crate::broker::{BrokerConfig, unserved};
-use crate::config::{Fault, Kind};
+use crate::config::{Fault, Kind, Settings};
+use crate::storage::LogConfig;
 
 /// The reason why a setting that is read at startup has no effect at runtime.
 const READ_AT_START: &str = "it is read when the broker starts; change its configuration and \
@@ -79,13 +80,13 @@ pub(super) fn judge(name: &str, value: &str) -> Result<(), Fault> {
         None => match unserved::judge(name, value) {
             Some(Err(refused)) => Err(refused),
             Some(Ok(about)) => Err(fault(about)),
-            None => Err(Fault::unknown(name, crate::engine::broker_names())),
+            None => Err(Fault::unknown(name, LogConfig::names())),
         },
     }
 }
 
 fn is_read_at_start(name: &str) -> bool {
-    BrokerConfig::names_at_start().any(|known| known == name)
+    BrokerConfig::definition(name).is_some()
 }
 
 fn fits(kind: Kind, value: &str) -> bool {
@@ -111,14 +112,13 @@ fn wanted(kind: Kind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::settings::live::live_row;
-    use crate::engine::topic_key;
+    use crate::broker::settings::live::is_live;
 
     #[test]
     fn each_name_has_a_reason_and_no_effect() {
         assert!(WITHOUT_EFFECT.is_sorted_by(|one, other| one.0 < other.0));
         for (name, _) in WITHOUT_EFFECT {
-            assert!(live_row(name).is_none() && topic_key(name).is_none(), "{name}");
+            assert!(!is_live(name) && LogConfig::definition(name).is_none(), "{name}");
             assert!(is_read_at_start(name) || unserved::ignored(name).is_some(), "{name}");
         }
     }

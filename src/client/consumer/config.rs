@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::client::GroupConfig;
-use crate::config::{ByteSize, Key, Kind, millis, number, size, switch};
+use crate::config::{ByteSize, settings};
 use crate::types::{Offset, Timestamp};
 
 /// The position at which reading of a partition starts.
@@ -32,130 +32,64 @@ pub enum OutOfRange {
     Error,
 }
 
-/// The settings of a consumer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConsumerConfig {
-    /// The start position.
-    pub start: Start,
-    /// The reaction to a position outside the log.
-    pub out_of_range: OutOfRange,
-    /// Maximum size of a fetch response.
-    pub fetch_max: ByteSize,
-    /// Maximum size of a partition's records in a fetch response.
-    pub partition_fetch_max: ByteSize,
-    /// Minimum size of a fetch response, unless the wait is over.
-    pub fetch_min: ByteSize,
-    /// The time that a broker waits for that size.
-    pub fetch_wait: Duration,
-    /// Size of the prefetch buffer; up to one response per broker may exceed it.
-    pub buffer: ByteSize,
-    /// True if checksums are verified.
-    pub check_crcs: bool,
-    /// True if brokers may create a topic that does not exist.
-    pub auto_create_topics: bool,
-    /// True if reading is interrupted to report assigned and revoked partitions.
-    pub reports_changes: bool,
-    /// The settings of its group membership.
-    pub group: GroupConfig,
-}
-
-impl Default for ConsumerConfig {
-    fn default() -> Self {
-        Self {
-            start: Start::Earliest,
-            out_of_range: OutOfRange::Earliest,
-            fetch_max: ByteSize(8 << 20),
-            partition_fetch_max: ByteSize(1 << 20),
-            fetch_min: ByteSize(1),
-            fetch_wait: Duration::from_millis(500),
-            buffer: ByteSize(24 << 20),
-            check_crcs: true,
-            auto_create_topics: false,
-            reports_changes: false,
-            group: GroupConfig::default(),
-        }
+settings! {
+    /// The settings of a consumer.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ConsumerConfig {
+        /// The reaction to a position outside the log. As a setting it is the start position too:
+        /// earliest, latest, or none for an error.
+        #[setting("auto.offset.reset", String)]
+        #[with(set_offset_reset, shown_offset_reset)]
+        out_of_range: OutOfRange = OutOfRange::Earliest,
+        /// Maximum size of a fetch response.
+        #[setting("fetch.max.bytes", Int in 1..=128 << 20)]
+        fetch_max: ByteSize = ByteSize(8 << 20),
+        /// Maximum size of a partition's records in a fetch response.
+        #[setting("max.partition.fetch.bytes", Int in 1..=128 << 20)]
+        partition_fetch_max: ByteSize = ByteSize(1 << 20),
+        /// Minimum size of a fetch response, unless the wait is over.
+        #[setting("fetch.min.bytes", Int in 0..=128 << 20)]
+        fetch_min: ByteSize = ByteSize(1),
+        /// The time that a broker waits for that size.
+        #[setting("fetch.max.wait.ms", Int in 0..=300_000)]
+        fetch_wait: Duration = Duration::from_millis(500),
+        /// Size of the prefetch buffer; up to one response per broker may exceed it.
+        #[setting("fetch.buffer.bytes", Long in 1..)]
+        buffer: ByteSize = ByteSize(24 << 20),
+        /// True if checksums are verified.
+        #[setting("check.crcs", Boolean)]
+        check_crcs: bool = true,
+        /// True if brokers may create a topic that does not exist.
+        #[setting("allow.auto.create.topics", Boolean)]
+        auto_create_topics: bool = false,
+    }
+    groups {
+        /// The settings of its group membership.
+        group: GroupConfig,
+    }
+    others {
+        /// The start position.
+        start: Start = Start::Earliest,
+        /// True if reading is interrupted to report assigned and revoked partitions.
+        reports_changes: bool = false,
     }
 }
 
-impl ConsumerConfig {
-    /// Every setting of a consumer except those of its group, which are [`GroupConfig::KEYS`].
-    pub const KEYS: &[Key<Self>] = &[
-        Key {
-            name: "auto.offset.reset",
-            about: "Start position, also used when the position is out of range: earliest, \
-                latest, or none for an error.",
-            kind: Kind::String,
-            set: |c, text| {
-                (c.start, c.out_of_range) = match text.trim() {
-                    "earliest" | "smallest" | "beginning" => {
-                        (Start::Earliest, OutOfRange::Earliest)
-                    }
-                    "latest" | "largest" | "end" => (Start::Latest, OutOfRange::Latest),
-                    "none" | "error" => (c.start, OutOfRange::Error),
-                    _ => return Err("earliest, latest or none".to_owned()),
-                };
-                Ok(())
-            },
-            get: |c| {
-                match c.out_of_range {
-                    OutOfRange::Earliest => "earliest",
-                    OutOfRange::Latest => "latest",
-                    OutOfRange::Error => "none",
-                }
-                .to_owned()
-            },
-        },
-        Key {
-            name: "fetch.max.bytes",
-            about: "Maximum size of a fetch response.",
-            kind: Kind::Int,
-            set: |c, text| size(text, 1, 128 << 20).map(|v| c.fetch_max = v),
-            get: |c| c.fetch_max.to_string(),
-        },
-        Key {
-            name: "max.partition.fetch.bytes",
-            about: "Maximum size of one partition's records in a fetch response.",
-            kind: Kind::Int,
-            set: |c, text| size(text, 1, 128 << 20).map(|v| c.partition_fetch_max = v),
-            get: |c| c.partition_fetch_max.to_string(),
-        },
-        Key {
-            name: "fetch.min.bytes",
-            about: "Minimum size of a fetch response, unless the wait is over.",
-            kind: Kind::Int,
-            set: |c, text| size(text, 0, 128 << 20).map(|v| c.fetch_min = v),
-            get: |c| c.fetch_min.to_string(),
-        },
-        Key {
-            name: "fetch.max.wait.ms",
-            about: "Time that a broker waits for the minimum size.",
-            kind: Kind::Int,
-            set: |c, text| {
-                number::<u32>(text, 0, 300_000)?;
-                millis(text, 0).map(|v| c.fetch_wait = v)
-            },
-            get: |c| c.fetch_wait.as_millis().to_string(),
-        },
-        Key {
-            name: "fetch.buffer.bytes",
-            about: "Size of the prefetch buffer.",
-            kind: Kind::Long,
-            set: |c, text| size(text, 1, u64::MAX).map(|v| c.buffer = v),
-            get: |c| c.buffer.to_string(),
-        },
-        Key {
-            name: "check.crcs",
-            about: "Verifies the checksums of batches.",
-            kind: Kind::Boolean,
-            set: |c, text| switch(text).map(|v| c.check_crcs = v),
-            get: |c| c.check_crcs.to_string(),
-        },
-        Key {
-            name: "allow.auto.create.topics",
-            about: "Lets brokers create a missing topic that a consumer requests.",
-            kind: Kind::Boolean,
-            set: |c, text| switch(text).map(|v| c.auto_create_topics = v),
-            get: |c| c.auto_create_topics.to_string(),
-        },
-    ];
+fn set_offset_reset(config: &mut ConsumerConfig, text: &str) -> Result<(), String> {
+    (config.start, config.out_of_range) = match text.trim() {
+        "earliest" | "smallest" | "beginning" => (Start::Earliest, OutOfRange::Earliest),
+        "latest" | "largest" | "end" => (Start::Latest, OutOfRange::Latest),
+        "none" | "error" => (config.start, OutOfRange::Error),
+        _ => return Err("earliest, latest or none".to_owned()),
+    };
+    Ok(())
+}
+
+fn shown_offset_reset(config: &ConsumerConfig) -> String {
+    match config.out_of_range {
+        OutOfRange::Earliest => "earliest",
+        OutOfRange::Latest => "latest",
+        OutOfRange::Error => "none",
+    }
+    .to_owned()
 }

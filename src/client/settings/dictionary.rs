@@ -1,8 +1,8 @@
 //! A dictionary of settings, applied to a client and its producers and consumers.
 
 use super::foreign::{self, ForeignSetting};
-use crate::client::{ClientConfig, ConsumerConfig, GroupConfig, ProducerConfig};
-use crate::config::{ConfigError, Fault, Key};
+use crate::client::{ClientConfig, ConsumerConfig, ProducerConfig};
+use crate::config::{ConfigError, Fault, Settings};
 
 /// The settings of a client, its producers and its consumers.
 #[derive(Clone, Debug, Default)]
@@ -102,14 +102,11 @@ impl ClientSettings {
 
     /// Sets the setting called `name`.
     fn apply(&mut self, name: &str, value: &str) -> Result<(), Fault> {
-        let set = set(&mut self.client, ClientConfig::KEYS, name, value)
-            .or_else(|| set(&mut self.producer, ProducerConfig::KEYS, name, value))
-            .or_else(|| set(&mut self.consumer, ConsumerConfig::KEYS, name, value))
-            .or_else(|| set(&mut self.consumer, GroupConfig::KEYS, name, value));
-        match set {
-            Some(set) => set.map_err(|expected| Fault::invalid(name, value, expected)),
-            None => Err(Fault::unknown(name, Self::names())),
-        }
+        self.client
+            .set_named(name, value)
+            .or_else(|| self.producer.set_named(name, value))
+            .or_else(|| self.consumer.set_named(name, value))
+            .unwrap_or_else(|| Err(Fault::unknown(name, Self::names())))
     }
 
     /// Fails if a setting of the client is given a value other than its own.
@@ -117,7 +114,7 @@ impl ClientSettings {
         let mut other = self.clone();
         other.apply(name, value)?;
         let shown = |settings: &Self| {
-            let key = ClientConfig::KEYS.iter().find(|key| key.name == name);
+            let key = ClientConfig::KEYS.iter().find(|key| key.name() == name);
             key.map(|key| (key.get)(&settings.client)).unwrap_or_default()
         };
         let own = shown(self);
@@ -132,19 +129,14 @@ impl ClientSettings {
     /// Returns every setting's name and value, in the form that [`set_all`](Self::set_all) accepts.
     /// The exception is a partitioner of the application, which is a function: it is `custom`.
     pub fn values(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let client = ClientConfig::KEYS.iter().map(|key| (key.name, (key.get)(&self.client)));
-        let producer = ProducerConfig::KEYS.iter().map(|key| (key.name, (key.get)(&self.producer)));
-        let consumer = ConsumerConfig::KEYS.iter().chain(GroupConfig::KEYS);
-        let consumer = consumer.map(|key| (key.name, (key.get)(&self.consumer)));
-        client.chain(producer).chain(consumer)
+        let client = self.client.values().into_iter().chain(self.producer.values());
+        // The settings of clients have no synonyms, so there are as many names as values.
+        Self::names().zip(client.chain(self.consumer.values()))
     }
 
     /// Returns the name of every setting.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let client = ClientConfig::KEYS.iter().map(|key| key.name);
-        let producer = ProducerConfig::KEYS.iter().map(|key| key.name);
-        let consumer = ConsumerConfig::KEYS.iter().chain(GroupConfig::KEYS).map(|key| key.name);
-        client.chain(producer).chain(consumer)
+        ClientConfig::names().chain(ProducerConfig::names()).chain(ConsumerConfig::names())
     }
 }
 
@@ -157,20 +149,13 @@ enum Found {
 }
 
 fn find(name: &str) -> Option<Found> {
-    let mut consumer = ConsumerConfig::KEYS.iter().chain(GroupConfig::KEYS);
-    if ClientConfig::KEYS.iter().any(|key| key.name == name) {
+    if ClientConfig::definition(name).is_some() {
         Some(Found::Own(Scope::Client))
-    } else if ProducerConfig::KEYS.iter().any(|key| key.name == name) {
+    } else if ProducerConfig::definition(name).is_some() {
         Some(Found::Own(Scope::Producer))
-    } else if consumer.any(|key| key.name == name) {
+    } else if ConsumerConfig::definition(name).is_some() {
         Some(Found::Own(Scope::Consumer))
     } else {
         foreign::find(name).map(Found::Foreign)
     }
-}
-
-/// Sets the setting called `name`, if `keys` contains it.
-fn set<C>(config: &mut C, keys: &[Key<C>], name: &str, value: &str) -> Option<Result<(), String>> {
-    let key = keys.iter().find(|key| key.name == name)?;
-    Some((key.set)(config, value))
 }

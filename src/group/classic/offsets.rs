@@ -17,7 +17,7 @@ pub(in crate::group) fn new_offsets(
     request: CommitRequest,
     step: &Step,
 ) -> (Vec<LogRecord>, Vec<OffsetResult>) {
-    let limit = step.config.offset_metadata_max;
+    let limit = usize::try_from(step.config.offset_metadata_max.0).unwrap_or(usize::MAX);
     let expires_at = request.retention.map(|retention| step.now.wall.plus(retention));
     let mut records = Vec::new();
     let mut results = Vec::new();

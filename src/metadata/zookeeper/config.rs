@@ -3,19 +3,48 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::{Key, Kind, millis};
+use crate::config::{SettingValue, settings};
 use crate::metadata::zookeeper::ZooKeeperAddress;
 
-/// The settings of a broker that keeps its metadata in ZooKeeper. Without an address it keeps it
-/// itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ZooKeeperConfig {
-    /// The ensemble.
-    pub address: Option<ZooKeeperAddress>,
-    /// The time after which the ensemble ends a session that it does not hear of.
-    pub session_timeout: Duration,
-    /// A file with the user and the password of the broker.
-    pub digest_file: Option<PathBuf>,
+settings! {
+    /// The settings of a broker that keeps its metadata in ZooKeeper. Without an address it keeps
+    /// it itself.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ZooKeeperConfig {
+        /// ZooKeeper ensemble that keeps the metadata: HOST:PORT, ...[/CHROOT]; without one, the
+        /// broker keeps it in its data directory.
+        #[setting("zookeeper.connect", String)]
+        address: Option<ZooKeeperAddress> = None,
+        /// Milliseconds after which ZooKeeper takes a silent broker for dead.
+        #[setting("zookeeper.session.timeout.ms", Int in 1_000..)]
+        session_timeout: Duration = Duration::from_secs(6),
+        /// File with USER:PASSWORD of the broker in ZooKeeper; with it, other users may read the
+        /// metadata but not change it.
+        #[setting("zookeeper.digest.file", String)]
+        digest_file: Option<PathBuf> = None,
+    }
+}
+
+/// Empty is `None`.
+impl SettingValue for Option<ZooKeeperAddress> {
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() { Ok(None) } else { text.parse().map(Some) }
+    }
+
+    fn show(&self) -> String {
+        self.as_ref().map(ToString::to_string).unwrap_or_default()
+    }
+}
+
+/// Empty is `None`.
+impl SettingValue for Option<PathBuf> {
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok((!text.is_empty()).then(|| PathBuf::from(text)))
+    }
+
+    fn show(&self) -> String {
+        self.as_ref().map(|file| file.display().to_string()).unwrap_or_default()
+    }
 }
 
 /// A user and a password of ZooKeeper's scheme `digest`.
@@ -38,48 +67,4 @@ impl std::fmt::Debug for Digest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Digest(..)")
     }
-}
-
-impl Default for ZooKeeperConfig {
-    fn default() -> Self {
-        Self { address: None, session_timeout: Duration::from_secs(6), digest_file: None }
-    }
-}
-
-impl ZooKeeperConfig {
-    /// The settings as rows.
-    pub const KEYS: &'static [Key<Self>] = &[
-        Key {
-            name: "zookeeper.connect",
-            about: "ZooKeeper ensemble that keeps the metadata: HOST:PORT, ...[/CHROOT]; without \
-                    one, the broker keeps it in its data directory.",
-            kind: Kind::String,
-            set: |config, text| {
-                config.address = if text.trim().is_empty() { None } else { Some(text.parse()?) };
-                Ok(())
-            },
-            get: |config| config.address.as_ref().map_or(String::new(), ToString::to_string),
-        },
-        Key {
-            name: "zookeeper.session.timeout.ms",
-            about: "Milliseconds after which ZooKeeper takes a silent broker for dead.",
-            kind: Kind::Int,
-            set: |config, text| millis(text, 1_000).map(|time| config.session_timeout = time),
-            get: |config| config.session_timeout.as_millis().to_string(),
-        },
-        Key {
-            name: "zookeeper.digest.file",
-            about: "File with USER:PASSWORD of the broker in ZooKeeper; with it, other users may \
-                    read the metadata but not change it.",
-            kind: Kind::String,
-            set: |config, text| {
-                config.digest_file = (!text.is_empty()).then(|| PathBuf::from(text));
-                Ok(())
-            },
-            get: |config| {
-                let file = config.digest_file.as_ref();
-                file.map_or(String::new(), |file| file.display().to_string())
-            },
-        },
-    ];
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::config::ByteSize;
+use crate::config::{ByteSize, settings};
 use crate::io::{Clock, Disk, Inode, World, is_failed_sync, require_dir_in_place, same_error};
 use crate::storage::flusher::flush_queue::{Ending, FlushQueue, Job, Next};
 use crate::storage::flusher::flush_slots::{FlushSlots, SlotDecision};
@@ -28,13 +28,18 @@ use crate::storage::worker::Worker;
 use crate::storage::{FlushTicket, Log, StorageError};
 use crate::types::{Offset, TopicPartition};
 
-/// The options of a flusher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlusherOptions {
-    /// The number of concurrent flushes; more if all of them are stuck.
-    pub threads: usize,
-    /// The unflushed bytes of the whole directory above which producers wait.
-    pub budget: ByteSize,
+settings! {
+    /// The options of a flusher.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FlusherOptions {
+        /// Bytes appended and not flushed, over all logs, beyond which producers wait.
+        #[setting("unflushed.max.bytes", Long in 1 << 20..=1 << 40)]
+        budget: ByteSize = ByteSize(64 << 20),
+        /// Threads that flush logs.
+        // More if all of them are stuck.
+        #[setting("flush.threads", Int in 1..=64)]
+        threads: usize = 4,
+    }
 }
 
 /// The callbacks of a flusher. Called on its threads, without a lock held.
@@ -95,12 +100,6 @@ struct State {
     /// The time until which a thread waits; the other threads wait to be notified.
     timer: Option<Duration>,
     stopping: bool,
-}
-
-impl Default for FlusherOptions {
-    fn default() -> Self {
-        Self { threads: 4, budget: ByteSize(64 << 20) }
-    }
 }
 
 impl Flusher {

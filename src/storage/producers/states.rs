@@ -3,25 +3,25 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::config::settings;
 use crate::storage::producers::entry::{ActiveProducer, Entry, Verdict};
 use crate::storage::producers::{ProducerBatch, SequenceError};
 use crate::types::{Offset, ProducerId};
 
-/// The limits on the producer state of a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProducerLimits {
-    /// `producer.id.expiration.ms`: the time after which an inactive producer is removed. Measured
-    /// by the monotonic clock, from the start of this process at the earliest, so that a jump of
-    /// the wall clock cannot let a duplicate pass.
-    pub expiration: Duration,
-    /// The number of producers above which those inactive for longest are removed. About 250 bytes
-    /// each.
-    pub producers_max: usize,
-}
-
-impl Default for ProducerLimits {
-    fn default() -> Self {
-        Self { expiration: Duration::from_hours(24), producers_max: 10_000 }
+settings! {
+    /// The limits on the producer state of a partition.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ProducerLimits {
+        /// Milliseconds after which the state of an inactive idempotent producer is removed.
+        // Measured by the monotonic clock, from the start of this process at the earliest, so
+        // that a jump of the wall clock cannot let a duplicate pass.
+        #[setting("producer.id.expiration.ms", Long in 1..)]
+        expiration: Duration = Duration::from_hours(24),
+    }
+    others {
+        /// The number of producers above which those inactive for longest are removed. About 250
+        /// bytes each.
+        producers_max: usize = 10_000,
     }
 }
 

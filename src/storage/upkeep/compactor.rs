@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::config::ByteSize;
+use crate::config::{ByteSize, settings};
 use crate::io::Clock;
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
 use crate::storage::upkeep::AgeClock;
@@ -17,25 +17,20 @@ use crate::storage::worker::Worker;
 use crate::storage::{DataDir, Log, Offsets, StorageError, UpkeepListener};
 use crate::types::{Timestamp, WithCauses};
 
-/// The options of compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompactionOptions {
-    /// `log.cleaner.backoff.ms`: the time between two checks.
-    pub interval: Duration,
-    /// `log.cleaner.dedupe.buffer.size`: memory for the keys of a pass. It is allocated as keys are
-    /// added and freed after the pass; keys beyond it wait for the next pass.
-    pub map_size: ByteSize,
-    /// `log.cleaner.io.max.bytes.per.second`: the read rate; `None` is no limit.
-    pub rate: Option<ByteSize>,
-}
-
-impl Default for CompactionOptions {
-    fn default() -> Self {
-        Self {
-            interval: Duration::from_secs(15),
-            map_size: ByteSize(128 << 20),
-            rate: Some(ByteSize(128 << 20)),
-        }
+settings! {
+    /// The options of compaction.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CompactionOptions {
+        /// Milliseconds between checks for logs to compact.
+        #[setting("log.cleaner.backoff.ms", Long in 1..)]
+        interval: Duration = Duration::from_secs(15),
+        /// Bytes of memory for the keys of a compaction; further keys wait for the next.
+        // Allocated as keys are added, and freed after the pass.
+        #[setting("log.cleaner.dedupe.buffer.size", Long in 1 << 16..=1 << 40)]
+        map_size: ByteSize = ByteSize(128 << 20),
+        /// Bytes that compaction reads in a second at most; -1 for no limit.
+        #[setting("log.cleaner.io.max.bytes.per.second", Long in 1 << 16..=1 << 40)]
+        rate: Option<ByteSize> = Some(ByteSize(128 << 20)),
     }
 }
 

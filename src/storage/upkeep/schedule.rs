@@ -2,28 +2,38 @@
 
 use std::time::Duration;
 
-use crate::config::ByteSize;
+use crate::config::{ByteSize, settings};
 use crate::storage::upkeep::relief::RELIEF_INTERVAL;
 use crate::storage::{CompactionOptions, ScrubOptions};
 
-/// The intervals and limits of maintenance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UpkeepOptions {
-    /// `log.retention.check.interval.ms`.
-    pub retention_interval: Duration,
-    /// `log.retention.grace.ms`: the time without removal by age while the wall clock is untrusted.
-    pub retention_grace: Duration,
-    /// The longest time between a flush and the checkpoint that follows it.
-    pub checkpoint_delay: Duration,
-    /// The number of flushed bytes that makes a checkpoint due at once.
-    pub checkpoint_size: ByteSize,
-    /// The size of all logs together above which the oldest segments are removed, whatever their
-    /// topics' settings; `None` is no limit.
-    pub size_max: Option<ByteSize>,
-    /// The options of compaction.
-    pub compaction: CompactionOptions,
-    /// The options of the scrubber.
-    pub scrub: ScrubOptions,
+settings! {
+    /// The intervals and limits of maintenance.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct UpkeepOptions {
+        /// Milliseconds between checks for segments that have exceeded their retention.
+        #[setting("log.retention.check.interval.ms", Long in 1..)]
+        retention_interval: Duration = Duration::from_mins(5),
+        /// Milliseconds for which nothing is removed by age after the wall clock has jumped, or
+        /// differs by more than a day from the end of the last run.
+        #[setting("log.retention.grace.ms", Long)]
+        retention_grace: Duration = Duration::from_hours(1),
+        /// Bytes of all logs beyond which the oldest segments are removed; -1 for no limit.
+        // Whatever the settings of their topics.
+        #[setting("data.dir.max.bytes", Long in 1 << 20..=1 << 60)]
+        size_max: Option<ByteSize> = None,
+    }
+    groups {
+        /// The options of compaction.
+        compaction: CompactionOptions,
+        /// The options of the scrubber.
+        scrub: ScrubOptions,
+    }
+    others {
+        /// The longest time between a flush and the checkpoint that follows it.
+        checkpoint_delay: Duration = Duration::from_secs(1),
+        /// The number of flushed bytes that makes a checkpoint due at once.
+        checkpoint_size: ByteSize = ByteSize(64 << 20),
+    }
 }
 
 /// The delay of the first retention if the clock is untrusted: by then the topics' settings are
@@ -54,20 +64,6 @@ pub(super) struct Schedule {
     /// The earliest time for it, however many producers find the disk full.
     relief_not_before: Duration,
     flushed: u64,
-}
-
-impl Default for UpkeepOptions {
-    fn default() -> Self {
-        Self {
-            retention_interval: Duration::from_mins(5),
-            retention_grace: Duration::from_hours(1),
-            checkpoint_delay: Duration::from_secs(1),
-            checkpoint_size: ByteSize(64 << 20),
-            size_max: None,
-            compaction: CompactionOptions::default(),
-            scrub: ScrubOptions::default(),
-        }
-    }
 }
 
 impl Schedule {
