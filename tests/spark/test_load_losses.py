@@ -36,7 +36,7 @@ def test_records_deleted_before_their_load_are_an_error_or_listed(
     client.admin.delete_records(topic, 0, 7)
     with pytest.raises(streamlog.OffsetOutOfRange) as caught:
         load_here(broker.address, tmp_path, [topic])
-    place = f"topic '{topic}' partition 0: wanted offset 5, the earliest is 7"
+    place = f"topic '{topic}' partition 0: offset 5 was requested, the log begins at 7"
     assert str(caught.value).startswith(place)
     assert (caught.value.requested, caught.value.earliest) == (5, 7)
     assert offsets(tmp_path) == list(range(5))
@@ -60,10 +60,14 @@ def test_records_deleted_during_their_load_are_an_error_or_listed(
         return [write_range(job, index) for index in indexes]
 
     loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", True, 4)
-    with pytest.raises(streamlog.OffsetOutOfRange, match="wanted offset 0, the earliest is 6"):
+    with pytest.raises(
+        streamlog.OffsetOutOfRange, match="offset 0 was requested, the log begins at 6"
+    ):
         loading.run(Choice((topic,)), too_late)
     # The plan stays: every load fails until a user decides.
-    with pytest.raises(streamlog.OffsetOutOfRange, match="wanted offset 0, the earliest is 6"):
+    with pytest.raises(
+        streamlog.OffsetOutOfRange, match="offset 0 was requested, the log begins at 6"
+    ):
         load(spark, tmp_path, bootstrap=broker.address, subscribe=topic)
     done = load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False)
     assert [loss.wanted for loss in done.losses] == [0, 4]
@@ -84,8 +88,8 @@ def test_a_topic_recreated_during_its_load_leaves_no_file_of_the_new_one(
 
     loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", False, 100)
     done = loading.run(Choice((topic,)), too_late)
-    told = f"topic '{topic}' partition 0: wanted offset 0, there is none: the topic was deleted and"
-    assert [str(loss) for loss in done.losses] == [f"{told} recreated"]
+    told = f"topic '{topic}' partition 0: offset 0 was requested, the log is gone"
+    assert [str(loss) for loss in done.losses] == [f"{told}: the topic was deleted and recreated"]
     assert (done.records, offsets(tmp_path)) == (0, [])
 
 
@@ -101,8 +105,8 @@ def test_a_topic_deleted_during_its_load_is_a_loss_of_its_records(
 
     loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", False, 100)
     done = loading.run(Choice((topic,)), too_late)
-    told = f"topic '{topic}' partition 0: wanted offset 0, there is none: the topic was deleted"
-    assert [str(loss) for loss in done.losses] == [told]
+    told = f"topic '{topic}' partition 0: offset 0 was requested, the log is gone"
+    assert [str(loss) for loss in done.losses] == [f"{told}: the topic was deleted"]
     assert done.records == 0
 
 
@@ -113,7 +117,7 @@ def test_a_recreated_topic_is_another_topic(
     publish(client, topic, 5)
     load_here(broker.address, tmp_path, [topic])
     client.admin.delete_topic(topic)
-    with pytest.raises(streamlog.TopicNotFound, match=r"any more; wanted were offset 5 of parti"):
+    with pytest.raises(streamlog.TopicNotFound, match=r"was deleted before offset 5 of parti"):
         load_here(broker.address, tmp_path, [topic])
     assert load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False).records == 0
     client.admin.create_topic(topic)
@@ -146,7 +150,7 @@ def test_a_partition_that_came_later_is_loaded_from_its_first_record(
         for number in range(6):
             producer.send(topic, b"%d" % number, partition=1)
     client.admin.delete_records(topic, 1, 2)
-    with pytest.raises(streamlog.OffsetOutOfRange, match="partition 1: wanted offset 0"):
+    with pytest.raises(streamlog.OffsetOutOfRange, match="partition 1: offset 0 was requested"):
         load_here(broker.address, tmp_path, [topic])
     assert load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False).records == 4
 

@@ -33,7 +33,7 @@ class RangeLosses:
             Gone: Losses are fatal.
         """
         earliest, latest = bounds
-        reason = "the log was cut back" if wanted >= latest else "what lay before was deleted"
+        reason = "the log was truncated" if wanted >= latest else "earlier records were deleted"
         self._note(Loss(*place, wanted, earliest, reason))
 
     def gone(self, place: tuple[str, int], wanted: int) -> None:

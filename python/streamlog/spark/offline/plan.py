@@ -43,10 +43,10 @@ class Loss:
     """The cause of the loss."""
 
     def __str__(self) -> str:
-        """The partition, the wanted and the earliest offset, and the cause."""
+        """The partition, the requested and the earliest offset, and the cause."""
         place = f"topic '{self.topic}' partition {self.partition}"
-        left = f"the earliest is {self.earliest}" if self.earliest >= 0 else "there is none"
-        return f"{place}: wanted offset {self.wanted}, {left}: {self.reason}"
+        left = f"the log begins at {self.earliest}" if self.earliest >= 0 else "the log is gone"
+        return f"{place}: offset {self.wanted} was requested, {left}: {self.reason}"
 
 
 @dataclass(slots=True)

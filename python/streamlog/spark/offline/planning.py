@@ -70,11 +70,11 @@ class _Making:
         begin, end = bounds
         start = wanted
         if wanted < begin:
-            self.lose(Loss(topic, partition, wanted, begin, "what lay before was deleted"))
+            self.lose(Loss(topic, partition, wanted, begin, "earlier records were deleted"))
             start = begin
         elif wanted > end:
             # Loaded records stay; the reassigned offsets belong to new records.
-            reason = f"the log was cut back, and ends at {end}"
+            reason = f"the log was truncated and ends at {end}"
             self.lose(Loss(topic, partition, wanted, begin, reason))
             start = end
         if start < end:
@@ -116,9 +116,9 @@ def _add_topic(making: _Making, client: Client, topic: str, choice: Choice) -> N
         if old is None or making.fails:
             message = f"subscribe: there is no topic '{topic}'"
             if old is not None:
-                message += f" any more; wanted were {_next(old)}. {_REMEDY}"
+                message = f"subscribe: topic '{topic}' was deleted before {_next(old)}; {_REMEDY}"
             raise TopicNotFound(message) from error
-        _log.warning("there is no topic '%s' any more; wanted were %s", topic, _next(old))
+        _log.warning("topic '%s' was deleted before %s", topic, _next(old))
         return
     if old is not None and old.id != topic_id:
         for partition, wanted in old.next.items():
@@ -141,8 +141,10 @@ def lost(loss: Loss) -> OffsetOutOfRange:
     return OffsetOutOfRange(f"{loss}. {_REMEDY}", loss.wanted, loss.earliest)
 
 
-_REMEDY = "What there is is loaded with fail_on_data_loss=False (--no-fail-on-data-loss)"
+_REMEDY = "fail_on_data_loss=False (--no-fail-on-data-loss) loads the existing records"
 
 
 def _next(places: TopicPositions) -> str:
-    return ", ".join(f"offset {offset} of partition {part}" for part, offset in places.next.items())
+    offsets = places.next.items()
+    nexts = ", ".join(f"offset {offset} of partition {part}" for part, offset in offsets)
+    return f"{nexts} could be loaded"
