@@ -154,8 +154,11 @@ lock: $(VENV)/tools.stamp ## Upgrades and pins requirements/*.in as requirements
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/packages.txt requirements/packages.in
 
+# Tests of one broker that hold on ZooKeeper as they do on the embedded store.
+ON_ZOOKEEPER := groups:: idempotence:: stopping:: administration::deleting
 test: check docs ## Runs all checks, then the Rust and the Python tests (sets everything up)
 	cargo test --locked --features $(LAYERS)
+	STREAMLOG_ON_ZOOKEEPER=1 cargo test --locked --features $(LAYERS) --test it -- $(ON_ZOOKEEPER)
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 	pytest tests/py tests/interop tests/pages tests/port
 	$(MAKE) --no-print-directory test-model test-spark
