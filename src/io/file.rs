@@ -16,7 +16,8 @@ const COPY_CHUNK: usize = 64 * 1024;
 /// `Interrupted` as any other error.
 ///
 /// Methods have no default where a wrapper could need its own: a wrapper that forgot to forward a
-/// call would silently use the default instead of the wrapped file's method.
+/// call would silently use the default instead of the wrapped file's method. A [`FileWrapper`]
+/// forwards every call that it does not change.
 pub trait File: Send + Sync + Debug {
     /// Reads up to `buffer.len()` bytes at `position`; returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
@@ -79,6 +80,113 @@ pub trait File: Send + Sync + Debug {
     /// # Errors
     /// `WouldBlock` if the socket is full; otherwise those of the socket and of the file.
     fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize>;
+}
+
+/// A file that changes some calls of the file it wraps. Its own methods are those calls; all others
+/// go to the wrapped file, and callers use it as any [`File`].
+pub(crate) trait FileWrapper: Send + Sync + Debug {
+    /// The wrapped file.
+    fn wrapped(&self) -> &dyn File;
+
+    /// As [`File::read_at`].
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.wrapped().read_at(buffer, position)
+    }
+
+    /// As [`File::read_ahead`].
+    fn read_ahead(&self, position: u64, length: u64) {
+        self.wrapped().read_ahead(position, length);
+    }
+
+    /// As [`File::is_cached`].
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        self.wrapped().is_cached(position, length)
+    }
+
+    /// As [`File::read_checked`].
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        self.wrapped().read_checked(buffer, position)
+    }
+
+    /// As [`File::read_medium_at`].
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.wrapped().read_medium_at(buffer, position)
+    }
+
+    /// As [`File::write_at`].
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
+        self.wrapped().write_at(buffers, position)
+    }
+
+    /// As [`File::set_len`].
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.wrapped().set_len(length)
+    }
+
+    /// As [`File::allocate`].
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        self.wrapped().allocate(length)
+    }
+
+    /// As [`File::sync_data`].
+    fn sync_data(&self) -> io::Result<()> {
+        self.wrapped().sync_data()
+    }
+
+    /// As [`File::send_to`].
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        self.wrapped().send_to(socket, position, length)
+    }
+}
+
+impl<W: FileWrapper> File for W {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        FileWrapper::read_at(self, buffer, position)
+    }
+
+    fn read_ahead(&self, position: u64, length: u64) {
+        FileWrapper::read_ahead(self, position, length);
+    }
+
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        FileWrapper::is_cached(self, position, length)
+    }
+
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        FileWrapper::read_checked(self, buffer, position)
+    }
+
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        FileWrapper::read_medium_at(self, buffer, position)
+    }
+
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
+        FileWrapper::write_at(self, buffers, position)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        FileWrapper::set_len(self, length)
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        FileWrapper::allocate(self, length)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.wrapped().len()
+    }
+
+    fn inode(&self) -> io::Result<Inode> {
+        self.wrapped().inode()
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        FileWrapper::sync_data(self)
+    }
+
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        FileWrapper::send_to(self, socket, position, length)
+    }
 }
 
 /// A range of an open file.

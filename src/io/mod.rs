@@ -55,6 +55,7 @@ pub use disk::{Disk, Entry, OpenMode, create_dir_durably, read_text};
 pub(crate) use disk_error::{failed_sync, is_error_of_file, same_error};
 pub use disk_error::{is_failed_sync, is_out_of_descriptors, is_out_of_space};
 pub use displacement::{is_displaced, require_dir_in_place, require_in_place};
+pub(crate) use file::FileWrapper;
 pub use file::{File, FileRange, read_exact_at, write_all_at};
 #[cfg(any(test, feature = "internals"))]
 pub use file::{extend_to, send_copied};

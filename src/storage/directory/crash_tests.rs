@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::directory_tests::{DATA, World, append, partition, topic};
 use crate::io::faulty::FaultyDisk;
-use crate::io::{DirLock, Disk, Entry, File, Inode, MemoryDisk, OpenMode, read_exact_at};
+use crate::io::{
+    DirLock, Disk, Entry, File, FileWrapper, Inode, MemoryDisk, OpenMode, read_exact_at,
+};
 use crate::record::Batches;
 use crate::storage::{
     Checkpoint, DataDir, Flaw, Log, Offsets, ReadLimit, StorageError, Stored, verify,
@@ -113,25 +114,9 @@ impl Disk for StoppingDisk {
     }
 }
 
-impl File for StoppingFile {
-    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        self.file.read_at(buffer, position)
-    }
-
-    fn read_ahead(&self, position: u64, length: u64) {
-        self.file.read_ahead(position, length);
-    }
-
-    fn is_cached(&self, position: u64, length: u64) -> bool {
-        self.file.is_cached(position, length)
-    }
-
-    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
-        self.file.read_checked(buffer, position)
-    }
-
-    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        self.file.read_medium_at(buffer, position)
+impl FileWrapper for StoppingFile {
+    fn wrapped(&self) -> &dyn File {
+        &*self.file
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
@@ -147,18 +132,6 @@ impl File for StoppingFile {
     fn allocate(&self, length: u64) -> io::Result<()> {
         step(&self.left)?;
         self.file.allocate(length)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn inode(&self) -> io::Result<Inode> {
-        self.file.inode()
-    }
-
-    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
-        self.file.send_to(socket, position, length)
     }
 
     fn sync_data(&self) -> io::Result<()> {

@@ -1,11 +1,10 @@
 //! The disk for operations that may use the reserve.
 
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode};
+use crate::io::{DirLock, Disk, Entry, File, FileWrapper, Inode, OpenMode};
 use crate::storage::reserve::chunks::{Purpose, Reserve, is_full};
 
 /// A disk that repeats a call that fails for want of space after removing a chunk of the reserve.
@@ -112,25 +111,9 @@ impl Disk for ReservedDisk {
     }
 }
 
-impl File for ReservedFile {
-    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        self.file.read_at(buffer, position)
-    }
-
-    fn read_ahead(&self, position: u64, length: u64) {
-        self.file.read_ahead(position, length);
-    }
-
-    fn is_cached(&self, position: u64, length: u64) -> bool {
-        self.file.is_cached(position, length)
-    }
-
-    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
-        self.file.read_checked(buffer, position)
-    }
-
-    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        self.file.read_medium_at(buffer, position)
+impl FileWrapper for ReservedFile {
+    fn wrapped(&self) -> &dyn File {
+        &*self.file
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
@@ -143,21 +126,5 @@ impl File for ReservedFile {
 
     fn allocate(&self, length: u64) -> io::Result<()> {
         self.access.spend(|| self.file.allocate(length))
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn inode(&self) -> io::Result<Inode> {
-        self.file.inode()
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
-    }
-
-    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
-        self.file.send_to(socket, position, length)
     }
 }

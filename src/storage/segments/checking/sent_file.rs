@@ -1,10 +1,9 @@
 //! The file of a segment's batches as used for sending.
 
-use std::io::{self, ErrorKind, IoSlice};
-use std::os::fd::BorrowedFd;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use crate::io::{File, FileRange, Inode, read_exact_at};
+use crate::io::{File, FileRange, FileWrapper, read_exact_at};
 use crate::record::{Batch, BatchSummary, HEADER_SIZE, RecordError};
 use crate::storage::segments::checking::header_check::HeaderCheck;
 use crate::storage::segments::{Located, Segment};
@@ -48,13 +47,9 @@ fn invalid(error: RecordError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, error)
 }
 
-impl File for SentFile {
-    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        self.file.read_at(buffer, position)
-    }
-
-    fn read_ahead(&self, position: u64, length: u64) {
-        self.file.read_ahead(position, length);
+impl FileWrapper for SentFile {
+    fn wrapped(&self) -> &dyn File {
+        &*self.file
     }
 
     fn is_cached(&self, position: u64, length: u64) -> bool {
@@ -78,37 +73,5 @@ impl File for SentFile {
             }
         }
         Ok(())
-    }
-
-    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        self.file.read_medium_at(buffer, position)
-    }
-
-    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
-        self.file.write_at(buffers, position)
-    }
-
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.file.set_len(length)
-    }
-
-    fn allocate(&self, length: u64) -> io::Result<()> {
-        self.file.allocate(length)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn inode(&self) -> io::Result<Inode> {
-        self.file.inode()
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
-    }
-
-    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
-        self.file.send_to(socket, position, length)
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use crate::io::{File, Inode, is_error_of_file};
+use crate::io::{File, FileWrapper, is_error_of_file};
 use crate::storage::segments::VerifiedRanges;
 
 /// The size of the smallest page.
@@ -25,7 +25,11 @@ impl TrackedFile {
     }
 }
 
-impl File for TrackedFile {
+impl FileWrapper for TrackedFile {
+    fn wrapped(&self) -> &dyn File {
+        &*self.file
+    }
+
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.verified.before_read(&*self.file, position, buffer.len() as u64);
         self.file.read_at(buffer, position)
@@ -34,10 +38,6 @@ impl File for TrackedFile {
     fn read_ahead(&self, position: u64, length: u64) {
         self.verified.before_read(&*self.file, position, length);
         self.file.read_ahead(position, length);
-    }
-
-    fn is_cached(&self, position: u64, length: u64) -> bool {
-        self.file.is_cached(position, length)
     }
 
     fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
@@ -64,22 +64,6 @@ impl File for TrackedFile {
     fn set_len(&self, length: u64) -> io::Result<()> {
         self.verified.truncate(length);
         self.file.set_len(length)
-    }
-
-    fn allocate(&self, length: u64) -> io::Result<()> {
-        self.file.allocate(length)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn inode(&self) -> io::Result<Inode> {
-        self.file.inode()
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
     }
 
     fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
