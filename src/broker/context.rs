@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::BrokerConfig;
@@ -14,7 +13,7 @@ use crate::broker::fetch::FetchSessions;
 use crate::broker::listeners::Listeners;
 use crate::broker::session::Session;
 use crate::broker::settings::Settings;
-use crate::engine::EngineState;
+use crate::engine::{EngineState, Failure};
 use crate::io::{FileRange, OpenFiles};
 use crate::net::{Budget, Reserved};
 
@@ -118,9 +117,9 @@ impl Shared {
         &self.engine.stopping
     }
 
-    /// Stops the broker if a task has panicked.
-    pub(crate) fn notice(&self, ended: &JoinError) {
-        self.engine.failure.notice(ended);
+    /// The failure that ends the broker, to be reported.
+    pub(crate) fn failure(&self) -> &Arc<Failure> {
+        &self.engine.failure
     }
 }
 

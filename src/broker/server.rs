@@ -3,7 +3,6 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +16,7 @@ use crate::config::ByteSize;
 use crate::engine::{Engine, EngineHandle, control_runtime};
 #[cfg(feature = "internals")]
 use crate::io::{Clock, Disk};
-use crate::io::{SystemClock, SystemDisk, World, open_file_limit};
+use crate::io::{SystemClock, SystemDisk, Worker, World, open_file_limit};
 use crate::net::Budget;
 
 /// A broker that serves requests until it is stopped or its disk fails.
@@ -32,7 +31,7 @@ use crate::net::Budget;
 /// # Ok::<(), streamlog::broker::BrokerError>(())
 /// ```
 pub struct Broker {
-    shards: Vec<JoinHandle<()>>,
+    shards: Vec<Worker>,
     engine: Engine,
     shared: Arc<Shared>,
 }
@@ -136,7 +135,7 @@ impl Broker {
     fn tear_down(&mut self) -> Result<(), BrokerError> {
         self.engine.state().stopping.cancel();
         for thread in self.shards.drain(..) {
-            join(thread);
+            thread.join();
         }
         Ok(self.engine.stop()?)
     }
@@ -146,13 +145,6 @@ impl Broker {
 impl Drop for Broker {
     fn drop(&mut self) {
         let _ = self.tear_down();
-    }
-}
-
-/// A thread only panics if an invariant is broken, which has been reported already.
-fn join(thread: JoinHandle<()>) {
-    if thread.join().is_err() {
-        tracing::error!("a thread of the broker ended by a panic");
     }
 }
 

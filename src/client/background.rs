@@ -4,14 +4,13 @@
 //! waits for them. The thread blocks all signals, so that the program's own threads receive them.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use nix::sys::signal::SigSet;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
+use crate::io::Worker;
 use crate::link::Tasks;
 
 /// The time that stopping waits for tasks which do not return once cancelled.
@@ -21,7 +20,7 @@ const STOP_MAX: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Background {
     tasks: Tasks,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Worker,
     /// Cancelled when the thread has finished.
     ended: CancellationToken,
 }
@@ -29,17 +28,28 @@ pub(crate) struct Background {
 impl Background {
     /// Starts the thread.
     pub(crate) fn start() -> io::Result<Self> {
+        Self::start_with(run)
+    }
+
+    fn start_with(work: impl FnOnce(Runtime, &Tasks) + Send + 'static) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
         let tasks = Tasks::on(runtime.handle().clone());
-        let own = tasks.clone();
+        let (own, lost) = (tasks.clone(), tasks.clone());
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
+        let on_panic = move |name: &str| {
+            tracing::error!(
+                "the thread '{name}' has panicked, so its client is closed; create another client"
+            );
+            // The callers of a client without a thread get an error instead of waiting for ever.
+            lost.stop();
+        };
         let work = move || {
-            run(runtime, &own);
+            work(runtime, &own);
             drop(guard);
         };
-        let thread = thread::Builder::new().name("streamlog-client".to_owned()).spawn(work)?;
-        Ok(Self { tasks, thread: Mutex::new(Some(thread)), ended })
+        let thread = Worker::start("streamlog-client", on_panic, work)?;
+        Ok(Self { tasks, thread, ended })
     }
 
     /// The handle that starts tasks.
@@ -57,12 +67,7 @@ impl Background {
     /// Ends all tasks and the thread. A second call does nothing.
     pub(crate) fn stop(&self) {
         self.tasks.stop();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the client's thread panicked");
-        }
+        self.thread.join();
     }
 }
 
@@ -83,4 +88,21 @@ fn run(runtime: Runtime, tasks: &Tasks) {
         }
     });
     runtime.shutdown_background();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The longest wait for a thread.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn a_client_is_closed_once_its_thread_has_panicked() {
+        let background = Background::start_with(|_, _| panic!("broken by the test")).unwrap();
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        let stopped = async { tokio::time::timeout(PATIENCE, background.tasks().stopped()).await };
+        runtime.block_on(stopped).expect("a client without a thread accepts calls");
+        runtime.block_on(background.stopping());
+    }
 }

@@ -29,6 +29,11 @@ impl Failure {
         }
     }
 
+    /// Stops the engine because a thread that it needs has panicked.
+    pub(crate) fn notice_thread(&self, name: &str) {
+        self.report(format!("the thread '{name}' has panicked"));
+    }
+
     /// The reason of the failure, if there was one.
     pub(crate) fn reason(&self) -> Option<String> {
         self.reason.get().cloned()

@@ -47,6 +47,7 @@ mod system;
 mod system_tests;
 #[cfg(feature = "net")]
 mod waiting;
+mod worker;
 #[cfg(feature = "embedded")]
 mod world;
 
@@ -76,5 +77,6 @@ pub use sys::{boot_id, ignore_file_size_signal, open_file_limit, raise_open_file
 pub use system::{SystemDisk, usable_memory};
 #[cfg(feature = "net")]
 pub use waiting::{Gate, Waited, WakeFd, nonblocking_pipe};
+pub(crate) use worker::Worker;
 #[cfg(feature = "embedded")]
 pub use world::World;

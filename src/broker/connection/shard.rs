@@ -1,8 +1,8 @@
 //! A thread that serves the connections assigned to it for their lifetime.
 
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -13,6 +13,8 @@ use super::closed::Closed;
 use super::reader::serve;
 use crate::broker::context::Shared;
 use crate::broker::session::Session;
+use crate::engine::Failure;
+use crate::io::Worker;
 use crate::net::Transport;
 use crate::types::WithCauses;
 
@@ -33,25 +35,35 @@ pub(crate) struct Shard {
     /// The queue of accepted connections.
     pub(crate) queue: Sender<Accepted>,
     /// The thread, which ends when the broker stops.
-    pub(crate) thread: JoinHandle<()>,
+    pub(crate) thread: Worker,
 }
 
 impl Shard {
     /// Starts the shard with this index.
-    pub(crate) fn start(index: usize, shared: Arc<Shared>) -> std::io::Result<Self> {
+    pub(crate) fn start(index: usize, shared: Arc<Shared>) -> io::Result<Self> {
         let (queue, accepted) = channel(BACKLOG);
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let thread = thread::Builder::new()
-            .name(format!("streamlog-net-{index}"))
-            .spawn(move || LocalSet::new().block_on(&runtime, run(accepted, shared)))?;
-        Ok(Self { queue, thread })
+        let failure = Arc::clone(shared.failure());
+        let work = move || LocalSet::new().block_on(&runtime, run(accepted, shared));
+        Ok(Self { queue, thread: start_thread(index, failure, work)? })
     }
+}
+
+/// Starts the thread of a shard. If it panics, the broker stops: without the thread, the shard's
+/// connections would hang, and every connection that it is given would be refused.
+fn start_thread(
+    index: usize,
+    failure: Arc<Failure>,
+    work: impl FnOnce() + Send + 'static,
+) -> io::Result<Worker> {
+    let on_panic = move |name: &str| failure.notice_thread(name);
+    Worker::start(&format!("streamlog-net-{index}"), on_panic, work)
 }
 
 async fn run(mut accepted: Receiver<Accepted>, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     let notice = |ended: Result<(), JoinError>| {
-        let _ = ended.inspect_err(|error| shared.notice(error));
+        let _ = ended.inspect_err(|error| shared.failure().notice(error));
     };
     loop {
         tokio::select! {
@@ -74,7 +86,7 @@ async fn attend(accepted: Accepted, shared: Arc<Shared>) {
     let result = async {
         let transport = Transport::direct(accepted.stream)?;
         let session = Session::new(peer, transport.local_addr()?);
-        Ok::<_, std::io::Error>(serve(transport, Rc::new(session), Arc::clone(&shared)).await)
+        Ok::<_, io::Error>(serve(transport, Rc::new(session), Arc::clone(&shared)).await)
     };
     match result.await {
         Ok(Closed::ByPeer | Closed::Stopping | Closed::Idle(_)) => {
@@ -82,5 +94,37 @@ async fn attend(accepted: Accepted, shared: Arc<Shared>) {
         }
         Ok(closed) => tracing::warn!(%peer, "connection closed: {}", WithCauses(&closed)),
         Err(error) => tracing::debug!(%peer, "connection not served: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// The longest wait for a thread.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn a_panic_of_a_shard_stops_the_broker_and_names_the_thread() {
+        let failure = Arc::new(Failure::default());
+        let work = || panic!("broken by the test");
+        let thread = start_thread(3, Arc::clone(&failure), work).unwrap();
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        let stopped = async { timeout(PATIENCE, failure.stopping.cancelled()).await };
+        runtime.block_on(stopped).expect("the broker serves on without the shard");
+        assert_eq!(failure.reason().unwrap(), "the thread 'streamlog-net-3' has panicked");
+        thread.join();
+    }
+
+    #[test]
+    fn the_regular_end_of_a_shard_is_no_failure() {
+        let failure = Arc::new(Failure::default());
+        start_thread(0, Arc::clone(&failure), || {}).unwrap().join();
+        assert_eq!(failure.reason(), None);
+        assert!(!failure.stopping.is_cancelled());
     }
 }

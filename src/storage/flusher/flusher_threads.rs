@@ -21,10 +21,12 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::config::{ByteSize, settings};
-use crate::io::{Clock, Disk, Inode, World, is_failed_sync, require_dir_in_place, same_error};
+use crate::io::{
+    Clock, Disk, Inode, Worker, World, is_failed_sync, require_dir_in_place, same_error,
+};
 use crate::storage::flusher::flush_queue::{Ending, FlushQueue, Job, Next};
 use crate::storage::flusher::flush_slots::{FlushSlots, SlotDecision};
-use crate::storage::worker::Worker;
+use crate::storage::worker::start_worker;
 use crate::storage::{FlushTicket, Log, StorageError};
 use crate::types::{Offset, TopicPartition};
 
@@ -277,7 +279,7 @@ impl Shared {
         let mut threads = self.lock_threads();
         let name = format!("flusher-{}", threads.len());
         let on_fatal = move |error: &StorageError| (told.listener.on_fatal)(error);
-        threads.push(Worker::start(&name, &self.dir, on_fatal, move || shared.run())?);
+        threads.push(start_worker(&name, &self.dir, on_fatal, move || shared.run())?);
         Ok(())
     }
 

@@ -9,11 +9,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::config::{ByteSize, settings};
-use crate::io::Clock;
+use crate::io::{Clock, Worker};
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
 use crate::storage::upkeep::AgeClock;
 use crate::storage::upkeep::passes::is_local;
-use crate::storage::worker::Worker;
+use crate::storage::worker::start_worker;
 use crate::storage::{DataDir, Log, Offsets, StorageError, UpkeepListener};
 use crate::types::{Timestamp, WithCauses};
 
@@ -95,7 +95,7 @@ impl Compactor {
         });
         let (runner, told) = (Arc::clone(&shared), Arc::clone(&shared.listener));
         let on_fatal = move |error: &StorageError| (told.on_fatal)(error);
-        let thread = Worker::start("compaction", &path, on_fatal, move || runner.run())?;
+        let thread = start_worker("compaction", &path, on_fatal, move || runner.run())?;
         Ok(Self { shared, thread })
     }
 

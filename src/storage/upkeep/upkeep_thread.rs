@@ -7,14 +7,14 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::io::Clock;
+use crate::io::{Clock, Worker};
 use crate::storage::upkeep::age_clock::AgeClock;
 use crate::storage::upkeep::compactor::Compactor;
 use crate::storage::upkeep::passes::{expired, is_local, limit_total_size, retain, tolerate};
 use crate::storage::upkeep::relief::{RELIEF_INTERVAL, Relief};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
 use crate::storage::upkeep::scrub::Scrubber;
-use crate::storage::worker::Worker;
+use crate::storage::worker::start_worker;
 use crate::storage::{DataDir, Offsets, Removed, StorageError};
 use crate::types::WithCauses;
 
@@ -117,7 +117,7 @@ impl Upkeep {
         shared.restore_reserve()?;
         let (runner, told) = (Arc::clone(&shared), Arc::clone(&shared.listener));
         let on_fatal = move |error: &StorageError| (told.on_fatal)(error);
-        let thread = Worker::start("upkeep", &path, on_fatal, move || runner.run())?;
+        let thread = start_worker("upkeep", &path, on_fatal, move || runner.run())?;
         Ok(Self { shared, thread, compactor, scrubber })
     }
 

@@ -8,11 +8,11 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::io::{Clock, Disk};
+use crate::io::{Clock, Disk, Worker};
 use crate::storage::segments::Medium;
 use crate::storage::upkeep::scrub::ScrubOptions;
 use crate::storage::upkeep::scrub::rounds::{Rounds, Step};
-use crate::storage::worker::Worker;
+use crate::storage::worker::start_worker;
 use crate::storage::{DataDir, Log, StorageError, UpkeepListener};
 use crate::types::{Offset, TopicPartition, WithCauses};
 
@@ -80,7 +80,7 @@ impl Scrubber {
         };
         let runner = Arc::clone(&shared);
         let on_fatal = move |error: &StorageError| (listener.on_fatal)(error);
-        let thread = Worker::start("scrubber", &path, on_fatal, move || runner.run(interval))?;
+        let thread = start_worker("scrubber", &path, on_fatal, move || runner.run(interval))?;
         Ok(Self { shared, thread })
     }
 
