@@ -127,7 +127,7 @@ impl Parts<'_> {
     /// The addresses of brokers for the client.
     pub(crate) fn addresses(&self) -> Addresses<'_> {
         let broker_id = self.shared.engine.config.broker_id;
-        Addresses::new(broker_id, &self.shared.listeners, self.call.session.local)
+        Addresses::new(broker_id, self.call.session.identity())
     }
 
     /// The metadata of the cluster.

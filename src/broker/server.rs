@@ -92,9 +92,10 @@ impl Broker {
         let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();
         warn_of_few_descriptors(shared.config());
         let admission = Arc::new(Admission::new(shared.open_files().clone()));
-        for socket in sockets {
+        for (socket, listener) in sockets.into_iter().zip(shared.listeners().all()) {
             let admission = Arc::clone(&admission);
-            let accepting = accept(socket, queues.clone(), admission, Arc::clone(&shared));
+            let accepting =
+                accept(socket, listener, queues.clone(), admission, Arc::clone(&shared));
             engine.state().control.start(accepting);
         }
         let shards = shards.into_iter().map(|shard| shard.thread).collect();

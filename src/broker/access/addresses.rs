@@ -1,8 +1,6 @@
 //! The addresses at which the client of a connection should reach the brokers.
 
-use std::net::SocketAddr;
-
-use crate::broker::listeners::Listeners;
+use crate::broker::session::Identity;
 use crate::metadata::Image;
 use crate::types::BrokerId;
 use crate::wire::metadata::Broker;
@@ -10,27 +8,25 @@ use crate::wire::metadata::Broker;
 /// The addresses of brokers for one client, which depend on the listener that it connected to.
 pub(crate) struct Addresses<'a> {
     broker_id: BrokerId,
-    listeners: &'a Listeners,
-    /// The address of this broker that the client connected to.
-    local: SocketAddr,
+    client: &'a Identity,
 }
 
 impl<'a> Addresses<'a> {
-    /// Creates the addresses for a client connected to `local`.
-    pub(crate) fn new(broker_id: BrokerId, listeners: &'a Listeners, local: SocketAddr) -> Self {
-        Self { broker_id, listeners, local }
+    /// Creates the addresses for a client of the broker `broker_id`.
+    pub(crate) fn new(broker_id: BrokerId, client: &'a Identity) -> Self {
+        Self { broker_id, client }
     }
 
     /// The brokers of a cluster, each at the address that this client should use.
     pub(crate) fn brokers(&self, image: &Image) -> Vec<Broker> {
-        let reached = self.listeners.name_reached(self.local);
+        let reached = &self.client.listener;
         let described = image.brokers().filter_map(|broker| {
             let (host, port) = if broker.id == self.broker_id {
-                let address = self.listeners.advertised_to(self.local);
+                let address = reached.advertised_to(self.client.local);
                 (address.host, address.port)
             } else {
                 let known = &broker.registration.listeners;
-                let same = known.iter().find(|listener| Some(&*listener.name) == reached);
+                let same = known.iter().find(|listener| listener.name == reached.name());
                 let listener = same.or_else(|| known.first())?;
                 (listener.host.clone(), listener.port)
             };

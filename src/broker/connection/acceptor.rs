@@ -9,17 +9,19 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::Sender;
 
 use super::admission::{Admission, Admitted, ConnectionLimits, descriptors_for_connections};
-use super::shard::Accepted;
+use super::stages::Accepted;
 use crate::broker::context::Shared;
+use crate::broker::listeners::BoundListener;
 use crate::io::{is_out_of_descriptors, open_file_limit};
 
 /// The pause after the system refused to accept, or returned a descriptor reserved for files.
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
 
-/// Accepts connections until the broker stops, within the limits of `admission`, which all
-/// listeners share.
+/// Accepts the connections of a listener until the broker stops, within the limits of `admission`,
+/// which all listeners share.
 pub(crate) async fn accept(
-    listener: TcpListener,
+    socket: TcpListener,
+    listener: Arc<BoundListener>,
     shards: Vec<Sender<Accepted>>,
     admission: Arc<Admission>,
     shared: Arc<Shared>,
@@ -28,7 +30,7 @@ pub(crate) async fn accept(
     loop {
         let accepted = tokio::select! {
             () = shared.stopping().cancelled() => return,
-            accepted = listener.accept() => accepted,
+            accepted = socket.accept() => accepted,
         };
         let Some(queue) = turn.next() else { return };
         match accepted {
@@ -39,7 +41,7 @@ pub(crate) async fn accept(
             }
             Ok((stream, peer)) => {
                 let admitted = admission.admit(peer, connection_limits(&shared));
-                if let Err(error) = hand_over(stream, admitted, queue).await {
+                if let Err(error) = hand_over(stream, &listener, admitted, queue).await {
                     tracing::warn!(%peer, "connection refused: {error}");
                 }
             }
@@ -80,10 +82,15 @@ fn connection_limits(shared: &Shared) -> ConnectionLimits {
 
 async fn hand_over(
     stream: TcpStream,
+    listener: &Arc<BoundListener>,
     admitted: Result<Admitted, &'static str>,
     shard: &Sender<Accepted>,
 ) -> io::Result<()> {
     let admitted = admitted.map_err(|setting| io::Error::other(format!("{setting} is reached")))?;
     let stream = stream.into_std()?;
-    shard.send(Accepted { stream, admitted }).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    let listener = Arc::clone(listener);
+    shard
+        .send(Accepted { stream, listener, admitted })
+        .await
+        .map_err(|_| io::ErrorKind::BrokenPipe.into())
 }

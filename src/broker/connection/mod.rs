@@ -7,6 +7,7 @@ mod backlog;
 mod closed;
 mod reader;
 mod shard;
+mod stages;
 
 pub(crate) use acceptor::accept;
 pub(crate) use admission::{Admission, descriptors_for_connections};

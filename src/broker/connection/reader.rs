@@ -20,6 +20,7 @@ use tokio::time::{Instant, timeout};
 use super::answers::{Answers, Pending, Work};
 use super::backlog::{Backlog, PERMITS_MAX};
 use super::closed::Closed;
+use super::stages::Known;
 use crate::broker::context::Shared;
 use crate::broker::produce::{Appends, Produced, Taken};
 use crate::broker::session::Session;
@@ -30,26 +31,23 @@ use crate::net::{FrameBuffer, FrameError, Reserved, Transport};
 const LARGE_FRAME: usize = 64 * 1024;
 
 /// Serves a connection until it ends, and returns the reason.
-pub(crate) async fn serve(
-    transport: Transport,
-    session: Rc<Session>,
-    shared: Arc<Shared>,
-) -> Closed {
+pub(super) async fn serve(connection: Known, shared: Arc<Shared>) -> Closed {
+    let Known { transport, session, .. } = &connection;
     let (queue, pending) = channel(PERMITS_MAX);
     let backlog = Rc::new(Backlog::new());
     let mut reader = Reader {
-        transport: &transport,
+        transport,
         frames: FrameBuffer::new(
             usize::try_from(shared.config().frame_max.0).unwrap_or(usize::MAX),
         ),
         memory: None,
         time_left: shared.config().transfer_deadline,
-        session: Rc::clone(&session),
+        session: Rc::clone(session),
         shared: Arc::clone(&shared),
         queue,
         backlog: Rc::clone(&backlog),
     };
-    let answers = Answers::new(&transport, Rc::clone(&session), Arc::clone(&shared), backlog);
+    let answers = Answers::new(transport, Rc::clone(session), Arc::clone(&shared), backlog);
     let read = async {
         let closed = reader.run().await;
         // Requests already read are still executed, so that `acks=0` followed by a close loses

@@ -1,33 +1,22 @@
 //! A thread that serves the connections assigned to it for their lifetime.
 
 use std::io;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinSet, LocalSet};
 
-use super::admission::Admitted;
 use super::closed::Closed;
 use super::reader::serve;
+use super::stages::{Accepted, Handshake};
 use crate::broker::context::Shared;
-use crate::broker::session::Session;
 use crate::engine::Failure;
 use crate::io::Worker;
-use crate::net::Transport;
 use crate::types::WithCauses;
 
 /// The maximum number of accepted connections queued for a shard.
 const BACKLOG: usize = 128;
-
-/// An accepted connection on its way to its shard.
-pub(crate) struct Accepted {
-    /// The socket, non-blocking.
-    pub(crate) stream: std::net::TcpStream,
-    /// The admission, which counts towards the limits.
-    pub(crate) admitted: Admitted,
-}
 
 /// A running shard.
 #[derive(Debug)]
@@ -83,17 +72,18 @@ async fn run(mut accepted: Receiver<Accepted>, shared: Arc<Shared>) {
 
 async fn attend(accepted: Accepted, shared: Arc<Shared>) {
     let peer = accepted.admitted.peer;
-    let result = async {
-        let transport = Transport::direct(accepted.stream)?;
-        let session = Session::new(peer, transport.local_addr()?);
-        Ok::<_, io::Error>(serve(transport, Rc::new(session), Arc::clone(&shared)).await)
+    let known = match Handshake::begin(accepted) {
+        Ok(handshake) => handshake.complete(),
+        Err(error) => {
+            tracing::debug!(%peer, "connection not served: {error}");
+            return;
+        }
     };
-    match result.await {
-        Ok(Closed::ByPeer | Closed::Stopping | Closed::Idle(_)) => {
+    match serve(known, shared).await {
+        Closed::ByPeer | Closed::Stopping | Closed::Idle(_) => {
             tracing::debug!(%peer, "connection closed");
         }
-        Ok(closed) => tracing::warn!(%peer, "connection closed: {}", WithCauses(&closed)),
-        Err(error) => tracing::debug!(%peer, "connection not served: {error}"),
+        closed => tracing::warn!(%peer, "connection closed: {}", WithCauses(&closed)),
     }
 }
 

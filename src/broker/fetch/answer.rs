@@ -40,7 +40,7 @@ async fn in_session(
     let mut fetch = Fetch::open(led, call.version, request).await;
     read_enough(&mut fetch, led, call.cancel).await;
     if fetch.is_refused() {
-        tracing::debug!(peer = %call.session.peer, "a fetch is answered with errors");
+        tracing::debug!(peer = %call.session.identity().peer, "a fetch is answered with errors");
     }
     let Answered { mut topics, records } = fetch.into();
     // Partitions that are left out have no records, so the places stay those of the response.

@@ -146,8 +146,7 @@ async fn skip(
         let words = format!("offsets {first_offset} to {next_offset}: neither may be negative");
         Refusal::because(ErrorCode::InvalidRequest, &words)
     })?;
-    let session = led.session();
-    let by = format!("{} from {}", session.principal.name, session.peer);
+    let by = led.session().identity().to_string();
     let skipping = Arc::clone(&partition);
     let skipped = led.change(move || {
         let skipped = skipping.skip_damage(range, &by)?;

@@ -21,7 +21,7 @@ pub(crate) async fn handle(
             InitProducerIdResponse { producer_id, ..InitProducerIdResponse::default() }
         }
         Err(refusal) => {
-            tracing::debug!(peer = %call.session.peer, "no producer id: {refusal}");
+            tracing::debug!(peer = %call.session.identity().peer, "no producer id: {refusal}");
             InitProducerIdResponse {
                 error_code: refusal.code,
                 producer_epoch: -1,
@@ -47,7 +47,8 @@ async fn new_id(
         // Clients show this code as "not supported", and nearly all give up at once. librdkafka
         // retries until the timeout of `init_transactions` and shows it then; the codes on which it
         // gives up at once are about permissions, timeouts or fenced producers.
-        tracing::warn!(peer = %call.session.peer, "refused a producer that wants transactions");
+        let peer = call.session.identity().peer;
+        tracing::warn!(%peer, "refused a producer that wants transactions");
         let code = ErrorCode::UnsupportedVersion;
         return Err(Refusal::because(code, &"transactions are not supported"));
     }

@@ -62,7 +62,7 @@ fn question(call: &Call<'_>, group_id: GroupId, request: &Request) -> JoinReques
         instance_id: request.group_instance_id.as_deref().map(InstanceId::from),
         new_member: Uuid::new_v4(),
         client_id: call.client_id.into(),
-        client_host: format!("/{}", call.session.peer.ip().to_canonical()).into(),
+        client_host: format!("/{}", call.session.identity().peer.ip().to_canonical()).into(),
         session_timeout: millis(request.session_timeout_ms),
         rebalance_timeout: millis(rebalance_ms),
         protocol_type: request.protocol_type.as_str().into(),

@@ -9,6 +9,6 @@ mod bound;
 mod listener;
 
 pub(crate) use bind::bind;
-pub(crate) use bound::Listeners;
+pub(crate) use bound::{BoundListener, Listeners};
 pub use listener::Listener;
 pub(crate) use listener::check_listeners;

@@ -1,0 +1,111 @@
+//! The stages of a connection: accepted, in its handshake, known.
+//!
+//! Only a known connection can be served, so no request is executed for a peer without an identity.
+//! A listener that demands a proof of identity exchanges it during the handshake; all listeners are
+//! plaintext today and demand none.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::admission::Admitted;
+use crate::broker::authorize::Principal;
+use crate::broker::listeners::BoundListener;
+use crate::broker::session::{Identity, Session};
+use crate::net::Transport;
+
+/// An accepted connection on its way to its shard.
+pub(crate) struct Accepted {
+    /// The socket, non-blocking.
+    pub(super) stream: TcpStream,
+    /// The listener that accepted it.
+    pub(super) listener: Arc<BoundListener>,
+    /// The admission, which counts towards the limits.
+    pub(super) admitted: Admitted,
+}
+
+/// A connection whose peer has no identity yet.
+pub(super) struct Handshake {
+    transport: Transport,
+    listener: Arc<BoundListener>,
+    /// The local address that the peer connected to.
+    local: SocketAddr,
+    admitted: Admitted,
+}
+
+/// A connection whose peer is known, which can be served.
+pub(super) struct Known {
+    /// The socket.
+    pub(super) transport: Transport,
+    /// The session, which has the identity of the peer.
+    pub(super) session: Rc<Session>,
+    /// The admission, held until the connection ends.
+    pub(super) _admitted: Admitted,
+}
+
+impl Handshake {
+    /// Begins the handshake of an accepted connection.
+    ///
+    /// # Errors
+    /// If the socket is no longer connected.
+    pub(super) fn begin(accepted: Accepted) -> io::Result<Self> {
+        let Accepted { stream, listener, admitted } = accepted;
+        let transport = Transport::direct(stream)?;
+        let local = transport.local_addr()?;
+        Ok(Self { transport, listener, local, admitted })
+    }
+
+    /// Completes the handshake: without a proof, the peer is anonymous.
+    pub(super) fn complete(self) -> Known {
+        let Self { transport, listener, local, admitted } = self;
+        let peer = admitted.peer;
+        let identity = Identity { principal: Principal::anonymous(), listener, peer, local };
+        Known { transport, session: Rc::new(Session::new(identity)), _admitted: admitted }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use tokio::runtime::Builder;
+
+    use super::*;
+    use crate::broker::connection::admission::{Admission, ConnectionLimits};
+    use crate::broker::listeners::{Listener, Listeners};
+    use crate::io::{MemoryDisk, OpenFiles, Share};
+
+    #[test]
+    fn a_peer_of_a_plaintext_listener_is_anonymous_and_counts_until_its_connection_ends() {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let client = TcpStream::connect(address).unwrap();
+        let (stream, peer) = socket.accept().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let advertised: Listener = "OUT://public.example:443".parse().unwrap();
+        let listeners = Listeners::new([("OUT".to_owned(), address)], &[advertised]);
+        let listener = listeners.all().next().unwrap();
+        let files = OpenFiles::new(Arc::new(MemoryDisk::default()), Share::OfProcess);
+        let admission = Arc::new(Admission::new(files));
+        let limits = ConnectionLimits { total: 1, per_ip: 1 };
+        let admitted = admission.admit(peer, limits).unwrap();
+        let runtime = Builder::new_current_thread().enable_io().build().unwrap();
+        let _inside = runtime.enter();
+
+        let handshake = Handshake::begin(Accepted { stream, listener, admitted }).unwrap();
+        let known = handshake.complete();
+        let identity = known.session.identity();
+        assert_eq!(identity.to_string(), format!("User:ANONYMOUS from {peer}"));
+        assert_eq!(identity.peer, client.local_addr().unwrap());
+        assert_eq!(identity.local, address);
+        assert_eq!(identity.listener.name(), "OUT");
+        assert_eq!(
+            identity.listener.advertised_to(identity.local).to_string(),
+            "public.example:443"
+        );
+        assert_eq!(admission.admit(peer, limits).err(), Some("max.connections"));
+        drop(known);
+        assert!(admission.admit(peer, limits).is_ok());
+    }
+}
