@@ -12,14 +12,21 @@ use clap::Args;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use crate::broker::{Broker, BrokerConfig, BrokerError};
+use crate::broker::{Broker, BrokerConfig, BrokerError, EngineError};
 use crate::cli::progress::is_watched;
 use crate::cli::{Exit, report, setting};
 use crate::config::ConfigError;
 use crate::io::ignore_file_size_signal;
+
+/// The name of the thread that starts the broker.
+const START: &str = "streamlog-start";
+
+/// The outcome of a start that goes on.
+type Starting<T = Broker> = oneshot::Receiver<Result<T, BrokerError>>;
 
 /// Runs a broker.
 #[derive(Debug, Args)]
@@ -140,7 +147,7 @@ fn serve(config: BrokerConfig) -> Result<(), BrokerError> {
             }
         }
     });
-    let broker = match started.unwrap_or(Err(BrokerError::Interrupted)) {
+    let broker = match outcome(started) {
         Err(BrokerError::Interrupted) if is_signalled => return Ok(()),
         started => started?,
     };
@@ -158,18 +165,29 @@ fn serve(config: BrokerConfig) -> Result<(), BrokerError> {
 }
 
 /// Starts a broker on a thread of its own, which may wait for ZooKeeper until `interrupted`.
-fn start(
-    config: BrokerConfig,
-    interrupted: &CancellationToken,
-) -> Result<oneshot::Receiver<Result<Broker, BrokerError>>, BrokerError> {
-    let (send, started) = oneshot::channel();
+fn start(config: BrokerConfig, interrupted: &CancellationToken) -> Result<Starting, BrokerError> {
     let interrupted = interrupted.clone();
+    on_start_thread(move || Broker::start_unless(config, &interrupted))
+}
+
+fn on_start_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, BrokerError> + Send + 'static,
+) -> Result<Starting<T>, BrokerError> {
+    let (send, started) = oneshot::channel();
     let run = move || {
         // The receiver waits until this is sent.
-        let _ = send.send(Broker::start_unless(config, &interrupted));
+        let _ = send.send(work());
     };
-    Builder::new().name("streamlog-start".to_owned()).spawn(run).map_err(BrokerError::System)?;
+    Builder::new().name(START.to_owned()).spawn(run).map_err(BrokerError::System)?;
     Ok(started)
+}
+
+/// The outcome of a start, whose thread may have ended without one.
+fn outcome<T>(started: Result<Result<T, BrokerError>, RecvError>) -> Result<T, BrokerError> {
+    started.unwrap_or_else(|_panicked| {
+        let reason = format!("the thread '{START}' has panicked");
+        Err(EngineError::Failed { reason }.into())
+    })
 }
 
 /// Prints the ready line on standard output, for scripts that wait for it.
@@ -184,4 +202,19 @@ fn start_logging(filter: &str) {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_watched());
     // A process with its own logging keeps it.
     let _ = log.with_writer(io::stderr).with_target(false).try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_panics_is_a_failure_and_no_interruption() {
+        let broken = || -> Result<(), BrokerError> { panic!("broken by the test") };
+        let error = outcome(on_start_thread(broken).unwrap().blocking_recv()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the engine stopped: the thread 'streamlog-start' has panicked"
+        );
+    }
 }
