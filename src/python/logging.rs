@@ -8,14 +8,16 @@
 
 use std::fmt::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::types::PyAnyMethods;
 use pyo3::{Py, PyAny, PyResult, Python};
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
+
+use crate::io::Worker;
 
 /// The capacity of the queue.
 const WAITING_MAX: usize = 1024;
@@ -46,10 +48,20 @@ pub(super) fn install(py: Python<'_>) -> PyResult<()> {
     let (lines, waiting) = sync_channel(WAITING_MAX);
     if tracing::subscriber::set_global_default(Bridge { lines }).is_ok() {
         let loggers = logging.getattr("getLogger")?.unbind();
-        let name = "streamlog-log".to_owned();
-        thread::Builder::new().name(name).spawn(move || write_all(&waiting, &loggers))?;
+        Worker::start("streamlog-log", report_panic, move || write_all(&waiting, &loggers))?;
     }
     Ok(())
+}
+
+/// Reports that the bridge's thread has panicked, to Python itself: the log ends with the thread.
+fn report_panic(name: &str) {
+    Python::try_attach(|py| {
+        let error = format!(
+            "the thread '{name}' has panicked: streamlog's loggers get no more lines in this \
+             process; restart it"
+        );
+        PyRuntimeError::new_err(error).write_unraisable(py, None);
+    });
 }
 
 fn write_all(lines: &Receiver<Line>, loggers: &Py<PyAny>) {

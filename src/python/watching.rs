@@ -4,12 +4,12 @@
 //! waits for it. Events beyond the queue's capacity are dropped.
 
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread;
 
 use pyo3::types::PyAnyMethods;
 use pyo3::{Bound, Py, PyAny, PyResult, Python};
 
 use crate::client::{Client, ClientStats, Event};
+use crate::io::Worker;
 
 /// The capacity of a callback's queue.
 const WAITING_MAX: usize = 1024;
@@ -17,8 +17,15 @@ const WAITING_MAX: usize = 1024;
 /// Calls `callback` with each event of the client until the client is closed.
 pub(super) fn watch(client: &Client, callback: Py<PyAny>) -> PyResult<()> {
     let (events, waiting) = sync_channel(WAITING_MAX);
-    let name = "streamlog-events".to_owned();
-    thread::Builder::new().name(name).spawn(move || {
+    let on_panic = |name: &str| {
+        tracing::error!(
+            target: "streamlog::client",
+            "the thread '{name}' has panicked: a callback of on_event is not called again; create \
+             another client"
+        );
+    };
+    // The thread ends with the client, which drops the other end of the queue.
+    Worker::start("streamlog-events", on_panic, move || {
         call_all(&waiting, &callback);
         // Drop the callback with the interpreter attached; otherwise pyo3 would defer the drop
         // until another thread attaches.

@@ -65,3 +65,40 @@ def test_a_level_set_after_the_first_connection_counts() -> None:
         [sys.executable, "-c", LEVELS], capture_output=True, text=True, timeout=60, check=False
     )
     assert (run.stdout, run.stderr) == ("a detailed line\n", "")
+
+
+PANIC = """
+import logging, queue, sys
+import streamlog
+
+unraisable = queue.Queue()
+sys.unraisablehook = lambda failure: unraisable.put(failure.exc_value)
+
+def emit(line):
+    # PyO3 defines the class when it first fetches an exception, at the latest for the first line.
+    # Raised in Python, it continues as a panic of the thread that called Python.
+    kinds = [kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"]
+    raise kinds[0]("broken by the test") if kinds else ZeroDivisionError
+
+handler = logging.Handler()
+handler.emit = emit
+logger = logging.getLogger("streamlog")
+logger.addHandler(handler)
+logger.setLevel(logging.DEBUG)
+with streamlog.Broker() as broker:
+    broker.connect().close()
+    broker.connect().close()
+    while not isinstance(failure := unraisable.get(timeout=20), RuntimeError):
+        pass
+print(repr(failure))
+"""
+
+
+def test_a_panic_that_ends_the_log_is_reported_to_python() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", PANIC], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.stdout == (
+        "RuntimeError(\"the thread 'streamlog-log' has panicked: streamlog's loggers get no more "
+        'lines in this process; restart it")\n'
+    ), run.stderr

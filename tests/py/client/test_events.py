@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import logging
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -140,6 +142,47 @@ def test_a_callback_that_blocks_or_fails_delays_nothing(
         until(lambda: len(seen) == 2)
         goes_on.set()
     assert isinstance(failures[0], ZeroDivisionError)
+
+
+PANIC = """
+import logging, queue, sys
+import streamlog
+
+unraisable = queue.Queue()
+sys.unraisablehook = lambda failure: unraisable.put(failure.exc_value)
+
+def fails(event):
+    raise ZeroDivisionError
+
+def panics(event):
+    unraisable.get(timeout=20)
+    # PyO3 defines the class when it first fetches an exception, which it now has. Raised in Python,
+    # it continues as a panic of the thread that called Python.
+    [kind] = [kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"]
+    raise kind("broken by the test")
+
+lines = queue.Queue()
+handler = logging.Handler(logging.ERROR)
+handler.emit = lines.put
+logging.getLogger("streamlog").addHandler(handler)
+broker = streamlog.Broker()
+client = broker.connect()
+client.on_event(fails)
+client.on_event(panics)
+broker.close()
+line = lines.get(timeout=20)
+print(line.name, line.getMessage())
+"""
+
+
+def test_a_panic_that_ends_the_events_of_a_callback_is_logged() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", PANIC], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.stdout == (
+        "streamlog.client the thread 'streamlog-events' has panicked: a callback of on_event is "
+        "not called again; create another client\n"
+    ), run.stderr
 
 
 def test_a_closed_client_lets_go_of_its_callbacks(broker: BrokerProcess) -> None:
