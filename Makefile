@@ -229,7 +229,7 @@ check-macos: $(VENV)/tools.stamp ## Checks that the client alone, with its Pytho
 	  -A clippy::all -A clippy::pedantic -D warnings
 
 EMULATED := target/aarch64/python
-$(EMULATED): tests/packages/aarch64.sh
+$(EMULATED): tests/packages/aarch64.sh tests/packages/python-musl.txt | $(VENV)/tools.stamp
 	rm -rf $(@D)
 	tests/packages/aarch64.sh $(@D)
 

