@@ -11,7 +11,8 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 import streamlog
 from py.support.broker import BrokerProcess, until
-from spark.reading.rows import PATIENCE, Collected, Streamed, fill, published, read
+from spark.reading.rows import PATIENCE, Collected, Streamed, fill, published, read, stream
+from streamlog.errors import ConfigError
 from streamlog.spark import PartitionProgress, ProgressListener, partition_progress
 from streamlog.spark.streaming.mark import Mark
 
@@ -203,6 +204,60 @@ def test_every_trigger_is_reported_by_partition(
     assert [(part.end, part.lag) for part in second] == [(50, 0), (50, 0)]
     read = [progress for progress in query.recentProgress if progress.numInputRows]
     assert [partition_progress(progress) for progress in read] == [first, second]
+
+
+def test_a_trigger_is_reported_with_its_bytes_in_each_partition(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    client.admin.create_topic(topic, partitions=3)
+    with client.producer() as producer:
+        for _ in range(600):
+            headers = [("kind", b"ab")]
+            producer.send(topic, b"x" * 90, key=b"12345", headers=headers, partition=0)
+        for number in range(6000):
+            producer.send(topic, b"x" * (number % 400), partition=1)
+    told: list[list[PartitionProgress]] = []
+
+    def tell(progress: StreamingQueryProgress, parts: list[PartitionProgress]) -> None:
+        if progress.name == topic:
+            told.append(parts)
+
+    listener = ProgressListener(tell, bootstrap=broker.address)
+    spark.streams.addListener(listener)
+    try:
+        frame = stream(spark, broker.address, subscribe=topic)
+        writer = frame.writeStream.format("noop").queryName(topic)
+        writer = writer.option("checkpointLocation", str(tmp_path))
+        query = writer.trigger(availableNow=True).start()
+        assert query.awaitTermination(PATIENCE)
+        until(lambda: len(told) == 1, PATIENCE)
+    finally:
+        spark.streams.removeListener(listener)
+    few, many, none = told[0]
+    # All of a few records are sampled, and some of many.
+    assert (few.records, few.bytes) == (600, 600 * (90 + 5 + 4 + 2))
+    assert str(few) == f"{topic}-0: 600 records of about 60,600 bytes up to offset 600, lag 0"
+    assert many.bytes is not None
+    assert abs(many.bytes / (6000 * 199.5) - 1) < 0.2
+    assert (none.records, none.bytes) == (0, 0)
+
+
+def test_bytes_are_unknown_without_brokers_or_records(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    fill(client, topic, 20, partitions=1)
+    frame = stream(spark, broker.address, subscribe=topic)
+    writer = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path))
+    query = writer.trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE)
+    (progress,) = [progress for progress in query.recentProgress if progress.numInputRows]
+    client.admin.delete_records(topic, 0, before=20)
+    nowhere = {"bootstrap": "127.0.0.1:1", "config": {"request.timeout.ms": "200"}}
+    for given in ({}, {"bootstrap": broker.address}, nowhere):
+        (part,) = partition_progress(progress, **given)
+        assert (part.records, part.bytes) == (20, None)
+    with pytest.raises(ConfigError, match=r"did you mean 'client\.id'"):
+        ProgressListener(bootstrap=broker.address, config={"cliend.id": "x"})
 
 
 def test_other_sources_are_omitted(spark: SparkSession, tmp_path: Path) -> None:
