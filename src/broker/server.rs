@@ -79,6 +79,9 @@ impl Broker {
     ) -> Result<Self, BrokerError> {
         let runtime = control_runtime()?;
         let (sockets, listeners) = bind(&config.listeners, &config.advertised_listeners, &runtime)?;
+        if config.zookeeper.address.is_some() {
+            listeners.require_reachable()?;
+        }
         let (engine, addresses) = (config.engine.clone(), listeners.registered());
         let store = connect(&config.zookeeper, world, &runtime, interrupted)?;
         let engine = Engine::open(engine, addresses, world, runtime, store)?;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::engine::matching::{match_logs, require_alone, require_cluster, require_journal};
 use crate::engine::{EngineConfig, EngineError, Failure};
 use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
-use crate::metadata::{EmbeddedStore, Listener, Metadata, MetadataError, Registration, Store};
+use crate::metadata::{
+    EmbeddedStore, Listener, Metadata, MetadataConfig, MetadataError, Registration, Store,
+};
 use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
     CleanupPolicy, DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, LogConfigs, Opener,
@@ -119,12 +121,17 @@ pub(crate) async fn open_metadata(
         None => open_journal(data)?,
     };
     let identity = data.identity();
+    let defaults = MetadataConfig {
+        min_insync_replicas: config.log.min_insync_replicas_set.map(|count| count as usize),
+        write_caching: config.log.write_caching,
+        ..config.metadata.clone()
+    };
     let metadata = Metadata::open(
         store,
         Arc::clone(clock),
         config.broker_id,
         Some(&identity.cluster_id),
-        config.metadata.clone().limited_by(usable_memory()),
+        defaults.limited_by(usable_memory()),
     );
     let metadata = metadata.await?;
     require_alone(config, &metadata.image().borrow())?;
@@ -132,9 +139,11 @@ pub(crate) async fn open_metadata(
     let registration = Registration {
         listeners,
         rack: None,
-        directory_id: Some(identity.directory_id.clone()),
+        // An embedded store is lost with the directory, so another directory is no evidence there.
+        directory_id: is_shared.then(|| identity.directory_id.clone()),
         boot_id: data.disk().boot_id().ok(),
         clean_shutdown: data.start_report().was_clean,
+        key_hash: None,
     };
     metadata.register(&registration).await?;
     Ok(metadata)

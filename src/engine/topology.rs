@@ -171,7 +171,10 @@ fn assignment(image: &PartitionImage, incarnation: Incarnation, config: &LogConf
         incarnation,
         in_sync: InSyncState {
             members: image.isr().to_vec(),
-            minimum: config.min_insync_replicas(replicas).min(replicas),
+            // The state's own: the controller keeps eligible replicas by it.
+            minimum: state
+                .and_then(|state| state.minimum)
+                .unwrap_or_else(|| config.min_insync_replicas(replicas).min(replicas)),
             version: state.map_or(0, |state| state.version),
         },
     }

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::io::Clock;
 use crate::metadata::bootstrap::bootstrap;
-use crate::metadata::image::{Delta, Image, Registration};
+use crate::metadata::image::{Delta, Image, Membership, Registration};
 use crate::metadata::layout::FOLLOWED;
 use crate::metadata::metadata_cache::MetadataCache;
 use crate::metadata::store::{Event, Op, OpResult, Store, StoreError, Watch, transact};
@@ -39,6 +39,8 @@ pub struct Metadata {
     pub(super) cache: Mutex<MetadataCache>,
     /// The registration to repeat in each further session.
     pub(super) registration: Mutex<Option<Registration>>,
+    /// The registration in the current session.
+    membership: RwLock<Option<Membership>>,
 }
 
 /// A session with the store, and its watch of the nodes that every broker follows.
@@ -70,7 +72,7 @@ impl Metadata {
     ) -> Result<Self, MetadataError> {
         bootstrap(&*store, cluster_id).await?;
         let session = Session::begin(Arc::clone(&store)).await?;
-        let mut cache = MetadataCache::new(store, Arc::clone(&clock), broker);
+        let mut cache = MetadataCache::new(store, Arc::clone(&clock), broker, config.clone());
         cache.resync().await?;
         let images = watch::Sender::new(Arc::new(cache.image()));
         Ok(Self {
@@ -83,6 +85,7 @@ impl Metadata {
             images,
             cache: Mutex::new(cache),
             registration: Mutex::default(),
+            membership: RwLock::default(),
         })
     }
 
@@ -98,6 +101,17 @@ impl Metadata {
     /// Replaces the session by a new one.
     pub(super) fn set_session(&self, session: Session) {
         *self.session.write().unwrap_or_else(PoisonError::into_inner) = session;
+    }
+
+    /// This broker's registration in the current session; `None` before it, and from the end of a
+    /// session to the next registration.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn membership(&self) -> Option<Membership> {
+        *self.membership.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_membership(&self, membership: Option<Membership>) {
+        *self.membership.write().unwrap_or_else(PoisonError::into_inner) = membership;
     }
 
     /// Ends the session: other brokers see at once that this one is gone.

@@ -234,7 +234,7 @@ async fn a_second_broker_follows_and_takes_over_as_controller_with_all_pending_w
     let (second, _) = start(&store, 2).await;
     assert!(matches!(
         open(&store, 2).await.unwrap().register(&Registration::default()).await,
-        Err(MetadataError::BrokerIdInUse(BrokerId(2)))
+        Err(MetadataError::BrokerIdInUse { broker: BrokerId(2), .. })
     ));
     assert_eq!(image(&second).controller().unwrap().broker, BrokerId(1));
     let mut changes = second.changes();

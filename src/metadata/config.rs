@@ -22,6 +22,14 @@ settings! {
         #[setting("max.partitions", Int in 1..)]
         partitions_max: Option<usize> = None,
     }
+    others {
+        /// The number of in-sync replicas that `acks=all` requires in a topic without a setting of
+        /// its own; `None` is 2 of three or more replicas, and 1 of fewer.
+        min_insync_replicas: Option<usize> = None,
+        /// True if topics without a setting of their own acknowledge records before they are
+        /// flushed.
+        write_caching: bool = false,
+    }
 }
 
 /// The memory per partition from which the limit is derived. A partition that was never written to
@@ -41,5 +49,16 @@ impl MetadataConfig {
             usize::try_from(partitions).unwrap_or(usize::MAX).max(PARTITIONS_MIN)
         });
         self
+    }
+
+    /// The number of in-sync replicas that `acks=all` requires of this many replicas, in a topic
+    /// with this setting of its own.
+    pub(in crate::metadata) fn required_in_sync(
+        &self,
+        set: Option<usize>,
+        replicas: usize,
+    ) -> usize {
+        let automatic = if replicas >= 3 { 2 } else { 1 };
+        set.or(self.min_insync_replicas).unwrap_or(automatic).clamp(1, replicas.max(1))
     }
 }

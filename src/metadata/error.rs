@@ -28,8 +28,16 @@ pub enum MetadataError {
         newest: u32,
     },
     /// A live broker has the id.
-    #[error("broker id {0} is in use")]
-    BrokerIdInUse(BrokerId),
+    #[error(
+        "broker id {broker} is in use by the broker at {}; give this broker another id with \
+         --broker-id", .address.as_deref().unwrap_or("an unknown address")
+    )]
+    BrokerIdInUse {
+        /// The id.
+        broker: BrokerId,
+        /// The address of the broker that has it, if it has registered any.
+        address: Option<String>,
+    },
     /// A required node cannot be read.
     #[error("node {path} cannot be read: {reason}")]
     Malformed {
@@ -78,7 +86,7 @@ impl MetadataError {
     pub(crate) fn remedy(&self) -> Remedy {
         match self {
             Self::Store(error) => error.remedy(),
-            Self::ForeignStore { .. } | Self::NewerFormat { .. } | Self::BrokerIdInUse(_) => {
+            Self::ForeignStore { .. } | Self::NewerFormat { .. } | Self::BrokerIdInUse { .. } => {
                 Remedy::Fatal
             }
             Self::TopicExists(_) | Self::UnknownTopic(_) => Remedy::Refresh,

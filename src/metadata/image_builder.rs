@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::metadata::image::{
-    BrokenNode, Configs, Controller, Image, Partition, PartitionState, Replicas, Tombstone, Topic,
+    BrokenNode, Configs, Controller, Image, KnownBroker, Partition, PartitionState, Replicas,
+    Tombstone, Topic,
 };
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::Node;
 use crate::metadata::values::{
-    ClusterIdValue, ConfigValue, ControllerValue, Malformed, TombstoneValue, TopicValue, decode,
-    decode_broker, decode_state,
+    ClusterIdValue, ConfigValue, ControllerValue, KnownBrokerValue, Malformed, TombstoneValue,
+    TopicValue, decode, decode_broker, decode_state,
 };
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
@@ -81,6 +82,11 @@ impl ImageBuilder {
                 let decoded = |node: &Node| decode_broker(*id, &node.value, node.created);
                 let broker = node.map(decoded).transpose()?.map(Arc::new);
                 set(&mut image.brokers, *id, broker);
+            }
+            NodePath::KnownBroker(id) => {
+                let decoded = |node: &Node| decode::<KnownBrokerValue>(&node.value);
+                let known = node.map(decoded).transpose()?.map(KnownBroker::from).map(Arc::new);
+                set(&mut image.known_brokers, *id, known);
             }
             NodePath::BrokerConfig(id) => {
                 let value = node.map(|node| decode::<ConfigValue>(&node.value)).transpose()?;

@@ -15,6 +15,7 @@ fn paths() -> impl Strategy<Value = String> {
     let fixed = [
         "/",
         "/streamlog",
+        "/streamlog/brokers/1",
         "/cluster/id",
         "/brokers/ids/1",
         "/brokers/topics/a",
@@ -56,6 +57,7 @@ fn values() -> impl Strategy<Value = Vec<u8>> {
         br#"{"version":2,"brokerid":1,"timestamp":"5"}"#.to_vec(),
         br#"{"version":5,"host":"h","port":1,"endpoints":["A://h:1"]}"#.to_vec(),
         br#"{"version":"1","id":"abc"}"#.to_vec(),
+        br#"{"version":1,"rack":"r","directory_id":"d"}"#.to_vec(),
     ];
     let nearly = (prop::sample::select(fitting.clone()), any::<prop::sample::Index>(), any::<u8>());
     prop_oneof![

@@ -3,6 +3,7 @@
 //! | path | value | own |
 //! |---|---|---|
 //! | `/streamlog` | this tree's format; without it, other nodes are another system's | yes |
+//! | `/streamlog/brokers/<id>` | data directory and rack of a broker, whether it lives or not | yes |
 //! | `/cluster/id` | id of the cluster | |
 //! | `/brokers/ids/<id>` | registration of a live broker; ephemeral | |
 //! | `/brokers/topics/<topic>` | id and replica assignment of a topic | |
@@ -37,7 +38,10 @@ pub(super) const TOPICS: &str = "/brokers/topics";
 /// The subtrees that every broker follows. Other nodes, such as the offsets of consumers that
 /// coordinate by the store, change often and concern no broker.
 pub(super) const FOLLOWED: &[&str] =
-    &["/brokers", "/config", "/controller", "/controller_epoch", "/admin"];
+    &["/brokers", "/config", "/controller", "/controller_epoch", "/admin", KNOWN_BROKERS];
+
+/// The parent of the nodes of known brokers, created with the first of them.
+pub(super) const KNOWN_BROKERS: &str = "/streamlog/brokers";
 
 /// The parent of the cluster's id, which never changes.
 pub(super) const CLUSTER: &str = "/cluster";
@@ -48,6 +52,7 @@ pub(super) enum NodePath {
     Marker,
     ClusterId,
     Broker(BrokerId),
+    KnownBroker(BrokerId),
     Topic(TopicName),
     Partitions(TopicName),
     Partition(TopicName, PartitionIndex),
@@ -69,6 +74,7 @@ impl fmt::Display for NodePath {
             Self::Marker => f.write_str("/streamlog"),
             Self::ClusterId => f.write_str("/cluster/id"),
             Self::Broker(id) => write!(f, "/brokers/ids/{id}"),
+            Self::KnownBroker(id) => write!(f, "{KNOWN_BROKERS}/{id}"),
             Self::Topic(topic) => write!(f, "/brokers/topics/{topic}"),
             Self::Partitions(topic) => write!(f, "/brokers/topics/{topic}/partitions"),
             Self::Partition(topic, p) => write!(f, "/brokers/topics/{topic}/partitions/{p}"),
@@ -92,6 +98,7 @@ impl NodePath {
         let names: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
         let node_path = match names.as_slice() {
             ["streamlog"] => Self::Marker,
+            ["streamlog", "brokers", id] => Self::KnownBroker(broker(id)?),
             ["cluster", "id"] => Self::ClusterId,
             ["brokers", "ids", id] => Self::Broker(broker(id)?),
             ["brokers", "topics", topic] => Self::Topic(topic.parse().ok()?),
@@ -135,6 +142,7 @@ mod tests {
             NodePath::Marker,
             NodePath::ClusterId,
             NodePath::Broker(BrokerId(7)),
+            NodePath::KnownBroker(BrokerId(7)),
             NodePath::Topic(topic.clone()),
             NodePath::Partitions(topic.clone()),
             NodePath::Partition(topic.clone(), PartitionIndex(3)),

@@ -7,17 +7,19 @@ use tokio::time::sleep;
 
 use crate::metadata::bootstrap::check_cluster_id;
 use crate::metadata::cluster::Session;
-use crate::metadata::image::{Incarnation, Registration};
-use crate::metadata::layout::NodePath;
+use crate::metadata::image::{Incarnation, Membership, Registration, ReplicaKey};
+use crate::metadata::layout::{KNOWN_BROKERS, NodePath};
 use crate::metadata::store::{Node, Op, OpResult, Store, StoreError, transact};
-use crate::metadata::values::{decode_broker, encode_broker};
-use crate::metadata::{Metadata, MetadataError};
+use crate::metadata::values::{KnownBrokerValue, decode, decode_broker, encode, encode_broker};
+use crate::metadata::{Metadata, MetadataError, Remedy};
 
 /// The longest wait for the end of an earlier process' session: a store takes no longer than its
 /// longest time-out.
 const PREDECESSOR_WAIT_MAX: Duration = Duration::from_mins(1);
 /// The pause between two attempts to register.
 const PREDECESSOR_PAUSE: Duration = Duration::from_millis(200);
+/// The maximum number of attempts while other brokers create their first nodes.
+const ATTEMPTS_MAX: usize = 32;
 
 impl Metadata {
     /// Joins the cluster: registers the broker, claims the controller role, and as controller makes
@@ -34,10 +36,12 @@ impl Metadata {
         registration: &Registration,
     ) -> Result<Incarnation, MetadataError> {
         let path = NodePath::Broker(self.broker).to_string();
+        let key = ReplicaKey::random();
+        let keyed = Registration { key_hash: key.hash(), ..registration.clone() };
         let mut waited = Duration::ZERO;
         let created = loop {
-            match self.create_registration(&path, registration).await {
-                Err(MetadataError::BrokerIdInUse(_))
+            match self.create_registration(&path, &keyed).await {
+                Err(MetadataError::BrokerIdInUse { .. })
                     if waited < PREDECESSOR_WAIT_MAX
                         && self.has_predecessor(&path, registration).await? =>
                 {
@@ -48,13 +52,15 @@ impl Metadata {
                 created => break created?,
             }
         };
+        let incarnation = Incarnation(created);
         *self.registration.lock().await = Some(registration.clone());
+        self.set_membership(Some(Membership { incarnation, key }));
         let mut cache = self.cache.lock().await;
         cache.mark_registered();
-        cache.refresh(&[path]).await?;
+        cache.refresh(&[path, NodePath::KnownBroker(self.broker).to_string()]).await?;
         let settled = cache.settle().await;
         self.publish(&mut cache);
-        settled.map(|()| Incarnation(created))
+        settled.map(|()| incarnation)
     }
 
     /// Registers the broker in the current session, if it was registered in an earlier one only.
@@ -78,6 +84,7 @@ impl Metadata {
         check_cluster_id(&*store, Some(&cluster_id)).await?;
         let session = Session::begin(Arc::clone(&store)).await?;
         let mut cache = self.cache.lock().await;
+        self.set_membership(None);
         cache.begin_session(store).await?;
         self.set_session(session);
         self.publish(&mut cache);
@@ -85,6 +92,9 @@ impl Metadata {
     }
 
     /// Creates the node of the registration, and returns the transaction that did.
+    ///
+    /// The same transaction writes the node by which the broker is known afterwards. Its version
+    /// rises with every registration, which the version of an ephemeral node does not.
     async fn create_registration(
         &self,
         path: &str,
@@ -92,19 +102,53 @@ impl Metadata {
     ) -> Result<i64, MetadataError> {
         let store = self.store();
         let value = encode_broker(registration, self.clock.now().millis());
-        let creation = Op::create_ephemeral(path, value);
-        let results = match transact(&*store, vec![creation.clone()]).await {
-            Err(StoreError::NodeExists { .. }) => {
-                let mut ops = self.removal_of_predecessor(&*store, path, registration).await?;
-                ops.push(creation);
-                transact(&*store, ops).await?
+        let mut removal = Vec::new();
+        let mut attempts = 0;
+        loop {
+            let mut ops = removal.clone();
+            ops.extend(self.known_as(&*store, registration).await?);
+            ops.push(Op::create_ephemeral(path, value.clone()));
+            attempts += 1;
+            match transact(&*store, ops).await {
+                Ok(results) => match results.last() {
+                    Some(OpResult::Created { created, .. }) => return Ok(*created),
+                    _ => panic!("a creation answered {results:?}"),
+                },
+                Err(StoreError::NodeExists { path: found }) if found == path => {
+                    if !removal.is_empty() {
+                        return Err(StoreError::NodeExists { path: found }.into());
+                    }
+                    removal = self.removal_of_predecessor(&*store, path, registration).await?;
+                }
+                Err(error) if error.remedy() == Remedy::Refresh && attempts < ATTEMPTS_MAX => {}
+                Err(error) => return Err(error.into()),
             }
-            results => results?,
-        };
-        match results.last() {
-            Some(OpResult::Created { created, .. }) => Ok(*created),
-            _ => panic!("a creation answered {results:?}"),
         }
+    }
+
+    /// The operations that write the node by which this broker is known while it is away.
+    async fn known_as(
+        &self,
+        store: &dyn Store,
+        registration: &Registration,
+    ) -> Result<Vec<Op>, MetadataError> {
+        let path = NodePath::KnownBroker(self.broker).to_string();
+        let nodes = store.read(&[KNOWN_BROKERS.to_owned(), path.clone()]).await?;
+        let [parent, known] = nodes.as_slice() else {
+            return Err(StoreError::NoNode { path }.into());
+        };
+        let before = known.as_ref().map(|node| decode::<KnownBrokerValue>(&node.value));
+        // An unreadable value is replaced: nothing but this registration depends on it.
+        let value = encode(&KnownBrokerValue::after(before.and_then(Result::ok), registration));
+        let mut ops = Vec::new();
+        if parent.is_none() {
+            ops.push(Op::create(KNOWN_BROKERS, ""));
+        }
+        ops.push(match known {
+            Some(node) => Op::set(path, value, node.version),
+            None => Op::create(path, value),
+        });
+        Ok(ops)
     }
 
     /// The operations that remove what a dead process on the same data directory has left: its
@@ -130,7 +174,7 @@ impl Metadata {
                 && found.boot_id == registration.boot_id
         });
         if !is_dead {
-            return Err(MetadataError::BrokerIdInUse(self.broker));
+            return Err(self.id_in_use(predecessor));
         }
         let mut ops = vec![Op::delete(path, predecessor.version)];
         if let Some(role) = role.as_ref().filter(|role| role.owner == predecessor.owner) {
@@ -148,6 +192,14 @@ impl Metadata {
         let node = self.store().get(path).await?;
         let found = node.and_then(|node| self.registration_in(&node));
         Ok(found.is_none_or(|found| is_same_directory(&found, registration)))
+    }
+
+    /// The error of a broker whose id has this registration.
+    fn id_in_use(&self, node: &Node) -> MetadataError {
+        let registration = self.registration_in(node).unwrap_or_default();
+        let address = registration.listeners.first();
+        let address = address.map(|listener| format!("{}:{}", listener.host, listener.port));
+        MetadataError::BrokerIdInUse { broker: self.broker, address }
     }
 
     fn registration_in(&self, node: &Node) -> Option<Registration> {

@@ -9,12 +9,12 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 use crate::io::Clock;
-use crate::metadata::controller::{ControllerClaim, Group, plan};
+use crate::metadata::controller::{Basis, ControllerClaim, Group, plan};
 use crate::metadata::image::Image;
 use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::layout::{CLUSTER, FOLLOWED, NodePath, TOPICS};
 use crate::metadata::store::{Store, children_prefix};
-use crate::metadata::{MetadataError, Remedy};
+use crate::metadata::{MetadataConfig, MetadataError, Remedy};
 use crate::types::BrokerId;
 
 /// The maximum number of nodes read by one call.
@@ -30,15 +30,31 @@ pub(super) struct MetadataCache {
     clock: Arc<dyn Clock>,
     broker: BrokerId,
     builder: ImageBuilder,
+    config: MetadataConfig,
+    /// The last image for which nothing was due, in this claim to the controller role.
+    settled: Option<Image>,
     /// Only a registered broker may become controller.
     registered: bool,
     claim: Option<ControllerClaim>,
 }
 
 impl MetadataCache {
-    pub(super) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, broker: BrokerId) -> Self {
-        let builder = ImageBuilder::default();
-        Self { store, clock, broker, builder, registered: false, claim: None }
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        broker: BrokerId,
+        config: MetadataConfig,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            broker,
+            builder: ImageBuilder::default(),
+            config,
+            settled: None,
+            registered: false,
+            claim: None,
+        }
     }
 
     pub(super) fn mark_registered(&mut self) {
@@ -58,6 +74,7 @@ impl MetadataCache {
         self.store = store;
         self.registered = false;
         self.claim = None;
+        self.settled = None;
         self.resync().await
     }
 
@@ -104,11 +121,21 @@ impl MetadataCache {
             let Some(claim) = self.claim_controller(&image).await? else { return Ok(()) };
             // Claiming the controller role has read everything again.
             let image = self.builder.build();
-            let mut groups = plan(&image, claim.epoch).peekable();
+            let settled = self.settled.take();
+            let basis = Basis {
+                image: &image,
+                settled: settled.as_ref(),
+                epoch: claim.epoch,
+                config: &self.config.clone(),
+            };
+            let mut groups = plan(basis).peekable();
             if groups.peek().is_none() {
+                drop(groups);
+                self.settled = Some(image);
                 return Ok(());
             }
             self.execute(claim, groups).await?;
+            self.settled = settled;
         }
         tracing::warn!(rounds = ROUNDS_MAX, "the cluster changes faster than it can be settled");
         Ok(())
@@ -131,6 +158,7 @@ impl MetadataCache {
             return Ok(None);
         }
         let now = self.clock.now();
+        self.settled = None;
         self.claim = ControllerClaim::acquire(&*self.store, self.broker, now).await?;
         if let Some(claim) = self.claim {
             tracing::info!(broker = %self.broker, epoch = claim.epoch, "is the controller now");

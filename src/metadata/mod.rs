@@ -20,6 +20,7 @@ mod image;
 mod image_builder;
 #[cfg(test)]
 mod image_tests;
+mod in_sync;
 mod layout;
 mod membership;
 #[cfg(any(test, feature = "internals"))]
@@ -43,8 +44,9 @@ pub use embedded::{
 };
 pub use error::MetadataError;
 pub use image::{
-    BrokenNode, Broker, Configs, Controller, Delta, Image, Incarnation, IsrMember, Listener,
-    Partition, PartitionState, Registration, Replicas, Tombstone, Topic,
+    BrokenNode, Broker, Configs, Controller, Delta, EligibleReplica, Image, Incarnation, IsrMember,
+    KeyHash, KnownBroker, Listener, Membership, Partition, PartitionState, Registration,
+    ReplicaKey, Replicas, Tombstone, Topic,
 };
 #[cfg(any(test, feature = "internals"))]
 pub use memory::{Lost, MemoryStore};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::io::{Clock, ManualClock};
 use crate::metadata::{
-    ConfigEdit, ConfigRules, ConfigTarget, Image, Lost, MemoryStore, Metadata, MetadataConfig,
-    MetadataError, NewTopic, Registration, Store,
+    ConfigEdit, ConfigRules, ConfigTarget, Image, Listener, Lost, MemoryStore, Metadata,
+    MetadataConfig, MetadataError, NewTopic, Registration, Store,
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
 
@@ -142,7 +142,7 @@ async fn a_dead_process_on_the_same_directory_is_replaced_at_once_and_no_other()
     dead.create_topic(&topic("clicks"), &|_, _| Ok(())).await.unwrap();
     let refused = open(&Arc::new(store.another()), 1).await;
     let error = refused.register(&registration("another", "boot")).await.unwrap_err();
-    assert!(matches!(error, MetadataError::BrokerIdInUse(BrokerId(1))), "{error}");
+    assert!(matches!(error, MetadataError::BrokerIdInUse { broker: BrokerId(1), .. }), "{error}");
     // The dead process was the controller too.
     let next = start(&Arc::new(store.another()), 1).await;
     let image = Arc::clone(&next.image().borrow());
@@ -166,4 +166,57 @@ async fn after_a_restart_of_the_machine_the_end_of_the_earlier_session_is_awaite
     store.expire();
     registering.await.unwrap();
     assert_eq!(next.image().borrow().controller().unwrap().broker, BrokerId(1));
+}
+
+#[tokio::test]
+async fn each_registration_has_a_key_of_its_own_of_which_only_the_hash_is_stored() {
+    let store = fresh();
+    let metadata = start(&store, 1).await;
+    let first = metadata.membership().unwrap();
+    let broker = Arc::clone(metadata.image().borrow().broker(BrokerId(1)).unwrap());
+    assert_eq!(broker.incarnation, first.incarnation);
+    assert!(broker.has_key(&first.key.to_bytes()));
+    store.expire();
+    follow_until(&metadata, |image| {
+        image.broker(BrokerId(1)).is_some_and(|broker| broker.incarnation > first.incarnation)
+    })
+    .await;
+    let second = metadata.membership().unwrap();
+    let broker = Arc::clone(metadata.image().borrow().broker(BrokerId(1)).unwrap());
+    assert!(broker.has_key(&second.key.to_bytes()) && !broker.has_key(&first.key.to_bytes()));
+}
+
+#[tokio::test]
+async fn a_broker_stays_known_with_its_directory_after_its_session() {
+    let store = fresh();
+    let metadata = start(&store, 1).await;
+    let other = open(&Arc::new(store.another()), 2).await;
+    metadata.leave().await.unwrap();
+    follow_until(&other, |image| image.brokers().len() == 0).await;
+    let image = Arc::clone(&other.image().borrow());
+    let known: Vec<_> =
+        image.known_brokers().map(|(id, known)| (id, known.directory_id.clone())).collect();
+    assert_eq!(known, [(BrokerId(1), Some("directory".to_owned()))]);
+}
+
+#[tokio::test]
+async fn a_second_broker_of_the_same_id_is_told_the_address_of_the_first() {
+    let store = fresh();
+    let first = open(&store, 1).await;
+    let listener = Listener {
+        name: "PLAINTEXT".to_owned(),
+        host: "127.0.0.1".to_owned(),
+        port: 9092,
+        security_protocol: "PLAINTEXT".to_owned(),
+    };
+    let registration = Registration { listeners: vec![listener], ..registration("one", "boot") };
+    first.register(&registration).await.unwrap();
+    let before = first.membership();
+    let second = open(&Arc::new(store.another()), 1).await;
+    let error = second.register(&self::registration("two", "boot")).await.unwrap_err();
+    assert!(error.to_string().contains("127.0.0.1:9092"), "{error}");
+    assert!(error.to_string().contains("--broker-id"), "{error}");
+    let known = store.get("/streamlog/brokers/1").await.unwrap().unwrap();
+    assert_eq!(known.version, 0, "the first is unharmed");
+    assert_eq!((first.membership(), second.membership()), (before, None));
 }

@@ -65,3 +65,14 @@ fn the_limit_of_connections_counts_those_of_all_listeners() {
     first.call(9, &all).unwrap();
     broker.stop().unwrap();
 }
+
+#[test]
+fn on_zookeeper_a_listener_on_every_address_of_its_machine_needs_an_advertised_one() {
+    let dir = tempfile::tempdir().unwrap();
+    // No server is there: the refusal comes before the first attempt to reach any.
+    let zookeeper = ("zookeeper.connect", "127.0.0.1:1/streamlog");
+    let config = config(&dir, &[("listeners", "0.0.0.0:0"), zookeeper]);
+    let refusal = Broker::start(config).unwrap_err().to_string();
+    assert!(refusal.contains("PLAINTEXT://0.0.0.0:"), "{refusal}");
+    assert!(refusal.contains("--advertise HOST:PORT"), "{refusal}");
+}

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::broker::{HostPort, Listener};
+use crate::config::ConfigError;
 use crate::metadata::Listener as RegisteredListener;
 
 /// The security protocol of every listener.
@@ -32,6 +33,13 @@ impl BoundListener {
     pub(crate) fn advertised_to(&self, local: SocketAddr) -> HostPort {
         let itself = || HostPort::new(local.ip().to_canonical().to_string(), local.port());
         self.advertised.clone().unwrap_or_else(itself)
+    }
+
+    /// The address at which other brokers reach the listener, if it is known.
+    fn reachable(&self) -> Option<HostPort> {
+        let (ip, port) = (self.address.ip(), self.address.port());
+        let bound = || (!ip.is_unspecified()).then(|| HostPort::new(ip.to_string(), port));
+        self.advertised.clone().or_else(bound)
     }
 }
 
@@ -68,10 +76,11 @@ impl Listeners {
         self.0.iter().map(|bound| (&*bound.name, bound.address))
     }
 
-    /// The addresses to register for other brokers: those known before any client connects.
+    /// The addresses to register for other brokers. A listener on all addresses of the machine has
+    /// none unless it advertises it: nobody knows which of them the others reach.
     pub(crate) fn registered(&self) -> Vec<RegisteredListener> {
         let listener = |bound: &Arc<BoundListener>| {
-            let told = bound.advertised.clone()?;
+            let told = bound.reachable()?;
             Some(RegisteredListener {
                 name: bound.name.clone(),
                 host: told.host,
@@ -80,6 +89,22 @@ impl Listeners {
             })
         };
         self.0.iter().filter_map(listener).collect()
+    }
+
+    /// Refuses listeners that have no address for other brokers.
+    ///
+    /// # Errors
+    /// With the first such listener.
+    pub(crate) fn require_reachable(&self) -> Result<(), ConfigError> {
+        let Some(bound) = self.0.iter().find(|bound| bound.reachable().is_none()) else {
+            return Ok(());
+        };
+        let (name, address) = (&bound.name, bound.address);
+        let reason = format!(
+            "the other brokers of the cluster need an address of this one, and {name}://{address} \
+             means every address of its machine: give one with --advertise HOST:PORT"
+        );
+        Err(ConfigError::single("advertised.listeners", reason))
     }
 }
 
@@ -107,6 +132,12 @@ mod tests {
         assert_eq!(told(&inside, "127.0.0.1:9092"), "127.0.0.1:9092");
         assert_eq!(told(&outside, "10.1.2.3:9093"), "public.example:443");
         assert_eq!(told(&six, "[::ffff:10.1.2.3]:9094"), "10.1.2.3:9094");
-        assert_eq!(listeners.registered().len(), 1, "the others have no address for everybody");
+        let registered = listeners.registered().into_iter();
+        let registered: Vec<_> = registered.map(|l| (l.name, l.host, l.port)).collect();
+        let listener = |name: &str, host: &str, port| (name.to_owned(), host.to_owned(), port);
+        let expected = [listener("IN", "127.0.0.1", 9092), listener("OUT", "public.example", 443)];
+        assert_eq!(registered, expected);
+        let refusal = listeners.require_reachable().unwrap_err().to_string();
+        assert!(refusal.contains("SIX://[::]:9094"), "{refusal}");
     }
 }

@@ -3,76 +3,136 @@
 //! A member of the in-sync set is identified by its incarnation, not only by its id: a broker that
 //! came back must rejoin. Only if no member has stayed alive are returned members considered: one
 //! becomes leader, together with the other returned members, since each had flushed all
-//! acknowledged records. A broker outside the in-sync set is never elected.
+//! acknowledged records. If there is none either, an eligible replica becomes the only member. No
+//! other broker is ever elected, nor one that has returned with another data directory.
 
-use crate::metadata::image::{Image, Incarnation, IsrMember, Partition, PartitionState};
+use crate::metadata::image::{
+    DirectoryId, Image, Incarnation, IsrMember, Partition, PartitionState,
+};
+use crate::metadata::in_sync::{rules, with_members};
 use crate::types::{BrokerId, LeaderEpoch};
 
-/// The state that the partition should get; `None` if its state is right, or nothing can be done.
-pub(super) fn elect(partition: &Partition, image: &Image) -> Option<PartitionState> {
-    let incarnation_of = |broker: BrokerId| image.broker(broker).map(|broker| broker.incarnation);
-    match &partition.state {
-        None => first_state(&partition.replicas, incarnation_of),
-        Some(state) => next_state(state, &partition.replicas, incarnation_of),
-    }
+/// The settings of a topic that elections go by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// The number of in-sync replicas that `acks=all` requires.
+    pub(super) minimum: usize,
+    /// True if records are acknowledged before they are flushed.
+    pub(super) caches: bool,
 }
 
-fn first_state(
-    replicas: &[BrokerId],
-    incarnation_of: impl Fn(BrokerId) -> Option<Incarnation>,
+/// The state that the partition should get; `None` if its state is right, or nothing can be done.
+pub(super) fn elect(
+    partition: &Partition,
+    image: &Image,
+    Terms { minimum, caches }: Terms,
 ) -> Option<PartitionState> {
-    let isr = live(replicas.iter().copied(), &incarnation_of);
+    let Some(state) = &partition.state else {
+        return first_state(&partition.replicas, image, minimum);
+    };
+    let mut next = next_state(state, &partition.replicas, image, caches);
+    next.eligible.retain(|replica| !has_lost_data(image, replica.broker, Some(&replica.directory)));
+    if rules::may_change_minimum(next.leader) && next.minimum != Some(minimum) {
+        next.minimum = Some(minimum);
+        if !rules::keeps_eligible(next.isr.len(), minimum) {
+            next.eligible.clear();
+        }
+    }
+    let is_elected = next.leader != state.leader
+        || next.leader_incarnation != state.leader_incarnation
+        || next.isr != state.isr;
+    if is_elected {
+        next.leader_epoch = LeaderEpoch(state.leader_epoch.0.saturating_add(1));
+    }
+    (next != **state).then_some(next)
+}
+
+fn first_state(replicas: &[BrokerId], image: &Image, minimum: usize) -> Option<PartitionState> {
+    let live = replicas.iter().filter_map(|broker| registered(image, *broker));
+    let isr: Vec<IsrMember> = live.collect();
     let first = *isr.first()?;
     Some(PartitionState {
         leader: Some(first.broker),
         leader_incarnation: first.incarnation,
         leader_epoch: LeaderEpoch(0),
+        directories: isr.iter().map(|member| directory(image, member.broker)).collect(),
         isr,
+        eligible: Vec::new(),
+        minimum: Some(minimum),
         version: 0,
+        controller_epoch: 0,
         extra: serde_json::Map::new(),
     })
 }
 
+/// The state after an election, in the leader epoch before it.
 fn next_state(
     state: &PartitionState,
     replicas: &[BrokerId],
-    incarnation_of: impl Fn(BrokerId) -> Option<Incarnation>,
-) -> Option<PartitionState> {
-    let stayed = |member: &&IsrMember| incarnation_of(member.broker) == Some(member.incarnation);
+    image: &Image,
+    caches: bool,
+) -> PartitionState {
+    let stayed = |member: &&IsrMember| registered(image, member.broker) == Some(**member);
     let leads_on = |member: &&IsrMember| {
         state.leader == Some(member.broker) && state.leader_incarnation == member.incarnation
     };
-    if state.isr.iter().all(|member| stayed(&member)) && state.isr.iter().any(|m| leads_on(&m)) {
-        return None;
-    }
+    let preferred = |members: &[IsrMember]| {
+        replicas.iter().find_map(|id| members.iter().find(|m| m.broker == *id).copied())
+    };
     let mut isr: Vec<IsrMember> = state.isr.iter().filter(stayed).copied().collect();
     if isr.is_empty() {
-        isr = live(state.isr.iter().map(|member| member.broker), &incarnation_of);
+        isr = returned(state, image);
     }
-    let in_order = || replicas.iter().find_map(|id| isr.iter().find(|m| m.broker == *id));
-    let leader = isr.iter().find(leads_on).or_else(in_order).copied();
-    // Keep the last members while there is no leader: only they may lead again.
-    let isr = if leader.is_none() { state.isr.clone() } else { isr };
-    let next = PartitionState {
+    if isr.is_empty() && rules::may_elect_eligible(caches) {
+        isr.extend(preferred(&eligible(state, image)));
+    }
+    let leader = isr.iter().find(leads_on).copied().or_else(|| preferred(&isr));
+    let isr = if leader.is_none() { last_members(state, image) } else { isr };
+    PartitionState {
         leader: leader.map(|leader| leader.broker),
         leader_incarnation: leader.map_or(Incarnation::UNKNOWN, |leader| leader.incarnation),
-        leader_epoch: LeaderEpoch(state.leader_epoch.0.saturating_add(1)),
-        isr,
-        version: state.version,
-        extra: state.extra.clone(),
-    };
-    let is_unchanged = next.leader == state.leader
-        && next.leader_incarnation == state.leader_incarnation
-        && next.isr == state.isr;
-    (!is_unchanged).then_some(next)
+        ..with_members(state, isr, |broker| directory(image, broker))
+    }
 }
 
-/// The live brokers among `brokers`, with their current incarnations.
-fn live(
-    brokers: impl Iterator<Item = BrokerId>,
-    incarnation_of: impl Fn(BrokerId) -> Option<Incarnation>,
-) -> Vec<IsrMember> {
-    let member =
-        |broker| incarnation_of(broker).map(|incarnation| IsrMember { broker, incarnation });
-    brokers.filter_map(member).collect()
+/// The in-sync replicas whose brokers have registered again, with the data that they had.
+fn returned(state: &PartitionState, image: &Image) -> Vec<IsrMember> {
+    let kept =
+        |member: &&IsrMember| !has_lost_data(image, member.broker, state.directory_of(member));
+    let members = state.isr.iter().filter(kept);
+    members.filter_map(|member| registered(image, member.broker)).collect()
+}
+
+/// The eligible replicas that are alive.
+fn eligible(state: &PartitionState, image: &Image) -> Vec<IsrMember> {
+    let kept = state
+        .eligible
+        .iter()
+        .filter(|replica| !has_lost_data(image, replica.broker, Some(&replica.directory)));
+    kept.filter_map(|replica| registered(image, replica.broker)).collect()
+}
+
+/// The in-sync replicas to wait for while there is no leader: only they may lead again. Those that
+/// have lost their data are left out, but for the last.
+fn last_members(state: &PartitionState, image: &Image) -> Vec<IsrMember> {
+    let kept =
+        |member: &&IsrMember| !has_lost_data(image, member.broker, state.directory_of(member));
+    let left: Vec<IsrMember> = state.isr.iter().filter(kept).copied().collect();
+    if left.is_empty() { state.isr.clone() } else { left }
+}
+
+/// The broker as a member of an in-sync set, if it is alive.
+fn registered(image: &Image, broker: BrokerId) -> Option<IsrMember> {
+    let incarnation = image.broker(broker)?.incarnation;
+    Some(IsrMember { broker, incarnation })
+}
+
+/// The data directory of a live broker.
+fn directory(image: &Image, broker: BrokerId) -> Option<DirectoryId> {
+    image.broker(broker)?.registration.directory_id.as_deref().map(DirectoryId::from)
+}
+
+fn has_lost_data(image: &Image, broker: BrokerId, recorded: Option<&DirectoryId>) -> bool {
+    let registered = image.broker(broker);
+    registered.is_some_and(|broker| rules::has_lost_data(recorded, &broker.registration))
 }

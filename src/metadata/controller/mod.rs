@@ -12,4 +12,4 @@ mod plan;
 mod plan_tests;
 
 pub(super) use claim::ControllerClaim;
-pub(super) use plan::{Group, plan};
+pub(super) use plan::{Basis, Group, plan};

@@ -1,7 +1,10 @@
 //! The operations that the controller should execute for a given image.
 
-use crate::metadata::controller::election::elect;
-use crate::metadata::image::{Image, Topic};
+use std::sync::Arc;
+
+use crate::metadata::MetadataConfig;
+use crate::metadata::controller::election::{Terms, elect};
+use crate::metadata::image::{Image, PartitionState, Topic};
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::Op;
 use crate::metadata::values::encode_state;
@@ -10,30 +13,82 @@ use crate::types::PartitionIndex;
 /// Operations that must be executed in one transaction.
 pub(in crate::metadata) type Group = Vec<Op>;
 
+/// Settings of a topic, and of all topics among the settings of brokers.
+const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
+const WRITE_CACHING: &str = "write.caching";
+
+/// The basis of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::metadata) struct Basis<'a> {
+    /// The image to correct.
+    pub(in crate::metadata) image: &'a Image,
+    /// An earlier image for which nothing was due, if there is one: only differences from it can
+    /// make elections necessary.
+    pub(in crate::metadata) settled: Option<&'a Image>,
+    /// The controller epoch.
+    pub(in crate::metadata) epoch: i32,
+    /// The defaults of topics.
+    pub(in crate::metadata) config: &'a MetadataConfig,
+}
+
 /// All operations that are due, in order; none if the image is as it should be. The plan is
 /// computed lazily: the plan of a large cluster would not fit into memory beside its image.
-pub(in crate::metadata) fn plan(
-    image: &Image,
-    controller_epoch: i32,
-) -> impl Iterator<Item = Group> + Send {
-    let elections = image.topics().flat_map(move |topic| elections(image, topic, controller_epoch));
+pub(in crate::metadata) fn plan(basis: Basis<'_>) -> impl Iterator<Item = Group> + Send {
+    let image = basis.image;
+    let elections = basis.concerned().flat_map(move |topic| elections(basis, topic));
     let removals = image.deleting().flat_map(|topic| removals(image, topic));
     elections.chain(removals).chain(tombstone_removals(image))
 }
 
-fn elections(
-    image: &Image,
-    topic: &Topic,
-    controller_epoch: i32,
-) -> impl Iterator<Item = Group> + Send {
+impl<'a> Basis<'a> {
+    /// The topics in which an election may be due.
+    fn concerned(self) -> impl Iterator<Item = &'a Arc<Topic>> + Send {
+        let Self { image, settled, .. } = self;
+        let settled = settled.filter(|settled| {
+            settled.brokers == image.brokers && settled.broker_configs == image.broker_configs
+        });
+        image.topics().filter(move |topic| {
+            let before = settled.and_then(|settled| settled.topic(&topic.name));
+            before.is_none_or(|before| !Arc::ptr_eq(before, topic))
+        })
+    }
+
+    /// The settings of a topic that elections go by, for a partition with this many replicas.
+    fn terms(self, topic: &Topic, replicas: usize) -> Terms {
+        let of_brokers = self.image.broker_configs(None);
+        let set = |name| {
+            let set = topic.configs.get(name).or_else(|| of_brokers?.get(name));
+            set.map(|text| text.trim())
+        };
+        let minimum = set(MIN_INSYNC_REPLICAS).and_then(|text| text.parse().ok());
+        let caches = set(WRITE_CACHING).and_then(|text| text.parse().ok());
+        Terms {
+            minimum: self.config.required_in_sync(minimum, replicas),
+            caches: caches.unwrap_or(self.config.write_caching),
+        }
+    }
+}
+
+fn elections<'a>(basis: Basis<'a>, topic: &'a Topic) -> impl Iterator<Item = Group> + Send + 'a {
     topic.numbered().filter_map(move |(index, partition)| {
-        let state = elect(partition, image)?;
+        let terms = basis.terms(topic, partition.replicas.len());
+        let state = elect(partition, basis.image, terms)?;
         let path = NodePath::PartitionState(topic.name.clone(), index).to_string();
-        if image.broken().contains_key(&path) {
+        if basis.image.broken().contains_key(&path) {
             // The unreadable state may hold a higher leader epoch, so do not overwrite it.
             return None;
         }
-        let value = encode_state(&state, controller_epoch);
+        if state.leader.is_none() && partition.leader().is_some() {
+            let brokers = state.isr.iter().map(|member| member.broker.to_string());
+            tracing::warn!(
+                "{}-{index} has no leader: start one of the brokers {} with the data directory \
+                 that it had",
+                topic.name,
+                brokers.collect::<Vec<_>>().join(", ")
+            );
+        }
+        let state = PartitionState { controller_epoch: basis.epoch, ..state };
+        let value = encode_state(&state);
         Some(if partition.state.is_some() {
             vec![Op::set(path, value, state.version)]
         } else {

@@ -255,10 +255,14 @@ impl Rebuild {
             leader_incarnation: incarnation,
             leader_epoch: epoch.max(LeaderEpoch(0)),
             isr: vec![IsrMember { broker, incarnation }],
+            directories: vec![None],
+            eligible: Vec::new(),
+            minimum: None,
             version: 0,
+            controller_epoch: 0,
             extra: serde_json::Map::new(),
         };
-        self.put(path, encode_state(&state, 0))
+        self.put(path, encode_state(&state))
     }
 
     /// Sets the settings of a topic; returns true if they come from the old journal.

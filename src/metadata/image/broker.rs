@@ -1,5 +1,6 @@
 //! The registered brokers.
 
+use crate::metadata::image::{KeyHash, ReplicaKey};
 use crate::types::BrokerId;
 
 /// A broker's registration, identified by the transaction that created it. It rises with every
@@ -37,6 +38,44 @@ pub struct Registration {
     pub boot_id: Option<String>,
     /// True if it had been shut down cleanly, so that its log lacks nothing that it wrote.
     pub clean_shutdown: bool,
+    /// The hash of the key by which other brokers recognize the requests of this incarnation; set
+    /// when it registers.
+    pub key_hash: Option<KeyHash>,
+}
+
+/// A broker's own registration in its current session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The incarnation.
+    pub incarnation: Incarnation,
+    /// The key by which other brokers recognize the requests of this incarnation.
+    pub key: ReplicaKey,
+}
+
+/// A broker that has registered before, whether it is alive or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownBroker {
+    /// The rack of its last registration.
+    pub rack: Option<String>,
+    /// The data directory of its last registration.
+    pub directory_id: Option<String>,
+    /// True if it had been shut down cleanly before its last registration.
+    pub clean_shutdown: bool,
+}
+
+#[cfg(any(test, feature = "internals"))]
+impl Broker {
+    /// Returns true if this incarnation has registered with `key`, which only it knows.
+    pub fn has_key(&self, key: &[u8]) -> bool {
+        self.registration.key_hash.is_some() && self.registration.key_hash == KeyHash::of(key)
+    }
+
+    /// The address of the listener with this name, or else of the first.
+    pub fn listener(&self, name: Option<&str>) -> Option<&Listener> {
+        let listeners = &self.registration.listeners;
+        let named = listeners.iter().find(|listener| Some(&*listener.name) == name);
+        named.or_else(|| listeners.first())
+    }
 }
 
 /// One address of a broker.

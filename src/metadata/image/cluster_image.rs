@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::metadata::image::{Broker, Configs, Partition, Tombstone, Topic};
+use crate::metadata::image::{Broker, Configs, KnownBroker, Partition, Tombstone, Topic};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition};
 
 /// The state of the cluster at one moment.
@@ -12,6 +12,7 @@ pub struct Image {
     pub(in crate::metadata) cluster_id: String,
     pub(in crate::metadata) controller: Option<Controller>,
     pub(in crate::metadata) brokers: BTreeMap<BrokerId, Arc<Broker>>,
+    pub(in crate::metadata) known_brokers: BTreeMap<BrokerId, Arc<KnownBroker>>,
     pub(in crate::metadata) topics: BTreeMap<TopicName, Arc<Topic>>,
     pub(in crate::metadata) names: HashMap<TopicId, TopicName>,
     pub(in crate::metadata) broker_configs: BTreeMap<Option<BrokerId>, Arc<Configs>>,
@@ -58,6 +59,11 @@ impl Image {
     /// The live broker with this id.
     pub fn broker(&self, id: BrokerId) -> Option<&Arc<Broker>> {
         self.brokers.get(&id)
+    }
+
+    /// The brokers that have ever registered, by id.
+    pub fn known_brokers(&self) -> impl ExactSizeIterator<Item = (BrokerId, &Arc<KnownBroker>)> {
+        self.known_brokers.iter().map(|(id, broker)| (*id, broker))
     }
 
     /// All topics, by name.

@@ -21,7 +21,7 @@ pub struct Delta {
     pub brokers: Vec<BrokerId>,
     /// Brokers with changed settings; `None` stands for the defaults of all brokers.
     pub broker_configs: Vec<Option<BrokerId>>,
-    /// True if the controller or the set of tombstones changed.
+    /// True if the controller, the set of tombstones, or what is known of absent brokers changed.
     pub others: bool,
 }
 
@@ -31,7 +31,9 @@ impl Delta {
         let mut delta = Self {
             brokers: differing(&old.brokers, &new.brokers),
             broker_configs: differing(&old.broker_configs, &new.broker_configs),
-            others: old.controller != new.controller || old.tombstones != new.tombstones,
+            others: old.controller != new.controller
+                || old.tombstones != new.tombstones
+                || old.known_brokers != new.known_brokers,
             ..Self::default()
         };
         let names: Vec<TopicName> = differing(&old.topics, &new.topics);

@@ -6,9 +6,14 @@
 mod broker;
 mod cluster_image;
 mod delta;
+mod replica_key;
 mod topic;
 
-pub use broker::{Broker, Incarnation, Listener, Registration};
+pub use broker::{Broker, Incarnation, KnownBroker, Listener, Membership, Registration};
 pub use cluster_image::{BrokenNode, Controller, Image};
 pub use delta::Delta;
-pub use topic::{Configs, IsrMember, Partition, PartitionState, Replicas, Tombstone, Topic};
+pub use replica_key::{KeyHash, ReplicaKey};
+pub(in crate::metadata) use topic::DirectoryId;
+pub use topic::{
+    Configs, EligibleReplica, IsrMember, Partition, PartitionState, Replicas, Tombstone, Topic,
+};

@@ -90,10 +90,41 @@ pub struct PartitionState {
     /// The replicas that have all acknowledged records; without a leader, the last ones that had
     /// them.
     pub isr: Vec<IsrMember>,
+    /// The data directories that the in-sync replicas had when they joined, in the order of `isr`.
+    pub(in crate::metadata) directories: Vec<Option<DirectoryId>>,
+    /// The replicas that left the in-sync set while it was below its minimum, and so hold all
+    /// records below the high watermark.
+    pub eligible: Vec<EligibleReplica>,
+    /// The number of in-sync replicas that `acks=all` and the high watermark require; `None` in a
+    /// state of an earlier release. Leader and controller go by this number and by no setting.
+    pub minimum: Option<usize>,
     /// The version of the node, for conditional updates by the leader.
     pub version: i32,
+    /// The controller epoch of the last election.
+    pub(in crate::metadata) controller_epoch: i32,
     /// Unknown fields of the node, which are preserved.
     pub(in crate::metadata) extra: Map<String, Value>,
+}
+
+impl PartitionState {
+    /// The data directory that an in-sync replica had when it joined.
+    pub(in crate::metadata) fn directory_of(&self, member: &IsrMember) -> Option<&DirectoryId> {
+        let members = self.isr.iter().zip(&self.directories);
+        members.filter(|(known, _)| *known == member).find_map(|(_, id)| id.as_ref())
+    }
+}
+
+/// The id of a data directory.
+pub(in crate::metadata) type DirectoryId = Arc<str>;
+
+/// A replica that may be elected although it is not in sync, with the data directory that it had
+/// as a member of the in-sync set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EligibleReplica {
+    /// The broker id.
+    pub broker: BrokerId,
+    /// The data directory.
+    pub directory: Arc<str>,
 }
 
 /// A member of an in-sync set, identified by its incarnation.

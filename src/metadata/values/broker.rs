@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::metadata::image::{Broker, Incarnation, Listener, Registration};
+use crate::metadata::image::{Broker, Incarnation, KeyHash, Listener, Registration};
 use crate::metadata::values::{Malformed, decode, encode};
 use crate::types::BrokerId;
 
@@ -37,6 +37,9 @@ struct BrokerValue {
     /// True if everything that the broker ever wrote is in its log.
     #[serde(default)]
     clean_shutdown: bool,
+    /// SHA-256 of the key of this incarnation, in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key_hash: Option<String>,
 }
 
 /// Decodes the registration in a node created by this transaction.
@@ -56,6 +59,7 @@ pub(in crate::metadata) fn decode_broker(
         directory_id: value.directory_id,
         boot_id: value.boot_id,
         clean_shutdown: value.clean_shutdown,
+        key_hash: value.key_hash.map(|text| key_hash(&text)).transpose()?,
     };
     Ok(Broker { id, incarnation: Incarnation(created), registration })
 }
@@ -80,7 +84,12 @@ pub(in crate::metadata) fn encode_broker(registration: &Registration, timestamp_
         directory_id: registration.directory_id.clone(),
         boot_id: registration.boot_id.clone(),
         clean_shutdown: registration.clean_shutdown,
+        key_hash: registration.key_hash.map(|hash| hash.to_string()),
     })
+}
+
+fn key_hash(text: &str) -> Result<KeyHash, Malformed> {
+    text.parse().map_err(|_| Malformed(format!("key_hash {text:?} is not a SHA-256 in base64")))
 }
 
 fn endpoint(listener: &Listener) -> String {
@@ -122,6 +131,7 @@ mod tests {
             directory_id: None,
             boot_id: Some("b1".to_owned()),
             clean_shutdown: true,
+            key_hash: KeyHash::of(b"key"),
         };
         let bytes = encode_broker(&registration, 1_700_000_000_000);
         let broker = decode_broker(BrokerId(3), &bytes, 42).unwrap();

@@ -7,6 +7,7 @@ mod broker;
 mod cluster;
 mod config;
 mod json;
+mod known_broker;
 mod partition;
 mod topic;
 
@@ -16,5 +17,6 @@ pub(super) use cluster::{
 };
 pub(super) use config::ConfigValue;
 pub(super) use json::{Malformed, decode, encode};
+pub(super) use known_broker::KnownBrokerValue;
 pub(super) use partition::{decode_state, encode_state};
 pub(super) use topic::{TombstoneValue, TopicValue};

@@ -7,7 +7,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::metadata::image::{Incarnation, IsrMember, PartitionState};
+use crate::metadata::image::{
+    DirectoryId, EligibleReplica, Incarnation, IsrMember, PartitionState,
+};
 use crate::metadata::values::{Malformed, decode, encode};
 use crate::types::{BrokerId, LeaderEpoch};
 
@@ -26,8 +28,21 @@ struct StateValue {
     /// In the order of `isr`.
     #[serde(default)]
     isr_incarnations: Option<Vec<i64>>,
+    /// In the order of `isr`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    isr_directories: Vec<Option<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    eligible: Vec<EligibleValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min_isr: Option<usize>,
     #[serde(flatten)]
     extra: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EligibleValue {
+    broker: i32,
+    directory: String,
 }
 
 /// Decodes the state in a node of this version.
@@ -41,6 +56,12 @@ pub(in crate::metadata) fn decode_state(
     if incarnations.len() != value.isr.len() {
         return Err(Malformed("isr and isr_incarnations differ in length".to_owned()));
     }
+    let mut directories: Vec<Option<DirectoryId>> =
+        value.isr_directories.into_iter().map(|id| id.map(DirectoryId::from)).collect();
+    if !directories.is_empty() && directories.len() != value.isr.len() {
+        return Err(Malformed("isr and isr_directories differ in length".to_owned()));
+    }
+    directories.resize(value.isr.len(), None);
     if !(0..i32::MAX).contains(&value.leader_epoch) {
         return Err(Malformed(format!("leader_epoch {} is none", value.leader_epoch)));
     }
@@ -53,21 +74,38 @@ pub(in crate::metadata) fn decode_state(
         leader_incarnation: value.leader_incarnation.map_or(Incarnation::UNKNOWN, Incarnation),
         leader_epoch: LeaderEpoch(value.leader_epoch),
         isr: isr.collect(),
+        directories,
+        eligible: value.eligible.into_iter().map(eligible).collect(),
+        minimum: value.min_isr,
         version,
+        controller_epoch: value.controller_epoch,
         extra: value.extra,
     })
 }
 
-/// Encodes a state written in this controller epoch.
-pub(in crate::metadata) fn encode_state(state: &PartitionState, controller_epoch: i32) -> Bytes {
+fn eligible(EligibleValue { broker, directory }: EligibleValue) -> EligibleReplica {
+    EligibleReplica { broker: BrokerId(broker), directory: directory.into() }
+}
+
+/// Encodes a state.
+pub(in crate::metadata) fn encode_state(state: &PartitionState) -> Bytes {
+    let directories = state.directories.iter().map(|id| id.as_deref().map(str::to_owned));
+    let has_directory = state.directories.iter().any(Option::is_some);
+    let eligible = state.eligible.iter().map(|replica| EligibleValue {
+        broker: replica.broker.0,
+        directory: replica.directory.to_string(),
+    });
     encode(&StateValue {
         version: 1,
         leader: state.leader.map_or(NO_LEADER, |leader| leader.0),
         leader_epoch: state.leader_epoch.0,
-        controller_epoch,
+        controller_epoch: state.controller_epoch,
         isr: state.isr.iter().map(|member| member.broker.0).collect(),
         leader_incarnation: Some(state.leader_incarnation.0),
         isr_incarnations: Some(state.isr.iter().map(|member| member.incarnation.0).collect()),
+        isr_directories: if has_directory { directories.collect() } else { Vec::new() },
+        eligible: eligible.collect(),
+        min_isr: state.minimum,
         extra: state.extra.clone(),
     })
 }
@@ -85,12 +123,28 @@ mod tests {
         assert_eq!(state.leader_epoch, LeaderEpoch(7));
         assert_eq!(state.leader_incarnation, Incarnation::UNKNOWN);
         assert_eq!((state.isr.len(), state.version), (2, 5));
+        assert_eq!((state.minimum, state.eligible.len()), (None, 0));
 
-        let rewritten = encode_state(&state, 4);
+        let rewritten = encode_state(&state);
         let value: Value = serde_json::from_slice(&rewritten).unwrap();
         assert_eq!(value["leader_recovery_state"], 0);
         assert_eq!(value["elr"], serde_json::json!([4]));
-        assert_eq!(value["controller_epoch"], 4);
+        assert_eq!(value["controller_epoch"], 3);
+        assert!(value.get("eligible").is_none() && value.get("isr_directories").is_none());
         assert_eq!(decode_state(&rewritten, 5).unwrap(), state);
+    }
+
+    #[test]
+    fn a_state_is_read_as_it_was_written() {
+        let kafka =
+            br#"{"version":1,"leader":1,"leader_epoch":7,"controller_epoch":3,"isr":[1,2]}"#;
+        let mut state = decode_state(kafka, 5).unwrap();
+        state.directories = vec![None, Some("d2".into())];
+        state.eligible = vec![EligibleReplica { broker: BrokerId(3), directory: "d3".into() }];
+        state.minimum = Some(2);
+        assert_eq!(decode_state(&encode_state(&state), 5).unwrap(), state);
+        let short = br#"{"version":1,"leader":1,"leader_epoch":7,"controller_epoch":3,
+            "isr":[1,2],"isr_directories":["a"]}"#;
+        assert!(decode_state(short, 5).is_err());
     }
 }

@@ -175,7 +175,7 @@ fn a_second_broker_is_refused_and_the_first_is_unharmed() {
     let first = start(&dirs.path("one"), &tree(&server), &[]).unwrap();
     first.make_test_topic();
     let log = start(&dirs.path("two"), &tree(&server), &[]).err().unwrap();
-    assert!(log.contains("broker id 1 is in use"), "{log}");
+    assert!(log.contains("broker id 1 is in use by the broker at 127.0.0.1:"), "{log}");
     let log = start(&dirs.path("three"), &tree(&server), &["broker.id=3"]).err().unwrap();
     assert!(log.contains("other live brokers, 1"), "{log}");
     let mut client = first.connect();
@@ -207,4 +207,26 @@ fn a_directory_with_logs_is_not_taken_to_an_empty_tree_or_to_another_cluster() {
     assert!(broker.stop().success());
     let joined = start(&dirs.path("three"), &tree(&server), &["broker.id=3"]).unwrap();
     assert!(joined.stop().success());
+}
+
+#[test]
+fn a_broker_on_a_new_disk_does_not_lead_partitions_whose_records_it_lacks() {
+    let (server, dirs) = (ZooKeeper::start(), Directories::new());
+    let (old, new) = (dirs.path("old"), dirs.path("new"));
+    let broker = start(&old, &tree(&server), &[]).unwrap();
+    broker.make_test_topic();
+    assert_eq!(append(&mut broker.connect(), 7), 0);
+    assert!(broker.stop().success());
+
+    let broker = start(&new, &tree(&server), &[]).unwrap();
+    broker.await_log("has no leader");
+    let refused = broker.connect().produce(batch([8]), -1).unwrap();
+    assert_eq!(refused, Err(ErrorCode::NotLeaderOrFollower));
+    assert!(broker.stop().success());
+
+    let broker = start(&old, &tree(&server), &[]).unwrap();
+    let mut client = broker.connect();
+    assert_eq!(append(&mut client, 8), 1);
+    assert_eq!(numbers(&mut client), [7, 8]);
+    assert!(broker.stop().success());
 }

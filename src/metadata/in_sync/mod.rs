@@ -1,0 +1,12 @@
+//! The in-sync set of a partition in the store, and the replicas that are eligible beside it.
+//!
+//! Leaders and the controller both change in-sync sets. The consequences of a change are decided
+//! here, and each rule about them is one predicate in `rules`. The numbers of the rules are those
+//! of `model/`.
+
+pub(super) mod rules;
+mod succession;
+#[cfg(test)]
+mod succession_tests;
+
+pub(super) use succession::with_members;

@@ -1,0 +1,51 @@
+//! The state of a partition that follows from another by a change of the in-sync set.
+
+use crate::metadata::image::{DirectoryId, EligibleReplica, IsrMember, PartitionState};
+use crate::metadata::in_sync::rules;
+use crate::types::BrokerId;
+
+/// The minimum of a state that names none.
+const MINIMUM: usize = 1;
+
+/// The state with other members, all else being equal. `directory_of` is the registered data
+/// directory of a broker, with which new members join.
+pub(in crate::metadata) fn with_members(
+    state: &PartitionState,
+    members: Vec<IsrMember>,
+    directory_of: impl Fn(BrokerId) -> Option<DirectoryId>,
+) -> PartitionState {
+    let directory = |member: &IsrMember| {
+        let recorded = state.directory_of(member).cloned();
+        recorded.or_else(|| directory_of(member.broker))
+    };
+    let minimum = state.minimum.unwrap_or(MINIMUM);
+    PartitionState {
+        directories: members.iter().map(directory).collect(),
+        eligible: if rules::keeps_eligible(members.len(), minimum) {
+            eligible(state, &members)
+        } else {
+            Vec::new()
+        },
+        isr: members,
+        ..state.clone()
+    }
+}
+
+/// The eligible replicas and the members that are not among `members`.
+fn eligible(state: &PartitionState, members: &[IsrMember]) -> Vec<EligibleReplica> {
+    let is_member = |broker| members.iter().any(|member| member.broker == broker);
+    let left = state.isr.iter().zip(&state.directories).filter_map(|(member, directory)| {
+        // Without a directory of record, a later loss of it could not be told.
+        let directory = directory.clone()?;
+        Some(EligibleReplica { broker: member.broker, directory })
+    });
+    let mut eligible: Vec<EligibleReplica> = Vec::new();
+    // A member that leaves now holds at least as much as it did when it left before.
+    for replica in left.chain(state.eligible.iter().cloned()) {
+        let is_known = eligible.iter().any(|known| known.broker == replica.broker);
+        if !is_known && !is_member(replica.broker) {
+            eligible.push(replica);
+        }
+    }
+    eligible
+}

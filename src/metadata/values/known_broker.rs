@@ -1,0 +1,40 @@
+//! The value of `/streamlog/brokers/<id>`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::metadata::image::{KnownBroker, Registration};
+
+/// The last registration of a broker, kept after its session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::metadata) struct KnownBrokerValue {
+    version: i32,
+    #[serde(default)]
+    rack: Option<String>,
+    #[serde(default)]
+    directory_id: Option<String>,
+    #[serde(default)]
+    clean_shutdown: bool,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+impl KnownBrokerValue {
+    /// The value after a registration; unknown fields of the value before are kept.
+    pub(in crate::metadata) fn after(before: Option<Self>, registration: &Registration) -> Self {
+        Self {
+            version: 1,
+            rack: registration.rack.clone(),
+            directory_id: registration.directory_id.clone(),
+            clean_shutdown: registration.clean_shutdown,
+            extra: before.map(|before| before.extra).unwrap_or_default(),
+        }
+    }
+}
+
+impl From<KnownBrokerValue> for KnownBroker {
+    fn from(value: KnownBrokerValue) -> Self {
+        let KnownBrokerValue { rack, directory_id, clean_shutdown, .. } = value;
+        Self { rack, directory_id, clean_shutdown }
+    }
+}
