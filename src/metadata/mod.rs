@@ -49,6 +49,8 @@ pub use image::{
     ReplicaKey, Replicas, Tombstone, Topic,
 };
 #[cfg(any(test, feature = "internals"))]
+pub use in_sync::{InSyncOutcome, InSyncStateChange};
+#[cfg(any(test, feature = "internals"))]
 pub use memory::{Lost, MemoryStore};
 pub use operations::{ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic};
 pub use store::{

@@ -8,7 +8,7 @@ use streamlog::metadata::{
     EmbeddedStore, Event, Lost, MemoryStore, Op, SessionError, Store, StoreError,
 };
 
-use super::facts;
+use super::{facts, members};
 
 #[tokio::test]
 async fn every_fact_holds_for_the_embedded_store() {
@@ -22,6 +22,15 @@ async fn every_fact_holds_for_the_embedded_store() {
 #[tokio::test]
 async fn every_fact_holds_for_the_store_in_memory() {
     facts::hold_for(async |_| MemoryStore::new(Arc::new(SystemClock))).await;
+}
+
+#[tokio::test]
+async fn brokers_share_partitions_on_each_store_in_the_process() {
+    let disk = Arc::new(MemoryDisk::default());
+    let embedded = EmbeddedStore::open(disk, Path::new("/data/metadata")).unwrap();
+    members::leaders_and_in_sync_sets_hold_for(Arc::new(embedded)).await;
+    let memory = MemoryStore::new(Arc::new(SystemClock));
+    members::leaders_and_in_sync_sets_hold_for(Arc::new(memory)).await;
 }
 
 #[tokio::test]

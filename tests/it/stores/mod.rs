@@ -3,5 +3,6 @@
 mod brokers;
 mod facts;
 mod in_process;
+mod members;
 mod proxy;
 mod zookeeper;

@@ -11,8 +11,8 @@ use streamlog::metadata::{
 use streamlog::types::BrokerId;
 use tokio::time::timeout;
 
-use super::facts;
 use super::proxy::Proxy;
+use super::{facts, members};
 use crate::support::ZooKeeper;
 
 /// The longest wait in these tests.
@@ -45,6 +45,12 @@ async fn next(watch: &Watch) -> Event {
 async fn every_fact_holds_for_zookeeper() {
     let server = ZooKeeper::start();
     facts::hold_for(async |fact| open(server.tree(&format!("/facts/{fact}"))).await).await;
+}
+
+#[tokio::test]
+async fn brokers_share_partitions_on_zookeeper() {
+    let server = ZooKeeper::start();
+    members::leaders_and_in_sync_sets_hold_for(Arc::new(open(server.tree("/test")).await)).await;
 }
 
 #[tokio::test]

@@ -1,0 +1,36 @@
+//! A change of an in-sync set by the leader of the partition.
+
+use crate::metadata::image::IsrMember;
+use crate::types::{LeaderEpoch, PartitionIndex, TopicId, TopicName};
+
+/// A change of the in-sync set, computed by the leader of the partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InSyncStateChange {
+    /// The name of the topic.
+    pub topic: TopicName,
+    /// The id of the topic.
+    pub topic_id: TopicId,
+    /// The partition.
+    pub partition: PartitionIndex,
+    /// The leader epoch.
+    pub leader_epoch: LeaderEpoch,
+    /// The version of the state from which the change was computed.
+    pub version: i32,
+    /// The members after the change, the leader among them.
+    pub members: Vec<IsrMember>,
+}
+
+/// The result of a change of an in-sync set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InSyncOutcome {
+    /// The change is in force; the state has this version.
+    Applied {
+        /// The version.
+        version: i32,
+    },
+    /// The change is not in force and never will be: the partition's state has changed, or the
+    /// store was not reached.
+    Refused,
+    /// The change may be in force now or later. Repeating it settles it.
+    Unknown,
+}

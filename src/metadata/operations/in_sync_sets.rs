@@ -1,0 +1,258 @@
+//! Changes of in-sync sets, for the leaders of partitions.
+//!
+//! The changes of a leader are gathered into transactions. The store executes a transaction as a
+//! whole or refuses it because of one operation; the changes that this operation concerns are
+//! refused then, and the others are tried again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::metadata::image::{Broker, DirectoryId, IsrMember, PartitionState};
+use crate::metadata::in_sync::{InSyncOutcome, InSyncStateChange, rules, with_members};
+use crate::metadata::layout::NodePath;
+use crate::metadata::store::{Node, Op, OpResult, SessionError, Store, StoreError};
+use crate::metadata::values::{decode_broker, decode_state, encode_state};
+use crate::metadata::{Metadata, MetadataError, Remedy};
+use crate::types::BrokerId;
+
+/// The maximum number of changes of a transaction, which also checks registrations.
+const CHANGES_MAX: usize = 400;
+/// The maximum size of the new states of a transaction.
+const BYTES_MAX: usize = 512 * 1024;
+
+/// A change that is not settled yet.
+struct Pending<'a> {
+    change: &'a InSyncStateChange,
+    outcome: &'a mut InSyncOutcome,
+}
+
+/// A change to write.
+struct Write<'a> {
+    pending: Pending<'a>,
+    op: Op,
+    /// The brokers that it adds.
+    joining: BTreeSet<BrokerId>,
+}
+
+/// A registered broker, and the operations that fail if it has registered anew.
+struct Registered {
+    broker: Broker,
+    checks: Vec<Op>,
+}
+
+/// The registered brokers among those that some changes name.
+type Registrations = BTreeMap<BrokerId, Registered>;
+
+impl Metadata {
+    /// Changes the in-sync sets of partitions that this broker leads. Each change takes effect or
+    /// not, whatever becomes of the others. Returns their outcomes in order.
+    pub async fn change_in_sync(&self, changes: &[InSyncStateChange]) -> Vec<InSyncOutcome> {
+        let mut outcomes = vec![InSyncOutcome::Refused; changes.len()];
+        for (changes, outcomes) in changes.chunks(CHANGES_MAX).zip(outcomes.chunks_mut(CHANGES_MAX))
+        {
+            let pending = changes.iter().zip(outcomes);
+            let mut pending =
+                pending.map(|(change, outcome)| Pending { change, outcome }).collect::<Vec<_>>();
+            while !pending.is_empty() {
+                match self.change_some(pending).await {
+                    Ok(left) => pending = left,
+                    Err(error) => {
+                        tracing::warn!(%error, "in-sync sets could not be changed");
+                        break;
+                    }
+                }
+            }
+        }
+        outcomes
+    }
+
+    /// Settles some of the changes, at least one, and returns the others.
+    ///
+    /// # Errors
+    /// If the store cannot be read. Nothing was written then.
+    async fn change_some<'a>(
+        &self,
+        pending: Vec<Pending<'a>>,
+    ) -> Result<Vec<Pending<'a>>, MetadataError> {
+        let store = self.store();
+        let registrations = self.registrations(&*store, &pending).await?;
+        let paths: Vec<String> = pending.iter().map(|pending| path_of(pending.change)).collect();
+        let nodes = store.read(&paths).await?;
+        let (mut writes, mut left, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for (pending, node) in pending.into_iter().zip(nodes) {
+            match self.decide(pending.change, node.as_ref(), &registrations) {
+                Err(outcome) => *pending.outcome = outcome,
+                Ok((op, joining)) => {
+                    bytes += op.size();
+                    if writes.is_empty() || bytes <= BYTES_MAX {
+                        writes.push(Write { pending, op, joining });
+                    } else {
+                        left.push(pending);
+                    }
+                }
+            }
+        }
+        if !writes.is_empty() {
+            left.extend(self.write(&*store, writes, registrations).await);
+        }
+        Ok(left)
+    }
+
+    /// The brokers that the changes name, this one included, as far as they are registered.
+    async fn registrations(
+        &self,
+        store: &dyn Store,
+        pending: &[Pending<'_>],
+    ) -> Result<Registrations, MetadataError> {
+        let members = pending.iter().flat_map(|pending| &pending.change.members);
+        let brokers: BTreeSet<BrokerId> =
+            members.map(|member| member.broker).chain([self.broker]).collect();
+        let paths = |of: fn(BrokerId) -> NodePath| -> Vec<String> {
+            brokers.iter().map(|broker| of(*broker).to_string()).collect()
+        };
+        // The version of the first node rises with every registration. It is read before the
+        // second, so if it has not changed later, nor has the registration that was read.
+        let known = store.read(&paths(NodePath::KnownBroker)).await?;
+        let live = store.read(&paths(NodePath::Broker)).await?;
+        let registered = |((id, known), live): ((&BrokerId, Option<Node>), Option<Node>)| {
+            let (known, live) = (known?, live?);
+            let broker = decode_broker(*id, &live.value, live.created).ok()?;
+            let checks = vec![
+                Op::check(NodePath::KnownBroker(*id).to_string(), known.version),
+                Op::check(NodePath::Broker(*id).to_string(), live.version),
+            ];
+            Some((*id, Registered { broker, checks }))
+        };
+        Ok(brokers.iter().zip(known).zip(live).filter_map(registered).collect())
+    }
+
+    /// The operation of a change and the brokers that it adds, or the outcome of a change for which
+    /// there is nothing to write.
+    fn decide(
+        &self,
+        change: &InSyncStateChange,
+        node: Option<&Node>,
+        registrations: &Registrations,
+    ) -> Result<(Op, BTreeSet<BrokerId>), InSyncOutcome> {
+        let refused = InSyncOutcome::Refused;
+        let node = node.ok_or(refused)?;
+        let state = decode_state(&node.value, node.version).map_err(|_| refused)?;
+        let own = registrations.get(&self.broker).ok_or(refused)?;
+        let author = IsrMember { broker: self.broker, incarnation: own.broker.incarnation };
+        if is_applied(&state, change) {
+            return Err(InSyncOutcome::Applied { version: state.version });
+        }
+        let is_own = self.membership().is_some_and(|own| own.incarnation == author.incarnation);
+        if !is_own || !rules::is_current(&state, change, &author) || !self.is_replicated(change) {
+            return Err(refused);
+        }
+        let mut joining = BTreeSet::new();
+        for member in change.members.iter().filter(|member| !state.isr.contains(member)) {
+            let registered = registrations.get(&member.broker).map(|known| &known.broker);
+            if !rules::may_join(member.incarnation, registered) {
+                return Err(refused);
+            }
+            joining.insert(member.broker);
+        }
+        let directory = |broker| {
+            let registered = &registrations.get(&broker)?.broker.registration;
+            registered.directory_id.as_deref().map(DirectoryId::from)
+        };
+        let next = with_members(&state, change.members.clone(), directory);
+        Ok((Op::set(path_of(change), encode_state(&next), change.version), joining))
+    }
+
+    /// Returns true if the topic still exists, the partition has all members as replicas, and this
+    /// broker is one of them.
+    fn is_replicated(&self, change: &InSyncStateChange) -> bool {
+        let image = self.image();
+        let image = image.borrow();
+        let topic = image.topic_by_id(change.topic_id);
+        let partition = topic
+            .filter(|topic| topic.name == change.topic)
+            .and_then(|topic| topic.partition(change.partition));
+        partition.is_some_and(|partition| {
+            let members = || change.members.iter().map(|member| member.broker);
+            members().all(|broker| partition.replicas.contains(&broker))
+                && members().any(|broker| broker == self.broker)
+        })
+    }
+
+    /// Executes changes as one transaction, and returns those that it left unsettled.
+    async fn write<'a>(
+        &self,
+        store: &dyn Store,
+        writes: Vec<Write<'a>>,
+        mut registrations: Registrations,
+    ) -> Vec<Pending<'a>> {
+        let joining = writes.iter().flat_map(|write| &write.joining).copied();
+        let checked: BTreeSet<BrokerId> = joining.chain([self.broker]).collect();
+        registrations.retain(|broker, _| checked.contains(broker));
+        let checks = registrations.into_values().flat_map(|registered| registered.checks);
+        let mut ops: Vec<Op> = checks.collect();
+        let first = ops.len();
+        ops.extend(writes.iter().map(|write| write.op.clone()));
+        match self.execute(store, ops).await {
+            Ok(results) => {
+                for (write, result) in writes.into_iter().zip(&results[first..]) {
+                    let OpResult::Set { version } = result else {
+                        panic!("a write answered {result:?}");
+                    };
+                    *write.pending.outcome = InSyncOutcome::Applied { version: *version };
+                }
+                Vec::new()
+            }
+            Err(error) => self.refused(writes, &error),
+        }
+    }
+
+    /// Settles the changes that a refused transaction has failed for, and returns the others.
+    fn refused<'a>(&self, writes: Vec<Write<'a>>, error: &MetadataError) -> Vec<Pending<'a>> {
+        let outcome = match error.remedy() {
+            Remedy::Fatal => InSyncOutcome::Unknown,
+            _ if is_unanswered(error) => InSyncOutcome::Unknown,
+            _ => InSyncOutcome::Refused,
+        };
+        let failed = failed_path(error);
+        let concerned = |write: &Write<'_>| {
+            let Some(path) = failed else { return true };
+            match NodePath::of(path) {
+                Some(NodePath::KnownBroker(id) | NodePath::Broker(id)) if id != self.broker => {
+                    write.joining.contains(&id)
+                }
+                Some(NodePath::PartitionState(..)) => write.op.path() == path,
+                _ => true,
+            }
+        };
+        let (settled, left): (Vec<_>, Vec<_>) = writes.into_iter().partition(concerned);
+        for write in settled {
+            *write.pending.outcome = outcome;
+        }
+        left.into_iter().map(|write| write.pending).collect()
+    }
+}
+
+fn path_of(change: &InSyncStateChange) -> String {
+    NodePath::PartitionState(change.topic.clone(), change.partition).to_string()
+}
+
+/// Returns true if the state is the one that the change leads to.
+fn is_applied(state: &PartitionState, change: &InSyncStateChange) -> bool {
+    state.version == change.version.wrapping_add(1)
+        && state.leader_epoch == change.leader_epoch
+        && state.isr == change.members
+}
+
+fn is_unanswered(error: &MetadataError) -> bool {
+    let MetadataError::Store(StoreError::Session(error)) = error else { return false };
+    *error == SessionError::OutcomeUnknown
+}
+
+/// The node for which a transaction was refused.
+fn failed_path(error: &MetadataError) -> Option<&str> {
+    match error {
+        MetadataError::Store(StoreError::NoNode { path } | StoreError::BadVersion { path, .. }) => {
+            Some(path)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,212 @@
+//! Leaders that change in-sync sets, on one store.
+
+use std::sync::Arc;
+
+use crate::io::{Clock, ManualClock};
+use crate::metadata::{
+    Image, InSyncOutcome, InSyncStateChange, IsrMember, Lost, MemoryStore, Metadata,
+    MetadataConfig, NewTopic, Op, Registration, Store,
+};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
+
+const REFUSED: InSyncOutcome = InSyncOutcome::Refused;
+
+fn clock() -> Arc<dyn Clock> {
+    Arc::new(ManualClock::at(Timestamp::from_millis(1_700_000_000_000)))
+}
+
+fn name() -> TopicName {
+    "clicks".parse().unwrap()
+}
+
+fn registration(directory: &str) -> Registration {
+    Registration { directory_id: Some(directory.to_owned()), ..Registration::default() }
+}
+
+async fn start(store: &Arc<MemoryStore>, id: i32) -> Metadata {
+    let store: Arc<dyn Store> = Arc::<MemoryStore>::clone(store);
+    let config = MetadataConfig::default();
+    let metadata = Metadata::open(store, clock(), BrokerId(id), None, config).await.unwrap();
+    metadata.register(&registration(&format!("d{id}"))).await.unwrap();
+    metadata
+}
+
+/// Three brokers; the first leads a topic of which all have replicas.
+struct Cluster {
+    stores: Vec<Arc<MemoryStore>>,
+    leader: Metadata,
+    others: Vec<Metadata>,
+}
+
+impl Cluster {
+    async fn new(partitions: usize) -> Self {
+        let first = Arc::new(MemoryStore::new(clock()));
+        let stores = vec![Arc::clone(&first), Arc::new(first.another()), Arc::new(first.another())];
+        let leader = start(&stores[0], 1).await;
+        let others = vec![start(&stores[1], 2).await, start(&stores[2], 3).await];
+        let cluster = Self { stores, leader, others };
+        cluster.reload().await;
+        let replicas = [1, 2, 3].map(BrokerId).to_vec();
+        let topic = NewTopic { assignment: vec![replicas; partitions], ..NewTopic::named(name()) };
+        cluster.leader.create_topic(&topic, &|_, _| Ok(())).await.unwrap();
+        cluster
+    }
+
+    async fn reload(&self) {
+        let paths = (1..=3).map(|id| format!("/brokers/ids/{id}"));
+        self.leader.reload(&paths.collect::<Vec<_>>()).await.unwrap();
+    }
+
+    fn image(&self) -> Arc<Image> {
+        Arc::clone(&self.leader.image().borrow())
+    }
+
+    fn members(&self, brokers: &[i32]) -> Vec<IsrMember> {
+        let image = self.image();
+        let member = |id: &i32| {
+            let broker = BrokerId(*id);
+            IsrMember { broker, incarnation: image.broker(broker).unwrap().incarnation }
+        };
+        brokers.iter().map(member).collect()
+    }
+
+    /// The change of a partition to these brokers, computed from the state in force.
+    fn change(&self, partition: i32, brokers: &[i32]) -> InSyncStateChange {
+        let image = self.image();
+        let partition = PartitionIndex(partition);
+        let state = image.partition(&name(), partition).unwrap().state.clone().unwrap();
+        InSyncStateChange {
+            topic: name(),
+            topic_id: image.topic(&name()).unwrap().id,
+            partition,
+            leader_epoch: state.leader_epoch,
+            version: state.version,
+            members: self.members(brokers),
+        }
+    }
+
+    fn isr(&self, partition: i32) -> Vec<i32> {
+        let image = self.image();
+        let partition = image.partition(&name(), PartitionIndex(partition)).unwrap();
+        partition.isr().iter().map(|member| member.broker.0).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_leader_changes_its_in_sync_set_and_reads_the_change_in_its_image() {
+    let cluster = Cluster::new(1).await;
+    let shrunk = cluster.change(0, &[1]);
+    let outcomes = cluster.leader.change_in_sync(&[shrunk]).await;
+    assert_eq!(outcomes, [InSyncOutcome::Applied { version: 1 }]);
+    assert_eq!(cluster.isr(0), [1]);
+    let image = cluster.image();
+    let state = image.partition(&name(), PartitionIndex(0)).unwrap().state.clone().unwrap();
+    assert_eq!((state.leader_epoch, state.minimum), (LeaderEpoch(0), Some(2)));
+    let eligible: Vec<_> = state.eligible.iter().map(|e| (e.broker.0, &*e.directory)).collect();
+    assert_eq!(eligible, [(2, "d2"), (3, "d3")]);
+
+    let grown = cluster.change(0, &[1, 3]);
+    let outcomes = cluster.leader.change_in_sync(&[grown]).await;
+    assert_eq!(outcomes, [InSyncOutcome::Applied { version: 2 }]);
+    let state = cluster.image().partition(&name(), PartitionIndex(0)).unwrap().state.clone();
+    assert!(state.unwrap().eligible.is_empty(), "the set has its minimum");
+}
+
+#[tokio::test]
+async fn a_change_from_an_earlier_state_or_epoch_or_by_another_broker_is_refused() {
+    let cluster = Cluster::new(1).await;
+    let current = cluster.change(0, &[1, 2]);
+    let stale = InSyncStateChange { version: current.version - 1, ..current.clone() };
+    let fenced = InSyncStateChange { leader_epoch: LeaderEpoch(7), ..current.clone() };
+    let other = InSyncStateChange { topic_id: crate::types::TopicId::random(), ..current.clone() };
+    let without_leader = cluster.change(0, &[2, 3]);
+    let absent = {
+        let mut change = current.clone();
+        change.partition = PartitionIndex(9);
+        change
+    };
+    for change in [stale, fenced, other, without_leader, absent] {
+        assert_eq!(cluster.leader.change_in_sync(&[change]).await, [REFUSED]);
+    }
+    let others = cluster.others[0].change_in_sync(std::slice::from_ref(&current)).await;
+    assert_eq!(others, [REFUSED]);
+    assert_eq!(cluster.isr(0), [1, 2, 3]);
+    let outcomes = cluster.leader.change_in_sync(&[current]).await;
+    assert_eq!(outcomes, [InSyncOutcome::Applied { version: 1 }]);
+}
+
+#[tokio::test]
+async fn a_replica_joins_only_as_the_incarnation_that_its_leader_has_seen() {
+    let cluster = Cluster::new(1).await;
+    let shrunk = cluster.change(0, &[1, 2]);
+    cluster.leader.change_in_sync(&[shrunk]).await;
+    let joining = cluster.change(0, &[1, 2, 3]);
+    cluster.stores[2].close().await.unwrap();
+    assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&joining)).await, [REFUSED]);
+    let _again = start(&Arc::new(cluster.stores[2].another()), 3).await;
+    assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&joining)).await, [REFUSED]);
+    cluster.reload().await;
+    let joining = cluster.change(0, &[1, 2, 3]);
+    let outcomes = cluster.leader.change_in_sync(&[joining]).await;
+    assert!(matches!(outcomes[..], [InSyncOutcome::Applied { .. }]), "{outcomes:?}");
+}
+
+#[tokio::test]
+async fn a_registration_between_check_and_write_is_noticed() {
+    let cluster = Cluster::new(1).await;
+    let shrunk = cluster.change(0, &[1, 2]);
+    cluster.leader.change_in_sync(&[shrunk]).await;
+    let known = cluster.stores[0].get("/streamlog/brokers/3").await.unwrap().unwrap();
+    let before = cluster.stores[0].get("/brokers/ids/3").await.unwrap().unwrap();
+    cluster.stores[2].close().await.unwrap();
+    let _again = start(&Arc::new(cluster.stores[2].another()), 3).await;
+    // The ephemeral node has the version that it had, so checking it alone would not do.
+    let after = cluster.stores[0].get("/brokers/ids/3").await.unwrap().unwrap();
+    assert_eq!(before.version, after.version);
+    let check = Op::check("/streamlog/brokers/3", known.version);
+    assert!(cluster.stores[0].multi(vec![check]).await.is_err());
+}
+
+#[tokio::test]
+async fn a_refused_change_does_not_hold_up_the_others() {
+    let partitions = 1_000;
+    let cluster = Cluster::new(partitions).await;
+    let count = i32::try_from(partitions).unwrap();
+    let mut changes: Vec<_> = (0..count).map(|index| cluster.change(index, &[1, 2])).collect();
+    for index in [3, 5, 700] {
+        changes[index].version += 1;
+    }
+    let outcomes = cluster.leader.change_in_sync(&changes).await;
+    for (index, outcome) in outcomes.iter().enumerate() {
+        let expected = match index {
+            3 | 5 | 700 => REFUSED,
+            _ => InSyncOutcome::Applied { version: 1 },
+        };
+        assert_eq!(*outcome, expected, "partition {index}");
+    }
+    assert_eq!((cluster.isr(3), cluster.isr(4)), (vec![1, 2, 3], vec![1, 2]));
+}
+
+#[tokio::test]
+async fn a_change_whose_message_is_lost_is_made_once() {
+    for lost in [Lost::Request, Lost::Response] {
+        let cluster = Cluster::new(1).await;
+        let change = cluster.change(0, &[1, 2]);
+        cluster.stores[0].lose(lost);
+        let outcomes = cluster.leader.change_in_sync(std::slice::from_ref(&change)).await;
+        assert_eq!(outcomes, [InSyncOutcome::Applied { version: 1 }], "{lost:?}");
+        let again = cluster.leader.change_in_sync(&[change]).await;
+        assert_eq!(again, [InSyncOutcome::Applied { version: 1 }], "{lost:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_the_store_a_change_is_refused_and_after_the_session_for_good() {
+    let cluster = Cluster::new(1).await;
+    let change = cluster.change(0, &[1, 2]);
+    cluster.stores[0].disconnect();
+    assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&change)).await, [REFUSED]);
+    cluster.stores[0].expire();
+    cluster.stores[0].reconnect();
+    assert_eq!(cluster.leader.change_in_sync(&[change]).await, [REFUSED]);
+}
