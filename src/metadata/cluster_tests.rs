@@ -103,7 +103,7 @@ async fn an_invalid_topic_is_refused_with_the_reason() {
         assert!(matches!(error, MetadataError::InvalidPartitions { .. }), "{error}");
     }
     let error = refused(NewTopic { replication_factor: 2, ..topic("b", 1) }).await;
-    assert!(matches!(error, MetadataError::InvalidReplicationFactor { asked: 2, live: 1 }));
+    assert!(matches!(error, MetadataError::InvalidReplicationFactor { asked: 2, known: 1 }));
     for replicas in [vec![], vec![BrokerId(1); 2], vec![BrokerId(9)]] {
         let assignment = vec![replicas];
         let error = refused(NewTopic { assignment, ..topic("b", -1) }).await;

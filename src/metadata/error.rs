@@ -61,12 +61,12 @@ pub enum MetadataError {
         reason: String,
     },
     /// The replication factor cannot be satisfied.
-    #[error("replication factor {asked} with {live} live brokers")]
+    #[error("replication factor {asked} in a cluster of {known} brokers")]
     InvalidReplicationFactor {
         /// The requested replication factor.
         asked: i16,
-        /// The number of live brokers that can hold a replica.
-        live: usize,
+        /// The number of brokers that can hold a replica.
+        known: usize,
     },
     /// The replicas of a partition are not valid.
     #[error("the replicas of partition {partition} do not fit: {reason}")]

@@ -31,7 +31,7 @@ settings! {
 impl OffsetsTopicConfig {
     /// The topic to create in a cluster of this many brokers.
     pub(crate) fn topic(&self, brokers: usize) -> NewTopic {
-        let live = i16::try_from(brokers).unwrap_or(i16::MAX).max(1);
+        let known = i16::try_from(brokers).unwrap_or(i16::MAX).max(1);
         let size = self.segment_size.to_string();
         // Set explicitly, so that no default of the broker breaks the guarantees of groups.
         let configs = [
@@ -44,7 +44,7 @@ impl OffsetsTopicConfig {
         ];
         NewTopic {
             partitions: self.partitions,
-            replication_factor: self.replication_factor.min(live),
+            replication_factor: self.replication_factor.min(known),
             configs: configs.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
             ..NewTopic::named(TopicName::consumer_offsets())
         }
@@ -59,7 +59,7 @@ pub(super) async fn ensure_offsets_topic(
 ) -> Result<Arc<Image>, Refusal> {
     let image = engine.image();
     if topic_in(&image).is_none() {
-        let topic = config.topic(image.brokers().len());
+        let topic = config.topic(image.broker_ids().len());
         match create_topic(engine, topic, APPLIED_WITHIN).await {
             // Another request may have created the topic at the same moment.
             Ok(_) | Err(EngineError::Metadata(MetadataError::TopicExists(_))) => {}

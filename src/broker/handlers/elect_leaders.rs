@@ -1,7 +1,8 @@
 //! `ElectLeaders`: returns partitions to their preferred leaders.
 //!
-//! The controller makes the preferred replica leader whenever possible, so this only reports the
-//! current state. An unclean election, which may lose records, is never held on request: that needs
+//! A leader that is alive keeps its partitions, since leaders do not hand over yet: the preferred
+//! replica leads again when another election is due. So this only reports the current state. An
+//! unclean election, which may lose records, is never held on request: that needs
 //! an operator at the broker.
 
 use std::future::{Ready, ready};
@@ -86,11 +87,21 @@ fn outcome(partition: Option<&PartitionImage>, kind: i8) -> Refusal {
         _ if leader.is_some() && leader == partition.replicas.first().copied() => {
             Refusal::because(ErrorCode::ElectionNotNeeded, &"the preferred leader leads")
         }
+        _ if leader.is_some() && is_preferred_in_sync(partition) => Refusal::because(
+            ErrorCode::PreferredLeaderNotAvailable,
+            &"the preferred leader is in sync, but a leader that is alive does not hand over: it \
+              leads again after a restart of the other broker",
+        ),
         _ => Refusal::because(
             ErrorCode::PreferredLeaderNotAvailable,
             &"the preferred leader is not alive, or has not caught up",
         ),
     }
+}
+
+fn is_preferred_in_sync(partition: &PartitionImage) -> bool {
+    let preferred = partition.replicas.first();
+    partition.isr().iter().any(|member| Some(&member.broker) == preferred)
 }
 
 fn partition(partition_id: i32, refusal: Refusal) -> Partition {

@@ -1,6 +1,6 @@
 //! The immutable image of the cluster.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::metadata::image::{Broker, Configs, KnownBroker, Partition, Tombstone, Topic};
@@ -62,8 +62,14 @@ impl Image {
     }
 
     /// The brokers that have ever registered, by id.
+    #[cfg(any(test, feature = "internals"))]
     pub fn known_brokers(&self) -> impl ExactSizeIterator<Item = (BrokerId, &Arc<KnownBroker>)> {
         self.known_brokers.iter().map(|(id, broker)| (*id, broker))
+    }
+
+    /// The ids of all brokers, alive or not.
+    pub fn broker_ids(&self) -> BTreeSet<BrokerId> {
+        self.brokers.keys().chain(self.known_brokers.keys()).copied().collect()
     }
 
     /// All topics, by name.

@@ -113,8 +113,7 @@ impl Metadata {
         };
         // Topics start at different brokers, so that small topics do not all land on the first.
         let start = topic.name.as_str().bytes().map(usize::from).sum();
-        let brokers: Vec<BrokerId> = image.brokers().map(|broker| broker.id).collect();
-        assignment::spread(&brokers, 0..count, factor, start)
+        assignment::spread(assignment::candidates(image), count, factor, start)
     }
 
     /// Validates `asked` as the number of partitions of a topic.
@@ -128,8 +127,8 @@ impl Metadata {
     }
 
     fn default_replication_factor(&self, image: &Image) -> i16 {
-        let live = image.brokers().len().min(REPLICATION_FACTOR);
-        let automatic = i16::try_from(live).unwrap_or(i16::MAX);
+        let known = image.broker_ids().len().min(REPLICATION_FACTOR);
+        let automatic = i16::try_from(known).unwrap_or(i16::MAX);
         self.config.default_replication_factor.unwrap_or(automatic)
     }
 }

@@ -3,6 +3,8 @@
 //! retries.
 
 mod assignment;
+#[cfg(test)]
+mod assignment_tests;
 mod attempts;
 mod capacity;
 mod configs;

@@ -80,10 +80,7 @@ impl Metadata {
         let factor = present[0].len();
         let replicas = if replicas.is_empty() {
             let asked = i16::try_from(factor).unwrap_or(i16::MAX);
-            // Continue the rotation that began at the leader of the first partition.
-            let brokers: Vec<BrokerId> = image.brokers().map(|broker| broker.id).collect();
-            let start = brokers.iter().position(|id| *id == present[0][0]).unwrap_or(0);
-            assignment::spread(&brokers, present.len()..count, asked, start)?
+            assignment::spread(assignment::candidates(&image), added, asked, 0)?
         } else {
             assignment::check(&image, replicas, present.len(), Some(factor))?;
             if replicas.len() != added {
