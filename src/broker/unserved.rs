@@ -83,7 +83,6 @@ pub(crate) const IGNORED: &[Family] = &[
         about: "a partition has one replica today: nothing is copied, elected or balanced",
         names: &[
             "auto.leader.rebalance.enable",
-            "broker.rack",
             "controlled.shutdown.enable",
             "controlled.shutdown.max.retries",
             "controlled.shutdown.retry.backoff.ms",

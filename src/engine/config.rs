@@ -20,6 +20,9 @@ settings! {
         #[setting("broker.id", Int in 0..)]
         #[synonyms("node.id")]
         broker_id: BrokerId = BrokerId(1),
+        /// Rack of this broker: the replicas of a partition are placed in different racks.
+        #[setting("broker.rack", String)]
+        rack: Option<String> = None,
         /// Number of logs that are recovered in parallel after an unclean stop.
         #[setting("num.recovery.threads.per.data.dir", Int in 1..=256)]
         recovery_threads: usize = 2,

@@ -138,7 +138,7 @@ pub(crate) async fn open_metadata(
     match_logs(data, &metadata.image().borrow(), is_shared)?;
     let registration = Registration {
         listeners,
-        rack: None,
+        rack: config.rack.clone(),
         // An embedded store is lost with the directory, so another directory is no evidence there.
         directory_id: is_shared.then(|| identity.directory_id.clone()),
         boot_id: data.disk().boot_id().ok(),

@@ -14,12 +14,11 @@ use crate::metadata::Image;
 use crate::storage::LogConfig;
 
 /// Read-only facts: name, value, type and description.
-const FACTS: &[(&str, Option<&str>, Kind, &str)] = &[
-    ("broker.rack", None, Kind::String, "Where the broker stands; there is no telling yet."),
-    ("delete.topic.enable", Some("true"), Kind::Boolean, "Topics can be deleted."),
+const FACTS: &[(&str, &str, Kind, &str)] = &[
+    ("delete.topic.enable", "true", Kind::Boolean, "Topics can be deleted."),
     (
         "inter.broker.protocol.version",
-        Some("4.0-IV3"),
+        "4.0-IV3",
         Kind::String,
         "The release of Kafka that the broker answers like.",
     ),
@@ -49,7 +48,7 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
         about: Cow::Borrowed(about),
         kind: *kind,
         is_fixed: true,
-        values: vec![Value { source: Source::Default, name, text: text.map(str::to_owned) }],
+        values: vec![Value { source: Source::Default, name, text: Some((*text).to_owned()) }],
     }));
     settings.sort_by_key(|setting| setting.name);
     settings
