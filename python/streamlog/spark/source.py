@@ -1,5 +1,7 @@
 """The data source ``streamlog`` of Spark."""
 
+from collections.abc import MutableMapping
+
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
@@ -9,6 +11,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from streamlog.spark.garbage import spare_modules
 from streamlog.spark.reading.batch import BatchReader
 from streamlog.spark.reading.settings import Reading, default_schema
 from streamlog.spark.sink import StreamWriter, Writer
@@ -22,6 +25,11 @@ class StreamlogDataSource(DataSource):
 
     Spark finds it if streamlog is installed: ``spark.read.format("streamlog")``.
     """
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        """Takes the options; Spark does so in a worker."""
+        spare_modules()
+        super().__init__(options)
 
     @classmethod
     def name(cls) -> str:
@@ -42,6 +50,7 @@ class StreamlogDataSource(DataSource):
         Raises:
             ConfigError: An option or the schema is invalid.
         """
+        spare_modules()
         return BatchReader(Reading.of_batch(self.options, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -54,8 +63,10 @@ class StreamlogDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Returns a writer for a batch query."""
+        spare_modules()
         return Writer(dict(self.options), schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         """Returns a writer for a streaming query."""
+        spare_modules()
         return StreamWriter(dict(self.options), schema, overwrite)

@@ -13,10 +13,12 @@ from spark.support.clock import Clock
 from streamlog import RequestTimeout, TopicNotFound
 from streamlog._core.bounded import Range, open_range
 from streamlog.spark import patience
+from streamlog.spark.garbage import spare_modules
 from streamlog.spark.reading import records
 from streamlog.spark.reading.ranges import OffsetRange
 from streamlog.spark.reading.records import RangeReader
 from streamlog.spark.reading.settings import Reading, default_schema
+from streamlog.spark.source import StreamlogDataSource
 
 
 @dataclass
@@ -84,10 +86,18 @@ def test_garbage_collection_after_a_task_excludes_imported_modules(
     written: Written,
 ) -> None:
     gc.unfreeze()
-    records._spare_garbage_collection.cache_clear()
+    spare_modules.cache_clear()
     for _ in range(2):
         assert values(written.task(10).batches()) == old(10)
         assert gc.get_freeze_count() > 10_000
+    gc.unfreeze()
+
+
+def test_garbage_collection_after_planning_excludes_imported_modules() -> None:
+    gc.unfreeze()
+    spare_modules.cache_clear()
+    StreamlogDataSource({})
+    assert gc.get_freeze_count() > 10_000
     gc.unfreeze()
 
 

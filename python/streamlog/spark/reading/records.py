@@ -1,9 +1,7 @@
 """Reading of an offset range as Arrow batches, in a task of a query or of a load."""
 
-import gc
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Self
 
 from streamlog._core.bounded import open_range
@@ -15,6 +13,7 @@ from streamlog.errors import (
     TopicNotFound,
 )
 from streamlog.spark.clients import client_of
+from streamlog.spark.garbage import spare_modules
 from streamlog.spark.options import Connection
 from streamlog.spark.patience import Patience
 from streamlog.spark.reading.columns import ARROW_NAMES
@@ -66,7 +65,7 @@ class RangeReader:
     @classmethod
     def of(cls, reading: Reading, part: OffsetRange) -> Self:
         """Returns the reader for a task of a query."""
-        _spare_garbage_collection()
+        spare_modules()
         columns = {ARROW_NAMES[name]: name for name in reading.columns}
         return cls(reading.connection, part, columns, Losses(reading.fails_on_loss))
 
@@ -161,13 +160,3 @@ class RangeReader:
         return (
             f"offset {self._position} of topic '{topic}', partition {partition}, could not be read"
         )
-
-
-@cache
-def _spare_garbage_collection() -> None:
-    """Excludes the objects of imported modules from garbage collection.
-
-    PySpark runs a collection after each task, over 77,000 objects of its own modules, pandas and
-    pyarrow: 20 to 40 ms of processor time, while a small task reads for 4 ms.
-    """
-    gc.freeze()

@@ -10,6 +10,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from streamlog.spark.garbage import spare_modules
 from streamlog.spark.sink.delivery import Delivery
 from streamlog.spark.sink.exactly.delivery import ExactlyOnce
 from streamlog.spark.sink.settings import Settings
@@ -37,6 +38,7 @@ class Writer(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
         """Publishes the rows of a task, and returns when all are delivered."""
+        spare_modules()
         return self._delivery.write(iterator)
 
 
@@ -56,6 +58,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
         """Publishes or stages the rows of a task, and returns when all are delivered."""
+        spare_modules()
         return self._delivery.write(iterator)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
