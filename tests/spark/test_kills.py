@@ -21,9 +21,11 @@ _PER_BATCH = 500
 
 
 @pytest.mark.timeout(300 + 60 * _KILLS)
+@pytest.mark.parametrize("copiers", ["driver", "executors"])
 def test_a_copy_whose_driver_and_executors_are_killed_has_every_record_once(
-    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+    copiers: str, broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
+    kills = _KILLS if copiers == "driver" else (_KILLS + 1) // 2
     source, target = f"{topic}-in", f"{topic}-out"
     for name in (source, target):
         client.admin.create_topic(name, partitions=3)
@@ -43,15 +45,15 @@ def test_a_copy_whose_driver_and_executors_are_killed_has_every_record_once(
     more()
     job = Job(
         module="spark.support.copying",
-        arguments=[broker.address, source, target, str(tmp_path), str(_PER_BATCH)],
+        arguments=[str(tmp_path), broker.address, source, target, str(_PER_BATCH), copiers],
         log=tmp_path / "job.log",
         progress=progress,
         more=more,
     )
-    kills = run_killed(job, _KILLS, _SEED)
-    print(f"STREAMLOG_SEED={_SEED}: {kills}")
+    done = run_killed(job, kills, _SEED)
+    print(f"STREAMLOG_SEED={_SEED}: {done}")
     expected = counted(client, source)
     assert expected.total() == next(runs) * _RECORDS
-    assert len(kills.victims) == _KILLS
-    assert counted(client, target) == expected, f"seed {_SEED}: {kills}"
-    assert counted_by_confluent(broker.address, target) == expected, f"seed {_SEED}: {kills}"
+    assert len(done.victims) == kills
+    assert counted(client, target) == expected, f"seed {_SEED}: {done}"
+    assert counted_by_confluent(broker.address, target) == expected, f"seed {_SEED}: {done}"

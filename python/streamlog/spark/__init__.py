@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from streamlog.spark.java import provide_java
     from streamlog.spark.offline import Load, Loss, load, loaded
+    from streamlog.spark.sink.exactly.publisher import BatchPublisher
     from streamlog.spark.source import StreamlogDataSource
     from streamlog.spark.streaming.listener import (
         PartitionProgress,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "BatchPublisher",
     "Load",
     "Loss",
     "PartitionProgress",
@@ -65,6 +67,7 @@ __all__ = [
 
 if not TYPE_CHECKING:
     _HOMES = {
+        "BatchPublisher": "sink.exactly.publisher",
         "StreamlogDataSource": "source",
         "provide_java": "java",
         **dict.fromkeys(("Load", "Loss", "load", "loaded"), "offline"),

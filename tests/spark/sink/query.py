@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 import streamlog
 from streamlog.spark.sink.exactly.commit import Commit
 from streamlog.spark.sink.exactly.delivery import ExactlyOnce
-from streamlog.spark.sink.exactly.publication import Step
+from streamlog.spark.sink.exactly.publication import CopyElsewhere, Step
 from streamlog.spark.sink.exactly.stage import StagedRows, stage
 from streamlog.spark.sink.settings import Settings
 
@@ -29,12 +29,15 @@ class Crash(Exception):
 class Query:
     """A query that writes values to a topic."""
 
-    def __init__(self, address: str, name: str, topic: str) -> None:
-        """Uses this id and this topic."""
+    def __init__(
+        self, address: str, name: str, topic: str, copy_elsewhere: CopyElsewhere | None = None
+    ) -> None:
+        """Uses this id and this topic; without `copy_elsewhere` its driver copies."""
         given = {"bootstrap": address, "topic": topic, "exactlyonce": "true"}
         given["checkpointlocation"] = "none: the test is it"
         self.name = name
         self.topic = topic
+        self._copy_elsewhere = copy_elsewhere
         self._settings = Settings.of(given, _SCHEMA, overwrite=False)
         self._client = streamlog.connect(address)
 
@@ -57,7 +60,8 @@ class Query:
                 raise Crash(step)
             steps += 1
 
-        Commit(self._client, self.name, on_step).batch(batch, staged)
+        copy = self._copy_elsewhere
+        Commit(self._client, self.name, on_step, copy_elsewhere=copy).batch(batch, staged)
         return steps
 
     def run(self, batch: int, values: list[bytes], random: Random | None = None) -> int:

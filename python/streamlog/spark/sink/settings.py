@@ -9,23 +9,20 @@ from streamlog.errors import ConfigError
 from streamlog.spark.options import Connection, Options
 from streamlog.spark.sink.schema import columns_of
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "check_options_of_function"]
 
-_OPTIONS = (
-    "topic",
-    "acks",
-    "compression",
-    "partitioner",
-    "includeHeaders",
-    "exactlyOnce",
-    "checkpointLocation",
-    "queryName",
-)
+_OF_BOTH = ("topic", "acks", "compression", "partitioner", "includeHeaders")
+_OPTIONS = (*_OF_BOTH, "exactlyOnce", "checkpointLocation", "queryName")
 _ELSEWHERE = {
     "path": "name the topic by 'topic'",
     "subscribe": "that is for reading; name the topic by 'topic'",
     "kafka.enable.idempotence": "it is always on, but with acks 0 and 1",
     "kafka.transactional.id": "use 'exactlyOnce'",
+}
+_OF_THE_QUERY = {
+    "checkpointLocation": "it is an option of the query",
+    "exactlyOnce": "it is always on",
+    "queryName": "it is an option of the query",
 }
 _ACKS = ("all", "1", "0")
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -89,6 +86,18 @@ class Settings:
             settings._check_exactly_once(options)
         return settings
 
+    @classmethod
+    def of_function(cls, given: Mapping[str, str], schema: StructType) -> "Settings":
+        """Validates the options of a function for ``foreachBatch``, and the columns of a batch.
+
+        Raises:
+            ConfigError: An option or a column is invalid.
+        """
+        check_options_of_function(given)
+        # Such a function does not see the checkpoint of its query.
+        query = {"exactlyOnce": "true", "checkpointLocation": "of the query"}
+        return cls.of({**given, **query}, schema, overwrite=False)
+
     def _check_exactly_once(self, options: Options) -> None:
         if self.acks != "all":
             raise ConfigError(f"option 'acks': invalid value {self.acks}: exactlyOnce needs all")
@@ -97,3 +106,12 @@ class Settings:
                 "option 'checkpointLocation': missing, exactlyOnce is once per query and batch, "
                 "which only a checkpoint remembers"
             )
+
+
+def check_options_of_function(given: Mapping[str, str]) -> None:
+    """Checks the names of the options of a function for ``foreachBatch``.
+
+    Raises:
+        ConfigError: An option is unknown, or the query's own.
+    """
+    Options(given, _OF_BOTH, _ELSEWHERE | _OF_THE_QUERY)

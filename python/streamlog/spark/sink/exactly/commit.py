@@ -8,7 +8,7 @@ import streamlog
 from streamlog._core.republishing import new_identity
 from streamlog.spark.options import PATIENCE
 from streamlog.spark.sink.exactly.commit_log import CommitLog
-from streamlog.spark.sink.exactly.publication import OnStep, Publication, Step
+from streamlog.spark.sink.exactly.publication import CopyElsewhere, OnStep, Publication, Step
 from streamlog.spark.sink.exactly.record import BatchRecord, Part, PartitionPlan
 from streamlog.spark.sink.exactly.stage import StagedRows
 
@@ -29,6 +29,7 @@ class Commit:
         query: str,
         on_step: OnStep = lambda step: None,
         patience: float = PATIENCE,
+        copy_elsewhere: CopyElsewhere | None = None,
     ) -> None:
         """Prepares commits for this query.
 
@@ -37,11 +38,13 @@ class Commit:
             query: The query's id.
             on_step: Called after each step.
             patience: Seconds to wait for unreachable brokers while records are copied.
+            copy_elsewhere: Copies instead of the driver.
         """
         self._client = client
         self._log = CommitLog(client, query)
         self._on_step = on_step
         self._patience = patience
+        self._copy_elsewhere = copy_elsewhere
 
     def batch(self, number: int, rows: Sequence[StagedRows]) -> None:
         """Commits the batch, unless it is committed, and returns when its rows are published.
@@ -76,7 +79,9 @@ class Commit:
             publication.forget()
 
     def _publication(self, record: BatchRecord) -> Publication:
-        return Publication(self._client, record, self._on_step, self._patience)
+        return Publication(
+            self._client, record, self._on_step, self._patience, self._copy_elsewhere
+        )
 
     def _record(
         self, number: int, rows: Sequence[StagedRows], last: tuple[int, BatchRecord] | None

@@ -11,15 +11,16 @@ from streamlog.spark.clients import client_of
 from streamlog.spark.patience import Patience
 from streamlog.spark.sink.delivery import Delivery
 from streamlog.spark.sink.exactly.commit import Commit
-from streamlog.spark.sink.exactly.publication import Step
+from streamlog.spark.sink.exactly.publication import CopyElsewhere, Step
 from streamlog.spark.sink.exactly.stage import StagedRows, stage
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["ExactlyOnce"]
+__all__ = ["QUERY", "ExactlyOnce"]
 
-_QUERY = "sql.streaming.queryId"
+QUERY = "sql.streaming.queryId"
+"""Spark's property with the id of a query."""
 
 
 class ExactlyOnce(Delivery):
@@ -33,13 +34,23 @@ class ExactlyOnce(Delivery):
             TopicNotFound: There is no such target.
         """
         context = TaskContext.get()
-        query = None if context is None else context.getLocalProperty(_QUERY)
+        query = None if context is None else context.getLocalProperty(QUERY)
         if query is None:
             raise ConfigError("option 'exactlyOnce': for streams only, and there is no query here")
         return stage(self.settings, query, rows)
 
-    def commit(self, messages: Sequence[WriterCommitMessage | None], batch: int) -> None:
+    def commit(
+        self,
+        messages: Sequence[WriterCommitMessage | None],
+        batch: int,
+        copy_elsewhere: CopyElsewhere | None = None,
+    ) -> None:
         """Commits the batch and publishes its staged rows; repeating it changes nothing.
+
+        Args:
+            messages: Of the tasks of the batch.
+            batch: Its number.
+            copy_elsewhere: Copies instead of this process.
 
         Raises:
             FencedError: Another driver runs the same query.
@@ -54,6 +65,7 @@ class ExactlyOnce(Delivery):
                 if step is not Step.STAGED:
                     patience.renew()
 
-            commit = Commit(client, staged[0].query, on_step, connection.patience)
+            query = staged[0].query
+            commit = Commit(client, query, on_step, connection.patience, copy_elsewhere)
             # A retry detects the steps that were done before the brokers became unreachable.
             patience.through(lambda: commit.batch(batch, staged))

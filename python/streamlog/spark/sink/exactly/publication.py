@@ -1,6 +1,7 @@
 """The publication of a committed batch, also after an interruption."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from enum import Enum, auto
 
 import streamlog
@@ -13,7 +14,7 @@ from streamlog.errors import (
 )
 from streamlog.spark.sink.exactly.record import BatchRecord, PartitionPlan
 
-__all__ = ["OnStep", "Publication", "Step"]
+__all__ = ["CopyElsewhere", "OnStep", "Publication", "Step"]
 
 _OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
 _BATCHES_AT_ONCE = 1 << 62
@@ -38,13 +39,20 @@ class Step(Enum):
 
 
 OnStep = Callable[[Step], None]
+CopyElsewhere = Callable[[BatchRecord], None]
+"""Copies the partitions of a record in other processes, and returns when they are copied."""
 
 
 class Publication:
     """The copy of one committed batch from staging topics to its targets."""
 
     def __init__(
-        self, client: streamlog.Client, record: BatchRecord, on_step: OnStep, patience: float
+        self,
+        client: streamlog.Client,
+        record: BatchRecord,
+        on_step: OnStep,
+        patience: float,
+        copy_elsewhere: CopyElsewhere | None = None,
     ) -> None:
         """Prepares the publication; calls `on_step` after each step.
 
@@ -53,11 +61,13 @@ class Publication:
             record: The batch.
             on_step: Called after each step.
             patience: Seconds to wait for unreachable brokers while records are copied.
+            copy_elsewhere: Copies instead of this process.
         """
         self._client = client
         self._patience = patience
         self._record = record
         self._on_step = on_step
+        self._copy_elsewhere = copy_elsewhere
         self._plans = [plan for plan in record.partitions if plan.parts]
 
     def publish(self) -> None:
@@ -70,12 +80,19 @@ class Publication:
         Raises:
             StreamlogError: The progress cannot be determined, or staged records are missing.
         """
-        if self._is_forgotten():
-            return
+        if not self._is_forgotten():
+            self.copy_rest()
+            self.forget()
+
+    def copy_rest(self) -> None:
+        """Publishes the rest of a batch without deleting what is staged.
+
+        Raises:
+            StreamlogError: As ``finish``.
+        """
         done = {plan: self._progress(plan) for plan in self._plans}
         self._check_staged(plan for plan in self._plans if done[plan] < plan.records)
         self._copy(done)
-        self.forget()
 
     def _is_forgotten(self) -> bool:
         """Returns true if the staged records are deleted, which happens after their publication."""
@@ -143,6 +160,10 @@ class Publication:
 
     def _copy(self, done: dict[PartitionPlan, int]) -> None:
         while left := [plan for plan in self._plans if done[plan] < plan.records]:
+            if self._copy_elsewhere is not None:
+                self._copy_elsewhere(replace(self._record, partitions=tuple(left)))
+                self._on_step(Step.COPIED)
+                break
             rows = [
                 (
                     plan.staged,

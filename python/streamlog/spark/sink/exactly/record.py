@@ -5,7 +5,7 @@ It is JSON, readable with any consumer. A partition is a list, because there may
 """
 
 import json
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from streamlog.errors import StreamlogError
@@ -70,6 +70,10 @@ class BatchRecord:
     """The staging topics of the batch, and the id of each, which detects a recreated topic."""
     partitions: tuple[PartitionPlan, ...]
     """Includes partitions without records of the batch, to carry on their sequence numbers."""
+
+    def of_partition(self, number: int) -> "BatchRecord":
+        """Returns the record with only one of its `partitions`."""
+        return replace(self, partitions=(self.partitions[number],))
 
     def encoded(self) -> bytes:
         """Returns the record's value."""

@@ -1,0 +1,133 @@
+"""Exactly once for ``foreachBatch``, where the executors copy instead of the driver.
+
+A sink of Spark commits in a process without a session. A function for ``foreachBatch`` has one, so
+it can publish by a second job: a task for each partition copies it, and copies only what the target
+lacks. So a task that runs again, or twice at the same time, changes nothing.
+"""
+
+import pickle
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+
+from streamlog.errors import ConfigError
+from streamlog.spark.clients import client_of
+from streamlog.spark.options import Connection
+from streamlog.spark.patience import patiently
+from streamlog.spark.sink.exactly.delivery import QUERY, ExactlyOnce
+from streamlog.spark.sink.exactly.publication import Publication
+from streamlog.spark.sink.exactly.record import BatchRecord
+from streamlog.spark.sink.exactly.stage import StagedRows, stage
+from streamlog.spark.sink.settings import Settings, check_options_of_function
+from streamlog.spark.sink.target import check_target
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["BatchPublisher", "copy_by_executors"]
+
+_RUN = "spark.jobGroup.id"
+"""Spark's property with the id of a query's run."""
+_published: dict[str, tuple[str | None, int]] = {}
+"""The last batch that this process has published of each query, and the run of the query."""
+
+
+class BatchPublisher:
+    """Publishes each batch of a query exactly once, by the executors: pass it to ``foreachBatch``.
+
+    Readers see the same as of the sink with ``exactlyOnce``, whatever is killed and when. The query
+    needs the option ``checkpointLocation``: with another checkpoint it is another query.
+
+    Example:
+        >>> publisher = BatchPublisher(bootstrap=bootstrap, topic="copies")
+        >>> writer = rows.writeStream.foreachBatch(publisher).trigger(availableNow=True)
+        >>> writer.option("checkpointLocation", folder).start().awaitTermination()
+    """
+
+    def __init__(self, **options: object) -> None:
+        """Takes the options of the sink, apart from those of the query.
+
+        Raises:
+            ConfigError: An option is unknown, or an option of the query.
+        """
+        self._given = {name: str(value) for name, value in options.items()}
+        check_options_of_function(self._given)
+
+    def __call__(self, batch: "DataFrame", number: int) -> None:
+        """Publishes a batch; repeating it changes nothing.
+
+        Raises:
+            ConfigError: An option or a column is invalid, or the batch has been published already
+                in this run of the query.
+            FencedError: Another driver runs the same query.
+            TopicNotFound: There is no such target.
+        """
+        spark = batch.sparkSession
+        query, run = _query_of(spark)
+        if _published.get(query) == (run, number):
+            # The commit log would take the second call for a repetition, and drop its rows.
+            raise ConfigError(
+                f"batch {number} of query {query} is published already: call a BatchPublisher once "
+                "for each batch, and name the topics of its rows by the column 'topic'"
+            )
+        settings = Settings.of_function(self._given, batch.schema)
+        check_target(settings)
+        tasks = batch.mapInArrow(partial(_staged, settings, query), "rows binary").collect()
+        messages: list[StagedRows] = [pickle.loads(task.rows) for task in tasks]
+        copy = partial(copy_by_executors, spark, settings.connection)
+        ExactlyOnce(settings).commit(messages, number, copy)
+        _published[query] = run, number
+
+
+def copy_by_executors(spark: "SparkSession", connection: Connection, record: BatchRecord) -> None:
+    """Copies what the targets of a committed batch lack, by a job with a task for each partition.
+
+    Raises:
+        PySparkException: A partition could not be copied; the message says why.
+    """
+    count = len(record.partitions)
+    numbers = spark.range(0, count, 1, count)
+    numbers.mapInArrow(partial(_copied, connection, record), "id long").collect()
+
+
+def _staged(
+    settings: Settings, query: str, rows: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Stages the rows of a task, and yields a row that describes them."""
+    staged = pickle.dumps(stage(settings, query, rows))
+    yield pa.record_batch([pa.array([staged], pa.binary())], names=["rows"])
+
+
+def _copied(
+    connection: Connection, record: BatchRecord, numbers: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Copies the partitions of these numbers, and yields the numbers."""
+    for batch in numbers:
+        for number in batch.column(0).to_pylist():
+            part = record.of_partition(number)
+            client, patience = client_of(connection), connection.patience
+            publication = Publication(client, part, lambda step: None, patience)
+            patiently(connection, publication.copy_rest)
+        yield batch
+
+
+def _query_of(spark: "SparkSession") -> tuple[str, str | None]:
+    """Returns the query that this thread runs, and the run.
+
+    Raises:
+        ConfigError: The thread runs no query, or is on Spark Connect, which does not name it.
+    """
+    try:
+        context = spark.sparkContext
+    except PySparkException as error:
+        raise ConfigError(
+            "BatchPublisher: Spark Connect does not tell a function which query it belongs to; "
+            "use format('streamlog') with exactlyOnce"
+        ) from error
+    query = context.getLocalProperty(QUERY)
+    if query is None:
+        raise ConfigError("BatchPublisher: for foreachBatch, and no query runs here")
+    return query, context.getLocalProperty(_RUN)
