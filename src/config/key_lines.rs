@@ -7,7 +7,7 @@ use crate::config::source::no_toml;
 
 /// A step on the path to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// The key of a table.
     Key(String),
     /// The position in an array, from 0.
@@ -18,7 +18,7 @@ pub enum Step {
 ///
 /// # Errors
 /// When the text is no TOML (with line and column).
-pub fn key_lines(text: &str) -> Result<Vec<(Vec<Step>, usize)>, ConfigError> {
+pub(crate) fn key_lines(text: &str) -> Result<Vec<(Vec<Step>, usize)>, ConfigError> {
     let root = DeTable::parse(text).map_err(|error| no_toml(&error))?;
     let newlines = text.match_indices('\n').map(|(position, _)| position).collect();
     let mut walk = Walk { newlines, path: Vec::new(), found: Vec::new() };

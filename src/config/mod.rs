@@ -21,13 +21,13 @@ pub use error::{ConfigError, Fault, nearest};
 pub(crate) use key::set_named;
 pub use key::{Definition, Key, Kind, UpdateMode, set_all};
 #[cfg(feature = "python")]
-pub use key_lines::{Step, key_lines};
+pub(crate) use key_lines::{Step, key_lines};
 pub use settings::Settings;
 pub(crate) use settings::settings;
 pub use size::ByteSize;
 #[cfg(feature = "broker")]
 pub use source::{read_properties, read_toml};
 #[cfg(feature = "python")]
-pub use typed::interval;
+pub(crate) use typed::interval;
 pub use typed::{duration, in_unit_of, unit_millis};
 pub use value::{AlwaysFalse, Minutes, Number, SettingValue, within};

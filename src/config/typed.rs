@@ -45,7 +45,7 @@ pub fn duration(text: &str) -> Option<SignedDuration> {
 /// A time in microseconds, and in the words of SQL's intervals: `1 hour 30 minutes` for `1h30m`.
 /// Nothing shorter than a microsecond is left out.
 #[cfg(any(test, feature = "python"))]
-pub fn interval(text: &str) -> Option<(i64, String)> {
+pub(crate) fn interval(text: &str) -> Option<(i64, String)> {
     let (span, duration) = spanned(text)?;
     let printer = SpanPrinter::new()
         .designator(Designator::Verbose)
