@@ -244,6 +244,7 @@ mod tests {
             ("cleanup.policy", "burn"),
             ("unclean.leader.election.enable", "true"),
             ("min.cleanable.dirty.ratio", "1.5"),
+            ("min.insync.replicas", "0"),
         ] {
             assert!(set_all(&mut config, LogConfig::KEYS, [(name, value)]).is_err(), "{name}");
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::config::SettingValue;
+use crate::config::{Kind, SettingValue, within};
 use crate::record::TimestampType;
 
 /// `cleanup.policy`: the rule by which old records are removed.
@@ -146,7 +146,7 @@ impl SettingValue for TimestampType {
 /// `min.insync.replicas`; if it is not set, the default of a topic with one replica is shown.
 impl SettingValue for Option<u32> {
     fn parse(text: &str) -> Result<Self, String> {
-        text.trim().parse().map(Some).map_err(|_| "a whole number from 0 to 4294967295".to_owned())
+        within::<i32>(text, Kind::Int, 1..).map(|count| Some(count.unsigned_abs()))
     }
 
     fn show(&self) -> String {
