@@ -77,6 +77,12 @@ impl EpochCache {
         self.entries.last().map(|entry| entry.epoch)
     }
 
+    /// The epoch of the last record of a log that ends at `log_end`, or `None` for an empty one.
+    pub(in crate::storage) fn last_before(&self, log_end: Offset) -> Option<LeaderEpoch> {
+        let with_records = self.entries.partition_point(|entry| entry.start < log_end);
+        with_records.checked_sub(1).map(|last| self.entries[last].epoch)
+    }
+
     /// The epoch of the record at `offset`, or `None` before the first entry.
     pub fn epoch_at(&self, offset: Offset) -> Option<LeaderEpoch> {
         let after = self.entries.partition_point(|entry| entry.start <= offset);
@@ -86,9 +92,7 @@ impl EpochCache {
     /// Returns true if a batch of `epoch` may follow in a log that ends at `log_end`: epochs never
     /// fall along a log. An epoch assigned at `log_end` has no record yet and is ignored.
     pub fn may_follow(&self, epoch: LeaderEpoch, log_end: Offset) -> bool {
-        let with_records = self.entries.partition_point(|entry| entry.start < log_end);
-        epoch > LeaderEpoch::NONE
-            && with_records.checked_sub(1).is_none_or(|last| self.entries[last].epoch <= epoch)
+        epoch > LeaderEpoch::NONE && self.last_before(log_end).is_none_or(|last| last <= epoch)
     }
 
     /// Assigns the records from `start`, the log end offset, to `epoch`; durable on return. Does
@@ -148,11 +152,15 @@ impl EpochCache {
 
     /// Removes the epochs that begin at `log_end` or beyond, durably; call it after truncating the
     /// log.
-    #[cfg(any(test, feature = "internals"))]
     pub fn truncate_to(&mut self, log_end: Offset) -> io::Result<()> {
         let before = self.entries.len();
-        self.entries.retain(|entry| entry.start < log_end);
+        self.forget_from(log_end);
         if self.entries.len() == before { Ok(()) } else { self.store() }
+    }
+
+    /// As `truncate_to`, but only in memory.
+    pub(in crate::storage) fn forget_from(&mut self, log_end: Offset) {
+        self.entries.retain(|entry| entry.start < log_end);
     }
 
     /// Removes the epochs that end at or below `log_start`, durably; the epoch in force there then

@@ -30,7 +30,7 @@ mod worker;
 pub(crate) use directory::quarantine;
 pub use directory::{
     DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, Space,
-    StartReport, lock_data_dir, restore_identity,
+    StartReport, Truncation, lock_data_dir, restore_identity,
 };
 pub use epoch_cache::{EpochCache, EpochStart};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
@@ -41,8 +41,8 @@ pub use inspect::{
     segment_bytes_system, summarize_logs, verify_small_files, verify_system,
 };
 pub use log::{
-    AppendAt, Appended, CheckpointOffsets, Extent, FlushTicket, Log, ReadLimit, RecordAt, Removed,
-    StartPoint, Unflushed,
+    AppendAt, Appended, CheckpointOffsets, Extent, FetchedError, FlushTicket, Log, ReadLimit,
+    RecordAt, Removed, StartPoint, Unflushed,
 };
 pub use log_config::LogConfig;
 pub use log_config_values::{CleanupPolicy, CompressionType, OffsetUnit, RetentionClock};
@@ -66,6 +66,8 @@ mod byte_offsets_tests;
 mod epoch_cache_tests;
 #[cfg(test)]
 mod every_bit_tests;
+#[cfg(test)]
+mod fetched_tests;
 #[cfg(test)]
 mod integrity_tests;
 #[cfg(test)]

@@ -58,7 +58,6 @@ impl Skips {
     }
 
     /// Removes offsets at or above `end`, where the log is truncated: other records will have them.
-    #[cfg(any(test, feature = "internals"))]
     pub(in crate::storage) fn truncate(
         &self,
         disk: &dyn Disk,

@@ -114,13 +114,24 @@ impl Checkpoints {
     }
 
     /// Lowers all offsets but the log start to `offset`, before the log is truncated there.
-    #[cfg(any(test, feature = "internals"))]
     pub(super) fn lower(&mut self, partition: &TopicPartition, offset: Offset) {
         for kind in [Kind::DurablePoint, Kind::RebuildPoint, Kind::HighWatermark] {
             if self.get(kind, partition).is_some_and(|known| known > offset) {
                 self.put(kind, partition, offset);
             }
         }
+    }
+
+    /// Lowers all offsets, the log start too.
+    pub(super) fn lower_all(&mut self, partition: &TopicPartition, offset: Offset) {
+        self.lower(partition, offset);
+        self.put(Kind::LogStart, partition, self.of(partition).log_start.min(offset));
+    }
+
+    /// Sets the log start and the high watermark of a log that is empty there.
+    pub(super) fn start_at(&mut self, partition: &TopicPartition, offset: Offset) {
+        self.put(Kind::LogStart, partition, offset);
+        self.put(Kind::HighWatermark, partition, offset);
     }
 
     /// Removes a log. Returns true if the files still contain it.

@@ -19,7 +19,18 @@ use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::remove_tree;
 use crate::storage::{CheckpointOffsets, Log, StartPoint, StorageError, small_file};
-use crate::types::{Offset, TopicId, TopicPartition};
+use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition};
+
+/// A truncation of a log that follows.
+#[derive(Clone, Debug)]
+pub struct Truncation {
+    /// The log.
+    pub log: Arc<Log>,
+    /// The leader epoch in which the truncation was decided.
+    pub epoch: LeaderEpoch,
+    /// The offset at which the log is to end.
+    pub to: Offset,
+}
 
 /// The pause before another attempt at a failed removal.
 const REMOVAL_PAUSE: Duration = Duration::from_mins(1);
@@ -96,19 +107,61 @@ impl DataDir {
         })
     }
 
-    /// Truncates a log to `to` or, if that is within a batch, to the start of the batch, and
-    /// returns the new end. The recorded offsets are lowered first, so that those on disk never
-    /// exceed the log.
+    /// Truncates logs to these offsets or, within a batch, to the start of the batch, and returns
+    /// the new ends. The recorded offsets are lowered first, by one write for all, so that those on
+    /// disk never exceed the logs.
+    ///
+    /// # Errors
+    /// Those of the write, after which all logs are unchanged. Each log has an error of its own.
+    pub fn truncate_logs(
+        &self,
+        wanted: &[Truncation],
+    ) -> Result<Vec<Result<Offset, StorageError>>, StorageError> {
+        let _hold = self.hold_all();
+        let mut checkpoints = self.lock_checkpoints();
+        let mut lower = |Truncation { log, to, .. }: &Truncation| -> Result<(), StorageError> {
+            self.require_listed(log)?;
+            checkpoints.lower(log.partition(), log.truncation_point(*to)?);
+            Ok(())
+        };
+        let lowered: Vec<_> = wanted.iter().map(&mut lower).collect();
+        checkpoints.write(&*self.disk)?;
+        let truncate = |(wanted, lowered): (&Truncation, Result<(), StorageError>)| {
+            lowered.and_then(|()| wanted.log.truncate_in(wanted.epoch, wanted.to))
+        };
+        Ok(wanted.iter().zip(lowered).map(truncate).collect())
+    }
+
+    /// As `truncate_logs`, for one log in any epoch.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn truncate_log(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
+        let epoch = log.latest_epoch()?.map_or(LeaderEpoch(0), |epoch| LeaderEpoch(epoch.0 + 1));
+        log.follow_epoch(epoch);
+        let ends = self.truncate_logs(&[Truncation { log: Arc::clone(log), epoch, to }]);
+        log.end_epoch(epoch);
+        ends?.into_iter().collect::<Result<Vec<_>, _>>().map(|ends| ends[0])
+    }
+
+    /// Removes all records of a log, which then continues where it is truncated to, at or beyond
+    /// its end: the leader has no records in between. Log start, log end and high watermark are
+    /// there, durably on return (R16).
+    ///
+    /// A crash in between leaves a log that recovers: with some of the old records, or empty.
     ///
     /// # Errors
     /// Those of the disk and of the log.
-    #[cfg(any(test, feature = "internals"))]
-    pub fn truncate_log(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
+    pub fn start_log_over(&self, truncation: &Truncation) -> Result<(), StorageError> {
+        let Truncation { log, epoch, to: at } = truncation;
+        let (epoch, at) = (*epoch, *at);
         let _hold = self.require(log)?;
         let mut checkpoints = self.lock_checkpoints();
-        checkpoints.lower(log.partition(), log.truncation_point(to)?);
+        // Nothing that is about to go may count as durable, or its absence would be damage.
+        checkpoints.lower_all(log.partition(), at.min(log.log_start_offset()));
         checkpoints.write(&*self.disk)?;
-        log.truncate(to)
+        log.start_over(epoch, at)?;
+        // Not the durable point, which must not be recorded before the start below it is.
+        checkpoints.start_at(log.partition(), at);
+        checkpoints.write(&*self.disk)
     }
 
     /// Advances the starts of logs to these offsets, if they are lower, and returns the new starts;

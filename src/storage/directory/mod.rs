@@ -24,6 +24,7 @@ pub(crate) use crash_tests::StoppingDisk;
 pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub use identity::{Identity, Opener};
 pub(crate) use identity::{identity_flaw, is_data_dir};
+pub use lifecycle::Truncation;
 pub(in crate::storage) use names::SCRUB_CHECKPOINT;
 pub(crate) use names::{AUDIT_LOG, CHECKED_TEXTS, partition_of};
 pub(crate) use open::start_points;
@@ -41,3 +42,5 @@ mod crash_tests;
 mod directory_tests;
 #[cfg(test)]
 mod model_tests;
+#[cfg(test)]
+mod start_over_tests;

@@ -36,12 +36,7 @@ impl Log {
         drop(tail);
         let context = self.context();
         if is_new {
-            let dir = &context.dir;
-            let created = context.disk.create_dir(dir);
-            created.map_err(|error| context.refused("create", error))?;
-            let parent = dir.parent().unwrap_or(dir);
-            let synced = context.disk.sync_dir(parent);
-            synced.map_err(|error| StorageError::io("sync", parent, error))?;
+            self.create_dir()?;
         }
         let epochs = self.lock_epochs();
         epochs.store().map_err(|error| context.refused("write the epochs of", error))?;
@@ -49,6 +44,17 @@ impl Log {
         drop(epochs);
         self.lock_tail().note_stored_epoch(stored);
         Ok(())
+    }
+
+    /// Creates the directory, durably, unless it exists.
+    pub(super) fn create_dir(&self) -> Result<(), StorageError> {
+        let context = self.context();
+        let dir = &context.dir;
+        let created = context.disk.create_dir(dir);
+        created.map_err(|error| context.refused("create", error))?;
+        let parent = dir.parent().unwrap_or(dir);
+        let synced = context.disk.sync_dir(parent);
+        synced.map_err(|error| StorageError::io("sync", parent, error))
     }
 
     /// Ends `epoch`, if it is the current one: the log refuses appends until another epoch starts.

@@ -1,8 +1,8 @@
 //! The log of a partition: an append-only sequence of batches in segments.
 //!
 //! Every part owns its state, and the others reach it through its functions. The end of the log
-//! belongs to `Tail`, whose lock is held while the disk syncs only by `truncate` and
-//! while a log is loaded. The tail alone changes the `View`: the bounds, which are
+//! belongs to `Tail`, whose lock is held while the disk syncs only by changes that a follower makes
+//! to its log, and while a log is loaded. The tail alone changes the `View`: the bounds, which are
 //! atomics, and the list of segments, of which readers take a snapshot without a lock. Locks are
 //! taken in this order: removed files (held by a retention pass), flush, tail, epochs.
 //!
@@ -19,6 +19,7 @@
 mod checkpoint;
 mod closed_segments;
 mod epochs;
+mod fetched;
 mod flush_ticket;
 mod flushes;
 mod load;
@@ -29,11 +30,11 @@ mod removed_files;
 mod retention;
 mod segment_list;
 mod tail;
-#[cfg(any(test, feature = "internals"))]
 mod truncate;
 
 pub use checkpoint::CheckpointOffsets;
 pub(in crate::storage) use closed_segments::{Closed, ClosedSegments};
+pub use fetched::FetchedError;
 pub use flush_ticket::FlushTicket;
 pub use partition_log::{Log, StartPoint};
 pub use reading::{Extent, ReadLimit, RecordAt};

@@ -84,10 +84,20 @@ impl Offsets {
     }
 
     /// Ends the log at `end`.
-    #[cfg(any(test, feature = "internals"))]
     pub(super) fn truncate(&self, end: Offset) {
         self.flushed.set(self.flushed().min(end));
         self.log_end.set(end);
         self.rebuild.set(self.rebuild().min(end));
+    }
+
+    /// Makes the log an empty one at `offset`.
+    pub(super) fn start_over(&self, offset: Offset) {
+        // In this order a reader sees at most an empty range, never a start that it can read from.
+        self.log_start.set(offset.max(self.log_end()));
+        self.truncate(offset);
+        self.log_end.set(offset);
+        self.flushed.set(offset);
+        self.rebuild.set(offset);
+        self.log_start.set(offset);
     }
 }

@@ -214,6 +214,11 @@ impl Log {
         self.view.segments.snapshot()
     }
 
+    /// Returns true once the files of a log that was closed cleanly are loaded.
+    pub fn is_loaded(&self) -> bool {
+        self.lock_tail().is_loaded()
+    }
+
     /// Loads the files of a log that was closed cleanly, if they are not loaded yet.
     pub(in crate::storage) fn ensure_loaded(&self) -> Result<(), StorageError> {
         self.loaded_tail().map(drop)
@@ -296,7 +301,10 @@ impl Log {
     }
 
     /// Locks the tail of a log that accepts records in leader epoch `epoch`.
-    fn tail_in_epoch(&self, epoch: LeaderEpoch) -> Result<MutexGuard<'_, Tail>, StorageError> {
+    pub(super) fn tail_in_epoch(
+        &self,
+        epoch: LeaderEpoch,
+    ) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let tail = self.writable_tail()?;
         tail.require_epoch(epoch)?;
         Ok(tail)

@@ -1,7 +1,10 @@
-//! Truncation of a log, as by a follower whose leader never had the last records.
+//! Truncation of a log, as by a follower whose leader never had the last records, or has removed
+//! all that the follower has.
 //!
 //! The tail's lock is held while the disk syncs: a follower's log has a single writer, which must
 //! not append before the truncation is durable.
+
+use std::sync::MutexGuard;
 
 use crate::storage::compacted::Compacted;
 use crate::storage::log::Log;
@@ -10,7 +13,7 @@ use crate::storage::log::tail::{Cut, Tail};
 use crate::storage::recovery::discard_snapshots;
 use crate::storage::segments::LogEnd;
 use crate::storage::{StorageError, recovery};
-use crate::types::Offset;
+use crate::types::{LeaderEpoch, Offset};
 
 impl Log {
     /// Truncates the log to `to` or, if that is within a batch, to the start of the batch. The
@@ -22,10 +25,31 @@ impl Log {
     /// # Errors
     /// `OffsetOutOfRange` below the log start. If the disk fails half-way, the log accepts no more
     /// records until it is opened again.
+    #[cfg(any(test, feature = "internals"))]
     pub fn truncate(&self, to: Offset) -> Result<Offset, StorageError> {
+        let _segments = self.hold_segments();
+        self.truncate_tail(self.writable_tail()?, to)
+    }
+
+    /// As `truncate`, for a log that follows in a leader epoch.
+    ///
+    /// # Errors
+    /// `EpochMismatch` in any other: the truncation was decided before the role changed.
+    pub(in crate::storage) fn truncate_in(
+        &self,
+        epoch: LeaderEpoch,
+        to: Offset,
+    ) -> Result<Offset, StorageError> {
         // Take this lock before the tail's: a segment that is being replaced must not be truncated.
         let _segments = self.hold_segments();
-        let mut tail = self.writable_tail()?;
+        self.truncate_tail(self.tail_in_epoch(epoch)?, to)
+    }
+
+    fn truncate_tail(
+        &self,
+        mut tail: MutexGuard<'_, Tail>,
+        to: Offset,
+    ) -> Result<Offset, StorageError> {
         let (start, end) = (self.log_start_offset(), tail.next_offset());
         if to >= end {
             if tail.active_segment().is_some() {
@@ -50,6 +74,59 @@ impl Log {
             tail.fail_half_way(error);
         }
         done.map(|()| cut.end)
+    }
+
+    /// Removes all records, and continues at `at`. Durable on return, but for the new log start:
+    /// until the caller has recorded it, a crash may bring back records, or an empty log at the old
+    /// start.
+    ///
+    /// The caller has durably recorded offsets that are not above `at` and the log start.
+    ///
+    /// # Errors
+    /// `EpochMismatch` unless the log follows in this leader epoch. If the disk fails half-way, the
+    /// log accepts no more records until it is opened again.
+    pub fn start_over(&self, epoch: LeaderEpoch, at: Offset) -> Result<(), StorageError> {
+        // As for a truncation.
+        let _segments = self.hold_segments();
+        let mut tail = self.tail_in_epoch(epoch)?;
+        let segments = self.view().segments.snapshot();
+        tail.begin_start_over(at);
+        let done = self.remove_files(&segments);
+        match &done {
+            Ok(()) => tail.finish_start_over(at),
+            Err(error) => tail.fail_half_way(error),
+        }
+        done
+    }
+
+    /// Removes all segments, and then everything that tells of them: in this order a crash leaves
+    /// segments with their epochs, damages and gaps.
+    fn remove_files(&self, segments: &Segments) -> Result<(), StorageError> {
+        for segment in segments.iter().rev() {
+            segment.retire();
+            segment.remove()?;
+        }
+        let context = self.context();
+        context.sync_names()?;
+        self.truncate_epochs(Offset::ZERO)?;
+        discard_snapshots(context, Offset::ZERO)?;
+        self.forget_findings(LogEnd { segment: Offset::ZERO, position: 0, offset: Offset::ZERO })
+    }
+
+    /// Forgets the damages, skipped damages and gaps beyond the end of the log.
+    fn forget_findings(&self, end: LogEnd) -> Result<(), StorageError> {
+        let context = self.context();
+        let (disk, dir) = (&*context.disk, &*context.dir);
+        context
+            .damages
+            .truncate(disk, dir, end)
+            .map_err(|error| context.refused("note the damages of", error))?;
+        context
+            .skips
+            .truncate(disk, dir, end.offset)
+            .map_err(|error| context.refused("note the skipped damage of", error))?;
+        Compacted::truncate(disk, dir, end.offset)
+            .map_err(|error| context.refused("note the compaction of", error))
     }
 
     fn truncate_epochs(&self, end: Offset) -> Result<(), StorageError> {
@@ -88,18 +165,8 @@ impl Log {
         context.sync_names()?;
         self.truncate_epochs(cut.end)?;
         discard_snapshots(context, cut.end)?;
-        let (disk, dir) = (&*context.disk, &*context.dir);
         let end = LogEnd { segment: last.base(), position: cut.position, offset: cut.end };
-        context
-            .damages
-            .truncate(disk, dir, end)
-            .map_err(|error| context.refused("note the damages of", error))?;
-        context
-            .skips
-            .truncate(disk, dir, cut.end)
-            .map_err(|error| context.refused("note the skipped damage of", error))?;
-        Compacted::truncate(disk, dir, cut.end)
-            .map_err(|error| context.refused("note the compaction of", error))?;
+        self.forget_findings(end)?;
         let kept = &segments[..=cut.number];
         let producers = recovery::load_producers(context, kept, cut.end)?;
         tail.finish_truncation(cut, digests, producers)

@@ -18,6 +18,6 @@ mod torn_tail;
 
 pub(crate) use directory::existing_segments;
 pub(crate) use recover::recover;
-pub(in crate::storage) use replay::discard_snapshots;
+pub(in crate::storage) use replay::{as_it_was_sent, discard_snapshots};
 pub(crate) use replay::{load_epochs, load_producers};
 pub(crate) use scanner::Known;

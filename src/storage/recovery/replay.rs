@@ -66,7 +66,10 @@ pub(crate) fn load_producers(
 }
 
 /// A batch as its producer sent it: sequences also count the records that compaction has removed.
-fn as_it_was_sent(summary: &BatchSummary, unit: OffsetUnit) -> ProducerBatch {
+pub(in crate::storage) fn as_it_was_sent(
+    summary: &BatchSummary,
+    unit: OffsetUnit,
+) -> ProducerBatch {
     let batch = ProducerBatch::from(summary);
     match unit {
         OffsetUnit::Byte => batch,

@@ -27,7 +27,6 @@ pub(crate) use entry::{Entry, OffsetEntry, TimeEntry};
 pub(crate) use file_name::{FileKind, SegmentFile};
 pub(crate) use indexer::Indexer;
 pub use integrity::Damage;
-#[cfg(any(test, feature = "internals"))]
 pub(crate) use integrity::LogEnd;
 pub(crate) use integrity::{
     BatchCheck, Chain, CheckProgress, Checked, Damages, HeaderDigest, HeaderDigests, HeldDigests,

@@ -40,14 +40,23 @@ pub struct Appended {
 }
 
 /// The outcome for each batch of a call, and the batches to write.
-pub(super) struct Plan {
+struct Plan {
     outcomes: Vec<Result<Appended, SequenceError>>,
-    /// The batches to write, by their index in the call, as they will be in the file.
-    new: Vec<(usize, BatchSummary)>,
+    /// The batches to write, by their index in the call.
+    indexes: Vec<usize>,
+    new: Addition,
     staged: Staged,
-    /// The bytes of the batches to write.
+}
+
+/// Batches to write at the end of a log, as they will be in the file.
+#[derive(Debug)]
+pub(super) struct Addition {
+    batches: Vec<BatchSummary>,
+    /// The bytes of all of them.
     pub(super) bytes: u64,
-    /// The offset after them.
+    /// The offset of the first record, or the log end offset if there are no batches.
+    pub(super) base: Offset,
+    /// The offset after the last record.
     pub(super) next_offset: Offset,
 }
 
@@ -62,17 +71,19 @@ impl Tail {
         let config = self.view.context.config.load();
         let plan = plan(self, batches, at, &config);
         if !plan.new.is_empty() {
-            self.ensure_capacity(&plan, at.now, &config)?;
-            self.write(batches, &plan)?;
-            self.advance_end(&plan, at.now);
+            let mut buffers: Vec<_> =
+                plan.indexes.iter().map(|index| IoSlice::new(batches[*index])).collect();
+            self.ensure_capacity(&plan.new, at.now, &config)?;
+            self.write(&mut buffers)?;
+            self.advance_end(&plan.new, at.now);
             let now = self.view.context.clock.monotonic();
             self.producers.record(plan.staged, now);
         }
         Ok(plan.outcomes)
     }
 
-    /// Writes all new batches of a plan at the end of the active segment, or none.
-    fn write(&mut self, batches: &[&mut [u8]], plan: &Plan) -> Result<(), StorageError> {
+    /// Writes whole batches at the end of the active segment, or none.
+    pub(super) fn write(&mut self, buffers: &mut [IoSlice<'_>]) -> Result<(), StorageError> {
         let Some(Active { segment, size, .. }) = &self.active else {
             return Err(self.view.context.refused("append", io::ErrorKind::NotFound.into()));
         };
@@ -80,9 +91,7 @@ impl Tail {
         // Keep the file open, so that truncating after a failed write cannot fail for want of a
         // descriptor.
         let _pin = segment.cached_file().pin().map_err(|error| segment.refused("open", error))?;
-        let mut buffers: Vec<_> =
-            plan.new.iter().map(|(index, _)| IoSlice::new(batches[*index])).collect();
-        let Err(error) = write_all_at(&**file, &mut buffers, *size) else { return Ok(()) };
+        let Err(error) = write_all_at(&**file, buffers, *size) else { return Ok(()) };
         let error = segment.refused("write", error);
         // Until a flush has synced the truncation, a crash may bring the bytes back.
         self.unsynced.note_cut();
@@ -94,28 +103,51 @@ impl Tail {
     }
 
     /// Advances the log end past the batches that were written.
-    fn advance_end(&mut self, plan: &Plan, now: Timestamp) {
+    pub(super) fn advance_end(&mut self, new: &Addition, now: Timestamp) {
         let Some(active) = &mut self.active else { return };
         assert!(
-            plan.next_offset > self.next_offset,
+            new.next_offset > self.next_offset,
             "an append leads from {} to {}",
             self.next_offset,
-            plan.next_offset
+            new.next_offset
         );
         let mut records = 0;
-        for (_, summary) in &plan.new {
+        for summary in &new.batches {
             active.pass(&Located { position: active.size, summary: *summary });
             records += u64::from(summary.record_count);
         }
         active.last_append = now;
-        self.next_offset = plan.next_offset;
+        self.next_offset = new.next_offset;
         let elapsed = self.view.context.clock.monotonic();
-        self.unsynced.add_records(records, plan.bytes, elapsed);
-        self.unrecorded.add_bytes(plan.bytes);
+        self.unsynced.add_records(records, new.bytes, elapsed);
+        self.unrecorded.add_bytes(new.bytes);
         // Publish `log_end` before `size`: a reader that sees the new size may assume every byte
         // lies below `log_end`.
-        self.view.offsets.set_log_end(plan.next_offset);
+        self.view.offsets.set_log_end(new.next_offset);
         active.segment.publish_size(active.size);
+    }
+}
+
+impl Addition {
+    /// No batches yet, with room for `capacity`.
+    pub(super) fn at(log_end: Offset, capacity: usize) -> Self {
+        let batches = Vec::with_capacity(capacity);
+        Self { batches, bytes: 0, base: log_end, next_offset: log_end }
+    }
+
+    /// Adds a batch behind the others.
+    pub(super) fn push(&mut self, batch: BatchSummary) {
+        if self.batches.is_empty() {
+            self.base = batch.base_offset;
+        }
+        self.bytes += batch.size as u64;
+        self.next_offset = batch.next_offset();
+        self.batches.push(batch);
+    }
+
+    /// Returns true if there are no batches.
+    pub(super) fn is_empty(&self) -> bool {
+        self.batches.is_empty()
     }
 }
 
@@ -123,18 +155,16 @@ impl Tail {
 fn plan(tail: &Tail, batches: &mut [&mut [u8]], at: AppendAt, config: &LogConfig) -> Plan {
     let mut plan = Plan {
         outcomes: Vec::with_capacity(batches.len()),
-        new: Vec::with_capacity(batches.len()),
+        indexes: Vec::with_capacity(batches.len()),
+        new: Addition::at(tail.next_offset, batches.len()),
         staged: Staged::default(),
-        bytes: 0,
-        next_offset: tail.next_offset,
     };
     for (index, batch) in batches.iter_mut().enumerate() {
-        let summary = assign_offsets(batch, plan.next_offset, at, config);
+        let summary = assign_offsets(batch, plan.new.next_offset, at, config);
         let outcome = tail.producers.check(&mut plan.staged, &ProducerBatch::from(&summary));
         if outcome == Ok(Verdict::Append) {
-            plan.bytes += summary.size as u64;
-            plan.new.push((index, summary));
-            plan.next_offset = summary.next_offset();
+            plan.indexes.push(index);
+            plan.new.push(summary);
         }
         plan.outcomes.push(outcome.map(|verdict| appended(verdict, &summary, config)));
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::io::Disk;
 use crate::storage::log::tail::active::Active;
-use crate::storage::log::tail::append::Plan;
+use crate::storage::log::tail::append::Addition;
 use crate::storage::log::tail::log_tail::Tail;
 use crate::storage::segments::{HeaderDigests, Indexer, LogContext, Segment};
 use crate::storage::{LogConfig, StorageError};
@@ -64,47 +64,61 @@ impl Tail {
         Ok(true)
     }
 
-    /// Makes sure that the active segment can take the batches of a plan, and rolls if it cannot.
+    /// Makes sure that the active segment can take new batches, and rolls if it cannot.
     pub(super) fn ensure_capacity(
         &mut self,
-        plan: &Plan,
+        new: &Addition,
         now: Timestamp,
         config: &LogConfig,
     ) -> Result<(), StorageError> {
         let context = &self.view.context;
-        let Some(active) = &mut self.active else { return self.roll_to_append(now) };
+        let base = self.base_for(new);
+        let Some(active) = &mut self.active else { return self.roll_to_append(now, base) };
         let elapsed = context.clock.monotonic();
         if active.size == 0 {
             active.began = elapsed;
             return Ok(());
         }
         let age = elapsed.saturating_sub(active.began);
-        let span = plan.next_offset.since(active.segment.base());
-        let is_full = active.size + plan.bytes > config.segment_size.0
+        let span = new.next_offset.since(active.segment.base());
+        let is_full = active.size + new.bytes > config.segment_size.0
             || age >= age_max(context, config)
             || span > i32::MAX.into()
             || active.segment.index_size()? >= config.segment_index_size.0;
-        if is_full { self.roll_to_append(now) } else { Ok(()) }
+        if is_full { self.roll_to_append(now, base) } else { Ok(()) }
     }
 
-    /// Rolls to a new segment for batches.
-    fn roll_to_append(&mut self, now: Timestamp) -> Result<(), StorageError> {
+    /// The base offset of a segment that begins with new batches: the log end, from which a restart
+    /// finds the log start, unless the gap before them is too long for an index.
+    fn base_for(&self, new: &Addition) -> Offset {
+        let spans_index = new.next_offset.since(self.next_offset) > i32::MAX.into();
+        if spans_index { new.base } else { self.next_offset }
+    }
+
+    /// Rolls to a new segment for batches from `base` on.
+    fn roll_to_append(&mut self, now: Timestamp, base: Offset) -> Result<(), StorageError> {
         let view = Arc::clone(&self.view);
-        self.begin_segment(now, &*view.context.batches)
+        self.begin_segment(base, now, &*view.context.batches)
     }
 
     /// Rolls to a new segment for upkeep, which may use the whole reserve of a full disk.
     pub(super) fn roll(&mut self, now: Timestamp) -> Result<(), StorageError> {
         let view = Arc::clone(&self.view);
-        self.begin_segment(now, &*view.context.disk)
+        self.begin_segment(self.next_offset, now, &*view.context.disk)
     }
 
-    /// Creates the segment that begins at the log end, on one of the log's disks, and activates it.
-    fn begin_segment(&mut self, now: Timestamp, disk: &dyn Disk) -> Result<(), StorageError> {
+    /// Creates the segment that begins at `base`, the log end or behind it, on one of the log's
+    /// disks, and activates it.
+    fn begin_segment(
+        &mut self,
+        base: Offset,
+        now: Timestamp,
+        disk: &dyn Disk,
+    ) -> Result<(), StorageError> {
         // Even the removal of a name must be durable before more is acknowledged.
         self.unsynced.note_names();
         let view = Arc::clone(&self.view);
-        let created = Segment::create(&view.context, self.next_offset, disk);
+        let created = Segment::create(&view.context, base, disk);
         if let Err(error @ StorageError::Failed { .. }) = &created {
             self.fail_half_way(error);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::storage::log::segment_list::Segments;
 use crate::storage::log::tail::active::Active;
 use crate::storage::log::tail::log_tail::Tail;
+use crate::storage::log::tail::unsynced::Unsynced;
 use crate::storage::segments::{HeaderDigests, Segment};
 use crate::storage::{ProducerStates, StorageError};
 use crate::types::Offset;
@@ -28,13 +29,14 @@ impl Cut {
     ) -> Result<Self, StorageError> {
         let number = segments.number_of(to);
         let segment = &segments[number];
-        let Some(batch) = segment.locate(to)? else {
-            return Ok(Self { number, position: segment.size()?, end: to });
+        let position = match segment.locate(to)? {
+            Some(batch) => batch.position,
+            None => segment.size()?,
         };
-        // Compaction may have left a gap before the batch: the log then ends before the gap.
-        let before = segment.end_at(batch.position)?.1;
+        // Compaction may have left a gap before `to`: the log then ends before the gap.
+        let before = segment.end_at(position)?.1;
         let end = before.map_or(segment.base(), |before| before.summary.next_offset());
-        Ok(Self { number, position: batch.position, end })
+        Ok(Self { number, position, end })
     }
 }
 
@@ -46,6 +48,23 @@ impl Tail {
         self.generation += 1;
         self.view.offsets.truncate(cut.end);
         self.view.segments.set(segments[..=cut.number].to_vec());
+    }
+
+    /// Makes the log an empty one at `at` for all readers and flushes; its files are removed
+    /// afterwards.
+    pub(in crate::storage::log) fn begin_start_over(&mut self, at: Offset) {
+        self.generation += 1;
+        self.view.offsets.start_over(at);
+        self.view.segments.set(Vec::new());
+    }
+
+    /// Continues an emptied log, once its files are removed. The first append creates a segment.
+    pub(in crate::storage::log) fn finish_start_over(&mut self, at: Offset) {
+        self.active = None;
+        self.next_offset = at;
+        self.producers = ProducerStates::new(self.view.context.producers);
+        self.unsynced = Unsynced::default();
+        self.unrecorded.truncate(Offset::ZERO);
     }
 
     /// The digests of a segment that is about to be truncated to `size` and grow again.

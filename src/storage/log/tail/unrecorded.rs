@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::storage::segments::Segment;
-#[cfg(any(test, feature = "internals"))]
 use crate::types::Offset;
 
 /// The changes since the last rebuild point.
@@ -56,7 +55,6 @@ impl Unrecorded {
     }
 
     /// Drops the segments from `base` on, where the log was truncated.
-    #[cfg(any(test, feature = "internals"))]
     pub(super) fn truncate(&mut self, base: Offset) {
         self.segments.retain(|segment| segment.base() < base);
     }

@@ -91,7 +91,6 @@ impl Unsynced {
     }
 
     /// Replaces the rolled segments.
-    #[cfg(any(test, feature = "internals"))]
     pub(super) fn set_segments(&mut self, segments: Vec<Arc<Segment>>) {
         self.segments = segments;
     }

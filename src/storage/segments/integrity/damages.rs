@@ -29,7 +29,6 @@ pub(crate) struct Damages {
 }
 
 /// The end of a log that was truncated.
-#[cfg(any(test, feature = "internals"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogEnd {
     /// The base offset of the last segment.
@@ -124,7 +123,6 @@ impl Damages {
     }
 
     /// Removes damage beyond the `end` at which the log in `dir` was truncated. Durable on return.
-    #[cfg(any(test, feature = "internals"))]
     pub(crate) fn truncate(&self, disk: &dyn Disk, dir: &Path, end: LogEnd) -> io::Result<()> {
         let LogEnd { segment: base, position: size, offset: end } = end;
         let known = self.all();

@@ -127,7 +127,6 @@ impl HeaderDigests {
     }
 
     /// Removes the stretches that go beyond `size`, where the segment is truncated.
-    #[cfg(any(test, feature = "internals"))]
     pub(crate) fn truncate(&mut self, size: u64) {
         if self.open.end > size {
             (self.open, self.batches) = (HeaderDigest::default(), 0);

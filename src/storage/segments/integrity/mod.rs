@@ -13,7 +13,6 @@ pub(crate) use batch_check::{BatchCheck, CheckProgress, Checked};
 pub(crate) use chain::Chain;
 pub use damage::Damage;
 pub(crate) use damages::Damages;
-#[cfg(any(test, feature = "internals"))]
 pub(crate) use damages::LogEnd;
 pub(crate) use digest::{HeaderDigest, HeaderDigests};
 pub(in crate::storage::segments) use digest::{Proof, header_crc};

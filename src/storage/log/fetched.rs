@@ -1,0 +1,201 @@
+//! The append of batches that a follower has fetched: they stay, byte for byte, as its leader has
+//! them.
+//!
+//! A follower does not trust its leader with its own log (R17): a batch is appended only if its
+//! checksum is good, it continues the log, and its leader epoch neither falls nor exceeds the one
+//! in which it was fetched. Epoch history and producer states come from the batches.
+
+use crate::record::{Batch, BatchSummary, Batches, HEADER_SIZE, RecordError};
+use crate::storage::compacted::Compacted;
+use crate::storage::log::Log;
+use crate::storage::log::tail::Tail;
+use crate::storage::{OffsetUnit, StorageError};
+use crate::types::{LeaderEpoch, Offset};
+
+/// The reason why fetched batches were not appended.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchedError {
+    /// Bytes that are not a sound batch.
+    #[error("the batch at byte {position} of the fetched records is damaged")]
+    Damaged {
+        /// The position in the fetched records.
+        position: usize,
+        /// The fault.
+        source: RecordError,
+    },
+    /// The records end within a batch.
+    #[error("the fetched records end within the batch at byte {position}")]
+    CutOff {
+        /// The position in the fetched records.
+        position: usize,
+    },
+    /// A batch that does not continue the log.
+    #[error("a fetched batch begins at offset {base_offset}, but the log ends at {end}")]
+    Offset {
+        /// The offset of the batch's first record.
+        base_offset: Offset,
+        /// The end of the log with the batches before this one.
+        end: Offset,
+    },
+    /// A batch of a leader epoch that cannot follow.
+    #[error(
+        "the fetched batch at offset {base_offset} has leader epoch {epoch}, but only \
+         {lowest} to {highest} may follow"
+    )]
+    Epoch {
+        /// The offset of the batch's first record.
+        base_offset: Offset,
+        /// Its leader epoch.
+        epoch: LeaderEpoch,
+        /// The epoch of the record before.
+        lowest: LeaderEpoch,
+        /// The epoch in which the batch was fetched.
+        highest: LeaderEpoch,
+    },
+    /// The log refused the append.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// The point at which fetched batches continue a log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Continuation {
+    /// The end of the log.
+    pub(super) end: Offset,
+    /// The epoch of its last record.
+    pub(super) last_epoch: LeaderEpoch,
+    /// The epoch in which the batches were fetched.
+    pub(super) fetched_in: LeaderEpoch,
+    /// True if records may be missing between batches, as compaction leaves them.
+    pub(super) allows_gaps: bool,
+}
+
+/// Fetched batches that have passed every check.
+#[derive(Debug)]
+pub(super) struct FetchedBatches<'a> {
+    /// Each with its bytes.
+    pub(super) batches: Vec<(BatchSummary, &'a [u8])>,
+    /// The offset below which records are missing between batches, if they are.
+    pub(super) gaps_below: Option<Offset>,
+}
+
+impl<'a> FetchedBatches<'a> {
+    /// Checks that `records` are whole, sound batches that continue the log (R17).
+    pub(super) fn check(records: &'a [u8], from: Continuation) -> Result<Self, FetchedError> {
+        let mut unread = Batches::new(records);
+        let mut checked = Self { batches: Vec::new(), gaps_below: None };
+        let mut at = from;
+        loop {
+            let position = unread.position();
+            let damaged = |source| FetchedError::Damaged { position, source };
+            let Some(batch) = unread.next().transpose().map_err(damaged)? else { break };
+            let summary = summarize(&batch).map_err(damaged)?;
+            at.require(&summary)?;
+            if summary.base_offset > at.end {
+                checked.gaps_below = Some(summary.base_offset);
+            }
+            (at.end, at.last_epoch) = (summary.next_offset(), summary.leader_epoch);
+            checked.batches.push((summary, batch.bytes()));
+        }
+        if unread.rest().is_empty() {
+            Ok(checked)
+        } else {
+            Err(FetchedError::CutOff { position: unread.position() })
+        }
+    }
+}
+
+impl Continuation {
+    /// Fails unless a batch may follow here.
+    fn require(&self, batch: &BatchSummary) -> Result<(), FetchedError> {
+        let (base_offset, epoch) = (batch.base_offset, batch.leader_epoch);
+        let is_next = base_offset == self.end || self.allows_gaps && base_offset > self.end;
+        if !is_next {
+            return Err(FetchedError::Offset { base_offset, end: self.end });
+        }
+        let (lowest, highest) = (self.last_epoch.max(LeaderEpoch(0)), self.fetched_in);
+        if !(lowest..=highest).contains(&epoch) {
+            return Err(FetchedError::Epoch { base_offset, epoch, lowest, highest });
+        }
+        Ok(())
+    }
+}
+
+fn summarize(batch: &Batch<'_>) -> Result<BatchSummary, RecordError> {
+    batch.check_checksum()?;
+    let header: &[u8; HEADER_SIZE] = batch.header();
+    BatchSummary::parse(header)
+}
+
+impl Log {
+    /// Lets the log take batches that are fetched in a leader epoch, until the epoch ends.
+    pub fn follow_epoch(&self, epoch: LeaderEpoch) {
+        self.lock_tail().start_epoch(epoch);
+    }
+
+    /// Appends batches that were fetched in a leader epoch, as they are, and returns the log end
+    /// offset. If one of them is refused, none is appended. Blocks on the disk when the first batch
+    /// of an epoch arrives.
+    ///
+    /// # Errors
+    /// `EpochMismatch` if the log does not follow in that epoch. A refused batch, with the reason.
+    pub fn append_fetched(
+        &self,
+        records: &[u8],
+        fetched_in: LeaderEpoch,
+    ) -> Result<Offset, FetchedError> {
+        let mut tail = self.tail_in_epoch(fetched_in)?;
+        let fetched = FetchedBatches::check(records, self.continuation(&tail, fetched_in))?;
+        if fetched.batches.is_empty() {
+            return Ok(tail.next_offset());
+        }
+        if tail.active_segment().is_none() {
+            self.create_dir()?;
+        }
+        if let Some(gaps_below) = fetched.gaps_below {
+            self.note_gaps(gaps_below)?;
+        }
+        self.note_epochs(&tail, &fetched)?;
+        Ok(tail.append_fetched(&fetched.batches, self.context().clock.now())?)
+    }
+
+    fn continuation(&self, tail: &Tail, fetched_in: LeaderEpoch) -> Continuation {
+        let end = tail.next_offset();
+        let last_epoch = self.lock_epochs().last_before(end).unwrap_or(LeaderEpoch::NONE);
+        let config = self.config();
+        let is_compacted = config.cleanup_policy.compact;
+        let allows_gaps = config.offset_unit == OffsetUnit::Record && is_compacted;
+        Continuation { end, last_epoch, fetched_in, allows_gaps }
+    }
+
+    /// Records, durably, that compaction on the leader has left gaps: without the record they would
+    /// look like damage.
+    fn note_gaps(&self, gaps_below: Offset) -> Result<(), StorageError> {
+        let context = self.context();
+        let (disk, dir) = (&*context.disk, &*context.dir);
+        let known = Compacted::load(disk, dir).map_err(|error| StorageError::read(dir, error))?;
+        if known.gaps_below >= gaps_below {
+            return Ok(());
+        }
+        Compacted { gaps_below, ..known }
+            .store(disk, dir)
+            .map_err(|error| context.refused("note the compaction of", error))
+    }
+
+    /// Records the epochs of batches, durably, before the batches are appended.
+    fn note_epochs(&self, tail: &Tail, fetched: &FetchedBatches<'_>) -> Result<(), StorageError> {
+        let mut epochs = self.lock_epochs();
+        let mut has_changed = false;
+        for (batch, _) in &fetched.batches {
+            has_changed |= epochs.note(batch.leader_epoch, batch.base_offset);
+        }
+        if !has_changed {
+            return Ok(());
+        }
+        epochs.store().map_err(|error| {
+            // The next attempt must find them missing, or it would not store them.
+            epochs.forget_from(tail.next_offset());
+            self.context().refused("write the epochs of", error)
+        })
+    }
+}
