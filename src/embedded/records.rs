@@ -14,7 +14,7 @@ use crate::embedded::led::Led;
 use crate::embedded::{EmbeddedError, Record, Start, parking};
 use crate::io::{FileRange, read_exact_at};
 use crate::record::{Batch, Batches, Decompressor, HEADER_SIZE, Limits, RecordError};
-use crate::replication::{PartitionError, ReadRequest};
+use crate::replication::{PartitionError, ReadRequest, Reader};
 use crate::storage::{OffsetUnit, StorageError};
 use crate::types::Offset;
 
@@ -208,7 +208,13 @@ impl Records {
     fn range(&self, max_bytes: u64) -> Result<Option<FileRange>, EmbeddedError> {
         let at_least_one_batch = max_bytes > 0;
         let offset = self.position.get();
-        let request = ReadRequest { offset, max_bytes, at_least_one_batch, shows_gap: true };
+        let request = ReadRequest {
+            reader: Reader::Consumer,
+            offset,
+            max_bytes,
+            at_least_one_batch,
+            shows_gap: true,
+        };
         let answer = self.led.partition.read(request);
         match answer {
             Ok(answer) => Ok(answer.records),

@@ -15,7 +15,7 @@ use crate::engine::{
 };
 use crate::io::World;
 use crate::metadata::{Listener, Store, cluster_id};
-use crate::replication::Partitions;
+use crate::replication::{InSyncChanges, Partitions};
 use crate::types::WithCauses;
 
 /// Threads that may block on a disk for the control thread, in addition to those for slow work of
@@ -65,6 +65,7 @@ impl Engine {
             config,
             clock: Arc::clone(&world.clock),
             logs,
+            in_sync_changes: InSyncChanges::default(),
             applied: watch::Sender::new(()),
             listener: OnceLock::new(),
         });

@@ -9,7 +9,7 @@ use crate::engine::control::Control;
 use crate::engine::{EngineConfig, Failure};
 use crate::io::Clock;
 use crate::metadata::{Image, Metadata};
-use crate::replication::{LocalLogs, Partitions, Topic};
+use crate::replication::{InSyncChanges, LocalLogs, Partitions, Topic};
 
 /// The state of a running engine.
 pub(crate) struct EngineState {
@@ -19,10 +19,12 @@ pub(crate) struct EngineState {
     pub(crate) clock: Arc<dyn Clock>,
     /// The cluster's metadata.
     pub(crate) metadata: Metadata,
-    /// The partitions this broker leads.
+    /// The partitions of which this broker has a replica.
     pub(crate) partitions: Arc<Partitions>,
     /// Their logs.
     pub(crate) logs: Arc<LocalLogs>,
+    /// The changes of in-sync sets that the leaders among them ask for.
+    pub(crate) in_sync_changes: InSyncChanges,
     /// Notified whenever an image has been applied to `partitions`.
     pub(crate) applied: watch::Sender<()>,
     /// Runs everything that is not on the path of records.

@@ -6,8 +6,9 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::replication::partition::counts_unflushed;
 use crate::replication::role::{Current, Leadership};
-use crate::replication::{Assignment, Leader, LeaderStart, Partition, Role, Rules};
+use crate::replication::{Assignment, Follower, Leader, LeaderStart, Partition, Role, Rules};
 use crate::storage::Log;
 use crate::types::{LeaderEpoch, Offset};
 
@@ -61,6 +62,7 @@ impl Partition {
         before: &Current,
     ) {
         leadership.leader = None;
+        leadership.follower = None;
         self.update(|current| match current.role {
             Role::Stopped(_) => current.clone(),
             _ => Current { role, epoch, is_appendable: false, ..current.clone() },
@@ -72,7 +74,7 @@ impl Partition {
         }
         let current = self.current();
         if current.is_open {
-            self.begin_leading(leadership, current.log.as_ref(), Offset::ZERO);
+            self.begin_role(leadership, current.log.as_ref(), Offset::ZERO);
         }
     }
 
@@ -99,23 +101,54 @@ impl Partition {
             let log = log.or(current.log.as_ref()).map(Arc::clone);
             Current { is_open: true, log, ..current.clone() }
         });
-        self.begin_leading(&mut leadership, log, recorded);
+        self.begin_role(&mut leadership, log, recorded);
     }
 
-    /// Begins to lead on an open log, if this broker is to: the watermark is the one that is known
-    /// or `recorded` until the in-sync replicas show that they have more.
-    fn begin_leading(&self, leadership: &mut Leadership, log: Option<&Arc<Log>>, recorded: Offset) {
-        let Some(assignment) = &leadership.assigned else { return };
-        let (end, flushed) = log.map_or_else(Default::default, |log| {
+    /// Begins to lead or to follow on an open log. The watermark is the one that is known or
+    /// `recorded`, as far as this replica has the records below it; everything that was removed
+    /// from the start of the log had been replicated.
+    fn begin_role(&self, leadership: &mut Leadership, log: Option<&Arc<Log>>, recorded: Offset) {
+        let (start, flushed, end) = log.map_or_else(Default::default, |log| {
             // In this order: a flush may end in between.
             let flushed = log.flushed_offset();
-            (log.log_end_offset(), flushed)
+            (log.log_start_offset(), flushed, log.log_end_offset())
         });
+        let high_watermark = self.high_watermark().max(recorded).min(end).max(start);
+        match self.current().role {
+            Role::Leader => self.begin_leading(leadership, (flushed, end), high_watermark),
+            Role::Follower { leader: Some(leader) } => {
+                let epoch = self.epoch();
+                if let Some(log) = log {
+                    log.follow_epoch(epoch);
+                }
+                let follower = leadership.follower.get_or_insert_with(|| {
+                    Follower::new(Rules::ALL, leader, epoch, high_watermark.min(flushed))
+                });
+                self.set_stored(flushed);
+                self.set_high_watermark(follower.high_watermark());
+            }
+            Role::Follower { leader: None } | Role::Stopped(_) => {}
+        }
+    }
+
+    /// Begins to lead: the watermark stays until the in-sync replicas show that they have more.
+    fn begin_leading(
+        &self,
+        leadership: &mut Leadership,
+        (flushed, end): (Offset, Offset),
+        high_watermark: Offset,
+    ) {
+        let Some(assignment) = &leadership.assigned else { return };
+        if leadership.leader.is_some() {
+            // The log was created in this epoch. Its followers, and the in-sync set that may have
+            // changed since, are known.
+            return;
+        }
         let start = LeaderStart {
             broker: self.broker(),
             epoch: assignment.epoch,
             log_end: end,
-            high_watermark: self.high_watermark().max(recorded.min(end)),
+            high_watermark,
             in_sync: assignment.in_sync.clone(),
         };
         let mut leader = Leader::new(Rules::ALL, start, leadership.began);
@@ -129,23 +162,30 @@ impl Partition {
     /// wakes waiting requests.
     pub(super) fn advance(&self, stored: Offset) {
         let mut leadership = self.lock_leadership();
+        // A flush may have ended before the log was truncated, and report it only now.
+        let stored = self.current().log.as_ref().map_or(stored, |log| stored.min(stored_end(log)));
         self.set_stored(stored.max(self.stored()));
-        if let Some(leader) = &mut leadership.leader
+        let Leadership { leader, follower, .. } = &mut *leadership;
+        if let Some(leader) = leader
             && leader.stored(stored)
         {
             self.set_high_watermark(leader.high_watermark());
+        }
+        if let Some(follower) = follower {
+            follower.stored(stored);
+            self.set_high_watermark(follower.high_watermark());
         }
         drop(leadership);
         self.wake_reached();
     }
 
-    fn wake_reached(&self) {
+    pub(super) fn wake_reached(&self) {
         self.waiting().wake_below(self.stored(), self.high_watermark());
     }
 
     /// Publishes the watermark and the in-sync set; under the lock, so that older values never
     /// overwrite newer ones.
-    fn publish(&self, leader: &Leader) {
+    pub(super) fn publish(&self, leader: &Leader) {
         self.set_high_watermark(leader.high_watermark());
         let (epoch_start, in_sync) = (leader.epoch_start(), leader.in_sync());
         self.update(|current| Current {
@@ -171,7 +211,12 @@ impl Partition {
         members.filter(|member| member.broker != self.broker()).count()
     }
 
-    fn lock_leadership(&self) -> MutexGuard<'_, Leadership> {
+    pub(super) fn lock_leadership(&self) -> MutexGuard<'_, Leadership> {
         self.leadership().lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The end of the records of a log that count as stored.
+fn stored_end(log: &Log) -> Offset {
+    if counts_unflushed(log) { log.log_end_offset() } else { log.flushed_offset() }
 }

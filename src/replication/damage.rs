@@ -1,4 +1,4 @@
-//! //! Listing and skipping the damaged stretches of a partition.
+//! Listing and skipping the damaged stretches of a partition.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ impl Partition {
     /// If the partition has stopped, or its log cannot be opened.
     pub fn damaged_stretches(self: &Arc<Self>) -> Result<Vec<DamagedStretch>, PartitionError> {
         self.open()?;
+        self.check_running()?;
         Ok(self.log().map_or_else(|| Ok(Vec::new()), |log| log.damaged_stretches())?)
     }
 
@@ -43,6 +44,7 @@ impl Partition {
         by: &str,
     ) -> Result<Vec<SkippedStretch>, PartitionError> {
         self.open()?;
+        self.check_running()?;
         let others = self.other_in_sync_replicas();
         if others > 0 {
             return Err(PartitionError::Repairable { others });

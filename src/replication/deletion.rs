@@ -52,7 +52,7 @@ impl LocalLogs {
     }
 
     /// Removes the files of whole segments before the log start.
-    fn remove_segments(&self, partition: &Partition, log: &Arc<Log>) {
+    pub(super) fn remove_segments(&self, partition: &Partition, log: &Arc<Log>) {
         // If the topic is deleted meanwhile, the deletion removes these files too.
         let held = self.data.hold(log);
         if held.is_some()

@@ -15,17 +15,18 @@ mod partition;
 mod partitions;
 #[cfg_attr(
     not(any(test, feature = "internals")),
-    expect(dead_code, reason = "no other broker follows a partition yet")
+    expect(dead_code, reason = "tests look into the state machines")
 )]
 mod protocol;
 mod registration;
+mod replicas;
 mod role;
 mod spec;
 mod waiting;
 
 pub use deletion::Deletion;
 pub use error::PartitionError;
-pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Target};
+pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Reader, Target};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{
     ChangeOutcome, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition,
@@ -33,6 +34,7 @@ pub use protocol::{
     LeaderStart, Rule, Rules,
 };
 pub use registration::Registration;
+pub use replicas::{FollowerError, FollowerPosition, InSyncChanges, RequestedChange};
 pub use role::Role;
 pub use spec::{Assignment, LocalLogs, PartitionSpec};
 pub use waiting::{Progress, Waiting};

@@ -1,6 +1,6 @@
 //! Opening or creating a partition's log, and recording its leader epoch.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, RwLockReadGuard, Weak};
 
 use crate::replication::role::Current;
 use crate::replication::{Partition, PartitionError};
@@ -18,11 +18,23 @@ impl Partition {
         self.current().is_open
     }
 
+    /// True if [`Partition::load`] has nothing left to do.
+    pub fn is_loaded(&self) -> bool {
+        let current = self.current();
+        current.is_open && current.log.as_ref().is_none_or(|log| log.is_loaded())
+    }
+
+    /// Opens the log if it exists, and loads its files. Blocks on the disk.
+    pub fn load(self: &Arc<Self>) -> Result<(), PartitionError> {
+        self.open()?;
+        Ok(self.log().map_or(Ok(()), |log| log.epochs().map(drop))?)
+    }
+
     /// Opens the log if it exists. Blocks on the disk.
     pub fn open(self: &Arc<Self>) -> Result<(), PartitionError> {
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        self.check_running()?;
         let current = self.current();
+        current.check_not_stopped()?;
         if current.log.is_none() {
             let log = self.logs().data.log_of(&self.id, self.topic_id)?;
             if log.is_some() || !current.is_open {
@@ -53,11 +65,7 @@ impl Partition {
             Some(log) => Arc::clone(log),
             None => self.create()?,
         };
-        // The calls below write to files by name, and a later log of the same partition reuses
-        // those names: the hold keeps this log from being removed meanwhile.
-        let Some(_hold) = self.logs().data.hold(&log) else {
-            return Err(PartitionError::Stopped { reason: "its log was removed" });
-        };
+        let _hold = self.hold(&log)?;
         let epoch = current.epoch;
         log.start_epoch(epoch)?;
         // Prepare here, where blocking on the disk is allowed, rather than in the first append.
@@ -73,8 +81,15 @@ impl Partition {
         self.current().check_leading_in(epoch)
     }
 
+    /// Keeps a log from being removed: writers access its files by name, and a later log of the
+    /// same partition reuses those names.
+    pub(super) fn hold(&self, log: &Arc<Log>) -> Result<RwLockReadGuard<'_, ()>, PartitionError> {
+        let removed = PartitionError::Stopped { reason: "its log was removed" };
+        self.logs().data.hold(log).ok_or(removed)
+    }
+
     /// Creates the log of a partition that has none.
-    fn create(self: &Arc<Self>) -> Result<Arc<Log>, PartitionError> {
+    pub(super) fn create(self: &Arc<Self>) -> Result<Arc<Log>, PartitionError> {
         self.require_room()?;
         let offset_unit = self.config().offset_unit;
         let metadata = PartitionMetadata { topic_id: self.topic_id, offset_unit };

@@ -41,9 +41,20 @@ pub struct Target {
     pub acks: Acks,
 }
 
+/// The kind of reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// It sees the records below the high watermark.
+    Consumer,
+    /// It sees all records, since those that it lacks hold the high watermark back.
+    Follower,
+}
+
 /// The parameters of a read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadRequest {
+    /// The kind of reader.
+    pub reader: Reader,
     /// The fetch offset as it came from the wire.
     pub offset: i64,
     /// The maximum number of bytes to return.
@@ -76,7 +87,8 @@ pub struct Partition {
     logs: Arc<LocalLogs>,
     /// The role and the log, replaced as a whole; a leader's only under the lock of `leadership`.
     current: ArcSwap<Current>,
-    /// Held while the log is opened or created, so that only one thread does it.
+    /// Held while the log is opened, created, or changed as its leader's is, so that only one
+    /// thread does it.
     pub(super) opening: Mutex<()>,
     /// The error of the last attempt to open the log.
     pub(super) open_failure: Mutex<Option<Arc<str>>>,
@@ -176,6 +188,10 @@ impl Partition {
         // Not up to the log end offset: a concurrent append may have moved it for bytes that are
         // not readable yet.
         let appended = outcomes.iter().flatten().map(|appended| appended.next_offset).max();
+        if let Some(end) = appended {
+            // Followers flush while this broker does.
+            self.waiting.wake_appended(end);
+        }
         if let Some(end) = appended.filter(|_| counts_unflushed(log)) {
             self.logs.flusher.confirm(log)?;
             self.advance(end);
@@ -211,8 +227,8 @@ impl Partition {
         self.current().check_minimum(false)
     }
 
-    /// Reads whole batches from the batch that holds the offset, up to the high watermark. Bytes
-    /// not yet verified are read and checked first, which blocks on the disk.
+    /// Reads whole batches from the batch that holds the offset, as far as the reader sees them.
+    /// Bytes not yet verified are read and checked first, which blocks on the disk.
     pub fn read(&self, request: ReadRequest) -> Result<ReadAnswer, PartitionError> {
         self.read_by(request, |log, from, limit| {
             Ok(match log.read(from, limit)? {
@@ -260,20 +276,26 @@ impl Partition {
         let current = self.current();
         current.check_leading()?;
         let high_watermark = self.high_watermark();
-        current.check_readable(high_watermark)?;
         let log = current.log.as_ref();
         let (start, end) =
             log.map_or_else(Default::default, |l| (l.log_start_offset(), l.log_end_offset()));
+        let below = match request.reader {
+            Reader::Consumer => {
+                current.check_readable(high_watermark)?;
+                high_watermark
+            }
+            Reader::Follower => end,
+        };
         let out_of_range = PartitionError::OffsetOutOfRange { wanted: request.offset, start, end };
         let Some(from) = Offset::checked(request.offset).filter(|o| (start..=end).contains(o))
         else {
             return Err(out_of_range);
         };
         let records = match log {
-            Some(log) if from < high_watermark => {
+            Some(log) if from < below => {
                 let limit = ReadLimit {
                     max_bytes: request.max_bytes,
-                    below: high_watermark,
+                    below,
                     at_least_one_batch: request.at_least_one_batch,
                 };
                 read(log, from, limit)?
@@ -413,7 +435,7 @@ impl Partition {
 }
 
 /// Returns true if records of a log count as stored before they are flushed.
-fn counts_unflushed(log: &Log) -> bool {
+pub(super) fn counts_unflushed(log: &Log) -> bool {
     Rules::ALL.counts_unflushed(log.config().write_caching)
 }
 

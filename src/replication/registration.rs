@@ -30,7 +30,8 @@ impl Partition {
     ) -> Registration {
         let ticket = self.waiting().register(awaited, offset, wake);
         let registration = Registration { partition: Arc::clone(self), ticket };
-        if let Some(log) = self.log()
+        if awaited != Progress::Appended
+            && let Some(log) = self.log()
             && log.flushed_offset() < log.log_end_offset()
         {
             self.logs().flusher.schedule(&log, true);

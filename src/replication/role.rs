@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::replication::{Assignment, Leader, PartitionError, Rules};
+use crate::replication::{Assignment, Follower, Leader, PartitionError, Rules};
 use crate::storage::Log;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -41,7 +41,7 @@ pub(super) struct Current {
     pub(super) is_appendable: bool,
 }
 
-/// The leader's part of a partition, under its lock.
+/// The state machine of this broker's role in a partition, under its lock.
 #[derive(Debug, Default)]
 pub(super) struct Leadership {
     /// The assignment by which this broker leads.
@@ -50,6 +50,8 @@ pub(super) struct Leadership {
     pub(super) began: Duration,
     /// The leader, from the moment at which its log is open.
     pub(super) leader: Option<Box<Leader>>,
+    /// The follower, if another broker leads, from the same moment.
+    pub(super) follower: Option<Follower>,
 }
 
 impl Current {
@@ -63,6 +65,14 @@ impl Current {
             log: None,
             is_open: false,
             is_appendable: false,
+        }
+    }
+
+    /// Fails if the partition has stopped.
+    pub(super) fn check_not_stopped(&self) -> Result<(), PartitionError> {
+        match self.role {
+            Role::Stopped(reason) => Err(PartitionError::Stopped { reason }),
+            Role::Leader | Role::Follower { .. } => Ok(()),
         }
     }
 

@@ -14,6 +14,8 @@ pub enum Progress {
     Stored,
     /// The high watermark covers a record.
     Replicated,
+    /// This replica has appended a record.
+    Appended,
 }
 
 /// The waiting requests, each for an offset to be passed. `Notify` keeps a permit, so a request
@@ -70,13 +72,19 @@ impl Waiting {
             let reached = match waiter.awaited {
                 Progress::Stored => stored,
                 Progress::Replicated => replicated,
+                Progress::Appended => return true,
             };
-            let due = waiter.beyond < reached;
-            if due {
-                waiter.wake.notify_one();
-            }
-            !due
+            waiter.stays_below(reached)
         });
+    }
+
+    /// Wakes the requests that wait for a record to be appended below this log end.
+    pub fn wake_appended(&self, log_end: Offset) {
+        let mut queue = self.lock();
+        let Some(queue) = &mut *queue else { return };
+        queue
+            .waiters
+            .retain(|waiter| waiter.awaited != Progress::Appended || waiter.stays_below(log_end));
     }
 
     /// Wakes all requests: the partition has stopped, or its leader epoch has changed.
@@ -90,6 +98,17 @@ impl Waiting {
     fn lock(&self) -> MutexGuard<'_, Option<Box<Queue>>> {
         // The list is valid after any panic: each change is a single call.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiter {
+    /// Wakes the request if its offset is passed; returns true if it waits on.
+    fn stays_below(&self, reached: Offset) -> bool {
+        let waits = self.beyond >= reached;
+        if !waits {
+            self.wake.notify_one();
+        }
+        waits
     }
 }
 
@@ -128,6 +147,20 @@ mod tests {
         assert!(!woken(&replicated));
         waiting.wake_below(Offset::new(5), Offset::new(5));
         assert!(woken(&replicated));
+    }
+
+    #[test]
+    fn an_append_wakes_those_that_wait_for_the_log_end_and_no_others() {
+        let waiting = Waiting::default();
+        let (appended, stored) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        waiting.register(Progress::Appended, Offset::new(4), &appended);
+        waiting.register(Progress::Stored, Offset::new(4), &stored);
+        waiting.wake_appended(Offset::new(4));
+        waiting.wake_below(Offset::ZERO, Offset::new(5));
+        assert!(!woken(&appended));
+        waiting.wake_appended(Offset::new(5));
+        assert!(woken(&appended));
+        assert!(!woken(&stored));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, Wo
 use streamlog::metadata::{Incarnation, IsrMember};
 use streamlog::replication::{
     Acks, Assignment, Deletion, InSyncState, LocalLogs, Partition, PartitionError, PartitionSpec,
-    ReadRequest, Role, Target,
+    ReadRequest, Reader, Role, Target,
 };
 use streamlog::storage::{
     AppendAt, DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig,
@@ -153,8 +153,13 @@ fn requests_hear_which_broker_leads_instead() {
     assert!(is_led_elsewhere(partition.is_covered(target).unwrap_err()));
     assert!(is_led_elsewhere(partition.check_epoch(LeaderEpoch::NONE).unwrap_err()));
     assert!(is_led_elsewhere(partition.lead().unwrap_err()));
-    let request =
-        ReadRequest { offset: 0, max_bytes: 1 << 20, at_least_one_batch: true, shows_gap: false };
+    let request = ReadRequest {
+        reader: Reader::Consumer,
+        offset: 0,
+        max_bytes: 1 << 20,
+        at_least_one_batch: true,
+        shows_gap: false,
+    };
     assert!(is_led_elsewhere(partition.read(request).unwrap_err()));
     let mut late = batch([7]);
     let outcome = partition.append(target.epoch, &mut [&mut late], Acks::All, SystemClock.now());

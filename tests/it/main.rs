@@ -21,6 +21,7 @@ mod listening;
 mod misconfigured;
 mod power_cuts;
 mod repacking;
+mod replicas;
 mod rot;
 mod shards;
 mod stopping;

@@ -10,9 +10,12 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::errors::Refusal;
 use crate::broker::session::Session;
 use crate::engine::EngineState;
-use crate::replication::{Deletion, Partition, PartitionError, ReadRequest, Topic};
+use crate::metadata::Image;
+use crate::replication::{
+    Deletion, Partition, PartitionError, ReadRequest, RequestedChange, Topic,
+};
 use crate::storage::{DataDir, StorageError};
-use crate::types::{Offset, PartitionIndex, Timestamp, TopicId};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId};
 use crate::wire::ErrorCode;
 
 /// The partitions that this broker leads, as far as the client of a connection may use them.
@@ -43,6 +46,16 @@ impl<'a> LedPartitions<'a> {
         &self.session.gone
     }
 
+    /// The current image of the cluster.
+    pub(crate) fn image(&self) -> Arc<Image> {
+        self.engine.image()
+    }
+
+    /// Requests a change of an in-sync set.
+    pub(crate) fn request_change(&self, change: RequestedChange) {
+        self.engine.in_sync_changes.request(change);
+    }
+
     /// The time by the wall clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.engine.clock.now()
@@ -53,9 +66,26 @@ impl<'a> LedPartitions<'a> {
         self.engine.clock.monotonic()
     }
 
-    /// The partition with this topic name and number. Nothing is authorized yet.
-    pub(crate) fn named(&self, topic: &str, index: PartitionIndex) -> Option<Arc<Partition>> {
-        self.engine.partitions.get(topic, index)
+    /// The leader and leader epoch of a partition of which this broker has no replica; `None` if
+    /// there is no such partition, or no leader.
+    pub(crate) fn leader_elsewhere(
+        &self,
+        topic: &Topic,
+        index: PartitionIndex,
+    ) -> Option<(BrokerId, LeaderEpoch)> {
+        let image = self.engine.image();
+        let partition = image.topic_by_id(topic.id)?.partition(index)?;
+        // The image may be newer than the partitions: this broker does not lead them yet.
+        let leader = partition.leader().filter(|leader| *leader != self.engine.config.broker_id)?;
+        Some((leader, partition.leader_epoch()))
+    }
+
+    /// The error code for a partition of which this broker has no replica.
+    pub(crate) fn code_without_replica(&self, topic: &Topic, index: PartitionIndex) -> ErrorCode {
+        match self.leader_elsewhere(topic, index) {
+            Some(_) => ErrorCode::NotLeaderOrFollower,
+            None => ErrorCode::UnknownTopicOrPartition,
+        }
     }
 
     /// The topic with this name. Nothing is authorized yet.
@@ -78,8 +108,11 @@ impl<'a> LedPartitions<'a> {
         if !self.may(operation, topic) {
             return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
         }
-        let partition = self.named(topic, PartitionIndex(index));
-        let partition = partition.ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
+        let unknown = || Refusal::of(ErrorCode::UnknownTopicOrPartition);
+        let (topic, index) = (self.topic(topic).ok_or_else(unknown)?, PartitionIndex(index));
+        let partition = topic.partition(index).cloned();
+        let absent = || Refusal::of(self.code_without_replica(&topic, index));
+        let partition = partition.ok_or_else(absent)?;
         self.open(&partition).await;
         Ok(partition)
     }
@@ -87,11 +120,25 @@ impl<'a> LedPartitions<'a> {
     /// Opens the log of a partition on first use. If that fails, the error is logged and requests
     /// to the partition report that it is not open.
     pub(crate) async fn open(&self, partition: &Arc<Partition>) {
-        if partition.is_open() {
-            return;
+        if !partition.is_open() {
+            self.open_by(partition, Partition::open).await;
         }
+    }
+
+    /// As `open`, and loads the log's files too.
+    pub(crate) async fn load(&self, partition: &Arc<Partition>) {
+        if !partition.is_loaded() {
+            self.open_by(partition, Partition::load).await;
+        }
+    }
+
+    async fn open_by(
+        &self,
+        partition: &Arc<Partition>,
+        open: fn(&Arc<Partition>) -> Result<(), PartitionError>,
+    ) {
         let opening = Arc::clone(partition);
-        if let Ok(Err(error)) = self.engine.control.run_blocking(move || opening.open()).await
+        if let Ok(Err(error)) = self.engine.control.run_blocking(move || open(&opening)).await
             && !error.is_logged()
             && !error.ends_epoch()
         {

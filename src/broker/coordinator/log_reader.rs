@@ -13,7 +13,7 @@ use crate::engine::{Control, Unavailable as Stopping};
 use crate::group::GroupRecord;
 use crate::io::{FileRange, read_exact_at};
 use crate::record::{Batch, Batches, Decompressor, Limits, RecordError};
-use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest};
+use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest, Reader};
 use crate::storage::StorageError;
 use crate::types::Offset;
 
@@ -136,6 +136,7 @@ fn read_noting(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> 
 /// Reads one chunk from `from`, or from behind the damage at that offset. Blocks on the disk.
 fn read(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
     let request = ReadRequest {
+        reader: Reader::Consumer,
         offset: from.get(),
         max_bytes: CHUNK_BYTES,
         at_least_one_batch: true,

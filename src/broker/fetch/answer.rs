@@ -2,6 +2,7 @@
 
 use super::parked::read_enough;
 use super::reading::Fetch;
+use super::replica::sender;
 use super::response::{Answered, encode};
 use super::session::FetchSessions;
 use crate::broker::access::LedPartitions;
@@ -36,8 +37,9 @@ async fn in_session(
     sessions: &FetchSessions,
     request: &mut FetchRequest,
 ) -> Result<(FetchResponse, Vec<FileRange>), ErrorCode> {
+    let replica = sender(led, request)?;
     let exchange = sessions.begin(request, call.version, led.monotonic())?;
-    let mut fetch = Fetch::open(led, call.version, request).await;
+    let mut fetch = Fetch::open(led, call.version, request, replica).await;
     read_enough(&mut fetch, led, call.cancel).await;
     if fetch.is_refused() {
         tracing::debug!(peer = %call.session.identity().peer, "a fetch is answered with errors");

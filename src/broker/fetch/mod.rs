@@ -1,4 +1,5 @@
-//! `Fetch`: records up to the high watermark, as places in their files.
+//! `Fetch`: records up to the high watermark or, for followers, up to the log end, as places in
+//! their files.
 //!
 //! ```text
 //! request → session: all partitions that it stands for → found and opened (Fetch)
@@ -12,6 +13,7 @@ mod answer;
 mod parked;
 mod partition_fetch;
 mod reading;
+mod replica;
 mod response;
 mod session;
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::broker::access::LedPartitions;
 use crate::broker::authorize::Operation;
 use crate::broker::errors::Refusal;
-use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest};
+use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest, Reader};
 use crate::storage::CompressionType;
-use crate::types::{LeaderEpoch, PartitionIndex};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
 use crate::wire::ErrorCode;
-use crate::wire::fetch::{RequestPartition, RequestTopic};
+use crate::wire::fetch::{LeaderIdAndEpoch, RequestPartition, RequestTopic};
 
 /// The first version that identifies topics by id.
 const BY_ID_SINCE: i16 = 13;
@@ -36,8 +36,59 @@ pub(super) enum Outcome {
     Unread,
     /// The place of the records, if there are any.
     Read(ReadAnswer),
+    /// The follower's log diverges: it has to truncate it before it reads on.
+    Diverging {
+        /// The last epoch of this log that is not above that of the follower.
+        epoch: LeaderEpoch,
+        /// The end of that epoch.
+        end: Offset,
+        /// The high watermark.
+        high_watermark: Offset,
+        /// The log start offset.
+        log_start_offset: Offset,
+    },
     /// The reason why there is none.
-    Refused(ErrorCode),
+    Refused(Refused),
+}
+
+/// A partition that is not read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Refused {
+    pub(super) code: ErrorCode,
+    /// The current leader, if it is another broker.
+    pub(super) leader: LeaderIdAndEpoch,
+    /// The high watermark and the log start offset, for a follower behind which the log begins.
+    pub(super) bounds: Option<(Offset, Offset)>,
+}
+
+impl From<ErrorCode> for Refused {
+    fn from(code: ErrorCode) -> Self {
+        Self { code, leader: LeaderIdAndEpoch::default(), bounds: None }
+    }
+}
+
+impl Refused {
+    /// The refusal of a partition.
+    pub(super) fn by(partition: &Partition, error: &PartitionError) -> Self {
+        let mut refused = Self::from(Refusal::from(error).code);
+        if let PartitionError::NotLeader { leader: Some(leader) } = error {
+            refused.leader = Self::not_leader((*leader, partition.epoch())).leader;
+        }
+        refused
+    }
+
+    /// The refusal of a partition that another broker leads.
+    fn not_leader((leader, epoch): (BrokerId, LeaderEpoch)) -> Self {
+        let leader = LeaderIdAndEpoch { leader_id: leader.0, leader_epoch: epoch.0 };
+        Self { leader, ..Self::from(ErrorCode::NotLeaderOrFollower) }
+    }
+
+    /// The same refusal for a follower, which starts over where this log begins.
+    pub(super) fn of_follower(partition: &Partition, error: &PartitionError) -> Self {
+        let bounds = (partition.high_watermark(), partition.log_start_offset());
+        let is_behind = matches!(error, PartitionError::OffsetOutOfRange { .. });
+        Self { bounds: is_behind.then_some(bounds), ..Self::by(partition, error) }
+    }
 }
 
 /// The limits that the partitions before this one leave of the request's.
@@ -64,24 +115,26 @@ impl<'r> PartitionFetch<'r> {
                 led.open(&partition).await;
                 Self { request, partition: Some(partition), outcome: Outcome::Unread }
             }
-            Err(code) => Self::refused(request, code),
+            Err(refused) => Self::refused(request, refused),
         }
     }
 
     /// A partition that is not read, for this reason.
-    pub(super) fn refused(request: &'r RequestPartition, code: ErrorCode) -> Self {
-        Self { request, partition: None, outcome: Outcome::Refused(code) }
+    pub(super) fn refused(request: &'r RequestPartition, refused: impl Into<Refused>) -> Self {
+        Self { request, partition: None, outcome: Outcome::Refused(refused.into()) }
     }
 
     /// Finds the place of the records. Returns the read if bytes have to be verified first.
     pub(super) fn read(
         &mut self,
+        reader: Reader,
         room: Room,
         read_fn: ReadFn,
     ) -> Option<(Arc<Partition>, ReadRequest)> {
         let partition = self.partition.as_ref()?;
         let bytes_max = u64::try_from(self.request.partition_max_bytes).unwrap_or(0);
         let read = ReadRequest {
+            reader,
             offset: self.request.fetch_offset,
             max_bytes: bytes_max.min(room.bytes),
             at_least_one_batch: room.is_untouched,
@@ -95,7 +148,10 @@ impl<'r> PartitionFetch<'r> {
         self.outcome = match result {
             Ok(Some(answer)) => Outcome::Read(answer),
             Ok(None) => Outcome::Unread,
-            Err(error) => Outcome::Refused(Refusal::from(&error).code),
+            Err(error) => Outcome::Refused(match reader {
+                Reader::Consumer => Refused::by(partition, &error),
+                Reader::Follower => Refused::of_follower(partition, &error),
+            }),
         };
         matches!(self.outcome, Outcome::Unread).then(|| (Arc::clone(partition), read))
     }
@@ -104,7 +160,7 @@ impl<'r> PartitionFetch<'r> {
     pub(super) fn bytes(&self) -> u64 {
         match &self.outcome {
             Outcome::Read(answer) => answer.records.as_ref().map_or(0, |range| range.length),
-            Outcome::Unread | Outcome::Refused(_) => 0,
+            Outcome::Unread | Outcome::Diverging { .. } | Outcome::Refused(_) => 0,
         }
     }
 }
@@ -115,7 +171,7 @@ fn find(
     version: i16,
     topic: &RequestTopic,
     index: i32,
-) -> Result<Arc<Partition>, ErrorCode> {
+) -> Result<Arc<Partition>, Refused> {
     let (found, unknown) = if version >= BY_ID_SINCE {
         (led.topic_by_id(topic.topic_id), ErrorCode::UnknownTopicId)
     } else {
@@ -123,13 +179,17 @@ fn find(
     };
     let name = found.as_ref().map_or(topic.topic.as_str(), |topic| topic.name.as_str());
     if !led.may(Operation::Read, name) {
-        return Err(ErrorCode::TopicAuthorizationFailed);
+        return Err(ErrorCode::TopicAuthorizationFailed.into());
     }
     let found = found.ok_or(unknown)?;
-    let partition = found.partition(PartitionIndex(index));
-    let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
+    let index = PartitionIndex(index);
+    let partition = found.partition(index);
+    let partition = partition.ok_or_else(|| match led.leader_elsewhere(&found, index) {
+        Some(leader) => Refused::not_leader(leader),
+        None => ErrorCode::UnknownTopicOrPartition.into(),
+    })?;
     if version < ZSTD_SINCE && partition.config().compression_type == CompressionType::Zstd {
-        return Err(ErrorCode::UnsupportedCompressionType);
+        return Err(ErrorCode::UnsupportedCompressionType.into());
     }
     Ok(Arc::clone(partition))
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::partition_fetch::{Outcome, PartitionFetch, ReadFn, Room};
 use crate::broker::access::LedPartitions;
 use crate::broker::isolation::Isolation;
-use crate::replication::{Partition, ReadRequest, Registration};
+use crate::replication::{FetchingReplica, Partition, Progress, ReadRequest, Reader, Registration};
 use crate::types::Offset;
 use crate::wire::fetch::FetchRequest;
 
@@ -20,6 +20,8 @@ const CHECKS_MAX: usize = 3;
 #[derive(Debug)]
 pub(super) struct Fetch<'r> {
     pub(super) request: &'r FetchRequest,
+    /// The broker that follows; `None` for a consumer.
+    replica: Option<FetchingReplica>,
     /// In the order of the request.
     pub(super) partitions: Vec<PartitionFetch<'r>>,
     /// The number of bytes that the last read has found.
@@ -27,24 +29,29 @@ pub(super) struct Fetch<'r> {
 }
 
 impl<'r> Fetch<'r> {
-    /// Finds the requested partitions, and opens their logs on first use.
+    /// Finds the requested partitions, and opens their logs on first use. The positions of a
+    /// follower are counted.
     pub(super) async fn open(
         led: LedPartitions<'_>,
         version: i16,
         request: &'r FetchRequest,
+        replica: Option<FetchingReplica>,
     ) -> Self {
         let isolation = Isolation::of(request.isolation_level);
         let count = request.topics.iter().map(|topic| topic.partitions.len()).sum();
         let mut partitions = Vec::with_capacity(count);
         for topic in &request.topics {
             for wanted in &topic.partitions {
-                partitions.push(match isolation {
-                    Ok(_) => PartitionFetch::open(led, version, topic, wanted).await,
-                    Err(code) => PartitionFetch::refused(wanted, code),
+                partitions.push(match (isolation, replica) {
+                    (Err(code), _) => PartitionFetch::refused(wanted, code),
+                    (Ok(_), None) => PartitionFetch::open(led, version, topic, wanted).await,
+                    (Ok(_), Some(replica)) => {
+                        PartitionFetch::open_for_follower(led, topic, wanted, replica).await
+                    }
                 });
             }
         }
-        Self { request, partitions, bytes: 0 }
+        Self { request, replica, partitions, bytes: 0 }
     }
 
     /// Reads all partitions. Bytes that are not verified yet are first verified on other threads,
@@ -65,13 +72,15 @@ impl<'r> Fetch<'r> {
     /// Reads all partitions in turn, and returns the reads whose bytes have to be verified first.
     fn try_read(&mut self, read_fn: ReadFn) -> Vec<(Arc<Partition>, ReadRequest)> {
         let bytes_max = u64::try_from(self.request.max_bytes).unwrap_or(0);
-        let at_once = self.request.max_wait_ms == 0;
+        let reader = self.replica.map_or(Reader::Consumer, |_| Reader::Follower);
+        // A follower's log has no gap to be shown: it continues where its leader's batches end.
+        let at_once = self.request.max_wait_ms == 0 && reader == Reader::Consumer;
         let mut unverified = Vec::new();
         self.bytes = 0;
         for partition in &mut self.partitions {
             let bytes = bytes_max.saturating_sub(self.bytes);
             let room = Room { bytes, is_untouched: self.bytes == 0, at_once };
-            unverified.extend(partition.read(room, read_fn));
+            unverified.extend(partition.read(reader, room, read_fn));
             self.bytes += partition.bytes();
         }
         unverified
@@ -82,23 +91,32 @@ impl<'r> Fetch<'r> {
         self.partitions.iter().any(|fetch| matches!(fetch.outcome, Outcome::Refused(_)))
     }
 
-    /// Returns true if the response need not wait: there are enough bytes, or there is an error.
+    /// Returns true if the response need not wait: there are enough bytes, or there is an error or
+    /// a diverging log.
     pub(super) fn is_due(&self) -> bool {
-        self.bytes >= u64::try_from(self.request.min_bytes).unwrap_or(0) || self.is_refused()
+        let diverges =
+            |fetch: &PartitionFetch<'_>| matches!(fetch.outcome, Outcome::Diverging { .. });
+        self.bytes >= u64::try_from(self.request.min_bytes).unwrap_or(0)
+            || self.is_refused()
+            || self.partitions.iter().any(diverges)
     }
 
-    /// Registers with each partition for progress beyond the high watermark seen. Each registration
-    /// is scanned on every append, so register once per partition, however often it is named.
+    /// Registers with each partition for progress beyond the high watermark seen or, for a
+    /// follower, for records at its position, flushed or not. Each registration is scanned on every
+    /// append, so register once per partition, however often it is named.
     pub(super) fn register(&self, wake: &Arc<Notify>) -> Vec<Registration> {
         let mut registered = HashSet::new();
         let register = |fetch: &PartitionFetch<'_>| {
             let partition = fetch.partition.as_ref()?;
-            let seen = match &fetch.outcome {
-                Outcome::Read(answer) => answer.high_watermark,
-                Outcome::Unread | Outcome::Refused(_) => Offset::ZERO,
+            let (awaited, seen) = match &fetch.outcome {
+                _ if self.replica.is_some() => {
+                    (Progress::Appended, Offset::checked(fetch.request.fetch_offset)?)
+                }
+                Outcome::Read(answer) => (Progress::Replicated, answer.high_watermark),
+                _ => (Progress::Replicated, Offset::ZERO),
             };
             let is_new = registered.insert(Arc::as_ptr(partition));
-            is_new.then(|| partition.wait_beyond(seen, wake))
+            is_new.then(|| partition.wait_for(awaited, seen, wake))
         };
         self.partitions.iter().filter_map(register).collect()
     }

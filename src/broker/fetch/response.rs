@@ -9,7 +9,7 @@ use crate::broker::isolation::Isolation;
 use crate::io::FileRange;
 use crate::net::Piece;
 use crate::wire::fetch::{
-    FetchRequest, FetchResponse, Partition as PartitionAnswer, RequestTopic, Topic,
+    EpochEndOffset, FetchRequest, FetchResponse, Partition as PartitionAnswer, RequestTopic, Topic,
 };
 use crate::wire::{ErrorCode, Piece as FramePiece, Records, RequestHeader, encode_response};
 
@@ -63,7 +63,19 @@ fn answer(
                 records.push(range);
             }
         }
-        Outcome::Refused(code) => answer.error_code = code,
+        Outcome::Diverging { epoch, end, high_watermark, log_start_offset } => {
+            answer.high_watermark = high_watermark.get();
+            answer.log_start_offset = log_start_offset.get();
+            answer.diverging_epoch = EpochEndOffset { epoch: epoch.0, end_offset: end.get() };
+        }
+        Outcome::Refused(refused) => {
+            answer.error_code = refused.code;
+            answer.current_leader = refused.leader;
+            if let Some((high_watermark, log_start)) = refused.bounds {
+                answer.high_watermark = high_watermark.get();
+                answer.log_start_offset = log_start.get();
+            }
+        }
     }
     if isolation == Ok(Isolation::ReadCommitted) || answer.error_code != ErrorCode::None {
         answer.aborted_transactions = Some(Vec::new());

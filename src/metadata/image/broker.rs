@@ -63,7 +63,6 @@ pub struct KnownBroker {
     pub clean_shutdown: bool,
 }
 
-#[cfg(any(test, feature = "internals"))]
 impl Broker {
     /// Returns true if this incarnation has registered with `key`, which only it knows.
     pub fn has_key(&self, key: &[u8]) -> bool {
@@ -71,6 +70,7 @@ impl Broker {
     }
 
     /// The address of the listener with this name, or else of the first.
+    #[cfg(any(test, feature = "internals"))]
     pub fn listener(&self, name: Option<&str>) -> Option<&Listener> {
         let listeners = &self.registration.listeners;
         let named = listeners.iter().find(|listener| Some(&*listener.name) == name);

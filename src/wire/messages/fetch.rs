@@ -3,6 +3,8 @@
 //! A broker answers with [`Records::Elsewhere`] for records in a file, and sends the frame in
 //! pieces (`EncodedFrame::pieces`); a client's decoder slices the records out of the frame.
 
+use bytes::Bytes;
+
 use crate::types::TopicId;
 use crate::wire::structure::{api, structure};
 use crate::wire::{ErrorCode, Records};
@@ -33,6 +35,9 @@ structure! {
         cluster_id: Option<String> [12.., tag 0],
         /// The follower.
         replica_state: ReplicaState [15.., tag 1],
+        /// A streamlog extension between its brokers: the key of the follower's incarnation, empty
+        /// from other clients.
+        replica_key: Bytes [15.., tag 10_000],
     }
 }
 

@@ -1,0 +1,100 @@
+//! Fetches of brokers that follow partitions which this one leads.
+
+use std::sync::Arc;
+
+use super::partition_fetch::{Outcome, PartitionFetch, Refused};
+use crate::broker::access::LedPartitions;
+use crate::metadata::Incarnation;
+use crate::replication::{
+    CountedFetch, FetchPosition, FetchingReplica, Partition, RequestedChange,
+};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
+use crate::wire::ErrorCode;
+use crate::wire::fetch::{FetchRequest, RequestPartition, RequestTopic};
+
+/// The broker that sent a fetch; `None` for a consumer.
+///
+/// # Errors
+/// `ClusterAuthorizationFailed` unless the request carries the key of the incarnation that is
+/// registered (R22): broker ids can be guessed, and a forged fetch would move a watermark.
+pub(super) fn sender(
+    led: LedPartitions<'_>,
+    request: &FetchRequest,
+) -> Result<Option<FetchingReplica>, ErrorCode> {
+    let id = request.replica_id.max(request.replica_state.replica_id);
+    if id < 0 {
+        return Ok(None);
+    }
+    let (broker, incarnation) = (BrokerId(id), Incarnation(request.replica_state.replica_epoch));
+    let image = led.image();
+    let registered = image
+        .broker(broker)
+        .filter(|known| known.incarnation == incarnation && known.has_key(&request.replica_key));
+    let Some(registered) = registered.map(|known| known.incarnation) else {
+        tracing::debug!(%broker, "a fetch without the registered key of its broker");
+        return Err(ErrorCode::ClusterAuthorizationFailed);
+    };
+    Ok(Some(FetchingReplica { broker, incarnation, registered: Some(registered) }))
+}
+
+impl<'r> PartitionFetch<'r> {
+    /// Finds the partition, and counts the position of a follower.
+    pub(super) async fn open_for_follower(
+        led: LedPartitions<'_>,
+        topic: &RequestTopic,
+        request: &'r RequestPartition,
+        replica: FetchingReplica,
+    ) -> Self {
+        // The version that names a replica's incarnation identifies topics by their ids.
+        let Some(topic) = led.topic_by_id(topic.topic_id) else {
+            return Self::refused(request, ErrorCode::UnknownTopicId);
+        };
+        let index = PartitionIndex(request.partition);
+        let Some(partition) = topic.partition(index).cloned() else {
+            return Self::refused(request, led.code_without_replica(&topic, index));
+        };
+        led.load(&partition).await;
+        let Some(position) = position(request) else {
+            return Self::refused(request, ErrorCode::OffsetOutOfRange);
+        };
+        let outcome = count(led, &partition, replica, &position);
+        let partition = matches!(outcome, Outcome::Unread).then_some(partition);
+        Self { request, partition, outcome }
+    }
+}
+
+/// Counts a fetch; `Outcome::Unread` if its records are to be read.
+fn count(
+    led: LedPartitions<'_>,
+    partition: &Arc<Partition>,
+    replica: FetchingReplica,
+    position: &FetchPosition,
+) -> Outcome {
+    match partition.follower_fetched(replica, position, led.monotonic()) {
+        Ok(CountedFetch::Counted { change, .. }) => {
+            if let Some(change) = change {
+                let (partition, epoch) = (Arc::clone(partition), position.epoch);
+                led.request_change(RequestedChange { partition, epoch, change });
+            }
+            Outcome::Unread
+        }
+        Ok(CountedFetch::Diverging { epoch, end }) => Outcome::Diverging {
+            epoch,
+            end,
+            high_watermark: partition.high_watermark(),
+            log_start_offset: partition.log_start_offset(),
+        },
+        Ok(CountedFetch::Fenced) => Outcome::Refused(ErrorCode::FencedLeaderEpoch.into()),
+        Err(error) => Outcome::Refused(Refused::of_follower(partition, &error)),
+    }
+}
+
+/// The position that a request states; `None` for a negative offset.
+fn position(request: &RequestPartition) -> Option<FetchPosition> {
+    Some(FetchPosition {
+        epoch: LeaderEpoch(request.current_leader_epoch),
+        offset: Offset::checked(request.fetch_offset)?,
+        last_epoch: LeaderEpoch(request.last_fetched_epoch).max(LeaderEpoch::NONE),
+        stored: Offset::checked(request.flushed_offset).unwrap_or(Offset::ZERO),
+    })
+}

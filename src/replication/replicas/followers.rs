@@ -1,0 +1,70 @@
+//! The leader's part of a partition towards its followers: what their fetches count for, and who is
+//! in sync.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::replication::replicas::following::{epochs_of, history};
+use crate::replication::{
+    ChangeOutcome, CountedFetch, FetchPosition, FetchingReplica, Leader, Partition, PartitionError,
+    RequestedChange,
+};
+use crate::types::LeaderEpoch;
+
+impl Partition {
+    /// Counts a follower's fetch, at `now` by the monotonic clock. A change of the in-sync set that
+    /// comes of it is the caller's to request. The log is open and loaded.
+    ///
+    /// # Errors
+    /// If this broker does not lead in the epoch of the fetch.
+    pub fn follower_fetched(
+        &self,
+        replica: FetchingReplica,
+        position: &FetchPosition,
+        now: Duration,
+    ) -> Result<CountedFetch, PartitionError> {
+        let log = self.log();
+        let epochs = epochs_of(log.as_deref())?;
+        let mut leadership = self.lock_leadership();
+        self.current().check_leading_in(position.epoch)?;
+        let Some(leader) = &mut leadership.leader else { return Err(self.not_open()) };
+        let counted = leader.fetched(replica, position, history(log.as_deref(), &epochs), now);
+        let has_advanced = matches!(counted, CountedFetch::Counted { has_advanced: true, .. });
+        if has_advanced {
+            self.set_high_watermark(leader.high_watermark());
+        }
+        drop(leadership);
+        if has_advanced {
+            self.wake_reached();
+        }
+        Ok(counted)
+    }
+
+    /// The change by which members leave the in-sync set that have not had all records for longer
+    /// than `lag_max`, at `now` by the monotonic clock.
+    #[cfg_attr(
+        not(any(test, feature = "internals")),
+        expect(dead_code, reason = "no task asks for it yet")
+    )]
+    pub fn remove_lagging(
+        self: &Arc<Self>,
+        now: Duration,
+        lag_max: Duration,
+    ) -> Option<RequestedChange> {
+        let mut leadership = self.lock_leadership();
+        let leader = leadership.leader.as_mut()?;
+        let change = leader.remove_lagging(now, lag_max)?;
+        Some(RequestedChange { partition: Arc::clone(self), epoch: leader.epoch(), change })
+    }
+
+    /// Takes the outcome of a change that was requested in a leader epoch; ignored in any other.
+    pub fn change_answered(&self, epoch: LeaderEpoch, id: u64, outcome: ChangeOutcome) {
+        let mut leadership = self.lock_leadership();
+        let is_current = |leader: &&mut Box<Leader>| leader.epoch() == epoch;
+        let Some(leader) = leadership.leader.as_mut().filter(is_current) else { return };
+        leader.change_answered(id, outcome);
+        self.publish(leader);
+        drop(leadership);
+        self.wake_reached();
+    }
+}

@@ -1,0 +1,202 @@
+//! The follower's part of a partition: the position of its next fetch, and the steps by which it
+//! makes its log the same as its leader's.
+//!
+//! A step is tied to the leader epoch in which it was decided: once the role has changed, the log
+//! refuses it.
+
+use std::sync::{Arc, PoisonError};
+
+use crate::replication::partition::counts_unflushed;
+use crate::replication::{
+    EpochHistory, FetchAnswer, FetchPosition, Follower, FollowerStep, Partition, PartitionError,
+    Role,
+};
+use crate::storage::{EpochStart, FetchedError, Log, StorageError, Truncation};
+use crate::types::{BrokerId, LeaderEpoch, Offset};
+
+/// The next fetch of a follower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FollowerPosition {
+    /// The broker to fetch from.
+    pub leader: BrokerId,
+    /// The position to fetch from.
+    pub position: FetchPosition,
+    /// The log start offset.
+    pub log_start: Offset,
+}
+
+/// The reason why a follower did not go on after an answer.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowerError {
+    /// The partition or its log refused the step.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
+    /// The leader sent records that this log must not take.
+    #[error("the records from the leader are refused: {0}")]
+    Refused(#[source] FetchedError),
+}
+
+impl Partition {
+    /// The next fetch; `None` if this broker does not follow another. Opens the log on first use,
+    /// which blocks on the disk.
+    ///
+    /// # Errors
+    /// If the partition has stopped, or its log cannot be opened.
+    pub fn follower_position(self: &Arc<Self>) -> Result<Option<FollowerPosition>, PartitionError> {
+        if !matches!(self.role(), Role::Follower { leader: Some(_) }) {
+            return Ok(None);
+        }
+        self.open()?;
+        // Before the end of the log: a flush may end in between.
+        let stored = self.stored();
+        let log = self.log();
+        let epochs = epochs_of(log.as_deref())?;
+        let leadership = self.lock_leadership();
+        let Some(follower) = &leadership.follower else { return Ok(None) };
+        Ok(Some(FollowerPosition {
+            leader: follower.leader(),
+            position: follower.position(history(log.as_deref(), &epochs), stored),
+            log_start: self.log_start_offset(),
+        }))
+    }
+
+    /// Takes the leader's answer to a fetch, and does what it asks for: appends its records, or
+    /// truncates the log where it diverges from the leader's. An answer to a position or epoch that
+    /// is over is ignored. Blocks on the disk.
+    ///
+    /// # Errors
+    /// If the records are not what may follow in this log (R17), or the disk fails. The next fetch
+    /// begins where the log then ends.
+    pub fn take_fetched(
+        self: &Arc<Self>,
+        answer: &FetchAnswer,
+        records: &[u8],
+    ) -> Result<(), FollowerError> {
+        self.open()?;
+        let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let epoch = answer.position.epoch;
+        match self.next_step(answer)? {
+            FollowerStep::Discard => Ok(()),
+            FollowerStep::Append => self.append_fetched(answer, records),
+            FollowerStep::Truncate(to) => match self.truncate_diverging(epoch, to) {
+                // The log starts within the batch that has to go.
+                Err(PartitionError::Storage(StorageError::OffsetOutOfRange { .. })) => {
+                    Ok(self.start_over(epoch, answer.log_start)?)
+                }
+                truncated => Ok(truncated?),
+            },
+            FollowerStep::StartOver(at) => Ok(self.start_over(epoch, at)?),
+        }
+    }
+
+    fn next_step(&self, answer: &FetchAnswer) -> Result<FollowerStep, PartitionError> {
+        let log = self.log();
+        let epochs = epochs_of(log.as_deref())?;
+        let mut leadership = self.lock_leadership();
+        let Some(follower) = &mut leadership.follower else { return Ok(FollowerStep::Discard) };
+        let history = history(log.as_deref(), &epochs);
+        let step = follower.answered(answer, history, self.log_start_offset());
+        self.set_high_watermark(follower.high_watermark());
+        Ok(step)
+    }
+
+    fn append_fetched(
+        self: &Arc<Self>,
+        answer: &FetchAnswer,
+        records: &[u8],
+    ) -> Result<(), FollowerError> {
+        if !records.is_empty() {
+            let log = self.own_log()?;
+            let _hold = self.hold(&log)?;
+            let end = log.append_fetched(records, answer.position.epoch).map_err(refused)?;
+            if counts_unflushed(&log) {
+                self.logs().flusher.confirm(&log).map_err(PartitionError::from)?;
+                self.advance(end);
+            }
+            self.logs().flusher.schedule(&log, true);
+        }
+        Ok(self.follow_log_start(answer.log_start)?)
+    }
+
+    /// Removes the records that the leader has removed, as far as this replica has stored more.
+    fn follow_log_start(&self, leaders: Offset) -> Result<(), PartitionError> {
+        let Some(log) = self.log() else { return Ok(()) };
+        let start = leaders.min(log.flushed_offset());
+        if start <= log.log_start_offset() {
+            return Ok(());
+        }
+        let starts = self.logs().data.advance_log_starts(&[(Arc::clone(&log), start)])?;
+        starts.into_iter().collect::<Result<Vec<_>, _>>()?;
+        // Everything below the leader's log start was replicated.
+        self.update_follower(|follower| follower.stored(log.flushed_offset()));
+        self.logs().remove_segments(self, &log);
+        Ok(())
+    }
+
+    /// Truncates the log to where it agrees with the leader's. The watermark goes down with it, so
+    /// that none is above the log (R16).
+    fn truncate_diverging(&self, epoch: LeaderEpoch, to: Offset) -> Result<(), PartitionError> {
+        let Some(log) = self.log() else { return Ok(()) };
+        let (end, high_watermark) = (log.log_end_offset(), self.high_watermark());
+        if to < high_watermark {
+            tracing::warn!(
+                partition = %self.id, %to, %high_watermark,
+                "the leader's log diverges below the high watermark: records that were shown to \
+                 consumers are removed here"
+            );
+        }
+        let truncation = Truncation { log: Arc::clone(&log), epoch, to };
+        let ends = self.logs().data.truncate_logs(&[truncation])?;
+        for to in ends {
+            let to = to?;
+            tracing::info!(partition = %self.id, %end, %to, %epoch, "diverging records removed");
+            self.update_follower(|follower| follower.truncated(to));
+            self.set_stored(self.stored().min(to));
+        }
+        Ok(())
+    }
+
+    /// Removes all records and continues where the leader's log begins.
+    fn start_over(self: &Arc<Self>, epoch: LeaderEpoch, at: Offset) -> Result<(), PartitionError> {
+        let log = self.own_log()?;
+        tracing::warn!(
+            partition = %self.id, end = %log.log_end_offset(), %at,
+            "the leader has no records where this log ends: all records here are removed"
+        );
+        self.logs().data.start_log_over(&Truncation { log, epoch, to: at })?;
+        self.update_follower(|follower| follower.started_over(at));
+        self.set_stored(at);
+        Ok(())
+    }
+
+    /// The log, created if there is none.
+    fn own_log(self: &Arc<Self>) -> Result<Arc<Log>, PartitionError> {
+        self.log().map_or_else(|| self.create(), Ok)
+    }
+
+    /// Changes the follower's state, and publishes its watermark.
+    fn update_follower(&self, change: impl FnOnce(&mut Follower)) {
+        let mut leadership = self.lock_leadership();
+        if let Some(follower) = &mut leadership.follower {
+            change(follower);
+            self.set_high_watermark(follower.high_watermark());
+        }
+    }
+}
+
+/// The epochs of a log; none if there is no log.
+pub(super) fn epochs_of(log: Option<&Log>) -> Result<Vec<EpochStart>, StorageError> {
+    log.map_or_else(|| Ok(Vec::new()), Log::epochs)
+}
+
+/// The history of a log with these epochs, which were read before its end is.
+pub(super) fn history<'a>(log: Option<&Log>, epochs: &'a [EpochStart]) -> EpochHistory<'a> {
+    EpochHistory::new(epochs, log.map_or(Offset::ZERO, Log::log_end_offset))
+}
+
+fn refused(error: FetchedError) -> FollowerError {
+    match error {
+        FetchedError::Storage(error) => PartitionError::from(error).into(),
+        refused => FollowerError::Refused(refused),
+    }
+}

@@ -1,0 +1,61 @@
+//! The changes of in-sync sets that wait to be written to the store.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc;
+
+use crate::replication::{ChangeOutcome, InSyncChange, Partition};
+use crate::types::LeaderEpoch;
+
+/// A change of a partition's in-sync set that its leader asks for.
+#[derive(Debug)]
+pub struct RequestedChange {
+    /// The partition, which waits for the outcome.
+    pub partition: Arc<Partition>,
+    /// The leader epoch in which it was requested.
+    pub epoch: LeaderEpoch,
+    /// The change.
+    pub change: InSyncChange,
+}
+
+/// The queue of requested changes, with one receiver.
+#[derive(Debug)]
+pub struct InSyncChanges {
+    sender: mpsc::Sender<RequestedChange>,
+    receiver: Mutex<Option<mpsc::Receiver<RequestedChange>>>,
+}
+
+/// The number of changes that may wait; the store takes some hundreds in one transaction.
+const WAITING_MAX: usize = 10_000;
+
+impl Default for InSyncChanges {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        Self { sender, receiver: Mutex::new(Some(receiver)) }
+    }
+}
+
+impl InSyncChanges {
+    /// Requests a change. If the queue is full it is refused, and asked for again later.
+    pub fn request(&self, requested: RequestedChange) {
+        if let Err(unsent) = self.sender.try_send(requested) {
+            unsent.into_inner().answer(ChangeOutcome::Refused);
+        }
+    }
+
+    /// The receiver, which only the first caller gets.
+    #[cfg_attr(
+        not(any(test, feature = "internals")),
+        expect(dead_code, reason = "no task writes changes to the store yet")
+    )]
+    pub fn take_receiver(&self) -> Option<mpsc::Receiver<RequestedChange>> {
+        self.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl RequestedChange {
+    /// Tells the partition the outcome.
+    pub fn answer(&self, outcome: ChangeOutcome) {
+        self.partition.change_answered(self.epoch, self.change.id, outcome);
+    }
+}

@@ -1,0 +1,15 @@
+//! The traffic between the replicas of a partition: what a leader makes of its followers' fetches,
+//! and a follower of its leader's answers.
+
+mod followers;
+#[cfg_attr(
+    not(any(test, feature = "internals")),
+    expect(dead_code, reason = "no task fetches from other brokers yet")
+)]
+mod following;
+mod in_sync_changes;
+#[cfg(test)]
+mod schedule_tests;
+
+pub use following::{FollowerError, FollowerPosition};
+pub use in_sync_changes::{InSyncChanges, RequestedChange};

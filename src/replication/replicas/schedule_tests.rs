@@ -1,0 +1,424 @@
+//! Three replicas of a partition, as brokers have them: real partitions and logs, on disks in
+//! memory, under random appends, fetches, elections and power failures.
+//!
+//! The test plays the network, the store and the controller. Flushes end when their threads like,
+//! so that a seed gives the same schedule, but not the same interleaving.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::ByteSize;
+use crate::io::faulty::FaultyDisk;
+use crate::io::{
+    Clock, Disk, ManualClock, MemoryDisk, SeededRandom, Share, World as IoWorld, read_exact_at,
+};
+use crate::metadata::{Incarnation, IsrMember};
+use crate::record::{BatchBuilder, BatchSettings, Compressor};
+use crate::replication::{
+    Acks, Assignment, ChangeOutcome, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica,
+    InSyncState, LocalLogs, Partition, PartitionSpec, ReadRequest, Reader, RequestedChange, Role,
+};
+use crate::storage::{
+    DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Log, LogConfig, Offsets,
+    Opener, ProducerLimits, ReadLimit, Upkeep, UpkeepListener, UpkeepOptions,
+};
+use crate::types::{
+    BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition, seeds,
+};
+
+const BROKERS: usize = 3;
+const MINIMUM: usize = 2;
+const STEPS: usize = 400;
+const LAG_MAX: Duration = Duration::from_secs(10);
+const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+/// A broker with its replica.
+struct Broker {
+    id: BrokerId,
+    incarnation: Incarnation,
+    disk: FaultyDisk,
+    logs: Arc<LocalLogs>,
+    partition: Arc<Partition>,
+}
+
+/// The state of the partition in the store.
+#[derive(Clone)]
+struct State {
+    leader: usize,
+    incarnation: Incarnation,
+    epoch: LeaderEpoch,
+    in_sync: InSyncState,
+}
+
+/// An answer on its way to a follower.
+struct Sent {
+    to: usize,
+    incarnation: Incarnation,
+    answer: FetchAnswer,
+    records: Vec<u8>,
+}
+
+struct World {
+    random: SeededRandom,
+    clock: Arc<ManualClock>,
+    brokers: Vec<Broker>,
+    state: State,
+    network: Vec<Sent>,
+    /// The batches that some leader has shown to consumers.
+    shown: Vec<u8>,
+    incarnations: i64,
+    values: u64,
+    truncations: usize,
+    elections: usize,
+}
+
+fn member(broker: &Broker) -> IsrMember {
+    IsrMember { broker: broker.id, incarnation: broker.incarnation }
+}
+
+fn partition_id() -> TopicPartition {
+    TopicPartition { topic: "t".parse().unwrap(), partition: PartitionIndex(0) }
+}
+
+fn open(disk: &FaultyDisk, clock: &Arc<ManualClock>, id: BrokerId) -> Arc<LocalLogs> {
+    let clock = Arc::clone(clock) as Arc<dyn Clock>;
+    let world = IoWorld { disk: Arc::new(disk.clone()) as Arc<dyn Disk>, clock };
+    let options = DataDirOptions {
+        opener: Opener { cluster_id: Some("cluster".to_owned()), broker_id: id },
+        boot_id: disk.boot_id().unwrap(),
+        configs: Arc::new(|_, _| config()),
+        producers: ProducerLimits::default(),
+        recovery_threads: 1,
+        keep_deleted: Duration::ZERO,
+        open_files: Share::OfProcess,
+    };
+    let path = Path::new("/data");
+    let data = Arc::new(DataDir::open(world.clone(), path, options).unwrap());
+    let quiet = FlushListener { on_flushed: Box::new(|_| ()), on_fatal: Box::new(|_| ()) };
+    let flusher = Flusher::start(world.clone(), path, FlusherOptions::default(), quiet).unwrap();
+    let quiet =
+        UpkeepListener { high_watermarks: Box::new(Offsets::new), on_fatal: Box::new(|_| ()) };
+    let upkeep =
+        Upkeep::start(Arc::clone(&data), world.clock, UpkeepOptions::default(), quiet).unwrap();
+    Arc::new(LocalLogs { data, flusher: Arc::new(flusher), upkeep: Arc::new(upkeep) })
+}
+
+/// Segments of a few batches.
+fn config() -> Arc<LogConfig> {
+    Arc::new(LogConfig { segment_size: ByteSize(400), ..LogConfig::default() })
+}
+
+fn replica(logs: &Arc<LocalLogs>, broker: BrokerId) -> Arc<Partition> {
+    let (partition, topic_id) = (partition_id(), TopicId([7; 16]));
+    let spec = PartitionSpec { partition, topic_id, broker, config: config() };
+    Partition::new(spec, Arc::clone(logs))
+}
+
+impl Broker {
+    fn start(
+        disk: FaultyDisk,
+        clock: &Arc<ManualClock>,
+        (id, incarnation): (BrokerId, i64),
+    ) -> Self {
+        let logs = open(&disk, clock, id);
+        let partition = replica(&logs, id);
+        Self { id, incarnation: Incarnation(incarnation), disk, logs, partition }
+    }
+
+    fn log(&self) -> Option<Arc<Log>> {
+        self.partition.log()
+    }
+
+    fn flush(&self) {
+        self.log().map(|log| log.flush().unwrap());
+    }
+
+    /// The batches of the log below an offset.
+    fn bytes_below(&self, below: Offset) -> Vec<u8> {
+        let Some(log) = self.log() else { return Vec::new() };
+        let limit = ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true };
+        let (mut bytes, mut next) = (Vec::new(), log.log_start_offset());
+        while next < below.min(log.log_end_offset()) {
+            let range = log.read(next, limit).unwrap().unwrap();
+            let mut part = vec![0; usize::try_from(range.length).unwrap()];
+            read_exact_at(&*range.file, &mut part, range.position).unwrap();
+            let batches = crate::record::Batches::new(&part);
+            next = batches.map(|batch| batch.unwrap().next_offset()).last().unwrap();
+            bytes.extend(part);
+        }
+        bytes
+    }
+
+    fn stop(&self) {
+        self.partition.stop("its broker has ended");
+        self.logs.flusher.stop();
+        self.logs.upkeep.stop();
+    }
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let clock = Arc::new(ManualClock::at(NOW));
+        let start = |index: usize| {
+            let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), seed);
+            let id = BrokerId(i32::try_from(index).unwrap());
+            Broker::start(disk, &clock, (id, i64::try_from(index).unwrap()))
+        };
+        let brokers: Vec<_> = (0..BROKERS).map(start).collect();
+        let members = brokers.iter().map(member).collect();
+        let state = State {
+            leader: 0,
+            incarnation: brokers[0].incarnation,
+            epoch: LeaderEpoch(0),
+            in_sync: InSyncState { members, minimum: MINIMUM, version: 0 },
+        };
+        let mut world = Self {
+            random: SeededRandom::new(seed),
+            clock,
+            brokers,
+            state,
+            network: Vec::new(),
+            shown: Vec::new(),
+            incarnations: 100,
+            values: 0,
+            truncations: 0,
+            elections: 0,
+        };
+        (0..BROKERS).for_each(|id| world.learn(id));
+        world
+    }
+
+    fn step(&mut self) {
+        let id = self.random.index(BROKERS);
+        match self.random.below(100) {
+            0..15 => self.append(id),
+            15..42 => self.fetch(id),
+            42..70 => self.deliver(),
+            70..84 => self.brokers[id].flush(),
+            84..92 => self.learn(id),
+            92..96 => self.remove_lagging(id),
+            96..98 => self.elect(),
+            _ => self.lose_power(id),
+        }
+    }
+
+    fn append(&mut self, id: usize) {
+        let partition = &self.brokers[id].partition;
+        if partition.role() != Role::Leader {
+            return;
+        }
+        partition.lead().unwrap();
+        let mut builder = BatchBuilder::new();
+        for _ in 0..=self.random.below(3) {
+            self.values += 1;
+            builder.push(NOW, None, Some(&self.values.to_be_bytes()), &[]).unwrap();
+        }
+        let mut batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+        let epoch = partition.epoch();
+        partition.append(epoch, &mut [&mut batch], Acks::All, NOW).unwrap();
+    }
+
+    /// Sends the fetch of a follower to the broker that it takes for the leader.
+    fn fetch(&mut self, id: usize) {
+        let broker = &self.brokers[id];
+        let Some(next) = broker.partition.follower_position().unwrap() else { return };
+        let (position, incarnation) = (next.position, broker.incarnation);
+        let leader = &self.brokers[usize::try_from(next.leader.0).unwrap()].partition;
+        let replica =
+            FetchingReplica { broker: broker.id, incarnation, registered: Some(incarnation) };
+        if leader.role() != Role::Leader || leader.load().is_err() {
+            return;
+        }
+        let counted = leader.follower_fetched(replica, &position, self.clock.monotonic());
+        let (outcome, records) = match counted {
+            Err(_) | Ok(CountedFetch::Fenced) => return,
+            Ok(CountedFetch::Diverging { epoch, end }) => {
+                self.truncations += 1;
+                (FetchOutcome::Diverging { epoch, end }, Vec::new())
+            }
+            Ok(CountedFetch::Counted { change, .. }) => {
+                let read = leader.read(ReadRequest {
+                    reader: Reader::Follower,
+                    offset: position.offset.get(),
+                    max_bytes: 300,
+                    at_least_one_batch: true,
+                    shows_gap: false,
+                });
+                let range = read.unwrap().records;
+                let records = range.map_or_else(Vec::new, |range| {
+                    let mut bytes = vec![0; usize::try_from(range.length).unwrap()];
+                    read_exact_at(&*range.file, &mut bytes, range.position).unwrap();
+                    bytes
+                });
+                if let Some(change) = change {
+                    let (partition, epoch) = (Arc::clone(leader), position.epoch);
+                    let requested = RequestedChange { partition, epoch, change };
+                    self.write(&requested);
+                }
+                (FetchOutcome::Records, records)
+            }
+        };
+        let leader = &self.brokers[usize::try_from(next.leader.0).unwrap()].partition;
+        let (high_watermark, log_start) = (leader.high_watermark(), leader.log_start_offset());
+        let answer = FetchAnswer { position, outcome, high_watermark, log_start };
+        self.network.push(Sent { to: id, incarnation, answer, records });
+    }
+
+    /// Delivers an answer, late ones too, or loses it.
+    fn deliver(&mut self) {
+        if self.network.is_empty() {
+            return;
+        }
+        let place = self.random.index(self.network.len());
+        let Sent { to, incarnation, answer, records } = self.network.swap_remove(place);
+        if self.random.chance(8) || self.brokers[to].incarnation != incarnation {
+            return;
+        }
+        self.brokers[to].partition.take_fetched(&answer, &records).unwrap();
+    }
+
+    /// Writes a change of the in-sync set, as the store does.
+    fn write(&mut self, requested: &RequestedChange) {
+        let State { epoch, in_sync, .. } = &self.state;
+        let joins = |member: &IsrMember| {
+            let is_member = in_sync.members.contains(member);
+            is_member || self.brokers.iter().any(|broker| self::member(broker) == *member)
+        };
+        let change = &requested.change;
+        let applies = *epoch == requested.epoch
+            && in_sync.version == change.version
+            && change.members.iter().all(joins);
+        if applies {
+            self.state.in_sync.members.clone_from(&change.members);
+            self.state.in_sync.version += 1;
+        }
+        let version = self.state.in_sync.version;
+        requested.answer(match (applies, self.random.chance(6)) {
+            (_, true) => ChangeOutcome::Unknown,
+            (true, false) => ChangeOutcome::Applied { version },
+            (false, false) => ChangeOutcome::Refused,
+        });
+    }
+
+    fn remove_lagging(&mut self, id: usize) {
+        self.clock.advance(LAG_MAX / 2);
+        let now = self.clock.monotonic();
+        if let Some(requested) = self.brokers[id].partition.remove_lagging(now, LAG_MAX) {
+            self.write(&requested);
+        }
+    }
+
+    /// Lets a broker see the state of the partition.
+    fn learn(&mut self, id: usize) {
+        let (broker, state) = (&self.brokers[id], &self.state);
+        let leader = self.brokers[state.leader].id;
+        let assignment = Assignment {
+            epoch: state.epoch,
+            leader: Some(leader),
+            leader_incarnation: state.incarnation,
+            incarnation: broker.incarnation,
+            in_sync: state.in_sync.clone(),
+        };
+        broker.partition.assign(assignment, self.clock.monotonic());
+        broker.partition.open().unwrap();
+    }
+
+    /// Elects any in-sync member.
+    fn elect(&mut self) {
+        let members = &self.state.in_sync.members;
+        let elected = members[self.random.index(members.len())].broker;
+        let leader = usize::try_from(elected.0).unwrap();
+        self.elections += 1;
+        self.state.leader = leader;
+        self.state.incarnation = self.brokers[leader].incarnation;
+        self.state.epoch = LeaderEpoch(self.state.epoch.0 + 1);
+        self.state.in_sync.version += 1;
+        for member in &mut self.state.in_sync.members {
+            if member.broker == elected {
+                member.incarnation = self.state.incarnation;
+            }
+        }
+        self.learn(leader);
+    }
+
+    /// A machine loses its power, and its broker starts again as another incarnation.
+    fn lose_power(&mut self, id: usize) {
+        let broker = &self.brokers[id];
+        let disk = broker.disk.crash(self.random.number()).unwrap();
+        broker.stop();
+        self.incarnations += 1;
+        self.brokers[id] = Broker::start(disk, &self.clock, (broker.id, self.incarnations));
+        if self.state.leader == id {
+            self.elect();
+        }
+        self.learn(id);
+    }
+
+    /// Notes what the leader shows, and checks that no member of the in-sync set lacks it.
+    fn check(&mut self) {
+        let leader = &self.brokers[self.state.leader];
+        let partition = &leader.partition;
+        let leads = partition.role() == Role::Leader && partition.epoch() == self.state.epoch;
+        if leads && partition.latest().is_ok() {
+            let shown = leader.bytes_below(partition.high_watermark());
+            assert!(shown.starts_with(&self.shown), "records that were shown are withdrawn");
+            self.shown = shown;
+        }
+        for member in &self.state.in_sync.members {
+            let broker = &self.brokers[usize::try_from(member.broker.0).unwrap()];
+            if let Some(log) = broker.log() {
+                let held = broker.bytes_below(log.flushed_offset());
+                assert!(held.starts_with(&self.shown), "{} lacks shown records", broker.id);
+            } else {
+                assert!(self.shown.is_empty(), "{} lacks its log", broker.id);
+            }
+        }
+    }
+
+    /// Lets all replicas catch up, and checks that their logs are the same.
+    fn settle(&mut self) {
+        self.elect();
+        self.network.clear();
+        self.append(self.state.leader);
+        for _ in 0..100 {
+            for id in 0..BROKERS {
+                self.learn(id);
+                self.fetch(id);
+                while !self.network.is_empty() {
+                    self.deliver();
+                }
+                self.brokers[id].flush();
+            }
+        }
+        let leader = &self.brokers[self.state.leader];
+        let end = leader.log().unwrap().log_end_offset();
+        let expected = leader.bytes_below(end);
+        for broker in &self.brokers {
+            let found = broker.log().map(|log| log.log_end_offset());
+            assert_eq!(found, Some(end), "{} is not caught up", broker.id);
+            assert!(broker.bytes_below(end) == expected, "{} has other bytes", broker.id);
+        }
+    }
+}
+
+#[test]
+fn replicas_are_the_same_below_the_watermark_whatever_fails() {
+    let (mut truncations, mut elections, mut bytes) = (0, 0, 0);
+    for seed in seeds(20) {
+        println!("STREAMLOG_SEED={seed}");
+        let mut world = World::new(seed);
+        for _ in 0..STEPS {
+            world.step();
+            world.check();
+        }
+        world.settle();
+        world.check();
+        truncations += world.truncations;
+        elections += world.elections;
+        bytes += world.shown.len();
+        world.brokers.iter().for_each(Broker::stop);
+    }
+    assert!(truncations > 5 && elections > 50, "{truncations} truncations, {elections} elections");
+    assert!(bytes > 6_000, "only {bytes} bytes were shown");
+}
