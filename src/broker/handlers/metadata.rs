@@ -8,7 +8,7 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::settings::Settings;
 use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
-use crate::types::{PartitionIndex, TopicId, TopicName};
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 use crate::wire::ErrorCode;
 use crate::wire::metadata::{MetadataRequest, MetadataResponse, Partition, RequestTopic, Topic};
 
@@ -37,7 +37,7 @@ pub(crate) async fn handle(
     };
     let image = topics.image();
     let mut topics: Vec<Topic> = if all {
-        image.topics().filter_map(|topic| visible(call, topic)).collect()
+        image.topics().filter_map(|topic| visible(call, &image, topic)).collect()
     } else {
         once(&wanted).map(|wanted| find(call, &image, wanted)).collect()
     };
@@ -113,33 +113,35 @@ fn find(call: &Call<'_>, image: &Arc<Image>, wanted: &RequestTopic) -> Topic {
     if !call.session.may(Operation::Describe, Resource::Topic(name.unwrap_or_default())) {
         return refused(ErrorCode::TopicAuthorizationFailed);
     }
-    found.map_or_else(|| refused(unknown), |topic| describe(topic))
+    found.map_or_else(|| refused(unknown), |topic| describe(image, topic))
 }
 
-fn visible(call: &Call<'_>, topic: &TopicImage) -> Option<Topic> {
+fn visible(call: &Call<'_>, image: &Image, topic: &TopicImage) -> Option<Topic> {
     let resource = Resource::Topic(topic.name.as_str());
-    call.session.may(Operation::Describe, resource).then(|| describe(topic))
+    call.session.may(Operation::Describe, resource).then(|| describe(image, topic))
 }
 
-fn describe(topic: &TopicImage) -> Topic {
+fn describe(image: &Image, topic: &TopicImage) -> Topic {
+    let partition = |(index, described)| partition(image, index, described);
     Topic {
         name: Some(topic.name.to_string()),
         topic_id: topic.id,
         is_internal: topic.name.is_internal(),
-        partitions: topic.numbered().map(|(index, image)| partition(index, image)).collect(),
+        partitions: topic.numbered().map(partition).collect(),
         ..Topic::default()
     }
 }
 
-fn partition(index: PartitionIndex, image: &PartitionImage) -> Partition {
-    let leader = image.leader();
+fn partition(image: &Image, index: PartitionIndex, described: &PartitionImage) -> Partition {
+    let leader = described.leader();
+    let is_offline = |broker: &&BrokerId| image.broker(**broker).is_none();
     Partition {
         error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
         partition_index: index.0,
         leader_id: leader.map_or(-1, |broker| broker.0),
-        leader_epoch: image.leader_epoch().0,
-        replica_nodes: image.replicas.iter().map(|broker| broker.0).collect(),
-        isr_nodes: image.isr().iter().map(|member| member.broker.0).collect(),
-        offline_replicas: Vec::new(),
+        leader_epoch: described.leader_epoch().0,
+        replica_nodes: described.replicas.iter().map(|broker| broker.0).collect(),
+        isr_nodes: described.isr().iter().map(|member| member.broker.0).collect(),
+        offline_replicas: described.replicas.iter().filter(is_offline).map(|id| id.0).collect(),
     }
 }

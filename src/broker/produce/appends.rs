@@ -208,12 +208,15 @@ impl<'f> Appends<'f> {
                 return Ok(Arc::clone(last));
             }
             let topic = self.led.topic_by_id(id).ok_or(ErrorCode::UnknownTopicId)?;
-            return topic.partition(index).cloned().ok_or(ErrorCode::UnknownTopicOrPartition);
+            let absent = || self.led.code_without_replica(&topic, index);
+            return topic.partition(index).cloned().ok_or_else(absent);
         }
-        last.filter(|last| last.id().is(name, index))
-            .cloned()
-            .or_else(|| self.led.named(name, index))
-            .ok_or(ErrorCode::UnknownTopicOrPartition)
+        if let Some(last) = last.filter(|last| last.id().is(name, index)) {
+            return Ok(Arc::clone(last));
+        }
+        let topic = self.led.topic(name).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        let absent = || self.led.code_without_replica(&topic, index);
+        topic.partition(index).cloned().ok_or_else(absent)
     }
 
     /// Keeps the batches of a parsed request.

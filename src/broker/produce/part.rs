@@ -5,11 +5,11 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use crate::broker::errors::Refusal;
-use crate::replication::{Acks, Partition, Progress, Target};
+use crate::replication::{Acks, Partition, Progress, Role, Target};
 use crate::storage::Appended;
 use crate::types::{LeaderEpoch, Offset, Timestamp, TopicId};
 use crate::wire::ErrorCode;
-use crate::wire::produce::{Partition as Answer, PartitionView, TopicView};
+use crate::wire::produce::{LeaderIdAndEpoch, Partition as Answer, PartitionView, TopicView};
 
 /// One partition of a produce request.
 #[derive(Debug)]
@@ -126,6 +126,17 @@ impl Part {
         }
     }
 
+    /// The leader to send the batch to, if it is another broker.
+    fn leader(&self, code: ErrorCode) -> LeaderIdAndEpoch {
+        if let (Addressee::Led(partition), ErrorCode::NotLeaderOrFollower) = (&self.addressee, code)
+            && let Role::Follower { leader: Some(leader) } = partition.role()
+        {
+            let (leader_id, leader_epoch) = (leader.0, partition.epoch().0);
+            return LeaderIdAndEpoch { leader_id, leader_epoch };
+        }
+        LeaderIdAndEpoch::default()
+    }
+
     /// The response for this partition.
     pub(crate) fn answer(&self) -> Answer {
         let (index, log_start_offset) = match &self.addressee {
@@ -146,6 +157,7 @@ impl Part {
                 base_offset: -1,
                 record_errors: refusal.records.clone(),
                 error_message: refusal.message.clone(),
+                current_leader: self.leader(refusal.code),
                 ..Answer::default()
             },
             Outcome::Open => unreachable!("every batch taken is appended or refused"),
