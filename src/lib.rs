@@ -108,6 +108,12 @@ pub mod engine;
 #[cfg(all(feature = "embedded", not(feature = "internals")))]
 mod engine;
 
+#[cfg(all(feature = "broker", feature = "internals"))]
+#[doc(hidden)]
+pub mod replica_manager;
+#[cfg(all(feature = "broker", not(feature = "internals")))]
+mod replica_manager;
+
 #[cfg(feature = "broker")]
 pub mod broker;
 

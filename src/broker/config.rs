@@ -16,6 +16,7 @@ use crate::engine::EngineConfig;
 use crate::group::GroupConfig;
 use crate::io::{SystemDisk, read_text};
 use crate::metadata::ZooKeeperConfig;
+use crate::replica_manager::ReplicaConfig;
 use crate::storage::LogConfig;
 
 /// Names that Kafka ignores if the same setting is also given under its other name.
@@ -85,6 +86,8 @@ settings! {
         offsets_topic: OffsetsTopicConfig,
         /// The ensemble that keeps the metadata, if the broker does not keep it itself.
         zookeeper: ZooKeeperConfig,
+        /// The configuration of replication between brokers.
+        replica: ReplicaConfig,
     }
 }
 

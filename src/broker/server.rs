@@ -18,6 +18,7 @@ use crate::engine::{Engine, EngineHandle, control_runtime};
 use crate::io::{Clock, Disk};
 use crate::io::{SystemClock, SystemDisk, Worker, World, open_file_limit};
 use crate::net::Budget;
+use crate::replica_manager;
 
 /// A broker that serves requests until it is stopped or its disk fails.
 ///
@@ -90,6 +91,7 @@ impl Broker {
         let shared = Arc::new(Shared::new(config, listeners, engine.state(), memory));
         let coordinators = Arc::clone(shared.coordinators());
         engine.run(coordinators);
+        replica_manager::start(engine.state(), &shared.config().replica);
         forget_deleted_topics(engine.state(), shared.coordinators());
         let shards = start_shards(&shared)?;
         let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();

@@ -80,7 +80,8 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "a partition has one replica today: nothing is copied, elected or balanced",
+        about: "a follower has one connection for each leader, and leaders are neither balanced \
+                nor handed over yet",
         names: &[
             "auto.leader.rebalance.enable",
             "controlled.shutdown.enable",
@@ -92,15 +93,9 @@ pub(crate) const IGNORED: &[Family] = &[
             "leader.imbalance.check.interval.seconds",
             "leader.imbalance.per.broker.percentage",
             "num.replica.fetchers",
-            "replica.fetch.backoff.ms",
-            "replica.fetch.max.bytes",
             "replica.fetch.min.bytes",
-            "replica.fetch.response.max.bytes",
-            "replica.fetch.wait.max.ms",
-            "replica.lag.time.max.ms",
             "replica.selector.class",
             "replica.socket.receive.buffer.bytes",
-            "replica.socket.timeout.ms",
             "request.timeout.ms",
             "security.inter.broker.protocol",
             "unclean.leader.election.interval.ms",

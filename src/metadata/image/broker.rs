@@ -70,7 +70,6 @@ impl Broker {
     }
 
     /// The address of the listener with this name, or else of the first.
-    #[cfg(any(test, feature = "internals"))]
     pub fn listener(&self, name: Option<&str>) -> Option<&Listener> {
         let listeners = &self.registration.listeners;
         let named = listeners.iter().find(|listener| Some(&*listener.name) == name);

@@ -1,0 +1,133 @@
+//! The answers of a leader, partition by partition, as `replication` takes them.
+
+use bytes::Bytes;
+
+use crate::replication::{FetchAnswer, FetchOutcome, FetchPosition};
+use crate::types::{LeaderEpoch, Offset};
+use crate::wire::fetch::Partition as PartitionAnswer;
+use crate::wire::{ErrorCode, Records};
+
+/// The reason why an answer brings a partition no further.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    /// The leader knows the partition in another state: one of both brokers has yet to see a change
+    /// of the metadata.
+    #[error("the leader answers {0}; one of both brokers has outdated metadata")]
+    OutdatedMetadata(ErrorCode),
+    /// The leader cannot serve the partition.
+    #[error("the leader answers {0}; its log says why")]
+    Failed(ErrorCode),
+    /// The answer contradicts itself.
+    #[error("the leader's answer has {field} {value}")]
+    Malformed {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: i64,
+    },
+}
+
+/// Reads the answer for a partition that was fetched from `position`.
+///
+/// # Errors
+/// If it brings the partition no further.
+pub(super) fn read_answer(
+    answer: PartitionAnswer,
+    position: FetchPosition,
+) -> Result<(FetchAnswer, Bytes), Refusal> {
+    let outcome = match answer.error_code {
+        ErrorCode::None if answer.diverging_epoch.end_offset >= 0 => FetchOutcome::Diverging {
+            epoch: LeaderEpoch(answer.diverging_epoch.epoch),
+            end: offset("the end of an epoch at", answer.diverging_epoch.end_offset)?,
+        },
+        ErrorCode::None => FetchOutcome::Records,
+        ErrorCode::OffsetOutOfRange => FetchOutcome::OutOfRange,
+        code if is_outdated(code) => return Err(Refusal::OutdatedMetadata(code)),
+        code => return Err(Refusal::Failed(code)),
+    };
+    let records = match answer.records {
+        Records::Bytes(records) => records,
+        Records::Null | Records::Elsewhere(_) => Bytes::new(),
+    };
+    let high_watermark = offset("the high watermark", answer.high_watermark)?;
+    let log_start = offset("the log start offset", answer.log_start_offset)?;
+    Ok((FetchAnswer { position, outcome, high_watermark, log_start }, records))
+}
+
+/// Returns true for errors that end by themselves when both brokers have seen the same metadata.
+fn is_outdated(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::NotLeaderOrFollower
+            | ErrorCode::FencedLeaderEpoch
+            | ErrorCode::UnknownLeaderEpoch
+            | ErrorCode::UnknownTopicId
+            | ErrorCode::UnknownTopicOrPartition
+            | ErrorCode::InconsistentTopicId
+    )
+}
+
+fn offset(field: &'static str, value: i64) -> Result<Offset, Refusal> {
+    Offset::checked(value).ok_or(Refusal::Malformed { field, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::fetch::EpochEndOffset;
+
+    const POSITION: FetchPosition = FetchPosition {
+        epoch: LeaderEpoch(3),
+        offset: Offset::new(7),
+        last_epoch: LeaderEpoch(2),
+        stored: Offset::new(6),
+    };
+
+    fn answer(error_code: ErrorCode) -> PartitionAnswer {
+        let (high_watermark, log_start_offset) = (5, 1);
+        PartitionAnswer { error_code, high_watermark, log_start_offset, ..Default::default() }
+    }
+
+    fn outcome(answer: PartitionAnswer) -> FetchOutcome {
+        read_answer(answer, POSITION).unwrap().0.outcome
+    }
+
+    #[test]
+    fn records_come_with_the_offsets_of_the_leader() {
+        let records = Records::Bytes(Bytes::from_static(b"batch"));
+        let fetched = PartitionAnswer { records, ..answer(ErrorCode::None) };
+        let (answer, records) = read_answer(fetched, POSITION).unwrap();
+        assert_eq!((answer.position, answer.outcome), (POSITION, FetchOutcome::Records));
+        assert_eq!((answer.high_watermark, answer.log_start), (Offset::new(5), Offset::new(1)));
+        assert_eq!(records, &b"batch"[..]);
+    }
+
+    #[test]
+    fn another_history_and_a_lost_beginning_are_outcomes() {
+        let diverging_epoch = EpochEndOffset { epoch: 1, end_offset: 4 };
+        let diverging = PartitionAnswer { diverging_epoch, ..answer(ErrorCode::None) };
+        let expected = FetchOutcome::Diverging { epoch: LeaderEpoch(1), end: Offset::new(4) };
+        assert_eq!(outcome(diverging), expected);
+        assert_eq!(outcome(answer(ErrorCode::OffsetOutOfRange)), FetchOutcome::OutOfRange);
+    }
+
+    #[test]
+    fn a_history_without_a_common_epoch_diverges_too() {
+        let diverging_epoch = EpochEndOffset { epoch: -1, end_offset: 0 };
+        let diverging = PartitionAnswer { diverging_epoch, ..answer(ErrorCode::None) };
+        let expected = FetchOutcome::Diverging { epoch: LeaderEpoch::NONE, end: Offset::ZERO };
+        assert_eq!(outcome(diverging), expected);
+    }
+
+    #[test]
+    fn errors_are_told_apart_by_their_remedy() {
+        let refused = |code| read_answer(answer(code), POSITION).unwrap_err();
+        let fenced = ErrorCode::FencedLeaderEpoch;
+        assert_eq!(refused(fenced), Refusal::OutdatedMetadata(fenced));
+        let corrupt = ErrorCode::CorruptMessage;
+        assert_eq!(refused(corrupt), Refusal::Failed(corrupt));
+        let without = PartitionAnswer { log_start_offset: -1, ..answer(ErrorCode::None) };
+        let (field, value) = ("the log start offset", -1);
+        assert_eq!(read_answer(without, POSITION), Err(Refusal::Malformed { field, value }));
+    }
+}

@@ -1,0 +1,153 @@
+//! The follower's end of a fetch session with a leader (KIP-227).
+//!
+//! The first request of a session names all partitions with their positions; later ones name only
+//! those that have changed, and those to forget. This side decides nothing and does no I/O: it
+//! turns the partitions to fetch into the next request, and keeps the positions that the leader
+//! knows, to which its answers refer.
+
+use std::collections::BTreeMap;
+
+use crate::config::ByteSize;
+use crate::replication::FollowerPosition;
+use crate::types::{PartitionIndex, TopicId};
+use crate::wire::fetch::{FetchResponse, ForgottenTopic, RequestPartition, RequestTopic};
+use crate::wire::{ErrorCode, FetchRequest};
+
+/// The epoch of a request that begins a session, and ends the one that it names.
+const BEGIN: i32 = 0;
+
+/// The id that stands for no session.
+const NONE: i32 = 0;
+
+/// A partition, identified as requests identify it: a topic that is created again under its name is
+/// another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PartitionKey {
+    pub(super) topic: TopicId,
+    pub(super) index: PartitionIndex,
+}
+
+/// The positions of the partitions to fetch.
+pub(super) type Positions = BTreeMap<PartitionKey, FollowerPosition>;
+
+/// A session, or the wish for one.
+#[derive(Debug, Default)]
+pub(super) struct FetchSession {
+    id: i32,
+    /// The epoch of the next request.
+    epoch: i32,
+    /// The positions that the leader knows.
+    known: Positions,
+}
+
+impl FetchSession {
+    /// The next request, for exactly these partitions. The caller adds who asks, and its limits.
+    pub(super) fn request(&mut self, wanted: &Positions, partition_max: ByteSize) -> FetchRequest {
+        if self.epoch == BEGIN {
+            self.known.clear();
+        }
+        let forgotten = self.known.keys().filter(|key| !wanted.contains_key(key));
+        let forgotten_topics = forgotten_topics(forgotten);
+        let changed =
+            wanted.iter().filter(|(key, position)| self.known.get(key) != Some(*position));
+        let topics = topics(changed, partition_max);
+        self.known.clone_from(wanted);
+        FetchRequest {
+            session_id: self.id,
+            session_epoch: self.epoch,
+            topics,
+            forgotten_topics,
+            ..FetchRequest::default()
+        }
+    }
+
+    /// Takes the session's part of an answer.
+    ///
+    /// # Errors
+    /// The error of the whole answer. The next request begins a new session.
+    pub(super) fn answered(&mut self, answer: &FetchResponse) -> Result<(), ErrorCode> {
+        match answer.error_code {
+            ErrorCode::None => {}
+            ErrorCode::FetchSessionIdNotFound => {
+                *self = Self::default();
+                return Err(answer.error_code);
+            }
+            code => {
+                self.restart();
+                return Err(code);
+            }
+        }
+        let is_first = self.epoch == BEGIN;
+        if is_first {
+            self.id = answer.session_id;
+        }
+        if self.id == NONE {
+            // The leader has no room for a session: every request names everything.
+            self.epoch = BEGIN;
+        } else if self.id == answer.session_id {
+            self.epoch = self.epoch.checked_add(1).unwrap_or(BEGIN + 1);
+        } else {
+            self.restart();
+        }
+        Ok(())
+    }
+
+    /// Begins a new session with the next request: an answer was lost, and with it the knowledge of
+    /// the leader's end. Names the old session, so that the leader need not keep it.
+    pub(super) fn restart(&mut self) {
+        self.epoch = BEGIN;
+    }
+
+    /// The position to which an answer refers; `None` for a partition that was not asked for.
+    pub(super) fn position(&self, key: &PartitionKey) -> Option<&FollowerPosition> {
+        self.known.get(key)
+    }
+}
+
+fn topics<'a>(
+    partitions: impl Iterator<Item = (&'a PartitionKey, &'a FollowerPosition)>,
+    partition_max: ByteSize,
+) -> Vec<RequestTopic> {
+    let mut topics: Vec<RequestTopic> = Vec::new();
+    for (key, FollowerPosition { position, log_start, .. }) in partitions {
+        let request = RequestPartition {
+            partition: key.index.0,
+            current_leader_epoch: position.epoch.0,
+            fetch_offset: position.offset.get(),
+            last_fetched_epoch: position.last_epoch.0,
+            log_start_offset: log_start.get(),
+            partition_max_bytes: in_request(partition_max),
+            flushed_offset: position.stored.get(),
+            ..RequestPartition::default()
+        };
+        match topics.last_mut() {
+            Some(topic) if topic.topic_id == key.topic => topic.partitions.push(request),
+            _ => topics.push(RequestTopic {
+                topic_id: key.topic,
+                partitions: vec![request],
+                ..RequestTopic::default()
+            }),
+        }
+    }
+    topics
+}
+
+fn forgotten_topics<'a>(keys: impl Iterator<Item = &'a PartitionKey>) -> Vec<ForgottenTopic> {
+    let mut topics: Vec<ForgottenTopic> = Vec::new();
+    for key in keys {
+        match topics.last_mut() {
+            Some(topic) if topic.topic_id == key.topic => topic.partitions.push(key.index.0),
+            _ => topics.push(ForgottenTopic {
+                topic_id: key.topic,
+                partitions: vec![key.index.0],
+                ..ForgottenTopic::default()
+            }),
+        }
+    }
+    topics
+}
+
+/// A size as the protocol has it.
+pub(super) fn in_request(size: ByteSize) -> i32 {
+    i32::try_from(size.0).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,203 @@
+//! Sessions against a leader that remembers what it was told, as KIP-227 has it.
+
+use std::collections::BTreeMap;
+
+use crate::config::ByteSize;
+use crate::io::SeededRandom;
+use crate::replica_manager::fetch_session::{FetchSession, PartitionKey, Positions};
+use crate::replication::{FetchPosition, FollowerPosition};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId, seeds};
+use crate::wire::fetch::FetchResponse;
+use crate::wire::{ErrorCode, FetchRequest};
+
+const STEPS: usize = 200;
+const SEEDS: u64 = 50;
+const MAX: ByteSize = ByteSize(1 << 20);
+
+fn key(topic: u8, index: i32) -> PartitionKey {
+    PartitionKey { topic: TopicId([topic; 16]), index: PartitionIndex(index) }
+}
+
+fn at(offset: i64) -> FollowerPosition {
+    let (epoch, offset) = (LeaderEpoch(3), Offset::new(offset));
+    FollowerPosition {
+        leader: BrokerId(2),
+        position: FetchPosition { epoch, offset, last_epoch: LeaderEpoch(2), stored: offset },
+        log_start: Offset::ZERO,
+    }
+}
+
+fn answer(session_id: i32) -> FetchResponse {
+    FetchResponse { session_id, ..FetchResponse::default() }
+}
+
+fn refusal(error_code: ErrorCode) -> FetchResponse {
+    FetchResponse { error_code, ..FetchResponse::default() }
+}
+
+/// The offsets that a request names, by partition.
+fn named(request: &FetchRequest) -> Vec<(PartitionKey, i64)> {
+    let topics = request.topics.iter();
+    let named = topics.flat_map(|topic| {
+        topic.partitions.iter().map(|partition| {
+            let index = PartitionIndex(partition.partition);
+            (PartitionKey { topic: topic.topic_id, index }, partition.fetch_offset)
+        })
+    });
+    named.collect()
+}
+
+fn forgotten(request: &FetchRequest) -> Vec<PartitionKey> {
+    let topics = request.forgotten_topics.iter();
+    let forgotten = topics.flat_map(|topic| {
+        let keys = topic.partitions.iter().map(|index| PartitionIndex(*index));
+        keys.map(|index| PartitionKey { topic: topic.topic_id, index })
+    });
+    forgotten.collect()
+}
+
+#[test]
+fn the_first_request_names_everything_and_later_ones_only_changes() {
+    let mut session = FetchSession::default();
+    let mut wanted = Positions::from([(key(1, 0), at(5)), (key(1, 1), at(6)), (key(2, 0), at(7))]);
+    let first = session.request(&wanted, MAX);
+    assert_eq!((first.session_id, first.session_epoch), (0, 0));
+    assert_eq!(named(&first), [(key(1, 0), 5), (key(1, 1), 6), (key(2, 0), 7)]);
+    assert_eq!(first.topics.len(), 2, "a topic is named once");
+    session.answered(&answer(9)).unwrap();
+
+    wanted.insert(key(1, 1), at(8));
+    wanted.remove(&key(2, 0));
+    let second = session.request(&wanted, MAX);
+    assert_eq!((second.session_id, second.session_epoch), (9, 1));
+    assert_eq!(named(&second), [(key(1, 1), 8)]);
+    assert_eq!(forgotten(&second), [key(2, 0)]);
+    session.answered(&answer(9)).unwrap();
+
+    let third = session.request(&wanted, MAX);
+    assert_eq!(third.session_epoch, 2);
+    assert!(third.topics.is_empty() && third.forgotten_topics.is_empty());
+    assert_eq!(session.position(&key(1, 1)), Some(&at(8)));
+    assert_eq!(session.position(&key(2, 0)), None);
+}
+
+#[test]
+fn a_request_carries_the_whole_position() {
+    let mut session = FetchSession::default();
+    let mut position = at(8);
+    position.position.stored = Offset::new(6);
+    position.log_start = Offset::new(2);
+    let request = session.request(&Positions::from([(key(1, 4), position)]), MAX);
+    let partition = &request.topics[0].partitions[0];
+    let offsets = (partition.fetch_offset, partition.flushed_offset, partition.log_start_offset);
+    assert_eq!(offsets, (8, 6, 2));
+    assert_eq!((partition.current_leader_epoch, partition.last_fetched_epoch), (3, 2));
+    assert_eq!((partition.partition, partition.partition_max_bytes), (4, 1 << 20));
+}
+
+#[test]
+fn a_refused_session_begins_again_with_everything() {
+    let cases = [
+        (ErrorCode::FetchSessionIdNotFound, 0),
+        (ErrorCode::InvalidFetchSessionEpoch, 9),
+        (ErrorCode::FetchSessionTopicIdError, 9),
+    ];
+    for (code, named_id) in cases {
+        let mut session = FetchSession::default();
+        let wanted = Positions::from([(key(1, 0), at(5))]);
+        session.request(&wanted, MAX);
+        session.answered(&answer(9)).unwrap();
+        session.request(&wanted, MAX);
+        assert_eq!(session.answered(&refusal(code)), Err(code));
+        let next = session.request(&wanted, MAX);
+        assert_eq!((next.session_id, next.session_epoch), (named_id, 0), "{code}");
+        assert_eq!(named(&next), [(key(1, 0), 5)], "{code}");
+    }
+}
+
+#[test]
+fn after_a_lost_answer_a_new_session_names_everything_and_ends_the_old_one() {
+    let mut session = FetchSession::default();
+    let wanted = Positions::from([(key(1, 0), at(5))]);
+    session.request(&wanted, MAX);
+    session.answered(&answer(9)).unwrap();
+    session.request(&wanted, MAX);
+    session.restart();
+    let next = session.request(&wanted, MAX);
+    assert_eq!((next.session_id, next.session_epoch), (9, 0));
+    assert_eq!(named(&next), [(key(1, 0), 5)]);
+    session.answered(&answer(11)).unwrap();
+    assert_eq!(session.request(&wanted, MAX).session_id, 11);
+}
+
+#[test]
+fn without_room_at_the_leader_every_request_names_everything() {
+    let mut session = FetchSession::default();
+    let wanted = Positions::from([(key(1, 0), at(5))]);
+    for _ in 0..3 {
+        let request = session.request(&wanted, MAX);
+        assert_eq!((request.session_id, request.session_epoch), (0, 0));
+        assert_eq!(named(&request), [(key(1, 0), 5)]);
+        session.answered(&answer(0)).unwrap();
+    }
+}
+
+/// A leader's end: the offsets of each partition as it was last told.
+#[derive(Default)]
+struct Leader {
+    session: Option<(i32, i32)>,
+    offsets: BTreeMap<PartitionKey, i64>,
+    next_id: i32,
+}
+
+impl Leader {
+    fn take(&mut self, request: &FetchRequest) -> FetchResponse {
+        if request.session_epoch == 0 {
+            self.next_id += 1;
+            self.session = Some((self.next_id, 1));
+            self.offsets.clear();
+        } else if self.session != Some((request.session_id, request.session_epoch)) {
+            return refusal(ErrorCode::FetchSessionIdNotFound);
+        } else {
+            self.session = Some((request.session_id, request.session_epoch + 1));
+        }
+        for key in forgotten(request) {
+            assert!(self.offsets.remove(&key).is_some(), "{key:?} was never named");
+        }
+        self.offsets.extend(named(request));
+        answer(self.next_id)
+    }
+}
+
+#[test]
+fn a_leader_knows_every_position_whatever_is_lost_on_the_way() {
+    for seed in seeds(SEEDS) {
+        let mut random = SeededRandom::new(seed);
+        let (mut session, mut leader) = (FetchSession::default(), Leader::default());
+        let mut wanted = Positions::new();
+        for step in 0..STEPS {
+            let partition = key(1, i32::try_from(random.below(6)).unwrap());
+            match random.below(4) {
+                0 => drop(wanted.remove(&partition)),
+                _ => drop(wanted.insert(partition, at(i64::try_from(random.below(50)).unwrap()))),
+            }
+            let request = session.request(&wanted, MAX);
+            let fate = random.below(10);
+            if fate == 0 {
+                leader.session = None;
+            }
+            // The request or its answer may be lost, and the connection with it.
+            let answer = (fate != 1).then(|| leader.take(&request));
+            let Some(answer) = answer.filter(|_| fate != 2) else {
+                session.restart();
+                continue;
+            };
+            if session.answered(&answer).is_err() {
+                continue;
+            }
+            let told: BTreeMap<_, _> =
+                wanted.iter().map(|(key, at)| (*key, at.position.offset.get())).collect();
+            assert_eq!(leader.offsets, told, "seed {seed}, step {step}");
+        }
+    }
+}

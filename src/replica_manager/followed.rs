@@ -1,0 +1,54 @@
+//! The partitions that this broker follows, by their leaders.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::config::HostPort;
+use crate::engine::EngineState;
+use crate::replica_manager::fetch_session::PartitionKey;
+use crate::replication::{Partition, Role};
+use crate::types::{BrokerId, LeaderEpoch};
+
+/// The partitions that are fetched from one leader.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Followed {
+    /// The address of the leader, if it is registered with one.
+    pub(super) address: Option<HostPort>,
+    /// The partitions.
+    pub(super) partitions: BTreeMap<PartitionKey, FollowedPartition>,
+}
+
+/// A partition during one leader epoch.
+#[derive(Clone, Debug)]
+pub(super) struct FollowedPartition {
+    pub(super) partition: Arc<Partition>,
+    pub(super) epoch: LeaderEpoch,
+}
+
+impl PartialEq for FollowedPartition {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.partition, &other.partition) && self.epoch == other.epoch
+    }
+}
+
+/// The partitions that this broker follows now, by their leaders.
+pub(super) fn followed(engine: &EngineState) -> BTreeMap<BrokerId, Followed> {
+    let image = engine.image();
+    let address = |leader| {
+        let listener = image.broker(leader)?.listener(None)?;
+        Some(HostPort::new(listener.host.clone(), listener.port))
+    };
+    let mut by_leader: BTreeMap<BrokerId, Followed> = BTreeMap::new();
+    for topic in engine.partitions.topics() {
+        for partition in topic.partitions() {
+            let Role::Follower { leader: Some(leader) } = partition.role() else { continue };
+            let of_leader = by_leader
+                .entry(leader)
+                .or_insert_with(|| Followed { address: address(leader), ..Followed::default() });
+            let key = PartitionKey { topic: topic.id, index: partition.id().partition };
+            let (partition, epoch) = (Arc::clone(partition), partition.epoch());
+            of_leader.partitions.insert(key, FollowedPartition { partition, epoch });
+        }
+    }
+    by_leader
+}

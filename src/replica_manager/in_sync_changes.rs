@@ -1,0 +1,153 @@
+//! The one sender of changes of in-sync sets, for all partitions that this broker leads.
+//!
+//! Changes are gathered for a moment and go to the metadata store together: when a broker ends or
+//! returns, all partitions that it replicates change. A change whose outcome is unknown is repeated
+//! until it is settled; until then the partition counts the members of both sets.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::Receiver;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use crate::engine::EngineState;
+use crate::metadata::{InSyncOutcome, InSyncStateChange, IsrMember};
+use crate::replication::{ChangeOutcome, RequestedChange};
+
+/// The time for which further changes are gathered after the first.
+const GATHERING: Duration = Duration::from_millis(5);
+
+/// The maximum number of changes that are sent together.
+const CHANGES_MAX: usize = 1000;
+
+/// The pause before a change of unknown outcome is repeated.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+
+/// The parts of `replica.lag.time.max.ms` at which lagging replicas are looked for.
+const CHECKS: u32 = 4;
+
+/// The sender.
+pub(super) struct InSyncChanges {
+    engine: Arc<EngineState>,
+    requested: Receiver<RequestedChange>,
+    /// The changes to repeat.
+    unsettled: Vec<RequestedChange>,
+    lag_max: Duration,
+}
+
+impl InSyncChanges {
+    /// The sender of the changes that arrive at `requested`. Replicas leave the in-sync set after
+    /// `lag_max`.
+    pub(super) fn new(
+        engine: Arc<EngineState>,
+        requested: Receiver<RequestedChange>,
+        lag_max: Duration,
+    ) -> Self {
+        Self { engine, requested, unsettled: Vec::new(), lag_max }
+    }
+
+    /// Sends changes until the broker stops.
+    pub(super) async fn run(mut self) {
+        let stopping = self.engine.stopping.clone();
+        stopping.run_until_cancelled(self.send_all()).await;
+    }
+
+    async fn send_all(&mut self) {
+        let mut checks = interval(self.lag_max / CHECKS);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut applied = self.engine.applied.subscribe();
+        applied.mark_changed();
+        // Without followers there is nothing to look for, and an idle broker is not woken.
+        let mut has_followers = false;
+        loop {
+            let changes = tokio::select! {
+                first = self.requested.recv() => match first {
+                    Some(first) => self.gathered(first).await,
+                    None => return,
+                },
+                Ok(()) = applied.changed() => {
+                    has_followers = self.has_followers();
+                    continue;
+                }
+                _ = checks.tick(), if has_followers => self.lagging(),
+                () = sleep(RETRY_PAUSE), if !self.unsettled.is_empty() => {
+                    std::mem::take(&mut self.unsettled)
+                }
+            };
+            self.send(changes).await;
+        }
+    }
+
+    /// The first change and those that come shortly after it.
+    async fn gathered(&mut self, first: RequestedChange) -> Vec<RequestedChange> {
+        sleep(GATHERING).await;
+        let mut changes = vec![first];
+        while changes.len() < CHANGES_MAX
+            && let Ok(next) = self.requested.try_recv()
+        {
+            changes.push(next);
+        }
+        changes
+    }
+
+    /// Returns true if this broker leads a partition of several replicas.
+    fn has_followers(&self) -> bool {
+        let (me, image) = (self.engine.config.broker_id, self.engine.image());
+        let mut partitions = image.topics().flat_map(|topic| &topic.partitions);
+        partitions.any(|partition| partition.leader() == Some(me) && partition.replicas.len() > 1)
+    }
+
+    /// The changes by which lagging replicas leave.
+    fn lagging(&self) -> Vec<RequestedChange> {
+        let now = self.engine.clock.monotonic();
+        let topics = self.engine.partitions.topics();
+        let led = topics.iter().flat_map(|topic| topic.led());
+        led.filter_map(|partition| partition.remove_lagging(now, self.lag_max)).collect()
+    }
+
+    async fn send(&mut self, mut asked: Vec<RequestedChange>) {
+        // A later leader epoch settles what an earlier one has asked for.
+        asked.retain(|asked| asked.partition.epoch() == asked.epoch);
+        if asked.is_empty() {
+            return;
+        }
+        let changes: Vec<_> = asked.iter().map(state_change).collect();
+        let outcomes = self.engine.metadata.change_in_sync(&changes).await;
+        for (asked, outcome) in asked.into_iter().zip(outcomes) {
+            asked.answer(outcome_of(outcome));
+            match outcome {
+                InSyncOutcome::Applied { .. } => {
+                    let (id, members) = (asked.partition.id(), brokers(&asked.change.members));
+                    tracing::info!("the in-sync replicas of {id} are now {members}");
+                }
+                InSyncOutcome::Refused => {}
+                InSyncOutcome::Unknown => self.unsettled.push(asked),
+            }
+        }
+    }
+}
+
+fn state_change(asked: &RequestedChange) -> InSyncStateChange {
+    let id = asked.partition.id();
+    InSyncStateChange {
+        topic: id.topic.clone(),
+        topic_id: asked.partition.topic_id(),
+        partition: id.partition,
+        leader_epoch: asked.epoch,
+        version: asked.change.version,
+        members: asked.change.members.clone(),
+    }
+}
+
+fn outcome_of(outcome: InSyncOutcome) -> ChangeOutcome {
+    match outcome {
+        InSyncOutcome::Applied { version } => ChangeOutcome::Applied { version },
+        InSyncOutcome::Refused => ChangeOutcome::Refused,
+        InSyncOutcome::Unknown => ChangeOutcome::Unknown,
+    }
+}
+
+fn brokers(members: &[IsrMember]) -> String {
+    let ids: Vec<String> = members.iter().map(|member| member.broker.to_string()).collect();
+    format!("brokers {}", ids.join(", "))
+}

@@ -1,0 +1,188 @@
+//! The way to one leader: a connection, the session on it, and pauses while it is not reachable.
+//!
+//! One request is under way at a time. An answer that is given up takes its connection with it: the
+//! next request would wait behind it.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::config::HostPort;
+use crate::link::{Backoff, Connection, Connector, LinkError, LinkFault};
+use crate::metadata::Membership;
+use crate::replica_manager::ReplicaConfig;
+use crate::replica_manager::fetch_session::{FetchSession, Positions, in_request};
+use crate::types::BrokerId;
+use crate::wire::fetch::{FetchResponse, ReplicaState};
+use crate::wire::{ApiKey, ErrorCode, FetchRequest, Message};
+
+/// The first version of Fetch in which a follower names itself with its incarnation.
+const VERSION_MIN: i16 = 15;
+
+/// The number of failures in a row of which the last is reported. A single one is no news: a broker
+/// that starts is not yet known to all others.
+const REPORTED: u32 = 3;
+
+/// The identity with which this broker fetches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Follower {
+    pub(super) broker: BrokerId,
+    pub(super) membership: Membership,
+}
+
+/// The reason why a leader cannot be fetched from.
+#[derive(Debug, thiserror::Error)]
+enum LeaderFault {
+    /// It is not registered with an address, or not registered at all.
+    #[error("it has not registered an address; see that it runs, and give it --advertise")]
+    NoAddress,
+    /// The connection failed.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// It refused the whole request.
+    #[error("{address}: it answers {code}; its log says why")]
+    Refused {
+        /// The address of the leader.
+        address: HostPort,
+        /// The error of the answer.
+        code: ErrorCode,
+    },
+}
+
+/// The way to a leader.
+#[derive(Debug)]
+pub(super) struct LeaderLink {
+    leader: BrokerId,
+    connector: Connector,
+    config: ReplicaConfig,
+    connection: Option<OpenConnection>,
+    session: FetchSession,
+    backoff: Backoff,
+    /// The number of failures since the last answer.
+    failures: u32,
+}
+
+#[derive(Debug)]
+struct OpenConnection {
+    address: HostPort,
+    connection: Connection,
+    version: i16,
+}
+
+impl LeaderLink {
+    /// A way to `leader` that is opened by the first fetch.
+    pub(super) fn new(leader: BrokerId, connector: Connector, config: ReplicaConfig) -> Self {
+        let (backoff, session) = (connector.backoff(), FetchSession::default());
+        Self { leader, connector, config, connection: None, session, backoff, failures: 0 }
+    }
+
+    /// The positions to which the last answer refers.
+    pub(super) fn session(&self) -> &FetchSession {
+        &self.session
+    }
+
+    /// Fetches exactly these partitions. Without an answer it reports the fault, if it is a new
+    /// one, pauses, and returns `None`; the caller then gives up.
+    pub(super) async fn fetch(
+        &mut self,
+        address: Option<&HostPort>,
+        follower: Follower,
+        wanted: &Positions,
+    ) -> Option<FetchResponse> {
+        match self.exchange(address, follower, wanted).await {
+            Ok(answer) => {
+                self.backoff.reset();
+                if std::mem::take(&mut self.failures) >= REPORTED {
+                    tracing::info!("broker {} is fetched from again", self.leader);
+                }
+                Some(answer)
+            }
+            Err(fault) => {
+                self.failures = self.failures.saturating_add(1);
+                if self.failures == REPORTED {
+                    let (leader, count) = (self.leader, wanted.len());
+                    tracing::warn!(
+                        "the replicas of {count} partitions that broker {leader} leads fall \
+                         behind: {fault}; trying again"
+                    );
+                }
+                sleep(self.backoff.next_pause()).await;
+                None
+            }
+        }
+    }
+
+    /// Gives up the answer under way, if there is one.
+    pub(super) fn give_up(&mut self) {
+        self.connection = None;
+        self.session.restart();
+    }
+
+    async fn exchange(
+        &mut self,
+        address: Option<&HostPort>,
+        follower: Follower,
+        wanted: &Positions,
+    ) -> Result<FetchResponse, LeaderFault> {
+        let address = address.ok_or(LeaderFault::NoAddress)?;
+        let partition_max = self.config.partition_max;
+        let open = match self.connection.take() {
+            Some(open) if open.address == *address && open.connection.is_open() => open,
+            _ => {
+                self.session.restart();
+                self.connect(address).await?
+            }
+        };
+        let open = self.connection.insert(open);
+        let request = FetchRequest {
+            max_wait_ms: in_millis(self.config.wait_max),
+            min_bytes: 1,
+            max_bytes: in_request(self.config.response_max),
+            replica_state: ReplicaState {
+                replica_id: follower.broker.0,
+                replica_epoch: follower.membership.incarnation.0,
+            },
+            replica_key: follower.membership.key.to_bytes().to_vec().into(),
+            ..self.session.request(wanted, partition_max)
+        };
+        let reply = open.connection.submit_with(open.version, &request, &[])?;
+        let limit = self.config.answer_timeout.saturating_add(self.config.wait_max);
+        let answer = reply.answer_within(limit).await?;
+        match self.session.answered(&answer) {
+            Ok(()) => Ok(answer),
+            Err(code) if is_about_session(code) => Ok(FetchResponse::default()),
+            Err(code) => Err(LeaderFault::Refused { address: address.clone(), code }),
+        }
+    }
+
+    async fn connect(&self, address: &HostPort) -> Result<OpenConnection, LeaderFault> {
+        let connection = self.connector.connect(address).await?;
+        let version = connection.version_of::<FetchRequest>(i16::MAX)?;
+        if version < VERSION_MIN {
+            let (api, least) = (FetchRequest::KEY.name(), *FetchRequest::VERSIONS.start());
+            let fault = LinkFault::UnsupportedVersion { api, least, most: version };
+            return Err(LeaderFault::Link(fault.of(address)));
+        }
+        Ok(OpenConnection { address: address.clone(), connection, version })
+    }
+}
+
+/// No limit of this side: the highest version has everything that a follower says.
+pub(super) fn any_version(_: ApiKey) -> i16 {
+    i16::MAX
+}
+
+/// Returns true for errors after which a new session is all that is needed.
+fn is_about_session(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::FetchSessionIdNotFound
+            | ErrorCode::InvalidFetchSessionEpoch
+            | ErrorCode::FetchSessionTopicIdError
+    )
+}
+
+/// A duration as the protocol has it.
+fn in_millis(duration: Duration) -> i32 {
+    i32::try_from(duration.as_millis()).unwrap_or(i32::MAX)
+}

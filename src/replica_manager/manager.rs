@@ -1,0 +1,118 @@
+//! The tasks of all leaders, started and ended as the metadata changes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use crate::config::HostPort;
+use crate::engine::EngineState;
+use crate::link::{Connector, LinkConfig, LinkError, Observer, Tasks};
+use crate::replica_manager::ReplicaConfig;
+use crate::replica_manager::followed::{Followed, followed};
+use crate::replica_manager::in_sync_changes::InSyncChanges;
+use crate::replica_manager::leader_fetcher::LeaderFetcher;
+use crate::replica_manager::leader_link::any_version;
+use crate::types::BrokerId;
+
+/// The part of `replica.fetch.backoff.ms` that the first pause takes.
+const FIRST_PAUSE: u32 = 20;
+
+/// Fetches the partitions that this broker follows and sends the changes of the in-sync sets that
+/// it leads, from now until it stops.
+pub(crate) fn start(engine: &Arc<EngineState>, config: &ReplicaConfig) {
+    let (managing, config) = (Arc::clone(engine), config.clone());
+    engine.control.start(async move {
+        let connections = Tasks::on(Handle::current());
+        if let Some(requested) = managing.in_sync_changes.take_receiver() {
+            let sending = InSyncChanges::new(Arc::clone(&managing), requested, config.lag_max);
+            managing.control.start(sending.run());
+        }
+        let manager = Manager {
+            connector: connector(&managing, &config, connections.clone()),
+            engine: managing,
+            config,
+            leaders: BTreeMap::new(),
+        };
+        manager.run().await;
+        connections.stop();
+        connections.ended().await;
+    });
+}
+
+struct Manager {
+    engine: Arc<EngineState>,
+    config: ReplicaConfig,
+    connector: Connector,
+    /// The tasks of the leaders; a task ends when its sender is dropped.
+    leaders: BTreeMap<BrokerId, watch::Sender<Arc<Followed>>>,
+}
+
+impl Manager {
+    async fn run(mut self) {
+        let stopping = self.engine.stopping.clone();
+        let mut applied = self.engine.applied.subscribe();
+        loop {
+            applied.mark_unchanged();
+            self.follow();
+            let changed = stopping.run_until_cancelled(applied.changed()).await;
+            if !matches!(changed, Some(Ok(()))) {
+                return;
+            }
+        }
+    }
+
+    /// Brings the tasks in line with the partitions that this broker follows now.
+    fn follow(&mut self) {
+        let mut followed = followed(&self.engine);
+        self.leaders.retain(|leader, task| match followed.remove(leader) {
+            Some(followed) => {
+                task.send_if_modified(|known| {
+                    let differs = **known != followed;
+                    if differs {
+                        *known = Arc::new(followed);
+                    }
+                    differs
+                });
+                true
+            }
+            None => false,
+        });
+        for (leader, followed) in followed {
+            let (task, watch) = watch::channel(Arc::new(followed));
+            let (engine, connector) = (Arc::clone(&self.engine), self.connector.clone());
+            let fetcher = LeaderFetcher::new(engine, leader, watch, connector, self.config.clone());
+            self.engine.control.start(fetcher.run());
+            self.leaders.insert(leader, task);
+        }
+    }
+}
+
+fn connector(engine: &EngineState, config: &ReplicaConfig, tasks: Tasks) -> Connector {
+    let link = LinkConfig {
+        client_id: format!("replica-{}", engine.config.broker_id),
+        connect_timeout: config.answer_timeout,
+        request_timeout: config.answer_timeout,
+        backoff: config.backoff / FIRST_PAUSE,
+        backoff_max: config.backoff,
+        version_max: any_version,
+    };
+    Connector::new(link, Arc::clone(&engine.clock), tasks, Arc::new(Unobserved))
+}
+
+/// The observer of connections whose faults are reported by those that use them.
+#[derive(Debug)]
+struct Unobserved;
+
+impl Observer for Unobserved {
+    fn opened(&self, _: &HostPort) {}
+
+    fn refused(&self, _: &LinkError) {}
+
+    fn ended(&self, _: &LinkError) {}
+
+    fn sent(&self, _: usize) {}
+
+    fn received(&self, _: usize) {}
+}

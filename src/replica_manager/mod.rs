@@ -1,0 +1,22 @@
+//! The tasks by which a broker takes part in replication: fetching from leaders, and sending the
+//! changes of in-sync sets.
+//!
+//! A task for each leader fetches all partitions that this broker follows there, over one
+//! connection and with one request at a time. `replication::Partition` takes the answers and
+//! decides; this layer knows sockets and sessions, and no rule of the protocol.
+
+mod answers;
+mod config;
+mod fetch_session;
+#[cfg(test)]
+mod fetch_session_tests;
+mod followed;
+mod in_sync_changes;
+mod leader_fetcher;
+mod leader_link;
+mod manager;
+mod pauses;
+mod replicas;
+
+pub use config::ReplicaConfig;
+pub(crate) use manager::start;

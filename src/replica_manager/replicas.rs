@@ -1,0 +1,271 @@
+//! The replicas that are fetched from one leader, with the positions to fetch next.
+//!
+//! A position is computed again only after something has happened to its replica: of thousands of
+//! idle replicas, an exchange with the leader touches none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::engine::{Control, Unavailable};
+use crate::replica_manager::answers::{Refusal, read_answer};
+use crate::replica_manager::fetch_session::{FetchSession, PartitionKey, Positions};
+use crate::replica_manager::followed::FollowedPartition;
+use crate::replica_manager::pauses::{Fault, Pauses};
+use crate::replication::{
+    FetchAnswer, FetchPosition, FollowerError, FollowerPosition, Partition, PartitionError,
+    Progress, Registration,
+};
+use crate::types::{BrokerId, Offset, PartitionIndex, WithCauses};
+use crate::wire::fetch::{FetchResponse, Partition as PartitionAnswer};
+
+/// The replicas that are fetched from one leader.
+#[derive(Debug)]
+pub(super) struct Replicas {
+    leader: BrokerId,
+    partitions: BTreeMap<PartitionKey, FollowedPartition>,
+    positions: Positions,
+    /// The replicas whose positions have to be computed again.
+    stale: BTreeSet<PartitionKey>,
+    pauses: Pauses,
+}
+
+/// The records that a leader sent for a partition, and all that came with them.
+struct Fetched {
+    key: PartitionKey,
+    partition: Arc<Partition>,
+    answer: FetchAnswer,
+    records: bytes::Bytes,
+}
+
+impl Replicas {
+    /// No replicas of `leader` yet. Those that fail are fetched again after `pause`.
+    pub(super) fn new(leader: BrokerId, pause: Duration) -> Self {
+        Self {
+            leader,
+            partitions: BTreeMap::new(),
+            positions: Positions::new(),
+            stale: BTreeSet::new(),
+            pauses: Pauses::new(pause),
+        }
+    }
+
+    /// Replaces the partitions.
+    pub(super) fn follow(&mut self, partitions: &BTreeMap<PartitionKey, FollowedPartition>) {
+        let changed = partitions.iter().filter(|(key, now)| self.partitions.get(key) != Some(*now));
+        self.stale.extend(changed.map(|(key, _)| *key));
+        self.stale.retain(|key| partitions.contains_key(key));
+        self.positions.retain(|key, _| partitions.contains_key(key));
+        self.pauses.metadata_changed(|key| partitions.contains_key(key));
+        self.partitions.clone_from(partitions);
+    }
+
+    /// The positions to fetch from at `now`, of the replicas that are not paused.
+    ///
+    /// # Errors
+    /// If the broker stops.
+    pub(super) async fn wanted(
+        &mut self,
+        control: &Control,
+        now: Duration,
+    ) -> Result<Positions, Unavailable> {
+        let (pauses, partitions) = (&self.pauses, &self.partitions);
+        let due = self.stale.iter().filter(|key| !pauses.is_paused(key, now));
+        let partition = |key: &PartitionKey| Some(Arc::clone(&partitions.get(key)?.partition));
+        let due: Vec<_> = due.filter_map(|key| Some((*key, partition(key)?))).collect();
+        if !due.is_empty() {
+            // A position opens its log, which blocks on the disk.
+            let found = control.run_blocking(move || {
+                let position = |(key, partition): (_, Arc<Partition>)| {
+                    let found = partition.follower_position();
+                    (key, found)
+                };
+                due.into_iter().map(position).collect::<Vec<_>>()
+            });
+            for (key, found) in found.await? {
+                self.note_position(key, found, now);
+            }
+        }
+        let is_wanted = |key: &PartitionKey| !self.pauses.is_paused(key, now);
+        let wanted = self.positions.iter().filter(|(key, _)| is_wanted(key));
+        Ok(wanted.map(|(key, position)| (*key, *position)).collect())
+    }
+
+    /// The time at which a paused replica is due again.
+    pub(super) fn next_due(&self, now: Duration) -> Option<Duration> {
+        self.pauses.next(now)
+    }
+
+    fn note_position(
+        &mut self,
+        key: PartitionKey,
+        found: Result<Option<FollowerPosition>, PartitionError>,
+        now: Duration,
+    ) {
+        match found {
+            Ok(Some(position)) if position.leader == self.leader => {
+                self.stale.remove(&key);
+                self.positions.insert(key, position);
+            }
+            Ok(_) => {
+                // The next image says which leader it has now.
+                self.stale.remove(&key);
+                self.positions.remove(&key);
+            }
+            Err(error) => {
+                self.positions.remove(&key);
+                self.failed(key, &Stop::Local(error.into()), now);
+            }
+        }
+    }
+
+    /// Hands an answer to the replicas, and waits until they have stored what it brought: the next
+    /// fetch tells the leader so.
+    ///
+    /// # Errors
+    /// If the broker stops.
+    pub(super) async fn take(
+        &mut self,
+        answer: FetchResponse,
+        session: &FetchSession,
+        control: &Control,
+        now: Duration,
+    ) -> Result<(), Unavailable> {
+        let fetched = self.read(answer, session, now);
+        if fetched.is_empty() {
+            return Ok(());
+        }
+        // All records of an answer in one piece of work: they only go to the page cache, and a
+        // leader must not occupy the whole pool.
+        let taken = control.run_blocking(move || {
+            let take = |Fetched { key, partition, answer, records }: Fetched| {
+                let taken = partition.take_fetched(&answer, &records);
+                (key, taken.map(|()| FlushWait::begin(&partition)))
+            };
+            fetched.into_iter().map(take).collect::<Vec<_>>()
+        });
+        let mut unflushed = Vec::new();
+        for (key, taken) in taken.await? {
+            self.stale.insert(key);
+            match taken {
+                Ok(wait) => {
+                    unflushed.extend(wait);
+                    self.fetched(key);
+                }
+                Err(error) => self.failed(key, &Stop::Local(error), now),
+            }
+        }
+        for wait in unflushed {
+            wait.wake.notified().await;
+        }
+        Ok(())
+    }
+
+    /// The answers that bring their partitions further; the others begin a pause.
+    fn read(
+        &mut self,
+        answer: FetchResponse,
+        session: &FetchSession,
+        now: Duration,
+    ) -> Vec<Fetched> {
+        let mut fetched = Vec::new();
+        for topic in answer.topics {
+            for answer in topic.partitions {
+                let index = PartitionIndex(answer.partition_index);
+                let key = PartitionKey { topic: topic.topic_id, index };
+                fetched.extend(self.read_partition(key, answer, session, now));
+            }
+        }
+        fetched
+    }
+
+    fn read_partition(
+        &mut self,
+        key: PartitionKey,
+        answer: PartitionAnswer,
+        session: &FetchSession,
+        now: Duration,
+    ) -> Option<Fetched> {
+        let partition = Arc::clone(&self.partitions.get(&key)?.partition);
+        let asked = session.position(&key)?;
+        match read_answer(answer, asked.position) {
+            Ok((answer, records)) => Some(Fetched { key, partition, answer, records }),
+            Err(refusal) => {
+                self.stale.insert(key);
+                self.failed(key, &Stop::Refused(refusal), now);
+                None
+            }
+        }
+    }
+
+    fn failed(&mut self, key: PartitionKey, stop: &Stop, now: Duration) {
+        let is_news = self.pauses.failed(key, stop.fault(), now);
+        let Some(followed) = self.partitions.get(&key).filter(|_| is_news) else { return };
+        let (id, leader) = (followed.partition.id(), self.leader);
+        tracing::warn!(
+            "the replica of {id} falls behind broker {leader}, its leader: {stop}; trying again"
+        );
+    }
+
+    fn fetched(&mut self, key: PartitionKey) {
+        let was_reported = self.pauses.fetched(&key);
+        if let Some(followed) = self.partitions.get(&key).filter(|_| was_reported) {
+            tracing::info!("the replica of {} is fetched again", followed.partition.id());
+        }
+    }
+}
+
+/// The reason why a replica is not fetched for a while.
+enum Stop {
+    /// The leader refused it.
+    Refused(Refusal),
+    /// This broker could not open or write it.
+    Local(FollowerError),
+}
+
+impl Stop {
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Refused(Refusal::OutdatedMetadata(_)) => Fault::OutdatedMetadata,
+            Self::Local(FollowerError::Partition(error)) if error.ends_epoch() => {
+                Fault::OutdatedMetadata
+            }
+            Self::Refused(_) | Self::Local(_) => Fault::Lasting,
+        }
+    }
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Local(error) => WithCauses(error).fmt(f),
+        }
+    }
+}
+
+/// A wait until a replica has flushed its log.
+struct FlushWait {
+    wake: Arc<Notify>,
+    _registration: Registration,
+}
+
+impl FlushWait {
+    /// Begins to wait, and lets the flusher hurry; `None` if everything is stored.
+    fn begin(partition: &Arc<Partition>) -> Option<Self> {
+        let FetchPosition { offset, .. } = unstored(partition)?;
+        let wake = Arc::new(Notify::new());
+        let last = Offset::checked(offset.get() - 1)?;
+        let registration = partition.wait_for(Progress::Stored, last, &wake);
+        // Looked at again after the registration: a flush may have ended in between.
+        unstored(partition).map(|_| Self { wake, _registration: registration })
+    }
+}
+
+/// The position of a replica that has not stored everything that it has appended.
+fn unstored(partition: &Arc<Partition>) -> Option<FetchPosition> {
+    let position = partition.follower_position().ok()??.position;
+    (position.stored < position.offset).then_some(position)
+}
