@@ -38,15 +38,6 @@ pub enum EngineError {
         /// The number of its logs.
         count: usize,
     },
-    /// The cluster has other brokers.
-    #[error(
-        "the cluster has other live brokers, {others}: clusters of several brokers are not \
-         supported yet; give each broker a chroot of its own in zookeeper.connect"
-    )]
-    OtherBrokers {
-        /// The ids of the others.
-        others: String,
-    },
     /// The metadata cannot be used.
     #[error(transparent)]
     Metadata(#[from] MetadataError),

@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
+use crate::engine::EngineError;
 use crate::engine::topic_settings::OFFSET_UNIT;
-use crate::engine::{EngineConfig, EngineError};
 use crate::io::Disk;
 use crate::metadata::{Image, Store, StoreError, cluster_id};
 use crate::storage::{DataDir, OffsetUnit, PartitionMetadata, StorageError};
@@ -46,19 +46,6 @@ pub(super) async fn require_cluster(data: &DataDir, store: &dyn Store) -> Result
         return Err(EngineError::NoCluster { dir: data.path().to_owned(), count });
     }
     Ok(())
-}
-
-/// Refuses a cluster with other brokers: partitions are not replicated yet.
-///
-/// # Errors
-/// `OtherBrokers`.
-pub(super) fn require_alone(config: &EngineConfig, image: &Image) -> Result<(), EngineError> {
-    let others = image.brokers().map(|broker| broker.id).filter(|id| *id != config.broker_id);
-    let others: Vec<String> = others.map(|id| id.to_string()).collect();
-    if others.is_empty() {
-        return Ok(());
-    }
-    Err(EngineError::OtherBrokers { others: others.join(", ") })
 }
 
 /// Identifies logs where possible, and refuses logs that the metadata does not know.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::matching::{match_logs, require_alone, require_cluster, require_journal};
+use crate::engine::matching::{match_logs, require_cluster, require_journal};
 use crate::engine::{EngineConfig, EngineError, Failure};
 use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
 use crate::metadata::{
@@ -134,7 +134,6 @@ pub(crate) async fn open_metadata(
         defaults.limited_by(usable_memory()),
     );
     let metadata = metadata.await?;
-    require_alone(config, &metadata.image().borrow())?;
     match_logs(data, &metadata.image().borrow(), is_shared)?;
     let registration = Registration {
         listeners,

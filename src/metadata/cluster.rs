@@ -105,7 +105,6 @@ impl Metadata {
 
     /// This broker's registration in the current session; `None` before it, and from the end of a
     /// session to the next registration.
-    #[cfg(any(test, feature = "internals"))]
     pub fn membership(&self) -> Option<Membership> {
         *self.membership.read().unwrap_or_else(PoisonError::into_inner)
     }

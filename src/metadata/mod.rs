@@ -48,7 +48,6 @@ pub use image::{
     KeyHash, KnownBroker, Listener, Membership, Partition, PartitionState, Registration,
     ReplicaKey, Replicas, Tombstone, Topic,
 };
-#[cfg(any(test, feature = "internals"))]
 pub use in_sync::{InSyncOutcome, InSyncStateChange};
 #[cfg(any(test, feature = "internals"))]
 pub use memory::{Lost, MemoryStore};

@@ -11,6 +11,7 @@ mod compaction;
 mod disks;
 mod durability;
 mod embedded;
+mod failover;
 mod full_disk;
 mod golden_directory;
 mod groups;

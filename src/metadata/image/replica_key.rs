@@ -25,7 +25,6 @@ impl ReplicaKey {
     }
 
     /// The key as it is sent.
-    #[cfg(any(test, feature = "internals"))]
     pub fn to_bytes(self) -> [u8; 16] {
         self.0
     }

@@ -4,13 +4,11 @@
 //! here, and each rule about them is one predicate in `rules`. The numbers of the rules are those
 //! of `model/`.
 
-#[cfg(any(test, feature = "internals"))]
 mod change;
 pub(super) mod rules;
 mod succession;
 #[cfg(test)]
 mod succession_tests;
 
-#[cfg(any(test, feature = "internals"))]
 pub use change::{InSyncOutcome, InSyncStateChange};
 pub(super) use succession::with_members;

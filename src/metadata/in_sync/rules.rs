@@ -1,14 +1,12 @@
 //! The rules about in-sync sets and elections: each is one predicate, and is decided nowhere else.
 
-#[cfg(any(test, feature = "internals"))]
-use crate::metadata::image::{Broker, Incarnation, IsrMember, PartitionState};
-use crate::metadata::image::{DirectoryId, Registration};
-#[cfg(any(test, feature = "internals"))]
+use crate::metadata::image::{
+    Broker, DirectoryId, Incarnation, IsrMember, PartitionState, Registration,
+};
 use crate::metadata::in_sync::InSyncStateChange;
 use crate::types::BrokerId;
 
 /// R3: returns true if a change was computed from this state, by the incarnation that leads in it.
-#[cfg(any(test, feature = "internals"))]
 pub(in crate::metadata) fn is_current(
     state: &PartitionState,
     change: &InSyncStateChange,
@@ -22,7 +20,6 @@ pub(in crate::metadata) fn is_current(
 
 /// R5: returns true if a replica may join as this incarnation, which is the one that its leader has
 /// seen: it must still be the registered one.
-#[cfg(any(test, feature = "internals"))]
 pub(in crate::metadata) fn may_join(seen: Incarnation, registered: Option<&Broker>) -> bool {
     registered.is_some_and(|broker| broker.incarnation == seen)
 }

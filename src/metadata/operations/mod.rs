@@ -10,7 +10,6 @@ mod capacity;
 mod configs;
 mod creation;
 mod deletion;
-#[cfg(any(test, feature = "internals"))]
 mod in_sync_sets;
 #[cfg(test)]
 mod in_sync_sets_tests;

@@ -42,10 +42,6 @@ impl Partition {
 
     /// The change by which members leave the in-sync set that have not had all records for longer
     /// than `lag_max`, at `now` by the monotonic clock.
-    #[cfg_attr(
-        not(any(test, feature = "internals")),
-        expect(dead_code, reason = "no task asks for it yet")
-    )]
     pub fn remove_lagging(
         self: &Arc<Self>,
         now: Duration,

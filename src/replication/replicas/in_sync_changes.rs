@@ -44,10 +44,6 @@ impl InSyncChanges {
     }
 
     /// The receiver, which only the first caller gets.
-    #[cfg_attr(
-        not(any(test, feature = "internals")),
-        expect(dead_code, reason = "no task writes changes to the store yet")
-    )]
     pub fn take_receiver(&self) -> Option<mpsc::Receiver<RequestedChange>> {
         self.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

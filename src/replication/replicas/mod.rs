@@ -2,10 +2,6 @@
 //! and a follower of its leader's answers.
 
 mod followers;
-#[cfg_attr(
-    not(any(test, feature = "internals")),
-    expect(dead_code, reason = "no task fetches from other brokers yet")
-)]
 mod following;
 mod in_sync_changes;
 #[cfg(test)]

@@ -19,6 +19,16 @@ use super::{Connection, TOPIC};
 /// The longest wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A process that stands still until this is dropped.
+pub(crate) struct Pause(Pid);
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = kill(self.0, Signal::SIGCONT);
+    }
+}
+
 /// A running broker process; killed when dropped.
 pub(crate) struct BrokerProcess {
     child: Child,
@@ -66,6 +76,18 @@ impl BrokerProcess {
     /// 512 bytes.
     pub(crate) fn limit_file_size(command: &mut Command, blocks: u32) {
         set_limit(command, "-f", blocks);
+    }
+
+    /// Its address.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops the process without ending it, until the returned value is dropped.
+    pub(crate) fn pause(&self) -> Pause {
+        let process = Pid::from_raw(self.child.id().cast_signed());
+        kill(process, Signal::SIGSTOP).unwrap();
+        Pause(process)
     }
 
     /// Its process id.

@@ -1,0 +1,86 @@
+//! Brokers that are killed under load, and return.
+
+use super::load::{Load, assert_kept, read_all};
+use super::three_brokers::{IDS, ThreeBrokers};
+
+const TOPIC: &str = "replicated";
+
+/// The brokers but for `id`.
+fn others(id: i32) -> Vec<i32> {
+    IDS.into_iter().filter(|other| *other != id).collect()
+}
+
+/// Asserts that all replicas of a partition have the same log, once all brokers are stopped.
+fn assert_identical(cluster: &mut ThreeBrokers, partitions: i32) {
+    for id in IDS {
+        cluster.stop(id);
+    }
+    for partition in 0..partitions {
+        let logs = IDS.map(|id| cluster.log_bytes(id, TOPIC, partition));
+        assert!(!logs[0].is_empty(), "partition {partition}");
+        assert!(logs[1..].iter().all(|log| *log == logs[0]), "partition {partition} differs");
+    }
+}
+
+#[test]
+fn a_killed_leader_is_followed_by_another_and_no_acknowledged_record_is_lost() {
+    let mut cluster = ThreeBrokers::start(&[]);
+    cluster.make_topic(TOPIC, 3);
+    let load = Load::start(cluster.client(), TOPIC);
+    load.await_more(200);
+
+    let first = cluster.leader(TOPIC);
+    cluster.kill(first);
+    cluster.await_in_sync(TOPIC, &others(first));
+    load.await_more(200);
+
+    cluster.start_broker(first);
+    cluster.await_in_sync(TOPIC, &IDS);
+    load.await_more(200);
+    let acknowledged = load.stop();
+
+    assert_kept(&acknowledged, &read_all(&cluster.client(), TOPIC));
+    cluster.await_in_sync(TOPIC, &IDS);
+    assert_identical(&mut cluster, 3);
+}
+
+#[test]
+fn a_follower_killed_under_load_leaves_the_in_sync_set_and_returns_with_the_same_log() {
+    let mut cluster = ThreeBrokers::start(&["replica.lag.time.max.ms=2000"]);
+    cluster.make_topic(TOPIC, 1);
+    let load = Load::start(cluster.client(), TOPIC);
+    load.await_more(100);
+
+    let follower = others(cluster.leader(TOPIC))[0];
+    for _ in 0..2 {
+        cluster.kill(follower);
+        cluster.await_in_sync(TOPIC, &others(follower));
+        load.await_more(100);
+        cluster.start_broker(follower);
+        cluster.await_in_sync(TOPIC, &IDS);
+        load.await_more(100);
+    }
+    let acknowledged = load.stop();
+
+    assert_kept(&acknowledged, &read_all(&cluster.client(), TOPIC));
+    assert_identical(&mut cluster, 1);
+}
+
+#[test]
+fn a_follower_that_lags_leaves_the_in_sync_set_and_joins_it_again() {
+    let cluster = ThreeBrokers::start(&["replica.lag.time.max.ms=1000"]);
+    cluster.make_topic(TOPIC, 1);
+    let load = Load::start(cluster.client(), TOPIC);
+    load.await_more(100);
+
+    let follower = others(cluster.leader(TOPIC))[0];
+    // Not long enough for the end of its session, of which the leader would hear.
+    let paused = cluster.broker(follower).pause();
+    cluster.await_in_sync(TOPIC, &others(follower));
+    load.await_more(100);
+    drop(paused);
+    cluster.await_in_sync(TOPIC, &IDS);
+    load.await_more(100);
+
+    assert_kept(&load.stop(), &read_all(&cluster.client(), TOPIC));
+}

@@ -1,0 +1,116 @@
+//! A producer that writes without a pause and keeps what was acknowledged.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use streamlog::client::{Client, ConsumerConfig, ProducerConfig, ProducerRecord, Ticket};
+
+/// The longest wait for an acknowledgement.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The number of records under way at once.
+const AT_ONCE: usize = 20;
+
+/// The values of a topic by partition and offset.
+pub(super) type Stored = BTreeMap<(i32, i64), u64>;
+
+/// Numbers that are written to a topic with `acks=all`, from 0 on.
+pub(super) struct Load {
+    progress: Arc<Progress>,
+    thread: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Progress {
+    is_over: AtomicBool,
+    acknowledged: Mutex<Stored>,
+    count: AtomicUsize,
+}
+
+impl Load {
+    /// Begins to write.
+    pub(super) fn start(client: Client, topic: &str) -> Self {
+        let progress = Arc::new(Progress::default());
+        let (noting, topic) = (Arc::clone(&progress), topic.to_owned());
+        let thread = thread::spawn(move || noting.write(&client, &topic));
+        Self { progress, thread }
+    }
+
+    /// Waits until this many more records are acknowledged.
+    pub(super) fn await_more(&self, count: usize) {
+        let (before, deadline) = (self.count(), Instant::now() + PATIENCE);
+        while self.count() < before + count {
+            assert!(!self.thread.is_finished(), "the producer has ended");
+            assert!(Instant::now() < deadline, "{} of {count} records", self.count() - before);
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Ends the writing, and returns what was acknowledged.
+    pub(super) fn stop(self) -> Stored {
+        self.progress.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap();
+        std::mem::take(&mut *self.progress.acknowledged.lock().unwrap())
+    }
+
+    fn count(&self) -> usize {
+        self.progress.count.load(Ordering::Relaxed)
+    }
+}
+
+impl Progress {
+    fn write(&self, client: &Client, topic: &str) {
+        let producer = client.producer(ProducerConfig::default()).unwrap();
+        let mut numbers = 0..;
+        while !self.is_over.load(Ordering::Relaxed) {
+            let sent: Vec<(u64, Ticket)> = numbers
+                .by_ref()
+                .take(AT_ONCE)
+                .map(|number: u64| {
+                    let (key, value) = (number.to_be_bytes(), number.to_string());
+                    let record = ProducerRecord {
+                        topic,
+                        key: Some(&key),
+                        value: Some(value.as_bytes()),
+                        ..ProducerRecord::default()
+                    };
+                    (number, producer.send(&record).unwrap())
+                })
+                .collect();
+            for (number, ticket) in sent {
+                let stored = ticket.wait(Some(PATIENCE)).unwrap();
+                let place = (stored.partition.0, stored.offset.unwrap().get());
+                self.acknowledged.lock().unwrap().insert(place, number);
+                self.count.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        producer.close(Some(PATIENCE)).unwrap();
+    }
+}
+
+/// Everything that a consumer reads from a topic.
+pub(super) fn read_all(client: &Client, topic: &str) -> Stored {
+    let consumer = client.consumer(&[topic], ConsumerConfig::default()).unwrap();
+    let messages = consumer.until_end().unwrap().map(Result::unwrap);
+    let stored = messages.map(|message| {
+        let value = std::str::from_utf8(message.value().unwrap()).unwrap();
+        ((message.partition().0, message.offset().get()), value.parse().unwrap())
+    });
+    stored.collect()
+}
+
+/// Asserts that every acknowledged record is where it was acknowledged, and that no partition has a
+/// record twice or out of order.
+pub(super) fn assert_kept(acknowledged: &Stored, read: &Stored) {
+    for (place, number) in acknowledged {
+        assert_eq!(read.get(place), Some(number), "the record {number} at {place:?}");
+    }
+    let mut last: BTreeMap<i32, u64> = BTreeMap::new();
+    for ((partition, offset), number) in read {
+        let before = last.insert(*partition, *number);
+        assert!(before.is_none_or(|before| before < *number), "{number} at {partition}/{offset}");
+    }
+}

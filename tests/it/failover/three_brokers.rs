@@ -1,0 +1,155 @@
+//! Three broker processes on a ZooKeeper of their own, with their data below one directory.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use streamlog::client::{Client, ClientConfig, NewTopic};
+use streamlog::wire::metadata::{MetadataRequest, Partition, RequestTopic};
+use tempfile::TempDir;
+
+use crate::support::{BrokerProcess, ZooKeeper};
+
+/// The longest wait for the cluster to settle.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The numbers of the brokers.
+pub(super) const IDS: [i32; 3] = [1, 2, 3];
+
+/// The cluster; its processes are killed when dropped.
+pub(super) struct ThreeBrokers {
+    server: ZooKeeper,
+    dir: TempDir,
+    /// The running brokers, in the order of their numbers.
+    brokers: [Option<BrokerProcess>; 3],
+    settings: Vec<String>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// Held by the only cluster of this process: several would take the processors from tests beside
+/// them, whose sessions with other servers would expire.
+static ALONE: Mutex<()> = Mutex::new(());
+
+impl ThreeBrokers {
+    /// Starts all three, each with these settings.
+    pub(super) fn start(settings: &[&str]) -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let server = ZooKeeper::start();
+        let dir = TempDir::new().unwrap();
+        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let brokers = [None, None, None];
+        let mut cluster = Self { server, dir, brokers, settings, _alone: alone };
+        for id in IDS {
+            cluster.start_broker(id);
+        }
+        cluster
+    }
+
+    /// Starts a broker that does not run.
+    pub(super) fn start_broker(&mut self, id: i32) {
+        let tree = self.server.tree("/streamlog").to_string();
+        let number = format!("broker.id={id}");
+        let fixed = [number.as_str(), "zookeeper.session.timeout.ms=3000"];
+        let settings: Vec<&str> =
+            fixed.into_iter().chain(self.settings.iter().map(String::as_str)).collect();
+        let on_zookeeper = |command: &mut Command| {
+            command.args(["--zookeeper", &tree]);
+        };
+        let broker = BrokerProcess::start(&self.data(id), &settings, on_zookeeper).unwrap();
+        self.brokers[slot(id)] = Some(broker);
+    }
+
+    /// Kills a broker.
+    pub(super) fn kill(&mut self, id: i32) {
+        assert!(self.brokers[slot(id)].take().is_some(), "broker {id} does not run");
+    }
+
+    /// Stops a broker in order.
+    pub(super) fn stop(&mut self, id: i32) {
+        let broker = self.brokers[slot(id)].take().unwrap();
+        assert!(broker.stop().success());
+    }
+
+    /// A running broker.
+    pub(super) fn broker(&self, id: i32) -> &BrokerProcess {
+        self.brokers[slot(id)].as_ref().unwrap()
+    }
+
+    /// A client that knows the running brokers.
+    pub(super) fn client(&self) -> Client {
+        let running = self.brokers.iter().flatten();
+        let bootstrap = running.map(|broker| broker.address().to_string().parse().unwrap());
+        let config = ClientConfig { bootstrap: bootstrap.collect(), ..ClientConfig::default() };
+        Client::connect(config).unwrap()
+    }
+
+    /// Creates a topic whose partitions have a replica on each broker, and waits until all are in
+    /// sync.
+    pub(super) fn make_topic(&self, name: &str, partitions: i32) {
+        let topic = NewTopic { partitions: Some(partitions), replicas: Some(3), configs: vec![] };
+        self.client().admin().create_topic(name, &topic).unwrap();
+        self.await_in_sync(name, &IDS);
+    }
+
+    /// The partitions of a topic as a running broker describes them.
+    pub(super) fn partitions(&self, topic: &str) -> Vec<Partition> {
+        let broker = self.brokers.iter().flatten().next().unwrap();
+        let topic = RequestTopic { name: Some(topic.to_owned()), ..Default::default() };
+        let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
+        broker.connect().call(9, &request).unwrap().topics.remove(0).partitions
+    }
+
+    /// The leader of a topic's first partition.
+    pub(super) fn leader(&self, topic: &str) -> i32 {
+        self.partitions(topic)[0].leader_id
+    }
+
+    /// Waits until every partition has a leader and exactly these in-sync replicas.
+    pub(super) fn await_in_sync(&self, topic: &str, ids: &[i32]) {
+        self.await_partitions(topic, |partition| {
+            let mut members = partition.isr_nodes.clone();
+            members.sort_unstable();
+            members == ids && ids.contains(&partition.leader_id)
+        });
+    }
+
+    /// Waits until every partition of a topic is as wanted.
+    pub(super) fn await_partitions(&self, topic: &str, wanted: impl Fn(&Partition) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let partitions = self.partitions(topic);
+            if !partitions.is_empty() && partitions.iter().all(&wanted) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{partitions:?}\n{}", self.logs());
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The bytes of the log of a partition on a broker, segment after segment.
+    pub(super) fn log_bytes(&self, id: i32, topic: &str, partition: i32) -> Vec<u8> {
+        let folder = self.data(id).join(format!("{topic}-{partition}"));
+        let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let is_segment = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "log");
+        let mut segments: Vec<PathBuf> = entries.filter(is_segment).collect();
+        segments.sort();
+        segments.iter().flat_map(|segment| fs::read(segment).unwrap()).collect()
+    }
+
+    /// The logs of all brokers.
+    pub(super) fn logs(&self) -> String {
+        let log = |id| fs::read_to_string(self.data(id).with_extension("log")).unwrap_or_default();
+        IDS.map(|id| format!("broker {id}:\n{}", log(id))).concat()
+    }
+
+    fn data(&self, id: i32) -> PathBuf {
+        self.dir.path().join(format!("broker-{id}"))
+    }
+}
+
+fn slot(id: i32) -> usize {
+    usize::try_from(id - 1).unwrap()
+}
