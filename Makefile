@@ -4,7 +4,8 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo example-mail example-logs serve build docs bench bench-python bench-spark
+.PHONY: help setup demo example-mail example-logs serve cluster cluster-stop build docs
+.PHONY: bench bench-python bench-spark
 .PHONY: check check-bench check-deps check-macos check-trace fix fuzz lock settings-page
 .PHONY: test test-all test-disks test-faults test-model
 .PHONY: test-spark spark-shared spark-apart interop differential compatibility wheels packages clean
@@ -64,6 +65,12 @@ example-logs: setup $(VENV)/spark.stamp ## Counts errors in logs on Spark, and c
 
 serve: setup ## Runs a broker on 127.0.0.1:9092 with its data in ./streamlog-data, until Ctrl-C
 	@exec $(BIN)/python -m streamlog.broker
+
+cluster: setup $(VENV)/spark.stamp ## Starts ZooKeeper and three brokers on 127.0.0.1:9092-9094, data in ./streamlog-cluster
+	@PYTHONPATH=examples $(BIN)/python -m cluster start
+
+cluster-stop: ## Stops what `make cluster` has started; the data stays
+	@PYTHONPATH=examples $(BIN)/python -m cluster stop
 
 build: ## Builds the release binary, target/release/streamlog
 	cargo build --release --locked --features cli --bin streamlog
