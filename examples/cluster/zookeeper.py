@@ -24,7 +24,7 @@ def command_line(config: Path) -> list[str]:
     """The command that runs a server; it needs Java 17."""
     package = importlib.util.find_spec("pyspark")
     if package is None or package.origin is None:
-        raise SystemExit("ZooKeeper's jars come with PySpark: pip install 'streamlog[spark]'")
+        raise SystemExit("ZooKeeper's jars come with PySpark: pip install pyspark")
     jars = Path(package.origin).parent.joinpath("jars").glob("*.jar")
     found = sorted(str(jar) for jar in jars if jar.name.startswith(JARS))
     return ["java", "-Xmx256m", "-cp", ":".join(found), MAIN, str(config)]
