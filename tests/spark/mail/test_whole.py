@@ -80,6 +80,10 @@ def test_mails_become_windows_a_picture_and_a_report(
     (folder / "inbox" / "undated.eml").write_bytes(undated)
     commands.run("inlet", "--once")
     parsers = [commands.start("parser"), commands.start("parser")]
+    for parser in parsers:
+        # Before it reads, the signal would end it without its handler.
+        assert parser.stdout is not None
+        assert any("parser    reading" in line for line in parser.stdout)
     until(lambda: committed(client, commands), 120)
     for parser in parsers:
         parser.terminate()
