@@ -19,17 +19,20 @@ use crate::support::ZooKeeper;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Short, so that a test can wait for its end.
 const SESSION: Duration = Duration::from_secs(1);
+/// The longest that the server grants, 20 of its ticks, so that a session outlives a restart.
+const LONG_SESSION: Duration = Duration::from_secs(6);
 
 async fn open(address: ZooKeeperAddress) -> ZooKeeperStore {
-    open_as(address, None).await.unwrap()
+    open_as(address, None, SESSION).await.unwrap()
 }
 
 async fn open_as(
     address: ZooKeeperAddress,
     digest: Option<Digest>,
+    session: Duration,
 ) -> Result<ZooKeeperStore, StoreError> {
     let clock = Arc::new(SystemClock);
-    let opened = ZooKeeperStore::open(address, digest, SESSION, clock);
+    let opened = ZooKeeperStore::open(address, digest, session, clock);
     timeout(PATIENCE, opened).await.unwrap()
 }
 
@@ -57,7 +60,7 @@ async fn brokers_share_partitions_on_zookeeper() {
 async fn a_session_outlives_a_broken_connection_and_a_restart_of_the_server() {
     let mut server = ZooKeeper::start();
     let proxy = Proxy::before(server.socket());
-    let store = open(through(&proxy)).await;
+    let store = open_as(through(&proxy), None, LONG_SESSION).await.unwrap();
     store.multi(vec![Op::create_ephemeral("/e", "")]).await.unwrap();
     let watch = store.watch(&["/a"]).await.unwrap();
     let other = open(server.tree("/test")).await;
@@ -134,7 +137,8 @@ async fn servers_that_are_down_are_passed_over() {
         let store = open(format!("{servers}/deep/tree").parse().unwrap()).await;
         store.children("/").await.unwrap();
     }
-    let error = open_as(format!("{down},{down}").parse().unwrap(), None).await.unwrap_err();
+    let error =
+        open_as(format!("{down},{down}").parse().unwrap(), None, SESSION).await.unwrap_err();
     assert!(error.to_string().contains(down), "{error}");
     assert!(matches!(error, StoreError::Session(SessionError::Unreachable { .. })), "{error}");
 }
@@ -143,7 +147,8 @@ async fn servers_that_are_down_are_passed_over() {
 async fn with_a_digest_others_may_read_the_tree_but_not_change_it() {
     let server = ZooKeeper::start();
     let open = |digest: Option<&str>| {
-        open_as(server.tree("/guarded"), digest.map(|text| Digest::parse(text).unwrap()))
+        let digest = digest.map(|text| Digest::parse(text).unwrap());
+        open_as(server.tree("/guarded"), digest, SESSION)
     };
     let owner = open(Some("broker:secret")).await.unwrap();
     owner.multi(vec![Op::create("/a", "1")]).await.unwrap();
