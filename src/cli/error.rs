@@ -1,15 +1,18 @@
-//! Errors of commands, and their exit codes.
+//! Errors of commands, their exit codes, and their report: one line on standard error, with all
+//! causes.
 
 use std::error::Error;
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 
 use crate::broker::BrokerError;
 use crate::cli::Exit;
+use crate::cli::progress::is_watched;
+use crate::cli::terminal::Tone;
 use crate::client::{ClientError, ErrorCode};
 use crate::config::ConfigError;
 use crate::storage::StorageError;
-use crate::types::BrokerId;
+use crate::types::{BrokerId, WithCauses};
 
 /// The error of a write interrupted by Ctrl-C.
 #[derive(Debug)]
@@ -202,4 +205,16 @@ fn exit_of(error: &ClientError) -> Exit {
         },
         _ => Exit::Failed,
     }
+}
+
+/// Prints an error on standard error.
+pub(crate) fn report(error: &dyn Error) {
+    notify(&WithCauses(error));
+}
+
+/// Prints a line on standard error.
+pub(crate) fn notify(words: &dyn fmt::Display) {
+    let name = Tone::Bad.style().force_styling(is_watched()).apply_to("streamlog:");
+    // If standard error is closed, nobody can be told.
+    let _ = writeln!(io::stderr().lock(), "{name} {words}");
 }

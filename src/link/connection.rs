@@ -6,6 +6,7 @@
 //! request fails with the reason, and the caller opens a new connection if it needs one.
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +18,6 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::fault::{LinkError, LinkFault};
-use super::observer::Observer;
 use super::tasks::Tasks;
 use super::versions::Versions;
 use crate::config::HostPort;
@@ -48,6 +48,24 @@ pub struct LinkConfig {
     pub backoff_max: Duration,
     /// The highest version of an API to use, even if both sides support a higher one.
     pub version_max: fn(ApiKey) -> i16,
+}
+
+/// An observer of connections. Its methods must not block: they run on the connections' runtime.
+pub trait Observer: Debug + Send + Sync {
+    /// A connection was opened.
+    fn opened(&self, address: &HostPort);
+
+    /// An attempt to connect failed.
+    fn refused(&self, error: &LinkError);
+
+    /// An open connection ended.
+    fn ended(&self, reason: &LinkError);
+
+    /// A request of this many bytes was submitted.
+    fn sent(&self, bytes: usize);
+
+    /// This many bytes of responses arrived.
+    fn received(&self, bytes: usize);
 }
 
 /// An open connection. Dropping it closes it.

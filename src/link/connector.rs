@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use super::backoff::Backoff;
-use super::connection::{Connection, LinkConfig};
+use super::connection::{Connection, LinkConfig, Observer};
 use super::fault::LinkError;
-use super::observer::Observer;
 use super::tasks::Tasks;
 use crate::config::HostPort;
 use crate::io::Clock;

@@ -10,17 +10,15 @@ mod connection;
 mod connection_tests;
 mod connector;
 mod fault;
-mod observer;
 mod route;
 mod shared_connection;
 mod tasks;
 mod versions;
 
 pub use backoff::Backoff;
-pub use connection::{Connection, LinkConfig, PendingWrite, Reply};
+pub use connection::{Connection, LinkConfig, Observer, PendingWrite, Reply};
 pub use connector::Connector;
 pub use fault::{LinkError, LinkFault};
-pub use observer::Observer;
 pub use route::{Readiness, Route};
 pub use shared_connection::SharedConnection;
 pub use tasks::Tasks;

@@ -4,12 +4,10 @@
 //! Each part is a view of the broker's state for the duration of a request. Settings and groups
 //! have theirs beside their own code.
 
-mod addresses;
 mod cluster;
 mod led_partitions;
 mod topics;
 
-pub(crate) use addresses::Addresses;
-pub(crate) use cluster::Cluster;
+pub(crate) use cluster::{Addresses, Cluster};
 pub(crate) use led_partitions::{LedPartitions, answer_each};
 pub(crate) use topics::{Growth, Topics};

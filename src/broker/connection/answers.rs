@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::backlog::Backlog;
-use super::closed::Closed;
+use super::stages::Closed;
 use crate::broker::context::Shared;
 use crate::broker::dispatch::execute;
 use crate::broker::produce::Produced;

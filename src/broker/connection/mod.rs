@@ -4,7 +4,6 @@ mod acceptor;
 mod admission;
 mod answers;
 mod backlog;
-mod closed;
 mod reader;
 mod shard;
 mod stages;

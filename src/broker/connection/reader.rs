@@ -19,8 +19,7 @@ use tokio::time::{Instant, timeout};
 
 use super::answers::{Answers, Pending, Work};
 use super::backlog::{Backlog, PERMITS_MAX};
-use super::closed::Closed;
-use super::stages::Known;
+use super::stages::{Closed, Known};
 use crate::broker::context::Shared;
 use crate::broker::produce::{Appends, Produced, Taken};
 use crate::broker::session::Session;

@@ -7,9 +7,8 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinSet, LocalSet};
 
-use super::closed::Closed;
 use super::reader::serve;
-use super::stages::{Accepted, Handshake};
+use super::stages::{Accepted, Closed, Handshake};
 use crate::broker::context::Shared;
 use crate::engine::Failure;
 use crate::io::Worker;

@@ -1,4 +1,4 @@
-//! The stages of a connection: accepted, in its handshake, known.
+//! The stages of a connection: accepted, in its handshake, known, and closed.
 //!
 //! Only a known connection can be served, so no request is executed for a peer without an identity.
 //! A listener that demands a proof of identity exchanges it during the handshake; all listeners are
@@ -8,12 +8,14 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::admission::Admitted;
 use crate::broker::authorize::Principal;
+use crate::broker::call::Unanswerable;
 use crate::broker::listeners::BoundListener;
 use crate::broker::session::{Identity, Session};
-use crate::net::Transport;
+use crate::net::{FrameError, Transport};
 
 /// An accepted connection on its way to its shard.
 pub(crate) struct Accepted {
@@ -42,6 +44,33 @@ pub(super) struct Known {
     pub(super) session: Rc<Session>,
     /// The admission, held until the connection ends.
     pub(super) _admitted: Admitted,
+}
+
+/// The reason why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Closed {
+    /// The peer closed it between frames.
+    #[error("closed by the peer")]
+    ByPeer,
+    /// The peer sent nothing for `connections.max.idle.ms`, or its request made no progress for
+    /// that time.
+    #[error("idle for {0:?}")]
+    Idle(Duration),
+    /// A request or a response took longer than `transfer.deadline.ms`.
+    #[error("a transfer took longer than {0:?}")]
+    Slow(Duration),
+    /// The bytes are not a valid frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A frame contained a request that cannot be answered.
+    #[error(transparent)]
+    Request(#[from] Unanswerable),
+    /// The system returned an error.
+    #[error("the connection broke")]
+    Io(#[from] std::io::Error),
+    /// The broker is stopping.
+    #[error("the broker stops")]
+    Stopping,
 }
 
 impl Handshake {
@@ -75,6 +104,8 @@ mod tests {
     use crate::broker::connection::admission::{Admission, ConnectionLimits};
     use crate::broker::listeners::{Listener, Listeners};
     use crate::io::{MemoryDisk, OpenFiles, Share};
+    use crate::types::WithCauses;
+    use crate::wire::WireError;
 
     #[test]
     fn a_peer_of_a_plaintext_listener_is_anonymous_and_counts_until_its_connection_ends() {
@@ -107,5 +138,13 @@ mod tests {
         assert_eq!(admission.admit(peer, limits).err(), Some("max.connections"));
         drop(known);
         assert!(admission.admit(peer, limits).is_ok());
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let cause = WireError::Truncated { needed: 4, remaining: 1 };
+        let expected = format!("a request could not be read: {cause}");
+        let closed = Closed::from(Unanswerable::from(cause));
+        assert_eq!(WithCauses(&closed).to_string(), expected);
     }
 }

@@ -10,10 +10,8 @@
 
 mod appends;
 mod batch_check;
-mod opening;
 mod part;
 mod produced;
 
-pub(crate) use appends::{Appends, Taken};
-pub(crate) use opening::answer_after_opening;
+pub(crate) use appends::{Appends, Taken, answer_after_opening};
 pub(crate) use produced::Produced;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::broker::BrokerConfig;
 use crate::broker::errors::Refusal;
+use crate::broker::settings::broker::in_force;
 use crate::broker::settings::broker::{all_brokers_settings, broker_settings};
 use crate::broker::settings::change::{Change, change};
-use crate::broker::settings::live::in_force;
 use crate::broker::settings::setting::Setting;
 use crate::broker::settings::topic::topic_settings;
 use crate::engine::EngineState;

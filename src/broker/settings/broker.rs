@@ -1,16 +1,18 @@
 //! The settings of a broker, and a few facts that tools query as settings.
+//!
+//! Most settings are only read at startup. The values of the others are not cached: code that
+//! depends on such a setting reads it from the current cluster image each time.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::broker::BrokerConfig;
-use crate::broker::settings::live::is_live;
 use crate::broker::settings::setting::static_values;
 use crate::broker::settings::topic::Layers;
 use crate::broker::settings::without_effect::{WITHOUT_EFFECT, description, without_effect};
 use crate::broker::settings::{Setting, Source, Value};
-use crate::config::{Kind, Settings};
-use crate::metadata::Image;
+use crate::config::{Kind, Settings, UpdateMode};
+use crate::metadata::{Configs, Image};
 use crate::storage::LogConfig;
 
 /// Read-only facts: name, value, type and description.
@@ -23,6 +25,31 @@ const FACTS: &[(&str, &str, Kind, &str)] = &[
         "The release of Kafka that the broker answers like.",
     ),
 ];
+
+/// Returns true if the setting with this name may change at runtime.
+pub(super) fn is_live(name: &str) -> bool {
+    BrokerConfig::definition(name).is_some_and(|setting| setting.update != UpdateMode::ReadOnly)
+}
+
+/// The broker's settings currently in force.
+pub(crate) fn in_force<'a>(config: &'a BrokerConfig, image: &Image) -> Cow<'a, BrokerConfig> {
+    let mut live = Cow::Borrowed(config);
+    for configs in layers(config, image) {
+        for (name, value) in configs.iter().filter(|(name, _)| is_live(name)) {
+            if let Some(Err(fault)) = live.to_mut().set_named(name, value) {
+                // Validated when written, but possibly by a later release.
+                tracing::warn!("a setting of brokers is left out: {fault}");
+            }
+        }
+    }
+    live
+}
+
+/// The dynamic settings that apply to this broker, in rising order of precedence.
+fn layers<'a>(config: &BrokerConfig, image: &'a Image) -> impl Iterator<Item = &'a Configs> {
+    let brokers = [None, Some(config.engine.broker_id)];
+    brokers.into_iter().filter_map(|broker| image.broker_configs(broker)).map(|configs| &**configs)
+}
 
 /// Every setting of this broker, by name.
 pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setting> {

@@ -1,7 +1,7 @@
 //! Validation of changes at runtime.
 
 use crate::broker::BrokerConfig;
-use crate::broker::settings::live::is_live;
+use crate::broker::settings::broker::is_live;
 use crate::broker::settings::without_effect;
 use crate::config::{ConfigError, Fault, Kind, Settings, UpdateMode};
 use crate::engine::resolve;

@@ -9,7 +9,6 @@ mod altered;
 mod broker;
 mod change;
 mod edits;
-mod live;
 #[cfg(test)]
 mod page_tests;
 mod setting;

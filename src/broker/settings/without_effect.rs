@@ -112,7 +112,7 @@ fn wanted(kind: Kind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::settings::live::is_live;
+    use crate::broker::settings::broker::is_live;
 
     #[test]
     fn each_name_has_a_reason_and_no_effect() {

@@ -8,6 +8,5 @@ mod figures;
 mod latency;
 mod options;
 mod produce;
-mod values;
 
 pub(crate) use options::Options;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
+use uuid::Uuid;
 
 use crate::cli::bench::figures::{Latencies, mib_per_second, per_second, seconds};
-use crate::cli::bench::values::Values;
 use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::progress::{Progress, Unit};
@@ -17,6 +17,10 @@ use crate::client::{Acks, Clock, Producer, ProducerConfig, ProducerRecord, Syste
 
 /// The number of records between two updates of the progress bar.
 const STEP: u32 = 1000;
+
+/// The bytes from which values are taken: more than a batch, so that no value repeats within it.
+const POOL_BYTES: usize = 1 << 20;
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Publishes records as fast as possible, and measures the time until each is delivered
 #[derive(Debug, Args)]
@@ -39,6 +43,13 @@ pub(super) struct Options {
     /// Acknowledgement for a delivered record: all, 1 or 0 [default: all]
     #[arg(long, value_name = "ACKS")]
     acks: Option<String>,
+}
+
+/// The published values of one size: random letters, which compress somewhat, but less than text.
+struct Values {
+    pool: Vec<u8>,
+    size: usize,
+    at: usize,
 }
 
 #[derive(Serialize)]
@@ -150,11 +161,45 @@ impl Options {
     }
 }
 
+impl Values {
+    /// Values of `size` bytes.
+    fn new(size: usize) -> Self {
+        let random = std::iter::repeat_with(Uuid::new_v4).flat_map(Uuid::into_bytes);
+        let letters = random.map(|byte| LETTERS[usize::from(byte) % LETTERS.len()]);
+        let pool = letters.take(POOL_BYTES + size).collect();
+        Self { pool, size, at: 0 }
+    }
+
+    /// Returns the next value.
+    fn draw(&mut self) -> &[u8] {
+        let begin = self.at;
+        self.at = (begin + self.size) % POOL_BYTES;
+        &self.pool[begin..begin + self.size]
+    }
+}
+
 /// The acknowledgement as on the command line.
 pub(super) fn acks(acks: Acks) -> &'static str {
     match acks {
         Acks::All => "all",
         Acks::Leader => "1",
         Acks::None => "0",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_their_size_and_differ() {
+        let mut values = Values::new(300_000);
+        let first = values.draw().to_vec();
+        for _ in 0..10 {
+            let next = values.draw();
+            assert_eq!(next.len(), 300_000);
+            assert_ne!(next, first);
+        }
+        assert!(Values::new(0).draw().is_empty());
     }
 }

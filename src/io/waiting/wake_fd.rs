@@ -1,12 +1,13 @@
-//! A descriptor that other threads make readable, which ends a sleep in `poll(2)`.
-//!
-//! On Linux it is an eventfd, elsewhere a pipe.
+//! A descriptor that other threads make readable, which ends a sleep in `poll(2)`: on Linux an
+//! eventfd, elsewhere a non-blocking pipe.
 
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, BorrowedFd};
 
 #[cfg(target_os = "linux")]
 use event::Source;
+#[cfg(target_os = "linux")]
+use nix::fcntl::OFlag;
 #[cfg(not(target_os = "linux"))]
 use pipe::Source;
 
@@ -39,6 +40,31 @@ impl AsFd for WakeFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
+}
+
+/// Opens a pipe whose ends are non-blocking and closed on exec.
+///
+/// # Errors
+/// When the system has no descriptors left.
+#[cfg(target_os = "linux")]
+pub fn nonblocking_pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = nix::unistd::pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
+    Ok((reader.into(), writer.into()))
+}
+
+/// Opens a pipe whose ends are non-blocking and closed on exec.
+///
+/// # Errors
+/// When the system has no descriptors left.
+#[cfg(not(target_os = "linux"))]
+pub fn nonblocking_pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    use nix::fcntl::{FcntlArg, fcntl};
+
+    let (reader, writer) = io::pipe()?;
+    for end in [reader.as_fd(), writer.as_fd()] {
+        fcntl(end, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+    }
+    Ok((reader, writer))
 }
 
 #[cfg(target_os = "linux")]
@@ -78,7 +104,7 @@ mod pipe {
     use std::io::{self, PipeReader, PipeWriter, Read, Write};
     use std::os::fd::{AsFd, BorrowedFd};
 
-    use crate::io::nonblocking_pipe;
+    use super::nonblocking_pipe;
 
     #[derive(Debug)]
     pub(super) struct Source {

@@ -1,8 +1,6 @@
-//! Sessions on a store, and the ways in which they fail.
+//! Sessions on a store, the ways in which they fail, and the reactions to a failure.
 
 use std::fmt;
-
-use crate::metadata::store::Remedy;
 
 /// The id of a session. A session owns the ephemeral nodes that it creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +16,19 @@ impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.0)
     }
+}
+
+/// The possible reaction to an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// The same call may succeed later.
+    Retry,
+    /// The caller's view is stale: read again, then decide again.
+    Refresh,
+    /// The call is wrong and will stay wrong.
+    Reject,
+    /// Nothing will succeed any more; the broker must stop.
+    Fatal,
 }
 
 /// The reason why a session could not execute a call.

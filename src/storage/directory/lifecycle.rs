@@ -1,4 +1,4 @@
-//! Creation and removal of logs.
+//! Creation and removal of logs, and the recovery of those whose topic is not known.
 //!
 //! | step of creation | left by a crash after it |
 //! |---|---|
@@ -105,6 +105,34 @@ impl DataDir {
             cause: format!("its removal is not durable: {source}").into(),
             is_disk_unknown: is_failed_sync(&source),
         })
+    }
+
+    /// The logs without a sound `partition.metadata`: their topic cannot be determined, and they
+    /// are not opened.
+    pub fn unidentified(&self) -> Vec<TopicPartition> {
+        let logs = self.lock_logs();
+        let slots = logs.values().filter(|slot| !slot.is_known());
+        slots.map(|slot| slot.partition().clone()).collect()
+    }
+
+    /// Writes the `partition.metadata` of such a log again, durably, and recovers the log. The
+    /// caller must be certain of its topic. `None` if there is no such log.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn identify(
+        &self,
+        partition: &TopicPartition,
+        metadata: PartitionMetadata,
+    ) -> Result<Option<Arc<Log>>, StorageError> {
+        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.lock_logs().get(partition).cloned();
+        let Some(slot) = slot.filter(|slot| !slot.is_known()) else { return Ok(None) };
+        metadata.replace(&*self.disk, &names::log_path(&self.path, partition))?;
+        let slot = Arc::new(slot.identified(metadata));
+        let log = slot.open(&self.env, &self.path, &self.options.configs)?;
+        self.lock_logs().insert(partition.clone(), slot);
+        Ok(Some(log))
     }
 
     /// Truncates logs to these offsets or, within a batch, to the start of the batch, and returns

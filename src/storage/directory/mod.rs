@@ -12,7 +12,6 @@ mod lifecycle;
 mod names;
 mod open;
 mod partition_metadata;
-mod restoration;
 mod run;
 mod skipping;
 mod slot;

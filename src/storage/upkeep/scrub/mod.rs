@@ -1,11 +1,10 @@
 //! Scrubbing: reading every record from the medium regularly, so that bit rot is found while a
 //! backup still has the lost data.
 
-mod options;
 mod rounds;
 mod scrubber;
 
-pub use options::ScrubOptions;
+pub use scrubber::ScrubOptions;
 pub(super) use scrubber::Scrubber;
 
 #[cfg(test)]

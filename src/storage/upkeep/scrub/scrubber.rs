@@ -8,13 +8,27 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::config::{ByteSize, settings};
 use crate::io::{Clock, Disk, Worker};
 use crate::storage::segments::Medium;
-use crate::storage::upkeep::scrub::ScrubOptions;
 use crate::storage::upkeep::scrub::rounds::{Rounds, Step};
 use crate::storage::worker::start_worker;
 use crate::storage::{DataDir, Log, StorageError, UpkeepListener};
 use crate::types::{Offset, TopicPartition, WithCauses};
+
+settings! {
+    /// The interval and the rate at which every record is read to find damage.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ScrubOptions {
+        /// The interval in milliseconds in which every record is read from the disk and checked;
+        /// -1 disables it.
+        #[setting("log.scrub.interval.ms", Long in 1..)]
+        interval: Option<Duration> = Some(Duration::from_hours(7 * 24)),
+        /// The most bytes that these checks read in a second.
+        #[setting("log.scrub.io.max.bytes.per.second", Long in 1 << 16..=1 << 40)]
+        rate: ByteSize = ByteSize(16 << 20),
+    }
+}
 
 /// Returns true if the disk is in use by others.
 type Busy = Box<dyn Fn() -> bool + Send + Sync>;
