@@ -17,6 +17,8 @@ LINE_CHARACTERS = 100
 PARAMETERS = 5
 FOLDER_FILES = 14
 ERROR_CASES = 12
+SMALL_FILE_LINES = 40
+SMALL_FILES = 40
 README_LINES = 120
 
 # In these folders one file per API, verb, record of a decision or fixture is the rule.
@@ -45,6 +47,15 @@ def long_files(tree: Tree) -> Iterator[str]:
     readme = tree.read("README.md").count("\n") if "README.md" in tree.paths else 0
     if readme > README_LINES:
         yield f"README.md: {readme} lines"
+
+
+def small_files(tree: Tree) -> Iterator[str]:
+    """Modules with so few lines that they may belong to a noun beside them."""
+    for path in tree.matching("src/*.rs"):
+        if not path.endswith(("/mod.rs", "_tests.rs")):
+            production = rust.without_test_modules(rust.mask(tree.read(path))).count("\n")
+            if production < SMALL_FILE_LINES:
+                yield f"{path}: {production} lines"
 
 
 def long_functions(tree: Tree) -> Iterator[str]:
@@ -91,6 +102,11 @@ def test_no_file_is_too_long(tree: Tree) -> None:
     assert list(long_files(tree)) == []
 
 
+def test_only_a_few_files_are_small(tree: Tree) -> None:
+    small = list(small_files(tree))
+    assert len(small) <= SMALL_FILES, f"merge by noun some of these: {small}"
+
+
 def test_no_function_is_too_long_or_takes_too_much(tree: Tree) -> None:
     assert list(long_functions(tree)) == []
 
@@ -126,6 +142,17 @@ def test_a_long_file_is_found_and_its_tests_count_apart(plant: Plant) -> None:
         "src/io/untested.rs",
         "README.md",
     ]
+
+
+def test_a_small_file_is_found(plant: Plant) -> None:
+    files = {
+        "src/io/small.rs": "\n" * 38 + "#[cfg(test)]\nmod tests {\n" + "\n" * 20 + "}\n",
+        "src/io/enough.rs": "\n" * 40,
+        "src/io/mod.rs": "\n",
+        "src/io/small_tests.rs": "\n",
+        "tests/it/small.rs": "\n",
+    }
+    assert [offence.split(":")[0] for offence in small_files(plant(files))] == ["src/io/small.rs"]
 
 
 def test_a_long_function_is_found(plant: Plant) -> None:
