@@ -7,6 +7,7 @@ use std::fs::{self, DirBuilder, TryLockError};
 use std::io::{self, ErrorKind, IoSlice, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::fcntl::{self, OFlag, PosixFadviseAdvice, posix_fadvise};
@@ -119,35 +120,66 @@ impl Disk for SystemDisk {
 
     fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock> {
         let directory = fs::File::open(dir)?;
-        take(&directory, note)?;
+        let inode = inode_of(&directory.metadata()?);
+        let mut locks = Locks::default();
+        locks.take(directory, note)?;
         // Earlier releases lock only the note and do not rewrite it while it is locked, so lock it
         // too.
-        let noted = match open(note, OpenMode::Create) {
+        match open(note, OpenMode::Create) {
             Ok(noted) => {
-                take(&noted, note)?;
-                let noted = SystemFile::new(noted);
-                write_note(&noted, owner)?;
-                Some(noted)
+                let written = SystemFile::new(noted.try_clone()?);
+                locks.take(noted, note)?;
+                write_note(&written, owner)?;
             }
-            Err(error) if is_out_of_space(&error) => None,
+            Err(error) if is_out_of_space(&error) => {}
             Err(error) => return Err(error),
-        };
-        let inode = inode_of(&directory.metadata()?);
-        Ok(DirLock::new(inode, Box::new((directory, noted))))
+        }
+        Ok(DirLock::new(inode, Box::new(locks)))
     }
 }
 
-/// Takes the lock on an open file or directory.
+/// Locked files, which are unlocked when this is dropped.
 ///
-/// # Errors
-/// `WouldBlock` with the note's text, if another process holds it.
-fn take(file: &fs::File, note: &Path) -> io::Result<()> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            Err(io::Error::new(ErrorKind::WouldBlock, read_note(note)?))
+/// The kernel releases a lock by itself only once every copy of the descriptor is closed. A process
+/// that another thread is just starting has copies until it runs its program, and a forked one for
+/// as long as it lives.
+struct Locks {
+    files: Vec<fs::File>,
+    /// The process that took them: in a fork of it, dropping must not release its locks.
+    process: u32,
+}
+
+impl Default for Locks {
+    fn default() -> Self {
+        Self { files: Vec::new(), process: process::id() }
+    }
+}
+
+impl Locks {
+    /// Takes the lock on an open file or directory.
+    ///
+    /// # Errors
+    /// `WouldBlock` with the note's text, if another process holds it.
+    fn take(&mut self, file: fs::File, note: &Path) -> io::Result<()> {
+        match file.try_lock() {
+            Ok(()) => {
+                self.files.push(file);
+                Ok(())
+            }
+            Err(TryLockError::WouldBlock) => {
+                Err(io::Error::new(ErrorKind::WouldBlock, read_note(note)?))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
         }
-        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        if self.process == process::id() {
+            // If it fails, the lock ends with the last copy of the descriptor.
+            self.files.iter().for_each(|file| drop(file.unlock()));
+        }
     }
 }
 
@@ -182,4 +214,36 @@ fn open(path: &Path, mode: OpenMode) -> io::Result<fs::File> {
         };
     let opened = uninterrupted(|| Ok(fcntl::open(path, flags, Mode::S_IRUSR | Mode::S_IWUSR)?))?;
     Ok(opened.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_with_its_holder_although_copies_of_the_descriptor_are_open() {
+        let directory = tempfile::tempdir().unwrap();
+        let note = directory.path().join(".lock");
+        let taken = || {
+            let mut locks = Locks::default();
+            locks.take(fs::File::open(directory.path()).unwrap(), &note).map(|()| locks)
+        };
+        let held = taken().unwrap();
+        let _copy_of_a_child = held.files[0].try_clone().unwrap();
+        assert_eq!(taken().err().map(|error| error.kind()), Some(ErrorKind::WouldBlock));
+        drop(held);
+        assert!(taken().is_ok());
+    }
+
+    #[test]
+    fn a_fork_does_not_release_the_lock_of_its_parent() {
+        let directory = tempfile::tempdir().unwrap();
+        let note = directory.path().join(".lock");
+        let mut held = Locks::default();
+        held.take(fs::File::open(directory.path()).unwrap(), &note).unwrap();
+        let files = held.files.iter().map(|file| file.try_clone().unwrap()).collect();
+        drop(Locks { files, process: held.process + 1 });
+        let refused = Locks::default().take(fs::File::open(directory.path()).unwrap(), &note);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
 }
