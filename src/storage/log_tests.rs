@@ -1,5 +1,8 @@
 //! Tests of a partition's log on a working disk.
 
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
@@ -323,6 +326,31 @@ fn a_truncation_within_a_batch_removes_all_of_it_and_the_log_continues_there() {
     assert_eq!(append_at(&log, &["x"], at).unwrap().base_offset, Offset::new(1));
     assert_eq!(values(&log, 0, 2), [(0, "a".to_owned()), (1, "x".to_owned())]);
     assert_eq!(log.epoch_end(EPOCH).unwrap(), Some((EPOCH, Offset::new(1))));
+}
+
+#[test]
+fn records_on_their_way_to_a_reader_are_not_mixed_with_those_after_a_truncation() {
+    let world = World::new();
+    let log = world.start();
+    for value in ["a", "b"] {
+        append(&log, &[value]);
+    }
+    let limit = ReadLimit { max_bytes: 1 << 20, below: Offset::new(2), at_least_one_batch: true };
+    let range = log.read(Offset::ZERO, limit).unwrap().unwrap();
+    let (near, _far) = UnixStream::pair().unwrap();
+    let mut buffer = vec![0; usize::try_from(range.length).unwrap()];
+    range.file.read_checked(&mut buffer, range.position).unwrap();
+    range.file.send_to(near.as_fd(), range.position, 1).unwrap();
+
+    log.truncate(Offset::new(1)).unwrap();
+    append(&log, &["c"]);
+    assert_eq!(values(&log, 0, 2), [(0, "a".to_owned()), (1, "c".to_owned())]);
+    let read = range.file.read_at(&mut buffer, range.position);
+    assert_eq!(read.unwrap_err().kind(), ErrorKind::InvalidData);
+    let checked = range.file.read_checked(&mut buffer, range.position);
+    assert_eq!(checked.unwrap_err().kind(), ErrorKind::InvalidData);
+    let sent = range.file.send_to(near.as_fd(), range.position, buffer.len());
+    assert_eq!(sent.unwrap_err().kind(), ErrorKind::InvalidData);
 }
 
 #[test]

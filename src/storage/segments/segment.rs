@@ -30,6 +30,8 @@ pub(crate) struct Segment {
     tracked: Arc<dyn File>,
     /// `UNKNOWN` until it is first needed.
     size: AtomicU64,
+    /// The number of truncations, after which bytes below the size may be others than before.
+    truncations: AtomicU64,
     pub(super) offsets: Index<OffsetEntry>,
     pub(super) times: Index<TimeEntry>,
     /// True if the indexes are known to exist, or to be rightly empty.
@@ -58,6 +60,7 @@ impl Segment {
             tracked: tracked(&log, &verified),
             file: log,
             size: AtomicU64::new(UNKNOWN),
+            truncations: AtomicU64::new(0),
             offsets: Index::at(file(FileKind::OffsetIndex)),
             times: Index::at(file(FileKind::TimeIndex)),
             is_indexed: Mutex::new(false),
@@ -179,6 +182,11 @@ impl Segment {
         Ok(known.map_or_else(|published| published, |_| length))
     }
 
+    /// The number of truncations so far. A reader asks before it looks for a position.
+    pub(crate) fn truncations(&self) -> u64 {
+        self.truncations.load(Ordering::Acquire)
+    }
+
     /// Publishes the bytes below `size` to readers.
     pub(crate) fn publish_size(&self, size: u64) {
         self.size.store(size, Ordering::Release);
@@ -291,6 +299,8 @@ impl Segment {
     /// Truncates the segment to `size`, the end of a batch, after which `next_offset` comes. It may
     /// grow again. The caller syncs.
     pub(crate) fn truncate(&self, size: u64, next_offset: Offset) -> Result<(), StorageError> {
+        // Before the bytes change, so that no reader takes them for those that it was led to.
+        self.truncations.fetch_add(1, Ordering::AcqRel);
         self.trim(size)?;
         *self.sealed() = None;
         *self.lock_digests() = HeldDigests::default();

@@ -99,7 +99,7 @@ impl Log {
                 found => found?,
             };
             let end = batch.map_or(segment.size()?, |batch| batch.end());
-            let walked = Extent::of(segment, start, end - start);
+            let walked = Extent::of(segment, start..end, segment.truncations());
             // Once all damage is known, the walk skips only the damage that the operator has
             // skipped.
             let is_known = walked.is_verified() || start == end || checks > 0;

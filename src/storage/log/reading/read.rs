@@ -1,5 +1,6 @@
 //! Reads by offset: the location of the records in a file.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::io::FileRange;
@@ -33,8 +34,9 @@ pub struct Extent {
 }
 
 impl Extent {
-    pub(super) fn of(segment: &Arc<Segment>, position: u64, length: u64) -> Self {
-        Self { segment: Arc::clone(segment), range: segment.range(position, length) }
+    /// A range of a segment that was located after this number of truncations.
+    pub(super) fn of(segment: &Arc<Segment>, range: Range<u64>, truncations: u64) -> Self {
+        Self { segment: Arc::clone(segment), range: segment.range(range, truncations) }
     }
 
     /// Returns true if its bytes are in memory and verified, or were appended by this process.
@@ -150,8 +152,9 @@ impl Log {
         let below = limit.below.min(self.log_end_offset());
         let segments = segments.iter().skip(segments.number_of(from));
         for segment in segments.take_while(|segment| segment.base() < below) {
+            let truncations = segment.truncations();
             let Some(run) = segment.sound_run(from, below, limit.max_bytes)? else { continue };
-            let range = segment.range(run.start, run.end - run.start);
+            let range = segment.range(run.start..run.end, truncations);
             return Ok(Some((run.base_offset, range)));
         }
         Ok(None)
@@ -214,6 +217,7 @@ impl View {
             if segment.base() >= limit.below {
                 break;
             }
+            let truncations = segment.truncations();
             let Some(batch) = segment.locate(from)? else { continue };
             if number > first && batch.summary.base_offset > from {
                 self.require_checked_end(&segments[number - 1])?;
@@ -230,8 +234,9 @@ impl View {
                 segment_size,
                 segment_end,
             };
-            let length = segment.span_end(&batch, &span)? - batch.position;
-            let extent = (length > 0).then(|| Extent::of(segment, batch.position, length));
+            let range = batch.position..segment.span_end(&batch, &span)?;
+            let range = Some(range).filter(|range| !range.is_empty());
+            let extent = range.map(|range| Extent::of(segment, range, truncations));
             return Ok(Some((batch, extent)));
         }
         Ok(None)

@@ -1,6 +1,8 @@
 //! The file of a segment's batches as used for sending.
 
 use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use crate::io::{File, FileRange, FileWrapper, read_exact_at};
@@ -10,21 +12,48 @@ use crate::storage::segments::{Located, Segment};
 
 /// A segment's file for sending: only verified bytes count as cached, and all others are checked as
 /// they are read.
+///
+/// No bytes are sent or read once the segment has been truncated: a receiver could get the head of
+/// one batch and the tail of another, or batches of a later epoch in the answer of an earlier one.
 #[derive(Debug)]
 struct SentFile {
     segment: Arc<Segment>,
     file: Arc<dyn File>,
+    /// The number of truncations before the range was located.
+    truncations: u64,
 }
 
+/// The reason why a range is no longer sent.
+#[derive(Debug, thiserror::Error)]
+#[error("the log was truncated while its records were sent")]
+struct Truncated;
+
 impl Segment {
-    /// A range of its batches, for sending or reading; the file need not be open.
-    pub(crate) fn range(self: &Arc<Self>, position: u64, length: u64) -> FileRange {
-        let sent = SentFile { segment: Arc::clone(self), file: Arc::clone(self.file()) };
-        FileRange { file: Arc::new(sent), position, length }
+    /// A range of its batches, for sending or reading; the file need not be open. It was located
+    /// after this number of truncations.
+    pub(crate) fn range(self: &Arc<Self>, range: Range<u64>, truncations: u64) -> FileRange {
+        let (segment, file) = (Arc::clone(self), Arc::clone(self.file()));
+        let sent = SentFile { segment, file, truncations };
+        let length = range.end - range.start;
+        FileRange { file: Arc::new(sent), position: range.start, length }
     }
 }
 
 impl SentFile {
+    /// Does `work` with the bytes of the file, and fails if they have changed meanwhile.
+    fn unless_truncated<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        self.require_unchanged()?;
+        let done = work()?;
+        self.require_unchanged().map(|()| done)
+    }
+
+    fn require_unchanged(&self) -> io::Result<()> {
+        if self.segment.truncations() == self.truncations {
+            return Ok(());
+        }
+        Err(io::Error::new(ErrorKind::InvalidData, Truncated))
+    }
+
     /// Reads the batch at `position` and checks its checksum.
     fn batch_at(&self, position: u64) -> io::Result<(Located, Vec<u8>)> {
         let mut header = [0; HEADER_SIZE];
@@ -41,22 +70,9 @@ impl SentFile {
         Batch::parse(&bytes).and_then(|batch| batch.check_checksum()).map_err(invalid)?;
         Ok((Located { position, summary }, bytes))
     }
-}
 
-fn invalid(error: RecordError) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, error)
-}
-
-impl FileWrapper for SentFile {
-    fn wrapped(&self) -> &dyn File {
-        &*self.file
-    }
-
-    fn is_cached(&self, position: u64, length: u64) -> bool {
-        self.segment.verified().covers(position, length) && self.file.is_cached(position, length)
-    }
-
-    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+    /// Reads these bytes, and checks the batches that they belong to.
+    fn read_batches(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
         let mut check =
             HeaderCheck::leading_to(&self.segment, position).map_err(io::Error::other)?;
         let mut done = 0;
@@ -73,5 +89,31 @@ impl FileWrapper for SentFile {
             }
         }
         Ok(())
+    }
+}
+
+fn invalid(error: RecordError) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}
+
+impl FileWrapper for SentFile {
+    fn wrapped(&self) -> &dyn File {
+        &*self.file
+    }
+
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        self.segment.verified().covers(position, length) && self.file.is_cached(position, length)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.unless_truncated(|| self.file.read_at(buffer, position))
+    }
+
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        self.unless_truncated(|| self.file.send_to(socket, position, length))
+    }
+
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        self.unless_truncated(|| self.read_batches(buffer, position))
     }
 }
