@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::BrokerConfig;
-use crate::broker::access::{Addresses, Cluster, LedPartitions, Topics};
+use crate::broker::access::{Addresses, Cluster, LedPartitions, Peers, Topics};
 use crate::broker::call::Call;
 use crate::broker::coordinator::{Coordinators, Groups};
 use crate::broker::fetch::FetchSessions;
@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     engine: Arc<EngineState>,
     /// The group coordinators of this broker.
     coordinators: Arc<Coordinators>,
+    /// The other brokers.
+    peers: Arc<Peers>,
     /// The fetch sessions of consumers and followers.
     fetch_sessions: FetchSessions,
     /// The memory budget for large requests.
@@ -49,6 +51,7 @@ impl Shared {
         Self {
             fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
             coordinators: Arc::new(Coordinators::new(config.group.clone())),
+            peers: Arc::new(Peers::new(engine, &config.replica)),
             config: Arc::new(config),
             listeners,
             engine: Arc::clone(engine),
@@ -78,7 +81,7 @@ impl Shared {
 
     /// The settings of the broker and of topics.
     pub(crate) fn settings(&self) -> Settings<'_> {
-        Settings::new(&self.config, &self.engine)
+        Settings::new(&self.config, &self.engine, &self.peers)
     }
 
     /// The partitions that this broker leads, for the client of a connection.
@@ -154,6 +157,6 @@ impl Parts<'_> {
 
     /// The topics of the cluster, to be changed.
     pub(crate) fn topics(&self) -> Topics<'_> {
-        Topics::new(&self.shared.engine)
+        Topics::new(&self.shared.engine, &self.shared.peers)
     }
 }

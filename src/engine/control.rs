@@ -78,6 +78,11 @@ impl Control {
         ended.await.map_err(|error| self.ended(&error))
     }
 
+    /// The runtime of the control thread.
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
     fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send + 'static> + Send + 'static,

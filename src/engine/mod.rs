@@ -27,4 +27,6 @@ pub(crate) use lifecycle::{Engine, control_runtime};
 pub(crate) use startup::METADATA_DIR;
 pub(crate) use state::{EngineState, NoListener, PartitionsListener};
 pub(crate) use topic_settings::{OFFSET_UNIT, check_configs, produce_rules, resolve};
-pub(crate) use topics::{APPLIED_WITHIN, applied, create_topic, delete_topic, with_fixed_settings};
+pub(crate) use topics::{
+    APPLIED_WITHIN, applied, caught_up, create_topic, delete_topic, led, with_fixed_settings,
+};

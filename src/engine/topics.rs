@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::engine::topic_settings::{OFFSET_UNIT, check_configs};
 use crate::engine::topology::is_applied;
 use crate::engine::{EngineError, EngineState, Unavailable, log_defaults};
-use crate::metadata::NewTopic;
+use crate::metadata::{Image, NewTopic, TopicState};
 use crate::storage::OffsetUnit;
 use crate::types::{TopicId, TopicName};
 
@@ -36,7 +36,7 @@ pub(crate) async fn create_topic(
     });
     let id = created.await??;
     tracing::info!("topic {name} created");
-    applied(engine, &[id], within).await?;
+    led(engine, &[id], within).await?;
     Ok(id)
 }
 
@@ -63,7 +63,9 @@ pub(crate) async fn delete_topic(
     let deleted = engine.control.run(async move { deleting.metadata.delete_topic(id).await });
     deleted.await??;
     tracing::info!("topic {name} deleted");
-    applied(engine, &[id], within).await
+    // Its state now is that it is deleted.
+    let state = TopicState::of(&engine.image(), id);
+    caught_up(engine, &[state], within).await
 }
 
 /// Waits until this broker's partitions of the topics match the metadata.
@@ -75,15 +77,61 @@ pub(crate) async fn applied(
     topics: &[TopicId],
     within: Duration,
 ) -> Result<(), EngineError> {
+    until(engine, within, || topics.iter().all(|id| is_applied(engine, *id))).await
+}
+
+/// As [`applied`], and waits until all partitions of the topics have leaders, unless all of their
+/// replicas are on brokers that are down.
+///
+/// # Errors
+/// `NotApplied` if that takes longer than `within`.
+pub(crate) async fn led(
+    engine: &EngineState,
+    topics: &[TopicId],
+    within: Duration,
+) -> Result<(), EngineError> {
+    let is_led = |id| is_led(&engine.image(), id) && is_applied(engine, id);
+    until(engine, within, || topics.iter().all(|id| is_led(*id))).await
+}
+
+/// Waits until this broker serves topics in these states, or in later ones.
+///
+/// # Errors
+/// `NotApplied` if that takes longer than `within`.
+pub(crate) async fn caught_up(
+    engine: &EngineState,
+    states: &[TopicState],
+    within: Duration,
+) -> Result<(), EngineError> {
+    let is_reached =
+        |state: &TopicState| state.is_known_to(&engine.image()) && is_applied(engine, state.id);
+    until(engine, within, || states.iter().all(is_reached)).await
+}
+
+/// Waits until an applied image has brought what is awaited.
+async fn until(
+    engine: &EngineState,
+    within: Duration,
+    is_reached: impl Fn() -> bool,
+) -> Result<(), EngineError> {
     let mut applied = engine.applied.subscribe();
     let reached = async {
-        while !topics.iter().all(|id| is_applied(engine, *id)) {
+        while !is_reached() {
             if applied.changed().await.is_err() {
                 return;
             }
         }
     };
     timeout(within, reached).await.map_err(|_| EngineError::NotApplied)
+}
+
+/// Returns true if all partitions of a topic have leaders that can have any.
+fn is_led(image: &Image, id: TopicId) -> bool {
+    let Some(topic) = image.topic_by_id(id) else { return true };
+    topic.partitions.iter().all(|partition| {
+        let mut replicas = partition.replicas.iter();
+        partition.leader().is_some() || replicas.all(|id| image.broker(*id).is_none())
+    })
 }
 
 impl From<Unavailable> for EngineError {

@@ -46,7 +46,7 @@ pub use error::MetadataError;
 pub use image::{
     BrokenNode, Broker, Configs, Controller, Delta, EligibleReplica, Image, Incarnation, IsrMember,
     KeyHash, KnownBroker, Listener, Membership, Partition, PartitionState, Registration,
-    ReplicaKey, Replicas, Tombstone, Topic,
+    ReplicaKey, Replicas, Tombstone, Topic, TopicState,
 };
 pub use in_sync::{InSyncOutcome, InSyncStateChange};
 #[cfg(any(test, feature = "internals"))]

@@ -89,7 +89,8 @@ impl Manager {
     }
 }
 
-fn connector(engine: &EngineState, config: &ReplicaConfig, tasks: Tasks) -> Connector {
+/// Opens connections to other brokers, as part of `tasks`.
+pub(crate) fn connector(engine: &EngineState, config: &ReplicaConfig, tasks: Tasks) -> Connector {
     let link = LinkConfig {
         client_id: format!("replica-{}", engine.config.broker_id),
         connect_timeout: config.answer_timeout,

@@ -19,4 +19,4 @@ mod pauses;
 mod replicas;
 
 pub use config::ReplicaConfig;
-pub(crate) use manager::start;
+pub(crate) use manager::{connector, start};

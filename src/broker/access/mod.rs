@@ -6,8 +6,10 @@
 
 mod cluster;
 mod led_partitions;
+mod peers;
 mod topics;
 
 pub(crate) use cluster::{Addresses, Cluster};
 pub(crate) use led_partitions::{LedPartitions, answer_each};
+pub(crate) use peers::Peers;
 pub(crate) use topics::{Growth, Topics};

@@ -1,14 +1,15 @@
-//! Creating, extending and deleting topics, and waiting until this broker serves the result.
+//! Creating, extending and deleting topics, and waiting until all brokers serve the result.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::broker::access::Peers;
 use crate::broker::errors::Refusal;
 use crate::engine::{
-    APPLIED_WITHIN, EngineState, applied, check_configs, create_topic, delete_topic, log_defaults,
-    with_fixed_settings,
+    APPLIED_WITHIN, EngineState, caught_up, check_configs, create_topic, delete_topic, led,
+    log_defaults, with_fixed_settings,
 };
-use crate::metadata::{Image, NewTopic};
+use crate::metadata::{Image, NewTopic, TopicState};
 use crate::types::{BrokerId, TopicId, TopicName};
 
 /// An extension of a topic.
@@ -25,12 +26,13 @@ pub(crate) struct Growth {
 /// The topics of the cluster, to be changed.
 pub(crate) struct Topics<'a> {
     engine: &'a Arc<EngineState>,
+    peers: &'a Arc<Peers>,
 }
 
 impl<'a> Topics<'a> {
-    /// Creates access to the topics of an engine's cluster.
-    pub(crate) fn new(engine: &'a Arc<EngineState>) -> Self {
-        Self { engine }
+    /// Creates access to the topics of an engine's cluster, which other brokers serve too.
+    pub(crate) fn new(engine: &'a Arc<EngineState>, peers: &'a Arc<Peers>) -> Self {
+        Self { engine, peers }
     }
 
     /// The current image of the cluster.
@@ -74,7 +76,15 @@ impl<'a> Topics<'a> {
 
     /// Creates a topic; its partitions are usable on return.
     pub(crate) async fn create(&self, new: NewTopic, within: Duration) -> Result<TopicId, Refusal> {
-        Ok(create_topic(self.engine, new, within).await?)
+        let id = create_topic(self.engine, new, within).await?;
+        self.peers.catch_up(&[id], within).await?;
+        Ok(id)
+    }
+
+    /// Waits until this broker serves topics in these states or later ones; returns false if it
+    /// does not in time.
+    pub(crate) async fn caught_up(&self, states: &[TopicState], within: Duration) -> bool {
+        caught_up(self.engine, states, within).await.is_ok()
     }
 
     /// Creates a topic that a client has named without asking to create it.
@@ -93,15 +103,17 @@ impl<'a> Topics<'a> {
         });
         made.await??;
         let id = self.engine.image().topic(&name).map(|topic| topic.id);
-        Ok(applied(self.engine, id.as_slice(), within).await?)
+        led(self.engine, id.as_slice(), within).await?;
+        Ok(self.peers.catch_up(id.as_slice(), within).await?)
     }
 
-    /// Deletes a topic; this broker no longer serves it on return.
+    /// Deletes a topic; no broker serves it on return.
     pub(crate) async fn delete(
         &self,
         topic: (&TopicName, TopicId),
         within: Duration,
     ) -> Result<(), Refusal> {
-        Ok(delete_topic(self.engine, topic, within).await?)
+        delete_topic(self.engine, topic, within).await?;
+        Ok(self.peers.catch_up(&[topic.1], within).await?)
     }
 }

@@ -7,10 +7,13 @@ use crate::broker::access::{Addresses, Topics};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::settings::Settings;
-use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
-use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
+use crate::broker::topics::wait_limit;
+use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage, TopicState};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
 use crate::wire::ErrorCode;
-use crate::wire::metadata::{MetadataRequest, MetadataResponse, Partition, RequestTopic, Topic};
+use crate::wire::metadata::{
+    AwaitedTopic, MetadataRequest, MetadataResponse, Partition, RequestTopic, Topic,
+};
 
 pub(crate) type Request = MetadataRequest;
 
@@ -35,6 +38,7 @@ pub(crate) async fn handle(
     } else {
         HashSet::new()
     };
+    let is_late = !catch_up(topics, &request, &wanted).await;
     let image = topics.image();
     let mut topics: Vec<Topic> = if all {
         image.topics().filter_map(|topic| visible(call, &image, topic)).collect()
@@ -44,6 +48,11 @@ pub(crate) async fn handle(
     for topic in topics.iter_mut().filter(|t| t.error_code == ErrorCode::UnknownTopicOrPartition) {
         if topic.name.as_ref().is_some_and(|name| refused.contains(name)) {
             topic.error_code = ErrorCode::InvalidPartitions;
+        }
+    }
+    if is_late {
+        for topic in &mut topics {
+            topic.error_code = ErrorCode::RequestTimedOut;
         }
     }
     if request.include_topic_authorized_operations {
@@ -62,6 +71,24 @@ pub(crate) async fn handle(
         response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
     }
     response
+}
+
+/// Waits, for another broker, until this broker serves the topics as that broker knows them.
+/// Returns false if it does not in time.
+async fn catch_up(topics: &Topics<'_>, request: &Request, wanted: &[RequestTopic]) -> bool {
+    let awaits = |topic: &&RequestTopic| topic.awaited != AwaitedTopic::default();
+    let states: Vec<TopicState> = wanted.iter().filter(awaits).map(state).collect();
+    states.is_empty() || topics.caught_up(&states, wait_limit(request.applied_within_ms)).await
+}
+
+fn state(topic: &RequestTopic) -> TopicState {
+    let AwaitedTopic { is_deleted, leader_epochs, config_version } = &topic.awaited;
+    let epochs = || leader_epochs.iter().copied().map(LeaderEpoch).collect();
+    TopicState {
+        id: topic.topic_id,
+        leader_epochs: (!is_deleted).then(epochs),
+        config_version: Some(*config_version).filter(|version| *version >= 0),
+    }
 }
 
 /// The requested topics without repetitions.

@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::broker::BrokerConfig;
+use crate::broker::access::Peers;
 use crate::broker::errors::Refusal;
 use crate::broker::settings::broker::in_force;
 use crate::broker::settings::broker::{all_brokers_settings, broker_settings};
 use crate::broker::settings::change::{Change, change};
 use crate::broker::settings::setting::Setting;
 use crate::broker::settings::topic::topic_settings;
-use crate::engine::EngineState;
-use crate::metadata::{Configs, Image};
+use crate::engine::{APPLIED_WITHIN, EngineState};
+use crate::metadata::{ConfigTarget, Configs, Image};
 use crate::types::BrokerId;
 
 /// The settings of the broker and of topics.
@@ -19,12 +20,17 @@ pub(crate) struct Settings<'a> {
     /// The configuration with which the broker was started.
     config: &'a Arc<BrokerConfig>,
     engine: &'a Arc<EngineState>,
+    peers: &'a Arc<Peers>,
 }
 
 impl<'a> Settings<'a> {
     /// Creates access to the settings of a broker.
-    pub(crate) fn new(config: &'a Arc<BrokerConfig>, engine: &'a Arc<EngineState>) -> Self {
-        Self { config, engine }
+    pub(crate) fn new(
+        config: &'a Arc<BrokerConfig>,
+        engine: &'a Arc<EngineState>,
+        peers: &'a Arc<Peers>,
+    ) -> Self {
+        Self { config, engine, peers }
     }
 
     /// The current image of the cluster.
@@ -57,11 +63,19 @@ impl<'a> Settings<'a> {
         all_brokers_settings(self.config, image)
     }
 
-    /// Changes settings; they are in force on this broker on return.
+    /// Changes settings; they are in force on this broker on return, and those of a topic on all
+    /// brokers.
     ///
     /// # Errors
     /// With every fault; nothing is changed then.
     pub(crate) async fn change(&self, wanted: Change) -> Result<(), Refusal> {
-        change(self.config, self.engine, wanted).await
+        let changed = match &wanted.target {
+            ConfigTarget::Topic(name) if !wanted.validate_only => Some(name.clone()),
+            ConfigTarget::Topic(_) | ConfigTarget::Broker(_) => None,
+        };
+        change(self.config, self.engine, wanted).await?;
+        let image = self.engine.image();
+        let topic = changed.and_then(|name| image.topic(&name)).map(|topic| topic.id);
+        Ok(self.peers.catch_up(topic.as_slice(), APPLIED_WITHIN).await?)
     }
 }

@@ -8,6 +8,7 @@ mod cluster_image;
 mod delta;
 mod replica_key;
 mod topic;
+mod topic_state;
 
 pub use broker::{Broker, Incarnation, KnownBroker, Listener, Membership, Registration};
 pub use cluster_image::{BrokenNode, Controller, Image};
@@ -17,3 +18,4 @@ pub(in crate::metadata) use topic::DirectoryId;
 pub use topic::{
     Configs, EligibleReplica, IsrMember, Partition, PartitionState, Replicas, Tombstone, Topic,
 };
+pub use topic_state::TopicState;

@@ -18,6 +18,9 @@ structure! {
         include_cluster_authorized_operations: bool [8..=10],
         /// True to include the operations that the client may perform on each topic.
         include_topic_authorized_operations: bool [8..],
+        /// A streamlog extension between its brokers: the maximum time to wait until this broker
+        /// serves the topics as they are awaited; 0 to answer at once.
+        applied_within_ms: i32 [12.., tag 10_000],
     }
 }
 
@@ -28,6 +31,20 @@ structure! {
         topic_id: TopicId [10..],
         /// The name, unless the topic is identified by id.
         name: Option<String> [0.., nullable 10..] = Some(String::new()),
+        /// A streamlog extension between its brokers: the state to wait for.
+        awaited: AwaitedTopic [12.., tag 10_000],
+    }
+}
+
+structure! {
+    /// The state of a topic as another broker knows it.
+    AwaitedTopic {
+        /// True if the topic is deleted.
+        is_deleted: bool,
+        /// The leader epoch of each partition.
+        leader_epochs: Vec<i32>,
+        /// The version of the topic's settings, or −1 if it has none of its own.
+        config_version: i32 = -1,
     }
 }
 

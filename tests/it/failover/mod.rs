@@ -1,6 +1,7 @@
 //! Replication between three broker processes on a real ZooKeeper: leaders that are killed,
-//! followers that catch up.
+//! followers that catch up, and what stands on partitions.
 
 mod kills;
 mod load;
 mod three_brokers;
+mod topics;

@@ -78,6 +78,16 @@ impl ThreeBrokers {
         self.brokers[slot(id)].as_ref().unwrap()
     }
 
+    /// True if a broker runs.
+    pub(super) fn runs(&self, id: i32) -> bool {
+        self.brokers[slot(id)].is_some()
+    }
+
+    /// One of the running brokers.
+    pub(super) fn any_broker(&self) -> &BrokerProcess {
+        self.brokers.iter().flatten().next().unwrap()
+    }
+
     /// A client that knows the running brokers.
     pub(super) fn client(&self) -> Client {
         let running = self.brokers.iter().flatten();
@@ -96,10 +106,7 @@ impl ThreeBrokers {
 
     /// The partitions of a topic as a running broker describes them.
     pub(super) fn partitions(&self, topic: &str) -> Vec<Partition> {
-        let broker = self.brokers.iter().flatten().next().unwrap();
-        let topic = RequestTopic { name: Some(topic.to_owned()), ..Default::default() };
-        let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
-        broker.connect().call(9, &request).unwrap().topics.remove(0).partitions
+        partitions_by(self.any_broker(), topic)
     }
 
     /// The leader of a topic's first partition.
@@ -148,6 +155,15 @@ impl ThreeBrokers {
     fn data(&self, id: i32) -> PathBuf {
         self.dir.path().join(format!("broker-{id}"))
     }
+}
+
+/// The partitions of a topic as a broker describes them; none if it does not know the topic.
+pub(super) fn partitions_by(broker: &BrokerProcess, topic: &str) -> Vec<Partition> {
+    let topic = RequestTopic { name: Some(topic.to_owned()), ..Default::default() };
+    let topics = Some(vec![topic]);
+    let request =
+        MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
+    broker.connect().call(9, &request).unwrap().topics.remove(0).partitions
 }
 
 fn slot(id: i32) -> usize {
