@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::broker::errors::Refusal;
 use crate::broker::session::Identity;
 use crate::engine::EngineState;
-use crate::metadata::Image;
+use crate::metadata::{Broker as Registered, Image};
 use crate::types::{BrokerId, ProducerId};
 use crate::wire::metadata::Broker;
 
@@ -53,20 +53,22 @@ impl<'a> Addresses<'a> {
 
     /// The brokers of a cluster, each at the address that this client should use.
     pub(crate) fn brokers(&self, image: &Image) -> Vec<Broker> {
+        image.brokers().filter_map(|broker| self.broker(broker)).collect()
+    }
+
+    /// A broker, at the address that this client should use; `None` if it has registered none.
+    pub(crate) fn broker(&self, broker: &Registered) -> Option<Broker> {
         let reached = &self.client.listener;
-        let described = image.brokers().filter_map(|broker| {
-            let (host, port) = if broker.id == self.broker_id {
-                let address = reached.advertised_to(self.client.local);
-                (address.host, address.port)
-            } else {
-                let known = &broker.registration.listeners;
-                let same = known.iter().find(|listener| listener.name == reached.name());
-                let listener = same.or_else(|| known.first())?;
-                (listener.host.clone(), listener.port)
-            };
-            let rack = broker.registration.rack.clone();
-            Some(Broker { node_id: broker.id.0, host, port: i32::from(port), rack })
-        });
-        described.collect()
+        let (host, port) = if broker.id == self.broker_id {
+            let address = reached.advertised_to(self.client.local);
+            (address.host, address.port)
+        } else {
+            let known = &broker.registration.listeners;
+            let same = known.iter().find(|listener| listener.name == reached.name());
+            let listener = same.or_else(|| known.first())?;
+            (listener.host.clone(), listener.port)
+        };
+        let rack = broker.registration.rack.clone();
+        Some(Broker { node_id: broker.id.0, host, port: i32::from(port), rack })
     }
 }

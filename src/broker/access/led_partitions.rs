@@ -1,11 +1,13 @@
 //! The partitions that this broker leads, on behalf of one connection.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::broker::access::Addresses;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::errors::Refusal;
 use crate::broker::session::Session;
@@ -17,6 +19,7 @@ use crate::replication::{
 use crate::storage::{DataDir, StorageError};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId};
 use crate::wire::ErrorCode;
+use crate::wire::metadata::Broker;
 
 /// The partitions that this broker leads, as far as the client of a connection may use them.
 #[derive(Clone, Copy)]
@@ -66,8 +69,8 @@ impl<'a> LedPartitions<'a> {
         self.engine.clock.monotonic()
     }
 
-    /// The leader and leader epoch of a partition of which this broker has no replica; `None` if
-    /// there is no such partition, or no leader.
+    /// The leader and leader epoch of a partition that another broker leads; `None` if there is no
+    /// such partition, or no leader.
     pub(crate) fn leader_elsewhere(
         &self,
         topic: &Topic,
@@ -78,6 +81,29 @@ impl<'a> LedPartitions<'a> {
         // The image may be newer than the partitions: this broker does not lead them yet.
         let leader = partition.leader().filter(|leader| *leader != self.engine.config.broker_id)?;
         Some((leader, partition.leader_epoch()))
+    }
+
+    /// The leader and leader epoch of a partition, identified as in a request, if it is another
+    /// broker.
+    pub(crate) fn other_leader(
+        &self,
+        (name, id): (&str, TopicId),
+        index: PartitionIndex,
+    ) -> Option<(BrokerId, LeaderEpoch)> {
+        let topic = if id == TopicId::NONE { self.topic(name) } else { self.topic_by_id(id) };
+        self.leader_elsewhere(&*topic?, index)
+    }
+
+    /// The brokers with these ids, each at the address that the client should use (KIP-951).
+    pub(crate) fn endpoints(&self, ids: impl Iterator<Item = i32>) -> Vec<Broker> {
+        let ids: BTreeSet<i32> = ids.filter(|id| *id >= 0).collect();
+        if ids.is_empty() {
+            return Vec::new();
+        }
+        let image = self.engine.image();
+        let addresses = Addresses::new(self.engine.config.broker_id, self.session.identity());
+        let broker = |id| addresses.broker(image.broker(BrokerId(id))?);
+        ids.into_iter().filter_map(broker).collect()
     }
 
     /// The error code for a partition of which this broker has no replica.

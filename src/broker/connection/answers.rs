@@ -82,11 +82,13 @@ impl<'a> Answers<'a> {
     async fn answer(&mut self, item: Pending) -> Result<(), Closed> {
         match item.work {
             Work::Produced(mut produced) => {
-                self.out.push_all(produced.answers()?.map(Piece::Bytes));
+                let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
+                let led = shared.partitions(&session);
+                self.out.push_all(produced.answers(led)?.map(Piece::Bytes));
                 while !produced.is_answered() {
                     self.send().await?;
-                    produced.settle_next(self.shared.partitions(&self.session)).await;
-                    self.out.push_all(produced.answers()?.map(Piece::Bytes));
+                    produced.settle_next(led).await;
+                    self.out.push_all(produced.answers(led)?.map(Piece::Bytes));
                 }
             }
             Work::Request { mut frame, memory } => {

@@ -44,8 +44,11 @@ async fn in_session(
     if fetch.is_refused() {
         tracing::debug!(peer = %call.session.identity().peer, "a fetch is answered with errors");
     }
-    let Answered { mut topics, records } = fetch.into();
+    let answered = Answered::from(fetch);
+    let node_endpoints = answered.node_endpoints(led);
+    let Answered { mut topics, records } = answered;
     // Partitions that are left out have no records, so the places stay those of the response.
     let session_id = exchange.finish(&mut topics)?;
-    Ok((FetchResponse { session_id, topics, ..FetchResponse::default() }, records))
+    let response = FetchResponse { session_id, topics, node_endpoints, ..Default::default() };
+    Ok((response, records))
 }

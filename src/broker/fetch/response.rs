@@ -4,13 +4,16 @@ use bytes::Bytes;
 
 use super::partition_fetch::{Outcome, PartitionFetch};
 use super::reading::Fetch;
+use crate::broker::access::LedPartitions;
 use crate::broker::call::Unanswerable;
 use crate::broker::isolation::Isolation;
 use crate::io::FileRange;
 use crate::net::Piece;
 use crate::wire::fetch::{
-    EpochEndOffset, FetchRequest, FetchResponse, Partition as PartitionAnswer, RequestTopic, Topic,
+    EpochEndOffset, FetchRequest, FetchResponse, NodeEndpoint, Partition as PartitionAnswer,
+    RequestTopic, Topic,
 };
+use crate::wire::metadata::Broker;
 use crate::wire::{ErrorCode, Piece as FramePiece, Records, RequestHeader, encode_response};
 
 /// The topics of a response, and the places of their records in the same order.
@@ -36,6 +39,17 @@ impl From<Fetch<'_>> for Answered {
         };
         let topics = request.topics.iter().map(topic).collect();
         Self { topics, records }
+    }
+}
+
+impl Answered {
+    /// The addresses of the leaders that the response names.
+    pub(super) fn node_endpoints(&self, led: LedPartitions<'_>) -> Vec<NodeEndpoint> {
+        let partitions = self.topics.iter().flat_map(|topic| &topic.partitions);
+        let leaders = partitions.map(|partition| partition.current_leader.leader_id);
+        let endpoint =
+            |Broker { node_id, host, port, rack }| NodeEndpoint { node_id, host, port, rack };
+        led.endpoints(leaders).into_iter().map(endpoint).collect()
     }
 }
 

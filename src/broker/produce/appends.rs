@@ -362,5 +362,5 @@ pub(crate) async fn answer_after_opening(
     let mut produced = appends.append().await;
     // There is only one request, so this answers it.
     produced.settle_next(led).await;
-    Ok(produced.answers()?.map(Piece::Bytes).into_iter().collect())
+    Ok(produced.answers(led)?.map(Piece::Bytes).into_iter().collect())
 }

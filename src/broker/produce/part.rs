@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use crate::broker::access::LedPartitions;
 use crate::broker::errors::Refusal;
-use crate::replication::{Acks, Partition, Progress, Role, Target};
+use crate::replication::{Acks, Partition, Progress, Target};
 use crate::storage::Appended;
-use crate::types::{LeaderEpoch, Offset, Timestamp, TopicId};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId};
 use crate::wire::ErrorCode;
 use crate::wire::produce::{LeaderIdAndEpoch, Partition as Answer, PartitionView, TopicView};
 
@@ -126,19 +127,26 @@ impl Part {
         }
     }
 
-    /// The leader to send the batch to, if it is another broker.
-    fn leader(&self, code: ErrorCode) -> LeaderIdAndEpoch {
-        if let (Addressee::Led(partition), ErrorCode::NotLeaderOrFollower) = (&self.addressee, code)
-            && let Role::Follower { leader: Some(leader) } = partition.role()
-        {
-            let (leader_id, leader_epoch) = (leader.0, partition.epoch().0);
-            return LeaderIdAndEpoch { leader_id, leader_epoch };
+    /// The leader to send the batch to, if it was refused because that is another broker.
+    pub(crate) fn other_leader(&self, led: LedPartitions<'_>) -> LeaderIdAndEpoch {
+        let code = self.refusal().map(|refusal| refusal.code);
+        if code != Some(ErrorCode::NotLeaderOrFollower) {
+            return LeaderIdAndEpoch::default();
         }
-        LeaderIdAndEpoch::default()
+        let TopicView { name, id } = self.topic();
+        let index = match &self.addressee {
+            Addressee::Led(partition) => partition.id().partition,
+            Addressee::Named(_, _, index) => PartitionIndex(*index),
+        };
+        let leader = led.other_leader((name, id), index);
+        leader.map_or_else(LeaderIdAndEpoch::default, |(leader, epoch)| LeaderIdAndEpoch {
+            leader_id: leader.0,
+            leader_epoch: epoch.0,
+        })
     }
 
     /// The response for this partition.
-    pub(crate) fn answer(&self) -> Answer {
+    pub(crate) fn answer(&self, led: LedPartitions<'_>) -> Answer {
         let (index, log_start_offset) = match &self.addressee {
             Addressee::Led(led) => (led.id().partition.0, led.log_start_offset().get()),
             Addressee::Named(_, _, index) => (*index, -1),
@@ -157,7 +165,7 @@ impl Part {
                 base_offset: -1,
                 record_errors: refusal.records.clone(),
                 error_message: refusal.message.clone(),
-                current_leader: self.leader(refusal.code),
+                current_leader: self.other_leader(led),
                 ..Answer::default()
             },
             Outcome::Open => unreachable!("every batch taken is appended or refused"),

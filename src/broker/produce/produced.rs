@@ -13,7 +13,8 @@ use super::part::Part;
 use crate::broker::access::LedPartitions;
 use crate::broker::call::Unanswerable;
 use crate::replication::Acks;
-use crate::wire::produce::{BY_ID_SINCE, ProduceAnswers};
+use crate::wire::metadata::Broker;
+use crate::wire::produce::{BY_ID_SINCE, NodeEndpoint, ProduceAnswers};
 
 /// The produce requests of one read, until they are answered.
 #[derive(Debug, Default)]
@@ -52,7 +53,10 @@ impl Produced {
     ///
     /// # Errors
     /// With `acks=0`, closing the connection is the only way to report an error.
-    pub(crate) fn answers(&mut self) -> Result<Option<Bytes>, Unanswerable> {
+    pub(crate) fn answers(
+        &mut self,
+        led: LedPartitions<'_>,
+    ) -> Result<Option<Bytes>, Unanswerable> {
         let waiting = &self.requests[self.answered..];
         let mut answers = ProduceAnswers::with_capacity_for(waiting.len());
         for request in waiting {
@@ -60,7 +64,7 @@ impl Produced {
             if !parts.iter_mut().all(Part::is_settled) {
                 break;
             }
-            request.answer(parts, &mut answers)?;
+            request.answer(parts, led, &mut answers)?;
             self.answered += 1;
         }
         let answers = answers.finish()?;
@@ -88,7 +92,12 @@ impl Produced {
 }
 
 impl Request {
-    fn answer(&self, parts: &[Part], answers: &mut ProduceAnswers) -> Result<(), Unanswerable> {
+    fn answer(
+        &self,
+        parts: &[Part],
+        led: LedPartitions<'_>,
+        answers: &mut ProduceAnswers,
+    ) -> Result<(), Unanswerable> {
         if self.acks == Acks::None {
             let refused = parts.iter().find_map(Part::refusal);
             return refused.map_or(Ok(()), |r| Err(Unanswerable::RefusedSilently(r.to_string())));
@@ -98,8 +107,13 @@ impl Request {
             let (one, next) = (one.topic(), next.topic());
             if self.version >= BY_ID_SINCE { one.id == next.id } else { one.name == next.name }
         };
+        let leaders = parts.iter().map(|part| part.other_leader(led).leader_id);
+        let endpoint =
+            |Broker { node_id, host, port, rack }| NodeEndpoint { node_id, host, port, rack };
+        let endpoints = led.endpoints(leaders).into_iter().map(endpoint).collect();
+        let answer = move |part: &Part| part.answer(led);
         let topics = parts.chunk_by(is_same);
-        let topics = topics.map(|parts| (parts[0].topic(), parts.iter().map(Part::answer)));
-        Ok(answers.push(self.correlation_id, self.version, topics)?)
+        let topics = topics.map(|parts| (parts[0].topic(), parts.iter().map(answer)));
+        Ok(answers.push(self.correlation_id, self.version, topics, &endpoints)?)
     }
 }

@@ -2,6 +2,7 @@
 //! followers that catch up, and what stands on partitions.
 
 mod kills;
+mod leaders;
 mod load;
 mod three_brokers;
 mod topics;

@@ -6,9 +6,10 @@
 
 use bytes::Bytes;
 
-use super::message::{BY_ID_SINCE, Partition, ProduceRequest};
+use super::message::{BY_ID_SINCE, NodeEndpoint, Partition, ProduceRequest};
 use super::view::TopicView;
 use crate::wire::frame::write_response;
+use crate::wire::structure::tag;
 use crate::wire::{Layout, Wire, WireError, Writer};
 
 /// Encoded produce responses, to be sent together.
@@ -25,7 +26,8 @@ impl ProduceAnswers {
         Self { writer }
     }
 
-    /// Adds the response to one request: its topics, each with its partitions.
+    /// Adds the response to one request: its topics, each with its partitions, and the addresses of
+    /// the leaders that they name.
     ///
     /// # Errors
     /// For an unsupported version.
@@ -34,10 +36,12 @@ impl ProduceAnswers {
         correlation_id: i32,
         version: i16,
         topics: impl Iterator<Item = (TopicView<'a>, P)> + Clone,
+        endpoints: &Vec<NodeEndpoint>,
     ) -> Result<(), WireError>
     where
         P: ExactSizeIterator<Item = Partition>,
     {
+        let has_endpoints = version >= ENDPOINTS_SINCE && !endpoints.is_empty();
         write_response::<ProduceRequest>(&mut self.writer, correlation_id, version, |writer| {
             writer.write_length(Some(topics.clone().count()));
             for (topic, partitions) in topics {
@@ -52,7 +56,7 @@ impl ProduceAnswers {
             }
             // The throttle time: clients are never throttled.
             0_i32.encode(writer);
-            writer.write_tags(&[]);
+            writer.write_tags(&[tag(0, endpoints, has_endpoints, writer.layout())]);
         })
     }
 
@@ -61,6 +65,9 @@ impl ProduceAnswers {
         self.writer.finish()
     }
 }
+
+/// The first version with the addresses of leaders.
+const ENDPOINTS_SINCE: i16 = 10;
 
 /// The approximate size of a response: one partition of a topic with a short name.
 const SIZE_EXPECTED: usize = 80;
@@ -84,8 +91,10 @@ mod tests {
                     let view = TopicView { name: &t.name, id: t.topic_id };
                     (view, t.partitions.iter().cloned())
                 });
-                answers.push(7, version, rows).unwrap();
-                let response = ProduceResponse { topics: topics.clone(), ..Default::default() };
+                let node_endpoints = Vec::<NodeEndpoint>::sample(&mut Samples::new(seed, layout));
+                answers.push(7, version, rows, &node_endpoints).unwrap();
+                let topics = topics.clone();
+                let response = ProduceResponse { topics, node_endpoints, ..Default::default() };
                 let frame = encode_response::<ProduceRequest>(7, version, &response).unwrap();
                 expected.extend_from_slice(&frame.into_bytes());
             }
