@@ -63,6 +63,7 @@ impl Partition {
     ) {
         leadership.leader = None;
         leadership.follower = None;
+        leadership.follower_starts.clear();
         self.update(|current| match current.role {
             Role::Stopped(_) => current.clone(),
             _ => Current { role, epoch, is_appendable: false, ..current.clone() },

@@ -45,7 +45,9 @@ impl LocalLogs {
         for ((place, (log, _)), advanced) in places.into_iter().zip(&logs).zip(advanced) {
             starts[place] = advanced.map_err(PartitionError::from);
             if starts[place].is_ok() {
-                self.remove_segments(&deletions[place].partition, log);
+                let partition = &deletions[place].partition;
+                partition.waiting().wake_followers();
+                self.remove_segments(partition, log);
             }
         }
         Ok(starts)

@@ -30,7 +30,7 @@ impl Partition {
     ) -> Registration {
         let ticket = self.waiting().register(awaited, offset, wake);
         let registration = Registration { partition: Arc::clone(self), ticket };
-        if awaited != Progress::Appended
+        if matches!(awaited, Progress::Stored | Progress::Replicated)
             && let Some(log) = self.log()
             && log.flushed_offset() < log.log_end_offset()
         {

@@ -1,6 +1,7 @@
 //! The role of this broker in a partition, and the view of it that requests share.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,6 +53,8 @@ pub(super) struct Leadership {
     pub(super) leader: Option<Box<Leader>>,
     /// The follower, if another broker leads, from the same moment.
     pub(super) follower: Option<Follower>,
+    /// The log start offsets that followers have reported in this epoch.
+    pub(super) follower_starts: BTreeMap<BrokerId, Offset>,
 }
 
 impl Current {

@@ -14,8 +14,10 @@ pub enum Progress {
     Stored,
     /// The high watermark covers a record.
     Replicated,
-    /// This replica has appended a record.
+    /// This replica has appended a record, or removed records from the start of the log.
     Appended,
+    /// A follower has removed the records up to an offset.
+    Removed,
 }
 
 /// The waiting requests, each for an offset to be passed. `Notify` keeps a permit, so a request
@@ -72,7 +74,7 @@ impl Waiting {
             let reached = match waiter.awaited {
                 Progress::Stored => stored,
                 Progress::Replicated => replicated,
-                Progress::Appended => return true,
+                Progress::Appended | Progress::Removed => return true,
             };
             waiter.stays_below(reached)
         });
@@ -85,6 +87,20 @@ impl Waiting {
         queue
             .waiters
             .retain(|waiter| waiter.awaited != Progress::Appended || waiter.stays_below(log_end));
+    }
+
+    /// Wakes the followers' requests: the log start offset has changed.
+    pub fn wake_followers(&self) {
+        self.wake_appended(Offset::new(i64::MAX));
+    }
+
+    /// Wakes the requests that wait for followers to remove records below this offset.
+    pub fn wake_removed(&self, log_start: Offset) {
+        let mut queue = self.lock();
+        let Some(queue) = &mut *queue else { return };
+        queue
+            .waiters
+            .retain(|waiter| waiter.awaited != Progress::Removed || waiter.stays_below(log_start));
     }
 
     /// Wakes all requests: the partition has stopped, or its leader epoch has changed.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::access::Addresses;
@@ -14,7 +15,7 @@ use crate::broker::session::Session;
 use crate::engine::EngineState;
 use crate::metadata::Image;
 use crate::replication::{
-    Deletion, Partition, PartitionError, ReadRequest, RequestedChange, Topic,
+    Deletion, Partition, PartitionError, Progress, ReadRequest, RequestedChange, Topic,
 };
 use crate::storage::{DataDir, StorageError};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId};
@@ -228,6 +229,49 @@ impl<'a> LedPartitions<'a> {
             Err(refusal) => return vec![Err(refusal); count],
         };
         starts.into_iter().map(|start| start.map_err(|error| (&error).into())).collect()
+    }
+
+    /// Waits until every live follower of a partition has removed the records before `start`, so
+    /// that they do not return with another leader.
+    ///
+    /// # Errors
+    /// If this broker no longer leads, or nobody waits for the response any more.
+    pub(crate) async fn removed_by_followers(
+        &self,
+        partition: &Arc<Partition>,
+        start: Offset,
+    ) -> Result<(), Refusal> {
+        if start == Offset::ZERO {
+            return Ok(());
+        }
+        let mut applied = self.engine.applied.subscribe();
+        let (wake, last) = (Arc::new(Notify::new()), Offset::new(start.get() - 1));
+        loop {
+            // Register before checking, so that no wakeup in between is missed.
+            let _registration = partition.wait_for(Progress::Removed, last, &wake);
+            let followers = self.live_followers(partition);
+            let is_removed = partition.is_removed_by(&followers, start);
+            if is_removed.map_err(|error| Refusal::from(&error))? {
+                return Ok(());
+            }
+            tokio::select! {
+                () = wake.notified() => {}
+                _ = applied.changed() => {}
+                () = self.gone().cancelled() => {
+                    return Err(Refusal::of(ErrorCode::RequestTimedOut));
+                }
+            }
+        }
+    }
+
+    /// The live brokers that follow a partition.
+    fn live_followers(&self, partition: &Partition) -> Vec<BrokerId> {
+        let image = self.engine.image();
+        let topic = image.topic_by_id(partition.topic_id());
+        let described = topic.and_then(|topic| topic.partition(partition.id().partition));
+        let replicas = described.into_iter().flat_map(|described| described.replicas.iter());
+        let lives = |id: &BrokerId| *id != partition.broker() && image.broker(*id).is_some();
+        replicas.copied().filter(lives).collect()
     }
 
     /// Changes partitions on threads that may block on the disk.

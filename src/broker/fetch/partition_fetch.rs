@@ -27,6 +27,8 @@ pub(super) struct PartitionFetch<'r> {
     /// The partition; `None` if the client may not read it, or there is none.
     pub(super) partition: Option<Arc<Partition>>,
     pub(super) outcome: Outcome,
+    /// The log start offset that the first read has found.
+    pub(super) log_start_seen: Option<Offset>,
 }
 
 /// The outcome of a read.
@@ -113,7 +115,8 @@ impl<'r> PartitionFetch<'r> {
         match find(led, version, topic, request.partition) {
             Ok(partition) => {
                 led.open(&partition).await;
-                Self { request, partition: Some(partition), outcome: Outcome::Unread }
+                let (partition, outcome) = (Some(partition), Outcome::Unread);
+                Self { request, partition, outcome, log_start_seen: None }
             }
             Err(refused) => Self::refused(request, refused),
         }
@@ -121,7 +124,8 @@ impl<'r> PartitionFetch<'r> {
 
     /// A partition that is not read, for this reason.
     pub(super) fn refused(request: &'r RequestPartition, refused: impl Into<Refused>) -> Self {
-        Self { request, partition: None, outcome: Outcome::Refused(refused.into()) }
+        let outcome = Outcome::Refused(refused.into());
+        Self { request, partition: None, outcome, log_start_seen: None }
     }
 
     /// Finds the place of the records. Returns the read if bytes have to be verified first.
@@ -146,7 +150,10 @@ impl<'r> PartitionFetch<'r> {
         let epoch = LeaderEpoch(self.request.current_leader_epoch).max(LeaderEpoch::NONE);
         let result = partition.check_epoch(epoch).and_then(|()| read_fn(partition, read));
         self.outcome = match result {
-            Ok(Some(answer)) => Outcome::Read(answer),
+            Ok(Some(answer)) => {
+                self.log_start_seen.get_or_insert(answer.log_start_offset);
+                Outcome::Read(answer)
+            }
             Ok(None) => Outcome::Unread,
             Err(error) => Outcome::Refused(match reader {
                 Reader::Consumer => Refused::by(partition, &error),
@@ -154,6 +161,14 @@ impl<'r> PartitionFetch<'r> {
             }),
         };
         matches!(self.outcome, Outcome::Unread).then(|| (Arc::clone(partition), read))
+    }
+
+    /// Returns true if records were removed from the start of the log since the first read.
+    pub(super) fn has_lost_records(&self) -> bool {
+        match (&self.outcome, self.log_start_seen) {
+            (Outcome::Read(answer), Some(seen)) => answer.log_start_offset > seen,
+            _ => false,
+        }
     }
 
     /// The number of bytes found.

@@ -91,14 +91,16 @@ impl<'r> Fetch<'r> {
         self.partitions.iter().any(|fetch| matches!(fetch.outcome, Outcome::Refused(_)))
     }
 
-    /// Returns true if the response need not wait: there are enough bytes, or there is an error or
-    /// a diverging log.
+    /// Returns true if the response need not wait: there are enough bytes, an error or a diverging
+    /// log, or a follower has to remove records that its leader has removed.
     pub(super) fn is_due(&self) -> bool {
         let diverges =
             |fetch: &PartitionFetch<'_>| matches!(fetch.outcome, Outcome::Diverging { .. });
         self.bytes >= u64::try_from(self.request.min_bytes).unwrap_or(0)
             || self.is_refused()
             || self.partitions.iter().any(diverges)
+            || self.replica.is_some()
+                && self.partitions.iter().any(PartitionFetch::has_lost_records)
     }
 
     /// Registers with each partition for progress beyond the high watermark seen or, for a

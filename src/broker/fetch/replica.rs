@@ -58,8 +58,13 @@ impl<'r> PartitionFetch<'r> {
             return Self::refused(request, ErrorCode::OffsetOutOfRange);
         };
         let outcome = count(led, &partition, replica, &position);
+        if let (Outcome::Unread, Some(start)) =
+            (&outcome, Offset::checked(request.log_start_offset))
+        {
+            partition.follower_begins(replica.broker, position.epoch, start);
+        }
         let partition = matches!(outcome, Outcome::Unread).then_some(partition);
-        Self { request, partition, outcome }
+        Self { request, partition, outcome, log_start_seen: None }
     }
 }
 

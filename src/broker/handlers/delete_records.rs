@@ -1,6 +1,9 @@
 //! `DeleteRecords`: advances the log start offset of partitions.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
 
 use crate::broker::access::LedPartitions;
 use crate::broker::authorize::{Operation, Resource};
@@ -8,8 +11,8 @@ use crate::broker::call::Call;
 use crate::broker::coordinator::Groups;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_log_dirs::shown;
-use crate::broker::topics::name_of;
-use crate::replication::{Deletion, PartitionError};
+use crate::broker::topics::{name_of, wait_limit};
+use crate::replication::{Deletion, Partition as Replica, PartitionError};
 use crate::storage;
 use crate::types::Offset;
 use crate::wire::ErrorCode;
@@ -36,7 +39,8 @@ pub(crate) async fn handle(
             deletions.push(deletion(led, &topic.name, wanted).await);
         }
     }
-    let mut starts = delete(led, deletions).await.into_iter();
+    let within = wait_limit(request.timeout_ms);
+    let mut starts = delete(led, deletions, within).await.into_iter();
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
@@ -73,21 +77,47 @@ async fn deletion(
     Ok(Deletion { partition, before })
 }
 
-/// Deletes the records of all partitions together. Returns their new log start offsets, in order;
-/// those already refused stay so.
+/// Deletes the records of all partitions together, and waits until their live followers have
+/// deleted them too. Returns the new log start offsets, in order; those already refused stay so.
 async fn delete(
     led: &LedPartitions<'_>,
     deletions: Vec<Result<Deletion, Refusal>>,
+    within: Duration,
 ) -> Vec<Result<Offset, Refusal>> {
     let permitted = deletions.iter().flatten().cloned().collect();
     let mut starts = led.delete_records(permitted).await.into_iter();
-    let start = |deletion: Result<Deletion, Refusal>| -> Result<Offset, Refusal> {
+    let start = |deletion: Result<Deletion, Refusal>| -> Result<_, Refusal> {
         let Deletion { partition, .. } = deletion?;
         let start = next(&mut starts)?;
         tracing::info!("{} begins at offset {start}: records were deleted", partition.id());
-        Ok(start)
+        Ok((partition, start))
     };
-    deletions.into_iter().map(start).collect()
+    let deleted: Vec<_> = deletions.into_iter().map(start).collect();
+    let deadline = Instant::now() + within;
+    let mut everywhere = Vec::with_capacity(deleted.len());
+    for deleted in deleted {
+        everywhere.push(match deleted {
+            Ok((partition, start)) => by_followers(led, &partition, start, deadline).await,
+            Err(refusal) => Err(refusal),
+        });
+    }
+    everywhere
+}
+
+/// The new log start offset of a partition, once its live followers have it too.
+async fn by_followers(
+    led: &LedPartitions<'_>,
+    partition: &Arc<Replica>,
+    start: Offset,
+    deadline: Instant,
+) -> Result<Offset, Refusal> {
+    let removed = timeout_at(deadline, led.removed_by_followers(partition, start)).await;
+    let late = |_| {
+        let cause = "the records are deleted here, and not yet on every replica";
+        Refusal::because(ErrorCode::RequestTimedOut, &cause)
+    };
+    removed.map_err(late)??;
+    Ok(start)
 }
 
 /// The next of the results, of which there are as many as deletions.

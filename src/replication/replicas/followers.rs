@@ -9,7 +9,7 @@ use crate::replication::{
     ChangeOutcome, CountedFetch, FetchPosition, FetchingReplica, Leader, Partition, PartitionError,
     RequestedChange,
 };
-use crate::types::LeaderEpoch;
+use crate::types::{BrokerId, LeaderEpoch, Offset};
 
 impl Partition {
     /// Counts a follower's fetch, at `now` by the monotonic clock. A change of the in-sync set that
@@ -38,6 +38,35 @@ impl Partition {
             self.wake_reached();
         }
         Ok(counted)
+    }
+
+    /// Notes the log start offset of a follower that fetches in a leader epoch. The follower has
+    /// stored it durably.
+    pub fn follower_begins(&self, follower: BrokerId, epoch: LeaderEpoch, log_start: Offset) {
+        let mut leadership = self.lock_leadership();
+        if self.current().check_leading_in(epoch).is_err() {
+            return;
+        }
+        let before = leadership.follower_starts.insert(follower, log_start);
+        drop(leadership);
+        if before != Some(log_start) {
+            self.waiting().wake_removed(log_start);
+        }
+    }
+
+    /// Returns true if these followers have removed the records below `start`.
+    ///
+    /// # Errors
+    /// If this broker no longer leads.
+    pub fn is_removed_by(
+        &self,
+        followers: &[BrokerId],
+        start: Offset,
+    ) -> Result<bool, PartitionError> {
+        let leadership = self.lock_leadership();
+        self.current().check_leading()?;
+        let starts = &leadership.follower_starts;
+        Ok(followers.iter().all(|id| starts.get(id).is_some_and(|begins| *begins >= start)))
     }
 
     /// The change by which members leave the in-sync set that have not had all records for longer

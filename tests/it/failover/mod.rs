@@ -4,5 +4,6 @@
 mod kills;
 mod leaders;
 mod load;
+mod removed_records;
 mod three_brokers;
 mod topics;
