@@ -99,6 +99,7 @@ impl LogReader {
     /// The next records; `None` at the end.
     pub(super) async fn next(&mut self, control: &Control) -> Result<Option<Chunk>, ReadError> {
         while self.next_offset < self.end {
+            self.wait_for_watermark().await;
             let (partition, from) = (Arc::clone(&self.partition), self.next_offset);
             let chunk = control.run_blocking(move || read_noting(&partition, from)).await??;
             let moved_on = chunk.next_offset > from;
@@ -106,15 +107,22 @@ impl LogReader {
             if moved_on {
                 return Ok(Some(chunk));
             }
-            self.wait_for_watermark().await;
         }
         Ok(None)
     }
 
+    /// Waits until the high watermark has reached the end, or this broker no longer leads. A new
+    /// leader shows no record before: its watermark may be below that of its predecessor.
     async fn wait_for_watermark(&self) {
         let wake = Arc::new(Notify::new());
-        let _registration = self.partition.wait_beyond(self.next_offset, &wake);
-        if self.partition.high_watermark() <= self.next_offset {
+        let last = Offset::new(self.end.get() - 1);
+        loop {
+            // Register before checking, so that no wakeup in between is missed.
+            let _registration = self.partition.wait_beyond(last, &wake);
+            let is_reached = self.partition.high_watermark() >= self.end;
+            if is_reached || self.partition.check_running().is_err() {
+                return;
+            }
             wake.notified().await;
         }
     }

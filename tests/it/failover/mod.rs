@@ -1,9 +1,11 @@
 //! Replication between three broker processes on a real ZooKeeper: leaders that are killed,
 //! followers that catch up, and what stands on partitions.
 
+mod groups;
 mod kills;
 mod leaders;
 mod load;
+mod producers;
 mod removed_records;
 mod three_brokers;
 mod topics;
