@@ -29,6 +29,7 @@ pub(super) fn connect(
 ) -> Result<Option<Arc<dyn Store>>, BrokerError> {
     let Some(address) = &config.address else { return Ok(None) };
     let digest = digest(config, &*world.disk)?;
+    tracing::info!("connecting to ZooKeeper at {address}");
     let opened = async {
         loop {
             let (address, digest) = (address.clone(), digest.clone());

@@ -84,7 +84,14 @@ impl Broker {
             listeners.require_reachable()?;
         }
         let (engine, addresses) = (config.engine.clone(), listeners.registered());
-        let store = connect(&config.zookeeper, world, &runtime, interrupted)?;
+        let store = match connect(&config.zookeeper, world, &runtime, interrupted) {
+            Ok(store) => store,
+            Err(error) => {
+                // A server's name may still be on its way to an address, which can take minutes.
+                runtime.shutdown_background();
+                return Err(error);
+            }
+        };
         let engine = Engine::open(engine, addresses, world, runtime, store)?;
         let (memory, frame_max) = (in_memory(config.request_memory), in_memory(config.frame_max));
         let memory = Budget::new(memory, frame_max);

@@ -1,7 +1,8 @@
 //! `streamlog broker`: runs a broker until a signal or a failing disk ends it.
 //!
 //! Standard output gets the single line `ready HOST:PORT` once the broker accepts connections; the
-//! log goes to standard error. SIGTERM and SIGINT stop it cleanly with exit code 0.
+//! log goes to standard error. SIGTERM and SIGINT stop it cleanly with exit code 0; SIGINT while it
+//! waits for ZooKeeper ends it with 130.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -68,13 +69,10 @@ impl Options {
                 return Exit::Usage;
             }
         };
-        match serve(config) {
-            Ok(()) => Exit::Done,
-            Err(error) => {
-                report(&error);
-                Exit::Failed
-            }
-        }
+        serve(config).unwrap_or_else(|error| {
+            report(&error);
+            Exit::Failed
+        })
     }
 
     /// Combines the settings of the file, of `--set`, and of the other options, in rising
@@ -119,7 +117,7 @@ impl Options {
 }
 
 /// Runs a broker until a signal or a failure.
-fn serve(config: BrokerConfig) -> Result<(), BrokerError> {
+fn serve(config: BrokerConfig) -> Result<Exit, BrokerError> {
     // Exceeding the file size limit (`ulimit -f`) then returns an error and is handled like a full
     // disk.
     ignore_file_size_signal().map_err(BrokerError::System)?;
@@ -132,36 +130,42 @@ fn serve(config: BrokerConfig) -> Result<(), BrokerError> {
     };
     let mut signalled = async || {
         tokio::select! {
-            _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
-            _ = interrupt.recv() => tracing::info!("interrupted: stopping"),
+            _ = terminate.recv() => {
+                tracing::info!("SIGTERM: stopping");
+                Exit::Done
+            }
+            _ = interrupt.recv() => {
+                tracing::info!("interrupted: stopping");
+                Exit::Interrupted
+            }
         }
     };
     let interrupted = CancellationToken::new();
     let mut starting = start(config, &interrupted)?;
-    let (started, is_signalled) = runtime.block_on(async {
+    let (started, early) = runtime.block_on(async {
         tokio::select! {
-            started = &mut starting => (started, false),
-            () = signalled() => {
+            started = &mut starting => (started, None),
+            exit = signalled() => {
                 interrupted.cancel();
-                (starting.await, true)
+                (starting.await, Some(exit))
             }
         }
     });
-    let broker = match outcome(started) {
-        Err(BrokerError::Interrupted) if is_signalled => return Ok(()),
-        started => started?,
+    let broker = match (outcome(started), early) {
+        (Err(BrokerError::Interrupted), Some(exit)) => return Ok(exit),
+        (started, _) => started?,
     };
     announce(broker.address());
     let stopping = broker.stopping();
-    if !is_signalled {
+    if early.is_none() {
         runtime.block_on(async {
             tokio::select! {
-                () = signalled() => {}
+                _ = signalled() => {}
                 () = stopping.cancelled() => {}
             }
         });
     }
-    broker.stop()
+    broker.stop().map(|()| Exit::Done)
 }
 
 /// Starts a broker on a thread of its own, which may wait for ZooKeeper until `interrupted`.

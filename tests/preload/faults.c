@@ -1,15 +1,16 @@
-/* Faults of a disk for one process: a library for LD_PRELOAD on Linux.
+/* Faults of a disk or of a name server for one process: a library for LD_PRELOAD on Linux.
  *
- * It stands between a program and the calls of the C library that reach files. STREAMLOG_FAULTS names
+ * It stands between a program and the calls of the C library that reach files or resolve names. STREAMLOG_FAULTS names
  * a control file, which may be replaced (by rename) at any moment while the program runs. Each of its
  * lines is a rule; the first that applies decides:
  *
  *     OPERATION PATTERN EFFECT [skip=N] [times=N]
  *
- * OPERATION  open, read, send, write, sync, truncate, allocate, rename, unlink, mkdir, or * for all of
- *            them; sendfile counts as a send and as a read of its source, syncfs as a sync of the path
+ * OPERATION  open, read, send, write, sync, truncate, allocate, rename, unlink, mkdir, resolve, or *
+ *            for all of them; sendfile counts as a send and as a read of its source, syncfs as a sync of the path
  *            it was given
- * PATTERN    as in fnmatch(3), against the file's absolute path; `*` matches slashes as well
+ * PATTERN    as in fnmatch(3), against the file's absolute path, or a slash and the name of the host to
+ *            resolve; `*` matches slashes as well
  * EFFECT     EIO, ENOSPC, EINTR, EMFILE, EDQUOT, EROFS: the call fails so, and does nothing; or a
  *            number with "ms": the call waits so long, then goes on
  * skip, times  let so many calls pass before it strikes, and strike so often at most
@@ -25,6 +26,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -277,6 +279,13 @@ int unlink(const char *path) {
 int mkdir(const char *path, mode_t mode) {
     NEXT(int, "mkdir");
     return strikes_name("mkdir", path) ? -1 : next(path, mode);
+}
+
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **found) {
+    NEXT(int, "getaddrinfo");
+    char path[PATH_LENGTH];
+    snprintf(path, sizeof path, "/%s", host ? host : "");
+    return strikes("resolve", path) ? EAI_SYSTEM : next(host, port, hints, found);
 }
 
 int clock_gettime(clockid_t id, struct timespec *time) {

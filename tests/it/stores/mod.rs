@@ -5,4 +5,5 @@ mod facts;
 mod in_process;
 mod members;
 mod proxy;
+mod starting;
 mod zookeeper;
