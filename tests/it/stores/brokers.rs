@@ -16,7 +16,8 @@ use tempfile::TempDir;
 
 use super::proxy::Proxy;
 use crate::support::{
-    BrokerProcess, Connection, TOPIC, ZooKeeper, batch, commit, set_topic, stored, topic_setting,
+    BrokerProcess, Connection, TOPIC, ZooKeeper, ZooKeeperEnsemble, batch, commit, set_topic,
+    stored, topic_setting,
 };
 
 /// The longest wait in these tests.
@@ -149,7 +150,31 @@ fn a_broker_whose_session_was_ended_registers_again_and_goes_on() {
 }
 
 #[test]
-fn a_broker_that_cannot_reach_zookeeper_says_so_and_can_be_stopped() {
+fn a_broker_outlives_the_leader_of_an_ensemble() {
+    let (mut ensemble, dirs) = (ZooKeeperEnsemble::start(), Directories::new());
+    let tree = ensemble.tree("/streamlog").to_string();
+    let broker = start(&dirs.path("one"), &tree, &[]).unwrap();
+    broker.make_test_topic();
+    let mut client = broker.connect();
+    assert_eq!(append(&mut client, 0), 0);
+    let killed = ensemble.kill_leader();
+    assert_eq!(append(&mut client, 1), 1, "records do not need ZooKeeper");
+    let deadline = Instant::now() + PATIENCE;
+    // While the other two elect a leader, the outcome of an attempt may be unknown.
+    let mut outcome = create(&mut client, "other");
+    while !matches!(outcome, ErrorCode::None | ErrorCode::TopicAlreadyExists) {
+        assert!(Instant::now() < deadline, "without {killed}: {outcome:?}");
+        outcome = create(&mut client, "other");
+    }
+    assert_eq!(delete(&mut client, "other"), ErrorCode::None);
+    assert!(broker.stop().success());
+    let broker = start(&dirs.path("one"), &tree, &[]).unwrap();
+    assert_eq!(numbers(&mut broker.connect()), [0, 1]);
+    assert!(broker.stop().success());
+}
+
+#[test]
+fn a_broker_that_cannot_reach_zookeeper_says_so_and_goes_on_when_it_can() {
     let (mut server, dirs) = (ZooKeeper::start(), Directories::new());
     let (data, address) = (dirs.path("one"), tree(&server));
     server.kill();

@@ -24,4 +24,4 @@ pub(crate) use preload::Faults;
 pub(crate) use random::{Random, seeds};
 pub(crate) use topic_settings::{set_topic, topic_setting};
 pub(crate) use witness::Witness;
-pub(crate) use zookeeper::ZooKeeper;
+pub(crate) use zookeeper::{ZooKeeper, ZooKeeperEnsemble};

@@ -1,4 +1,4 @@
-//! A ZooKeeper server as a process, from the jars of an installed PySpark; and all brokers on it.
+//! ZooKeeper servers as processes, from the jars of an installed PySpark; and all brokers on them.
 //!
 //! With `STREAMLOG_ON_ZOOKEEPER`, each [`LocalBroker`](super::LocalBroker) keeps its metadata in a
 //! server that the tests of this process share, so that their facts are those of both stores.
@@ -20,14 +20,14 @@ use streamlog::metadata::ZooKeeperAddress;
 use tempfile::TempDir;
 
 /// The longest wait for a server.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The jars that a server needs, by the beginnings of their names.
 const JARS: [&str; 5] =
     ["zookeeper-3", "zookeeper-jute-", "metrics-core-", "slf4j-api-", "snappy-java-"];
 /// Runs a server until the pipe to its standard input is closed, at the latest by the end of the
 /// process that runs the tests.
 const GUARD: &str = "\"$@\" & cat >/dev/null; kill -KILL $!; wait $!";
-const MAIN: &str = "org.apache.zookeeper.server.ZooKeeperServerMain";
+const MAIN: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 
 /// A server that can be killed and started again on the same data; killed when dropped.
 pub(crate) struct ZooKeeper {
@@ -39,19 +39,22 @@ pub(crate) struct ZooKeeper {
 impl ZooKeeper {
     /// Starts a server with empty data, and waits until it answers.
     pub(crate) fn start() -> Self {
-        let dir = TempDir::new().unwrap();
-        // Nobody else asks for a certain port of this machine in the meantime.
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let mut server = Self::configured(TempDir::new().unwrap(), "");
+        server.restart();
+        server
+    }
+
+    /// A server that is not started, with its files in `dir`, and these settings besides its own.
+    fn configured(dir: TempDir, settings: &str) -> Self {
+        let address = free_address();
         let config = format!(
             "tickTime=300\ndataDir={}\nclientPort={}\nclientPortAddress=127.0.0.1\n\
-             maxClientCnxns=0\nadmin.enableServer=false\n",
+             maxClientCnxns=0\nadmin.enableServer=false\n{settings}",
             dir.path().join("data").display(),
             address.port()
         );
         fs::write(dir.path().join("zoo.cfg"), config).unwrap();
-        let mut server = Self { dir, address, process: None };
-        server.restart();
-        server
+        Self { dir, address, process: None }
     }
 
     /// Kills the server.
@@ -65,6 +68,11 @@ impl ZooKeeper {
     /// Starts the server again, on the same address and data.
     pub(crate) fn restart(&mut self) {
         self.kill();
+        self.launch();
+        self.await_answer();
+    }
+
+    fn launch(&mut self) {
         let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
         let mut command = Command::new("sh");
         command.args([
@@ -80,19 +88,19 @@ impl ZooKeeper {
         command.arg(class_path()).arg(MAIN).arg(self.dir.path().join("zoo.cfg"));
         command.stdin(Stdio::piped()).stdout(log.try_clone().unwrap()).stderr(log);
         self.process = Some(command.spawn().unwrap());
-        self.await_answer();
     }
 
-    fn await_answer(&mut self) {
+    fn await_answer(&self) {
         let deadline = Instant::now() + PATIENCE;
-        while !self.answers() {
+        while self.mode().is_none() {
             let log = || fs::read_to_string(self.log_file()).unwrap();
             assert!(Instant::now() < deadline, "no ZooKeeper; is there Java 17? {}", log());
             thread::sleep(Duration::from_millis(20));
         }
     }
 
-    fn answers(&self) -> bool {
+    /// The role of the server, such as `leader`; none if it serves no requests.
+    fn mode(&self) -> Option<String> {
         let asked = || {
             let mut stream = TcpStream::connect(self.address)?;
             stream.set_read_timeout(Some(Duration::from_secs(5)))?;
@@ -100,7 +108,8 @@ impl ZooKeeper {
             let mut answer = String::new();
             stream.read_to_string(&mut answer).map(|_| answer)
         };
-        asked().is_ok_and(|answer: String| answer.contains("Mode: "))
+        let answer = asked().ok()?;
+        answer.lines().find_map(|line| line.strip_prefix("Mode: ")).map(str::to_owned)
     }
 
     fn log_file(&self) -> PathBuf {
@@ -122,6 +131,53 @@ impl Drop for ZooKeeper {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Servers that elect a leader among them.
+pub(crate) struct ZooKeeperEnsemble {
+    servers: Vec<ZooKeeper>,
+}
+
+impl ZooKeeperEnsemble {
+    /// Starts three servers, and waits until each of them answers.
+    pub(crate) fn start() -> Self {
+        let members = (1..=3).map(|id| {
+            let [quorum, election] = [(); 2].map(|()| free_address().port());
+            format!("server.{id}=127.0.0.1:{quorum}:{election}\n")
+        });
+        let settings = format!("initLimit=20\nsyncLimit=10\n{}", members.collect::<String>());
+        let server = |id: usize| {
+            let dir = TempDir::new().unwrap();
+            fs::create_dir(dir.path().join("data")).unwrap();
+            fs::write(dir.path().join("data/myid"), id.to_string()).unwrap();
+            let mut server = ZooKeeper::configured(dir, &settings);
+            server.launch();
+            server
+        };
+        let servers: Vec<_> = (1..=3).map(server).collect();
+        servers.iter().for_each(ZooKeeper::await_answer);
+        Self { servers }
+    }
+
+    /// Kills the leader, and returns its address.
+    pub(crate) fn kill_leader(&mut self) -> SocketAddr {
+        let is_leader = |server: &&mut ZooKeeper| server.mode().as_deref() == Some("leader");
+        let leader = self.servers.iter_mut().find(is_leader).unwrap();
+        leader.kill();
+        leader.socket()
+    }
+
+    /// The address of a tree in the ensemble.
+    pub(crate) fn tree(&self, chroot: &str) -> ZooKeeperAddress {
+        let servers: Vec<_> = self.servers.iter().map(|s| s.socket().to_string()).collect();
+        format!("{}{chroot}", servers.join(",")).parse().unwrap()
+    }
+}
+
+/// An address at which nobody listens.
+fn free_address() -> SocketAddr {
+    // Nobody else asks for a certain port of this machine in the meantime.
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 /// The jars that a server needs.
