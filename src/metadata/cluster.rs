@@ -31,6 +31,8 @@ pub struct Metadata {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) broker: BrokerId,
     pub(super) config: MetadataConfig,
+    /// The id of the cluster, which every session must find again.
+    pub(super) cluster_id: String,
     /// Producer ids of the block that this broker has reserved and not yet handed out.
     pub(super) producer_ids: Mutex<Range<i64>>,
     /// Held while partitions are created. Lock order: before `cache`.
@@ -74,15 +76,17 @@ impl Metadata {
         let session = Session::begin(Arc::clone(&store)).await?;
         let mut cache = MetadataCache::new(store, Arc::clone(&clock), broker, config.clone());
         cache.resync().await?;
-        let images = watch::Sender::new(Arc::new(cache.image()));
+        let image = cache.image();
+        image.report_broken_nodes(&Image::default());
         Ok(Self {
             session: RwLock::new(session),
             clock,
             broker,
             config,
+            cluster_id: image.cluster_id().to_owned(),
             producer_ids: Mutex::new(0..0),
             creation_lock: Mutex::default(),
-            images,
+            images: watch::Sender::new(Arc::new(image)),
             cache: Mutex::new(cache),
             registration: Mutex::default(),
             membership: RwLock::default(),
@@ -215,17 +219,15 @@ impl Metadata {
     }
 
     async fn follow(&self, event: Option<Event>) -> Result<(), MetadataError> {
-        if event == Some(Event::SessionExpired) {
-            self.renew_session().await?;
+        match event {
+            Some(Event::Changed(paths)) => self.cache.lock().await.refresh(&paths).await?,
+            Some(Event::Resync) => self.cache.lock().await.resync().await?,
+            Some(Event::SessionLost) => tracing::warn!("the metadata store cannot be reached"),
+            Some(Event::SessionExpired) => self.renew_session().await?,
+            None => {}
         }
         self.register_again().await?;
         let mut cache = self.cache.lock().await;
-        match event {
-            Some(Event::Changed(paths)) => cache.refresh(&paths).await?,
-            Some(Event::Resync) => cache.resync().await?,
-            Some(Event::SessionLost) => tracing::warn!("the metadata store cannot be reached"),
-            Some(Event::SessionExpired) | None => {}
-        }
         let settled = cache.settle().await;
         self.publish(&mut cache);
         settled
@@ -236,6 +238,7 @@ impl Metadata {
         self.images.send_if_modified(|current| {
             let differs = **current != image;
             if differs {
+                image.report_broken_nodes(current);
                 *current = Arc::new(image);
             }
             differs

@@ -56,6 +56,11 @@ impl ImageBuilder {
         }
     }
 
+    /// True if the registration of this broker exists and can be read.
+    pub(in crate::metadata) fn has_broker(&self, id: BrokerId) -> bool {
+        self.image.brokers.contains_key(&id)
+    }
+
     /// The image of all nodes so far.
     pub(in crate::metadata) fn build(&mut self) -> Image {
         for name in std::mem::take(&mut self.touched) {

@@ -80,8 +80,7 @@ impl Metadata {
         let ended = self.store();
         let store = ended.new_session().await?;
         tracing::warn!(ended = %ended.session(), new = %store.session(), "a new session begins");
-        let cluster_id = self.image().borrow().cluster_id().to_owned();
-        check_cluster_id(&*store, Some(&cluster_id)).await?;
+        check_cluster_id(&*store, Some(&self.cluster_id)).await?;
         let session = Session::begin(Arc::clone(&store)).await?;
         let mut cache = self.cache.lock().await;
         self.set_membership(None);
@@ -173,7 +172,9 @@ impl Metadata {
                 && found.boot_id.is_some()
                 && found.boot_id == registration.boot_id
         });
-        if !is_dead {
+        // Somebody may have overwritten the registration that this broker made in this session.
+        let is_own = self.membership().is_some() && predecessor.owner == Some(store.session());
+        if !is_dead && !is_own {
             return Err(self.id_in_use(predecessor));
         }
         let mut ops = vec![Op::delete(path, predecessor.version)];

@@ -9,11 +9,11 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 use crate::io::Clock;
-use crate::metadata::controller::{Basis, ControllerClaim, Group, plan};
+use crate::metadata::controller::{Basis, BlockedNodes, ControllerClaim, Group, plan};
 use crate::metadata::image::Image;
 use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::layout::{CLUSTER, FOLLOWED, NodePath, TOPICS};
-use crate::metadata::store::{Store, children_prefix};
+use crate::metadata::store::{Store, StoreError, children_prefix};
 use crate::metadata::{MetadataConfig, MetadataError, Remedy};
 use crate::types::BrokerId;
 
@@ -36,6 +36,7 @@ pub(super) struct MetadataCache {
     /// Only a registered broker may become controller.
     registered: bool,
     claim: Option<ControllerClaim>,
+    blocked: BlockedNodes,
 }
 
 impl MetadataCache {
@@ -54,6 +55,7 @@ impl MetadataCache {
             settled: None,
             registered: false,
             claim: None,
+            blocked: BlockedNodes::default(),
         }
     }
 
@@ -61,9 +63,10 @@ impl MetadataCache {
         self.registered = true;
     }
 
-    /// True if this broker is registered in the current session.
+    /// True if this broker has registered in the current session, and nobody has deleted or
+    /// overwritten its registration.
     pub(super) fn is_registered(&self) -> bool {
-        self.registered
+        self.registered && self.builder.has_broker(self.broker)
     }
 
     /// Reads everything in a new session; registration and claim ended with the previous one.
@@ -100,11 +103,19 @@ impl MetadataCache {
             }
         }
         self.builder = builder;
+        self.blocked = BlockedNodes::default();
         Ok(())
     }
 
-    /// Reads these nodes again.
+    /// Reads these nodes, which have changed.
     pub(super) async fn refresh(&mut self, paths: &[String]) -> Result<(), MetadataError> {
+        for path in paths {
+            self.blocked.remove(path);
+        }
+        self.read_again(paths).await
+    }
+
+    async fn read_again(&mut self, paths: &[String]) -> Result<(), MetadataError> {
         for paths in paths.chunks(NODES_AT_ONCE) {
             for (path, node) in paths.iter().zip(self.store.read(paths).await?) {
                 self.builder.put(path, node.as_ref());
@@ -116,7 +127,9 @@ impl MetadataCache {
     /// Executes the controller's plans until none is left, if this broker is or becomes the
     /// controller.
     pub(super) async fn settle(&mut self) -> Result<(), MetadataError> {
-        for _ in 0..ROUNDS_MAX {
+        let mut last_refusal = None;
+        let mut rounds = 0;
+        while rounds < ROUNDS_MAX {
             let image = self.builder.build();
             let Some(claim) = self.claim_controller(&image).await? else { return Ok(()) };
             // Claiming the controller role has read everything again.
@@ -128,14 +141,22 @@ impl MetadataCache {
                 epoch: claim.epoch,
                 config: &self.config.clone(),
             };
-            let mut groups = plan(basis).peekable();
+            let blocked = self.blocked.clone();
+            let groups = plan(basis).filter(|group| !blocked.covers(group));
+            let mut groups = groups.peekable();
             if groups.peek().is_none() {
                 drop(groups);
-                self.settled = Some(image);
+                // A blocked change must be planned again once its node has changed.
+                self.settled = blocked.is_empty().then_some(image);
                 return Ok(());
             }
-            self.execute(claim, groups).await?;
+            let refusal = self.execute(claim, groups).await?;
             self.settled = settled;
+            let words = refusal.as_ref().map(ToString::to_string);
+            let repeated = refusal.filter(|_| words == last_refusal);
+            let is_progress = repeated.is_some_and(|refusal| self.blocked.add(&refusal));
+            rounds = if is_progress { 0 } else { rounds + 1 };
+            last_refusal = words;
         }
         tracing::warn!(rounds = ROUNDS_MAX, "the cluster changes faster than it can be settled");
         Ok(())
@@ -152,8 +173,9 @@ impl MetadataCache {
         if held.is_some() || !self.registered {
             return Ok(held);
         }
-        if let Some(controller) = image.controller()
-            && (controller.broker != self.broker || !ControllerClaim::release(&*self.store).await?)
+        let is_taken = image.controller().is_some() || image.is_controller_broken();
+        if image.controller().is_some_and(|controller| controller.broker != self.broker)
+            || (is_taken && !ControllerClaim::release(&*self.store).await?)
         {
             return Ok(None);
         }
@@ -168,24 +190,30 @@ impl MetadataCache {
         Ok(self.claim)
     }
 
-    /// Executes the groups until one is refused; the nodes concerned are then up to date.
+    /// Executes the groups until one is refused, and returns the refusal; the nodes concerned are
+    /// then up to date.
     async fn execute(
         &mut self,
         claim: ControllerClaim,
         mut groups: Peekable<impl Iterator<Item = Group>>,
-    ) -> Result<(), MetadataError> {
+    ) -> Result<Option<StoreError>, MetadataError> {
         while groups.peek().is_some() {
             let (nodes, result) = claim.write(&*self.store, &mut groups).await;
-            self.refresh(&nodes).await?;
+            self.read_again(&nodes).await?;
             match result {
                 Ok(()) => {}
                 Err(error) if error.remedy() == Remedy::Refresh => {
                     tracing::debug!(%error, "planned on an old image");
-                    return self.refresh(&[NodePath::Controller.to_string()]).await;
+                    self.read_again(&[NodePath::Controller.to_string()]).await?;
+                    if error.path() == Some(&NodePath::ControllerEpoch.to_string()) {
+                        // The role, if it is still this broker's, must be claimed again.
+                        self.claim = None;
+                    }
+                    return Ok(Some(error));
                 }
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
+        Ok(None)
     }
 }

@@ -16,6 +16,8 @@ mod config;
 mod controller;
 mod embedded;
 mod error;
+#[cfg(test)]
+mod hand_edit_tests;
 mod image;
 mod image_builder;
 #[cfg(test)]

@@ -5,11 +5,13 @@
 //! a controller that was deposed without noticing cannot write. Plans depend on the whole image,
 //! not on past events, so a new controller needs no further knowledge to take over.
 
+mod blocked_nodes;
 mod claim;
 mod election;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
 
+pub(super) use blocked_nodes::BlockedNodes;
 pub(super) use claim::ControllerClaim;
 pub(super) use plan::{Basis, Group, plan};

@@ -3,6 +3,7 @@
 //! An [`Image`] is immutable and shares unchanged parts with its predecessor. An unreadable node is
 //! listed as broken and affects nothing but its own entry.
 
+mod broken_nodes;
 mod broker;
 mod cluster_image;
 mod delta;

@@ -115,6 +115,17 @@ impl StoreError {
         Self::JournalMissing { dir: dir.to_owned() }
     }
 
+    /// The node at which an operation was refused because of the tree's present state.
+    pub(in crate::metadata) fn path(&self) -> Option<&str> {
+        match self {
+            Self::NoNode { path }
+            | Self::NodeExists { path }
+            | Self::BadVersion { path, .. }
+            | Self::NotEmpty { path } => Some(path),
+            _ => None,
+        }
+    }
+
     /// The possible reaction to this error.
     pub(crate) fn remedy(&self) -> Remedy {
         match self {

@@ -1,0 +1,139 @@
+//! Brokers whose nodes somebody edits or deletes by hand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::io::{Clock, ManualClock};
+use crate::metadata::{
+    Image, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op, Registration, Store,
+};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp};
+
+/// The longest wait in these tests.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn clock() -> Arc<dyn Clock> {
+    Arc::new(ManualClock::at(Timestamp::from_millis(1_700_000_000_000)))
+}
+
+/// A cluster of one broker, with a topic, and another session with its store.
+async fn start() -> (Metadata, Arc<MemoryStore>, MemoryStore) {
+    let store = Arc::new(MemoryStore::new(clock()));
+    let person = store.another();
+    let handle: Arc<dyn Store> = Arc::<MemoryStore>::clone(&store);
+    let config = MetadataConfig::default();
+    let metadata = Metadata::open(handle, clock(), BrokerId(1), None, config).await.unwrap();
+    metadata.register(&Registration::default()).await.unwrap();
+    create(&metadata, "clicks").await;
+    (metadata, store, person)
+}
+
+async fn create(metadata: &Metadata, name: &str) {
+    let topic = NewTopic { partitions: 3, ..NewTopic::named(name.parse().unwrap()) };
+    metadata.create_topic(&topic, &|_, _| Ok(())).await.unwrap();
+}
+
+/// Replaces the value of a node.
+async fn edit(store: &MemoryStore, path: &str, value: &str) {
+    let version = store.get(path).await.unwrap().unwrap().version;
+    store.multi(vec![Op::set(path, value.to_owned(), version)]).await.unwrap();
+}
+
+/// Deletes a node and all below it, and returns them.
+async fn delete(store: &MemoryStore, path: &str) -> Vec<(String, Node)> {
+    let nodes = store.snapshot(path).await.unwrap();
+    let deletion = |(path, node): &(String, Node)| Op::delete(path.clone(), node.version);
+    store.multi(nodes.iter().rev().map(deletion).collect()).await.unwrap();
+    nodes
+}
+
+/// Follows the store until the image is as expected.
+async fn follow_until(metadata: &Metadata, is_expected: impl Fn(&Image) -> bool) {
+    let mut images = metadata.image();
+    let seen = async {
+        tokio::select! {
+            seen = images.wait_for(|image| is_expected(image)) => drop(seen.unwrap()),
+            error = metadata.run() => panic!("{error}"),
+        }
+    };
+    timeout(PATIENCE, seen).await.unwrap();
+}
+
+/// The leader epoch of a partition of the broker's; `None` if it has no leader.
+fn epoch(image: &Image, topic: &str, partition: i32) -> Option<LeaderEpoch> {
+    let partition = image.partition(&topic.parse().unwrap(), PartitionIndex(partition))?;
+    partition.leader().map(|_| partition.leader_epoch())
+}
+
+#[tokio::test]
+async fn a_deleted_state_stops_its_partition_and_no_other() {
+    let (metadata, _, person) = start().await;
+    let state = "/brokers/topics/clicks/partitions/1/state";
+    let deleted = delete(&person, state).await;
+    follow_until(&metadata, |image| epoch(image, "clicks", 1).is_none()).await;
+    create(&metadata, "views").await;
+    let image = Arc::clone(&metadata.image().borrow());
+    for (topic, partition) in [("clicks", 0), ("clicks", 2), ("views", 0), ("views", 2)] {
+        assert_eq!(epoch(&image, topic, partition), Some(LeaderEpoch(0)), "{topic} {partition}");
+    }
+    person.multi(vec![Op::create(state, deleted[0].1.value.clone())]).await.unwrap();
+    follow_until(&metadata, |image| epoch(image, "clicks", 1) == Some(LeaderEpoch(0))).await;
+}
+
+#[tokio::test]
+async fn a_topic_without_its_partition_nodes_keeps_no_other_topic_from_being_led() {
+    let (metadata, _, person) = start().await;
+    let nodes = delete(&person, "/brokers/topics/clicks/partitions").await;
+    follow_until(&metadata, |image| epoch(image, "clicks", 2).is_none()).await;
+    create(&metadata, "views").await;
+    assert!(epoch(&metadata.image().borrow(), "views", 2).is_some());
+    let creation = |(path, node): (String, Node)| Op::create(path, node.value);
+    person.multi(nodes.into_iter().map(creation).collect()).await.unwrap();
+    follow_until(&metadata, |image| (0..3).all(|p| epoch(image, "clicks", p).is_some())).await;
+}
+
+#[tokio::test]
+async fn a_deleted_or_overwritten_registration_is_made_again() {
+    let (metadata, _, person) = start().await;
+    for (last, is_deleted) in [(0, true), (1, false)] {
+        let incarnation = |image: &Image| Some(image.broker(BrokerId(1))?.incarnation);
+        let before = incarnation(&metadata.image().borrow());
+        if is_deleted {
+            delete(&person, "/brokers/ids/1").await;
+        } else {
+            edit(&person, "/brokers/ids/1", "{").await;
+        }
+        let is_led_again = |image: &Image| epoch(image, "clicks", 0) > Some(LeaderEpoch(last));
+        follow_until(&metadata, |image| incarnation(image) > before && is_led_again(image)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_controller_goes_on_after_an_edit_of_its_nodes() {
+    let (metadata, _, person) = start().await;
+    for (path, value) in [("/controller", "nobody"), ("/controller_epoch", "7")] {
+        edit(&person, path, value).await;
+        let topic = path.trim_start_matches('/');
+        create(&metadata, topic).await;
+        follow_until(&metadata, |image| epoch(image, topic, 2).is_some()).await;
+    }
+    let claims = person.get("/controller_epoch").await.unwrap().unwrap();
+    assert_eq!(claims.value, "8");
+}
+
+#[tokio::test]
+async fn a_cluster_id_that_was_unreadable_for_a_while_ends_no_broker() {
+    let (metadata, store, person) = start().await;
+    let id = person.get("/cluster/id").await.unwrap().unwrap().value;
+    edit(&person, "/cluster/id", "{").await;
+    store.disconnect();
+    store.reconnect();
+    follow_until(&metadata, |image| !image.broken().is_empty()).await;
+    edit(&person, "/cluster/id", str::from_utf8(&id).unwrap()).await;
+    store.disconnect();
+    store.expire();
+    store.reconnect();
+    follow_until(&metadata, |image| epoch(image, "clicks", 0) > Some(LeaderEpoch(0))).await;
+}

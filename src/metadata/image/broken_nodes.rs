@@ -1,0 +1,72 @@
+//! Nodes that cannot be read: somebody has edited them, or a later release has written them.
+//!
+//! What depends on such a node stops until the node is repaired. Its data is kept.
+
+use crate::metadata::image::{BrokenNode, Image};
+use crate::metadata::layout::NodePath;
+use crate::types::{BrokerId, TopicId, TopicName, TopicPartition};
+
+impl Image {
+    /// True if the node of the topic with this name cannot be read.
+    pub fn is_topic_broken(&self, name: &TopicName) -> bool {
+        self.is_broken(|| NodePath::Topic(name.clone()))
+    }
+
+    /// True if the settings of the topic with this name cannot be read.
+    pub fn are_topic_configs_broken(&self, name: &TopicName) -> bool {
+        self.is_broken(|| NodePath::TopicConfig(name.clone()))
+    }
+
+    /// True if the dynamic settings of a broker, or with `None` of all brokers, cannot be read.
+    pub fn are_broker_configs_broken(&self, broker: Option<BrokerId>) -> bool {
+        self.is_broken(|| NodePath::BrokerConfig(broker))
+    }
+
+    /// True if the node of the controller cannot be read.
+    pub(in crate::metadata) fn is_controller_broken(&self) -> bool {
+        self.is_broken(|| NodePath::Controller)
+    }
+
+    /// True if the tombstone of a deleted topic cannot be read.
+    pub fn is_tombstone_broken(&self, id: TopicId) -> bool {
+        self.is_broken(|| NodePath::DeletedTopic(id))
+    }
+
+    fn is_broken(&self, node: impl FnOnce() -> NodePath) -> bool {
+        // Mostly there is none, and no path has to be made.
+        !self.broken.is_empty() && self.broken.contains_key(&node().to_string())
+    }
+
+    /// Logs the nodes that have become unreadable since the image `before`, and those that are no
+    /// longer.
+    pub(in crate::metadata) fn report_broken_nodes(&self, before: &Self) {
+        for (path, BrokenNode { reason, .. }) in &self.broken {
+            if before.broken.get(path).is_none_or(|known| known.reason != *reason) {
+                tracing::error!("node {path} cannot be read: {reason}; {}", consequence(path));
+            }
+        }
+        for path in before.broken.keys().filter(|path| !self.broken.contains_key(*path)) {
+            tracing::info!("node {path} was repaired or deleted");
+        }
+    }
+}
+
+/// The consequence of an unreadable node, for the person who has to repair it.
+fn consequence(path: &str) -> String {
+    let stopped = match NodePath::of(path) {
+        Some(NodePath::Topic(name) | NodePath::TopicConfig(name)) => {
+            format!("topic '{name}' is not served")
+        }
+        Some(NodePath::PartitionState(topic, partition)) => {
+            format!("partition {} is not served", TopicPartition { topic, partition })
+        }
+        Some(NodePath::BrokerConfig(_)) => {
+            "no records are deleted or compacted by inherited settings".to_owned()
+        }
+        Some(NodePath::Broker(id)) => format!("broker {id} counts as stopped"),
+        Some(NodePath::Controller) => "no leaders are elected".to_owned(),
+        Some(NodePath::DeletedTopic(_)) => "the data of the topic is kept".to_owned(),
+        _ => "it is ignored".to_owned(),
+    };
+    format!("{stopped} until it is repaired")
+}
