@@ -48,7 +48,8 @@ pub(super) async fn require_cluster(data: &DataDir, store: &dyn Store) -> Result
     Ok(())
 }
 
-/// Identifies logs where possible, and refuses logs that the metadata does not know.
+/// Identifies logs where possible, and refuses logs that the metadata does not know. The logs of a
+/// topic whose node cannot be read are left alone until it is repaired.
 ///
 /// # Errors
 /// `UnknownLogs`, or the error of the disk.
@@ -77,6 +78,7 @@ pub(super) fn match_logs(
                  log may be that of a topic or of a deleted one of the same name; to have the \
                  partition start with an empty log, stop the broker and move the directory away"
             ),
+            Owner::Unreadable => {}
             Owner::Unknown => unknown.push(partition),
         }
     }
@@ -102,6 +104,8 @@ enum Owner {
     Deleted(PartitionMetadata),
     /// Several topics have had this name.
     Doubtful,
+    /// The node of the topic cannot be read.
+    Unreadable,
     Unknown,
 }
 
@@ -114,6 +118,7 @@ fn owner(image: &Image, partition: &TopicPartition) -> Owner {
     });
     let deleted: Vec<TopicId> = deleted.map(|(id, _)| id).collect();
     match (topic, deleted.as_slice()) {
+        (None, []) if image.is_topic_broken(&partition.topic) => Owner::Unreadable,
         (None, []) => Owner::Unknown,
         (Some(topic), []) => {
             let unit = topic.configs.get(OFFSET_UNIT).and_then(|unit| unit.parse().ok());
@@ -128,11 +133,14 @@ fn owner(image: &Image, partition: &TopicPartition) -> Owner {
     }
 }
 
-/// Returns true if the journal has the partition or says that its log is to be removed.
+/// Returns true if the journal has the partition or says that its log is to be removed, or if its
+/// node for the topic cannot be read.
 fn is_known(image: &Image, partition: &TopicPartition, id: TopicId) -> bool {
     let topic = image.topic_by_id(id).filter(|topic| topic.name == partition.topic);
     topic.is_some_and(|topic| topic.partition(partition.partition).is_some())
         || image.tombstone(id).is_some()
+        || image.is_topic_broken(&partition.topic)
+        || image.is_tombstone_broken(id)
 }
 
 fn number(partition: PartitionIndex) -> usize {

@@ -63,14 +63,13 @@ pub(crate) fn open_data(
 /// these are known, the broker's, but without deletion or compaction, which the topic may not want.
 fn configs(defaults: &LogConfig, partitions: Arc<Partitions>) -> LogConfigs {
     let defaults = defaults.clone();
-    let nothing_goes = CleanupPolicy { delete: false, compact: false };
     Arc::new(move |id, metadata| {
         let topic = partitions.topic_by_id(metadata.topic_id).filter(|t| t.name == id.topic);
         match topic.as_ref().and_then(|topic| topic.partition(id.partition)) {
             Some(partition) => partition.config(),
             None => Arc::new(LogConfig {
                 offset_unit: metadata.offset_unit,
-                cleanup_policy: nothing_goes,
+                cleanup_policy: CleanupPolicy::NONE,
                 ..defaults.clone()
             }),
         }

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::engine::topic_settings::{OFFSET_UNIT, resolve};
+use crate::config::Settings;
+use crate::engine::topic_settings::resolve;
 use crate::engine::{EngineState, log_defaults};
 use crate::metadata::{
-    Image, Incarnation, Partition as PartitionImage, Tombstone, Topic as TopicImage,
+    Configs, Image, Incarnation, Partition as PartitionImage, Tombstone, Topic as TopicImage,
 };
 use crate::replication::{Assignment, InSyncState, Partition, PartitionSpec, Role, Topic};
-use crate::storage::{LogConfig, OffsetUnit, Remedy};
+use crate::storage::{CleanupPolicy, LogConfig, Remedy};
 use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
 
 /// The pause before another attempt to remove the remains of deleted topics.
@@ -58,7 +59,10 @@ fn apply(engine: &Arc<EngineState>, image: &Image) {
         let id = partition.id();
         let now = engine.partitions.get(id.topic.as_str(), id.partition);
         if !now.is_some_and(|now| Arc::ptr_eq(&now, partition)) {
-            partition.stop("its topic was deleted, or its replica was moved to another broker");
+            partition.stop(
+                "its topic was deleted, its replica was moved to another broker, or its metadata \
+                 cannot be read",
+            );
         }
     }
     for partition in engine.partitions.topics().iter().flat_map(|topic| topic.partitions()) {
@@ -79,7 +83,7 @@ pub(crate) fn is_applied(engine: &EngineState, id: TopicId) -> bool {
         (topic, now) => return topic.is_none() && now.is_none(),
     };
     let config = settings(topic, &log_defaults(&engine.config, &image));
-    let serves = replicas(engine, topic).all(|(index, image)| {
+    let serves = replicas(engine, &image, topic).all(|(index, image)| {
         now.partition(index).is_some_and(|partition| {
             let is_current = partition.epoch() == image.leader_epoch();
             is_current && partition.config() == config && leads_as_assigned(partition, image)
@@ -93,33 +97,48 @@ fn leads_as_assigned(partition: &Partition, image: &PartitionImage) -> bool {
     image.leader() != Some(partition.broker()) || partition.role() == Role::Leader
 }
 
-/// The settings of a topic. If invalid overrides were stored without validation, the topic is
-/// served with the broker's settings.
+/// The settings of a topic. Invalid overrides, stored without validation or by another release, are
+/// left out, and then the topic keeps all records.
 fn settings(topic: &TopicImage, defaults: &LogConfig) -> Arc<LogConfig> {
     resolve(defaults, &topic.configs).unwrap_or_else(|error| {
-        tracing::error!("topic {} keeps the broker's settings: {error}", topic.name);
-        Arc::new(instead(topic, defaults))
+        tracing::error!(
+            "no records of topic '{}' are deleted or compacted, until these settings of it are \
+             corrected: {error}",
+            topic.name
+        );
+        Arc::new(valid_part(&topic.configs, defaults))
     })
 }
 
-/// The fallback settings of a topic whose overrides are not valid: the broker's, but with the
-/// topic's offset unit, and without compaction if offsets count bytes.
-fn instead(topic: &TopicImage, defaults: &LogConfig) -> LogConfig {
+/// The valid ones of a topic's overrides, on top of the broker's settings. The others may be those
+/// that keep records, so none are removed.
+fn valid_part(overrides: &Configs, defaults: &LogConfig) -> LogConfig {
     let mut config = defaults.clone();
-    let unit = topic.configs.get(OFFSET_UNIT).and_then(|unit| unit.parse().ok());
-    config.offset_unit = unit.unwrap_or(OffsetUnit::Record);
-    config.cleanup_policy.compact &= config.offset_unit == OffsetUnit::Record;
+    for (name, value) in overrides {
+        // An invalid value leaves the inherited one in force.
+        config.set_named(name, value);
+    }
+    config.cleanup_policy = CleanupPolicy::NONE;
+    if config.validate().is_err() {
+        let LogConfig { cleanup_policy, offset_unit, .. } = config;
+        config = LogConfig { cleanup_policy, offset_unit, ..defaults.clone() };
+    }
     config
 }
 
-/// The partitions of a topic of which this broker has a replica, with their numbers.
+/// The partitions of a topic of which this broker has a replica, with their numbers, except those
+/// that cannot be served: the state is missing or unreadable, or the topic's settings are, on which
+/// its promises depend.
 fn replicas<'a>(
     engine: &EngineState,
+    image: &Image,
     topic: &'a TopicImage,
 ) -> impl Iterator<Item = (PartitionIndex, &'a PartitionImage)> {
     let me = engine.config.broker_id;
+    let is_served = !image.are_topic_configs_broken(&topic.name);
     topic.numbered().filter(move |(_, partition)| {
-        partition.replicas.contains(&me) || partition.leader() == Some(me)
+        let is_here = partition.replicas.contains(&me) || partition.leader() == Some(me);
+        is_served && is_here && partition.state.is_some()
     })
 }
 
@@ -130,7 +149,7 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
     let incarnation = incarnation.unwrap_or(Incarnation::UNKNOWN);
     let before = engine.partitions.topic_by_id(topic.id);
     let now = engine.clock.monotonic();
-    let partitions = replicas(engine, topic).map(|(index, image)| {
+    let partitions = replicas(engine, image, topic).map(|(index, image)| {
         let known = before.as_ref().and_then(|topic| topic.partition(index));
         let partition = known.map_or_else(
             || create(engine, topic, index, &config),
@@ -228,4 +247,31 @@ fn remove_logs(engine: &EngineState, id: TopicId, tombstone: &Tombstone) -> bool
         }
     }
     all_gone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::OffsetUnit;
+
+    fn valid_part_of(overrides: &[(&str, &str)]) -> LogConfig {
+        let row = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        valid_part(&overrides.iter().map(row).collect(), &LogConfig::default())
+    }
+
+    #[test]
+    fn a_topic_with_an_invalid_setting_has_its_valid_ones_and_keeps_its_records() {
+        let config = valid_part_of(&[
+            ("offset.unit", "byte"),
+            ("retention.ms", "for ever"),
+            ("segment.bytes", "4096"),
+        ]);
+        assert_eq!((config.offset_unit, config.segment_size.0), (OffsetUnit::Byte, 4096));
+        assert_eq!(config.cleanup_policy, CleanupPolicy::NONE);
+        let contradiction =
+            [("segment.jitter.ms", "9"), ("segment.ms", "5"), ("offset.unit", "byte")];
+        let config = valid_part_of(&contradiction);
+        assert_eq!((config.offset_unit, config.validate()), (OffsetUnit::Byte, Ok(())));
+        assert_eq!(config.cleanup_policy, CleanupPolicy::NONE);
+    }
 }

@@ -15,6 +15,11 @@ pub struct CleanupPolicy {
     pub compact: bool,
 }
 
+impl CleanupPolicy {
+    /// The policy that removes nothing.
+    pub const NONE: Self = Self { delete: false, compact: false };
+}
+
 impl FromStr for CleanupPolicy {
     type Err = String;
 

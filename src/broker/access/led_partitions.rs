@@ -176,12 +176,13 @@ impl<'a> LedPartitions<'a> {
     /// Makes a partition appendable on first use. If that fails, the error is logged and producers
     /// to the partition are refused.
     pub(crate) async fn lead(&self, partition: Arc<Partition>) {
-        let name = partition.id().clone();
-        match self.engine.control.run_blocking(move || partition.lead()).await {
+        let (name, leading) = (partition.id().clone(), Arc::clone(&partition));
+        match self.engine.control.run_blocking(move || leading.lead()).await {
             // The upkeep thread reports a full disk, once a minute.
             Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
+            Ok(Err(error)) if error.is_logged() => {}
             // A client that asks a broker which does not lead is told so.
-            Ok(Err(error)) if error.is_logged() || error.ends_epoch() => {}
+            Ok(Err(error)) if error.ends_epoch() && !is_behind_log(&partition, &error) => {}
             Ok(Err(error)) => tracing::error!("{name} cannot be written: {error}"),
             Err(stopping) => tracing::debug!("{name} is not opened: {stopping}"),
         }
@@ -307,4 +308,13 @@ pub(crate) fn answer_each<Q, T>(
         answer(&partition, query).map_err(|error| Refusal::from(&error))
     };
     queries.into_iter().map(answer).collect()
+}
+
+/// True if the log has records of a later epoch than the one in which the partition is led now: its
+/// state was edited, and somebody must repair it.
+fn is_behind_log(partition: &Partition, error: &PartitionError) -> bool {
+    let PartitionError::Storage(StorageError::EpochMismatch { given, .. }) = error else {
+        return false;
+    };
+    *given == partition.epoch()
 }

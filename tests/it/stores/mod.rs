@@ -2,6 +2,7 @@
 
 mod brokers;
 mod facts;
+mod hand_edits;
 mod in_process;
 mod members;
 mod proxy;
