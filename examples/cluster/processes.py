@@ -26,6 +26,11 @@ class Process:
     def _id_file(self) -> Path:
         return self.log.with_suffix(".pid")
 
+    @property
+    def is_running(self) -> bool:
+        """Returns whether the process of an earlier start runs."""
+        return self._id() is not None
+
     def start(self) -> str:
         """Starts it and waits until it is ready; returns its state."""
         running = self._id()
