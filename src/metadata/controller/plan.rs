@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::metadata::MetadataConfig;
 use crate::metadata::controller::election::{Terms, elect};
-use crate::metadata::image::{Image, PartitionState, Topic};
+use crate::metadata::image::{Image, Partition, PartitionState, Topic};
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::Op;
 use crate::metadata::values::encode_state;
@@ -53,13 +53,21 @@ impl<'a> Basis<'a> {
         })
     }
 
-    /// The settings of a topic that elections go by, for a partition with this many replicas.
-    fn terms(self, topic: &Topic, replicas: usize) -> Terms {
+    /// The settings of a topic that elections go by.
+    fn terms(self, topic: &Topic, partition: &Partition) -> Terms {
+        let replicas = partition.replicas.len();
         let of_brokers = self.image.broker_configs(None);
         let set = |name| {
             let set = topic.configs.get(name).or_else(|| of_brokers?.get(name));
             set.map(|text| text.trim())
         };
+        if self.image.are_topic_configs_broken(&topic.name)
+            || self.image.are_broker_configs_broken(None)
+        {
+            // The settings may be stricter than the defaults.
+            let minimum = partition.state.as_ref().and_then(|state| state.minimum);
+            return Terms { minimum: minimum.unwrap_or(replicas), caches: true };
+        }
         let minimum = set(MIN_INSYNC_REPLICAS).and_then(|text| text.parse().ok());
         let caches = set(WRITE_CACHING).and_then(|text| text.parse().ok());
         Terms {
@@ -71,7 +79,7 @@ impl<'a> Basis<'a> {
 
 fn elections<'a>(basis: Basis<'a>, topic: &'a Topic) -> impl Iterator<Item = Group> + Send + 'a {
     topic.numbered().filter_map(move |(index, partition)| {
-        let terms = basis.terms(topic, partition.replicas.len());
+        let terms = basis.terms(topic, partition);
         let state = elect(partition, basis.image, terms)?;
         let path = NodePath::PartitionState(topic.name.clone(), index).to_string();
         if basis.image.broken().contains_key(&path) {

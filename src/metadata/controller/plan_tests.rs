@@ -405,6 +405,29 @@ fn the_minimum_is_that_of_the_state_and_follows_the_settings_while_there_is_a_le
     assert_eq!(eligible(&state), [], "the set has its minimum by the same write");
 }
 
+#[test]
+fn settings_that_cannot_be_read_neither_lower_the_minimum_nor_let_an_eligible_replica_lead() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2, 3]]);
+    cluster.set("min.insync.replicas", "3");
+    cluster.settle();
+    cluster.broker_gone(1);
+    cluster.settle();
+    for place in [NodePath::TopicConfig(name()), NodePath::BrokerConfig(None)] {
+        cluster.put(&place, "{", 2, 1);
+        cluster.settle();
+        let state = cluster.state(0);
+        assert_eq!((state.minimum, eligible(&state)), (Some(3), vec![(1, "d1")]), "{place}");
+        cluster.set("min.insync.replicas", "3");
+    }
+    cluster.broker_gone(2);
+    cluster.broker_gone(3);
+    cluster.broker(1, 11);
+    cluster.settle();
+    assert_eq!(leader(&cluster.state(0)), None, "the topic may cache");
+}
+
 /// A broker of a random cluster: its incarnation, and its data directory.
 type Life = (i64, u8);
 
