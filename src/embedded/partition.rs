@@ -81,11 +81,9 @@ impl Partition {
         let rules = produce_rules(&self.led.partition.config(), now);
         let checked = validate_produced(&batch, &rules)?;
         match checked.repack {
-            Some((packing, records)) => Repacker::default().repack(
-                &checked.batch,
-                &records,
-                (packing, rules.batch_bytes_max),
-            ),
+            Some((packing, records)) => {
+                Repacker::default().repack(&checked.batch, &records, packing, rules.batch_bytes_max)
+            }
             None => Ok(batch),
         }
     }

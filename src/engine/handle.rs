@@ -75,7 +75,7 @@ impl EngineHandle {
     ) -> Result<(), EngineError> {
         self.check_running()?;
         let (engine, name) = (Arc::clone(&self.engine), name.clone());
-        let deleted = async move { delete_topic(&engine, (&name, id), APPLIED_WITHIN).await };
+        let deleted = async move { delete_topic(&engine, &name, id, APPLIED_WITHIN).await };
         self.engine.control.run(deleted).await?
     }
 

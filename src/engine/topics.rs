@@ -56,7 +56,8 @@ pub(crate) fn with_fixed_settings(engine: &EngineState, mut topic: NewTopic) -> 
 /// If the topic no longer exists, or the engine is stopping.
 pub(crate) async fn delete_topic(
     engine: &Arc<EngineState>,
-    (name, id): (&TopicName, TopicId),
+    name: &TopicName,
+    id: TopicId,
     within: Duration,
 ) -> Result<(), EngineError> {
     let deleting = Arc::clone(engine);

@@ -1,5 +1,6 @@
 //! Listing and skipping the damaged stretches of a partition.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::replication::{Partition, PartitionError};
@@ -32,15 +33,15 @@ impl Partition {
         }
     }
 
-    /// Lets readers pass over the damaged stretches within a half-open range of offsets, on behalf
-    /// of `by`. Durable on return. Blocks on the disk.
+    /// Lets readers pass over the damaged stretches within a range of offsets, on behalf of `by`.
+    /// Durable on return. Blocks on the disk.
     ///
     /// # Errors
     /// `Repairable` while other replicas are in sync; `Skip` if the range holds no damage or covers
     /// a stretch only in part; a storage error if the disk fails.
     pub fn skip_damage(
         self: &Arc<Self>,
-        (from, to): (Offset, Offset),
+        offsets: Range<Offset>,
         by: &str,
     ) -> Result<Vec<SkippedStretch>, PartitionError> {
         self.open()?;
@@ -50,9 +51,9 @@ impl Partition {
             return Err(PartitionError::Repairable { others });
         }
         let Some(log) = self.log() else {
-            let (wanted, end) = (from.get(), Offset::ZERO);
+            let (wanted, end) = (offsets.start.get(), Offset::ZERO);
             return Err(PartitionError::OffsetOutOfRange { wanted, start: end, end });
         };
-        Ok(self.logs().data.skip_damage(&log, from..to, by)?)
+        Ok(self.logs().data.skip_damage(&log, offsets, by)?)
     }
 }

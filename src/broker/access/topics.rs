@@ -110,10 +110,11 @@ impl<'a> Topics<'a> {
     /// Deletes a topic; no broker serves it on return.
     pub(crate) async fn delete(
         &self,
-        topic: (&TopicName, TopicId),
+        name: &TopicName,
+        id: TopicId,
         within: Duration,
     ) -> Result<(), Refusal> {
-        delete_topic(self.engine, topic, within).await?;
-        Ok(self.peers.catch_up(&[topic.1], within).await?)
+        delete_topic(self.engine, name, id, within).await?;
+        Ok(self.peers.catch_up(&[id], within).await?)
     }
 }

@@ -115,7 +115,7 @@ fn start_coordinator(
 ) -> CoordinatorHandle {
     let (inbox, messages) = channel(QUEUE);
     let epoch = partition.epoch();
-    let task = Task::new(engine, config, (partition, epoch), messages);
+    let task = Task::new(engine, config, partition, epoch, messages);
     engine.control.start(task.run());
     CoordinatorHandle { partition: Arc::clone(partition), epoch, inbox }
 }

@@ -133,7 +133,7 @@ impl Journal {
         let (control, partition) = (self.control.clone(), Arc::clone(&self.partition));
         let epoch = self.epoch;
         self.writing = Some(Box::pin(async move {
-            let write = control.run_blocking(move || write((&partition, epoch), &appends, now));
+            let write = control.run_blocking(move || write(&partition, epoch, &appends, now));
             match write.await {
                 Ok(written) => written,
                 Err(Stopping) => refuse_all(&ids, Unavailable::NotCoordinator),
@@ -145,7 +145,8 @@ impl Journal {
 /// Writes appends to the log in a leader epoch; the log is created if necessary. Blocks on the
 /// disk.
 fn write(
-    (partition, epoch): (&Arc<Partition>, LeaderEpoch),
+    partition: &Arc<Partition>,
+    epoch: LeaderEpoch,
     appends: &[Append],
     now: Timestamp,
 ) -> Written {

@@ -80,7 +80,8 @@ impl Task {
     pub(super) fn new(
         engine: &Arc<EngineState>,
         config: &GroupConfig,
-        (partition, epoch): (&Arc<Partition>, LeaderEpoch),
+        partition: &Arc<Partition>,
+        epoch: LeaderEpoch,
         messages: Receiver<Message>,
     ) -> Self {
         Self {

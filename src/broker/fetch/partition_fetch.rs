@@ -74,13 +74,13 @@ impl Refused {
     pub(super) fn by(partition: &Partition, error: &PartitionError) -> Self {
         let mut refused = Self::from(Refusal::from(error).code);
         if let PartitionError::NotLeader { leader: Some(leader) } = error {
-            refused.leader = Self::not_leader((*leader, partition.epoch())).leader;
+            refused.leader = Self::not_leader(*leader, partition.epoch()).leader;
         }
         refused
     }
 
     /// The refusal of a partition that another broker leads.
-    fn not_leader((leader, epoch): (BrokerId, LeaderEpoch)) -> Self {
+    fn not_leader(leader: BrokerId, epoch: LeaderEpoch) -> Self {
         let leader = LeaderIdAndEpoch { leader_id: leader.0, leader_epoch: epoch.0 };
         Self { leader, ..Self::from(ErrorCode::NotLeaderOrFollower) }
     }
@@ -200,7 +200,7 @@ fn find(
     let index = PartitionIndex(index);
     let partition = found.partition(index);
     let partition = partition.ok_or_else(|| match led.leader_elsewhere(&found, index) {
-        Some(leader) => Refused::not_leader(leader),
+        Some((leader, epoch)) => Refused::not_leader(leader, epoch),
         None => ErrorCode::UnknownTopicOrPartition.into(),
     })?;
     if version < ZSTD_SINCE && partition.config().compression_type == CompressionType::Zstd {

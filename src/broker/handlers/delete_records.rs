@@ -171,15 +171,15 @@ async fn skip(
     }
     let partition = led.find(topic, wanted.partition_index, Operation::Delete).await?;
     let OffsetRange { first_offset, next_offset } = wanted.skip_damage;
-    let range = Offset::checked(first_offset).zip(Offset::checked(next_offset));
-    let range = range.ok_or_else(|| {
+    let bounds = Offset::checked(first_offset).zip(Offset::checked(next_offset));
+    let (first, next) = bounds.ok_or_else(|| {
         let words = format!("offsets {first_offset} to {next_offset}: neither may be negative");
         Refusal::because(ErrorCode::InvalidRequest, &words)
     })?;
     let by = led.session().identity().to_string();
     let skipping = Arc::clone(&partition);
     let skipped = led.change(move || {
-        let skipped = skipping.skip_damage(range, &by)?;
+        let skipped = skipping.skip_damage(first..next, &by)?;
         let all = skipping.damaged_stretches()?.iter().all(|stretch| stretch.is_skipped);
         Ok::<_, PartitionError>((skipped, all))
     });

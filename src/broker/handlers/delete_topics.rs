@@ -80,6 +80,6 @@ async fn delete(
     }
     let topic = found.ok_or_else(|| Refusal::of(unknown))?;
     let name = name_of(topic.name.as_str())?;
-    topics.delete((&name, topic.id), within).await?;
+    topics.delete(&name, topic.id, within).await?;
     Ok((name, topic.id))
 }

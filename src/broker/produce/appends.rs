@@ -35,6 +35,14 @@ pub(crate) struct Appends<'f> {
     ranges: Vec<Option<Range<usize>>>,
 }
 
+/// The partition of a group of batches, its rules, and the time of the append.
+#[derive(Clone, Copy)]
+struct Destination<'p> {
+    partition: &'p Partition,
+    rules: &'p ProduceRules,
+    now: Timestamp,
+}
+
 /// A batch to append, with the position of its result among the requests.
 struct Batch<'f> {
     request: usize,
@@ -138,7 +146,8 @@ impl<'f> Appends<'f> {
                 check_elsewhere(self.led, group, &mut produced, rules).await;
                 now = self.led.now();
             }
-            append_group((&partition, &rules, now), group, &mut produced, &mut decompressor);
+            let to = Destination { partition: &partition, rules: &rules, now };
+            append_group(to, group, &mut produced, &mut decompressor);
             rest = others;
         }
         self.batches.clear();
@@ -284,11 +293,12 @@ async fn check_elsewhere(
 
 /// Validates batches of one partition, and appends those that pass.
 fn append_group(
-    (partition, rules, now): (&Partition, &ProduceRules, Timestamp),
+    to: Destination<'_>,
     group: &mut [Batch<'_>],
     produced: &mut Produced,
     decompressor: &mut Decompressor,
 ) {
+    let Destination { partition, rules, now } = to;
     let Produced { requests, parts, .. } = produced;
     let mut repacker = Repacker::default();
     let mut acks = Acks::None;
@@ -303,8 +313,9 @@ fn append_group(
             batch.refuse(&mut parts[batch.part], (&error).into());
         }
         if batch.check == Check::Open {
-            let terms = (rules, request.version);
-            match check_batch(batch.bytes, terms, &mut repacker, decompressor) {
+            let checked =
+                check_batch(batch.bytes, rules, request.version, &mut repacker, decompressor);
+            match checked {
                 Ok(recompressed) => batch.pass(recompressed),
                 Err(refusal) => batch.refuse(&mut parts[batch.part], refusal),
             }
@@ -322,7 +333,7 @@ fn append_group(
         Ok(outcomes) => {
             for ((part, acks), outcome) in targets.into_iter().zip(outcomes) {
                 match outcome {
-                    Ok(appended) => parts[part].append((epoch, acks), appended),
+                    Ok(appended) => parts[part].append(epoch, acks, appended),
                     Err(refused) => parts[part].refuse(Refusal::from(&refused)),
                 }
             }

@@ -16,7 +16,8 @@ const REPACKED_HERE_MAX: usize = 32 * 1024;
 /// uses another codec.
 pub(super) fn check_batch(
     bytes: &mut [u8],
-    (rules, version): (&ProduceRules, i16),
+    rules: &ProduceRules,
+    version: i16,
     repacker: &mut Repacker,
     decompressor: &mut Decompressor,
 ) -> Result<Option<Vec<u8>>, Refusal> {
@@ -30,7 +31,7 @@ pub(super) fn check_batch(
     let stated = checked.batch.max_timestamp();
     let latest = checked.max_timestamp.unwrap_or(stated);
     let repack = |(packing, records): (Packing, Cow<'_, [u8]>)| {
-        repacker.repack(&checked.batch, &records, (packing, rules.batch_bytes_max))
+        repacker.repack(&checked.batch, &records, packing, rules.batch_bytes_max)
     };
     let mut recompressed = checked.repack.map(repack).transpose()?;
     if latest != stated
@@ -68,7 +69,7 @@ impl SlowBatches {
         let mut repacker = Repacker::default();
         let check = |(mut bytes, version): (Vec<u8>, i16)| -> Result<Vec<u8>, Refusal> {
             let checked =
-                check_batch(&mut bytes, (&rules, version), &mut repacker, &mut decompressor)?;
+                check_batch(&mut bytes, &rules, version, &mut repacker, &mut decompressor)?;
             Ok(checked.unwrap_or(bytes))
         };
         batches.into_iter().map(check).collect()

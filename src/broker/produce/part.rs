@@ -63,7 +63,7 @@ impl Part {
 
     /// Records that the batch was appended in a leader epoch, and is to be acknowledged in that
     /// epoch according to `acks`.
-    pub(crate) fn append(&mut self, (epoch, acks): (LeaderEpoch, Acks), appended: Appended) {
+    pub(crate) fn append(&mut self, epoch: LeaderEpoch, acks: Acks, appended: Appended) {
         let target = Target { epoch, next_offset: appended.next_offset, acks };
         self.outcome = Outcome::Appended { appended, target };
     }

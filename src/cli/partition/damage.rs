@@ -75,8 +75,8 @@ impl DamageRow {
             is_skipped: stretch.is_skipped,
             broker: stretch.broker.0,
             file: stretch.file,
-            start_position: stretch.positions.0,
-            end_position: stretch.positions.1,
+            start_position: stretch.positions.start,
+            end_position: stretch.positions.end,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `streamlog partition skip-damage`: gives up damaged records, so that readers skip them.
 
 use std::io::Write;
+use std::ops::Range;
 
 use clap::Args;
 use serde::Serialize;
@@ -61,9 +62,9 @@ impl Options {
         require(&admin, &partition)?;
         if !self.yes {
             let damage = admin.damage()?;
-            return Err(CommandError::Unconfirmed(loss(&partition, (from, to), &damage)));
+            return Err(CommandError::Unconfirmed(loss(&partition, &(from..to), &damage)));
         }
-        let skipped = admin.skip_damage(&partition, (from, to))?;
+        let skipped = admin.skip_damage(&partition, from..to)?;
         let row = |stretch: SkippedStretch| SkippedRow {
             topic: partition.topic.to_string(),
             partition: partition.partition.0,
@@ -105,24 +106,22 @@ fn require(admin: &Admin, partition: &TopicPartition) -> Result<(), CommandError
 }
 
 /// Describes the records that would be lost.
-fn loss(
-    partition: &TopicPartition,
-    (from, to): (Offset, Offset),
-    damage: &[DamagedStretch],
-) -> String {
+fn loss(partition: &TopicPartition, offsets: &Range<Offset>, damage: &[DamagedStretch]) -> String {
     let is_meant = |stretch: &&DamagedStretch| {
         stretch.partition == *partition
             && !stretch.is_skipped
-            && stretch.first < to
-            && stretch.next > from
+            && stretch.first < offsets.end
+            && stretch.next > offsets.start
     };
     let stretches = damage.iter().filter(is_meant).map(|stretch| {
-        let DamagedStretch { first, next, file, positions: (start, end), .. } = stretch;
-        format!("offsets {first} to {next} ({} bytes of {file})", end - start)
+        let DamagedStretch { first, next, file, positions, .. } = stretch;
+        let bytes = positions.end - positions.start;
+        format!("offsets {first} to {next} ({bytes} bytes of {file})")
     });
     let stretches: Vec<String> = stretches.collect();
     if stretches.is_empty() {
-        return format!("{partition} has no known damage between {from} and {to}");
+        let Range { start, end } = offsets;
+        return format!("{partition} has no known damage between {start} and {end}");
     }
     format!("this gives up what {partition} held at {}", stretches.join(", "))
 }
@@ -150,14 +149,14 @@ mod tests {
             first: Offset::new(first),
             next: Offset::new(next),
             file: "/data/orders-0/0.log".to_owned(),
-            positions: (100, 150),
+            positions: 100..150,
             is_skipped,
         };
         let damage = [stretch(3, 5, false), stretch(7, 8, true), stretch(9, 10, false)];
-        let range = |from, to| (Offset::new(from), Offset::new(to));
+        let range = |from, to| Offset::new(from)..Offset::new(to);
         let expected = "this gives up what orders-0 held at \
                         offsets 3 to 5 (50 bytes of /data/orders-0/0.log)";
-        assert_eq!(loss(&place, range(0, 9), &damage), expected);
-        assert!(loss(&place, range(5, 9), &damage).contains("has no known damage"));
+        assert_eq!(loss(&place, &range(0, 9), &damage), expected);
+        assert!(loss(&place, &range(5, 9), &damage).contains("has no known damage"));
     }
 }

@@ -1,6 +1,7 @@
 //! Administration with blocking calls.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::client::admin::handle::Admin;
 use crate::client::{
@@ -212,8 +213,8 @@ impl Admin {
         self.calls().damage().wait()
     }
 
-    /// Gives up the damaged ranges of a partition between two offsets, the end excluded, so that
-    /// readers continue after them. Intact records are kept, and the damaged bytes are copied to
+    /// Gives up the damaged ranges of a partition within a range of offsets, so that readers
+    /// continue after them. Intact records are kept, and the damaged bytes are copied to
     /// the broker's `quarantine/`. If an error leaves the outcome unknown, check [`Admin::damage`].
     ///
     /// # Errors
@@ -223,8 +224,8 @@ impl Admin {
     pub fn skip_damage(
         &self,
         partition: &TopicPartition,
-        (from, to): (Offset, Offset),
+        offsets: Range<Offset>,
     ) -> AdminResult<Vec<SkippedStretch>> {
-        self.calls().skip_damage(partition, (from, to)).wait()
+        self.calls().skip_damage(partition, offsets).wait()
     }
 }

@@ -1,5 +1,7 @@
 //! Damaged ranges of partitions, and skipping them.
 
+use std::ops::Range;
+
 use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::{Call, ClientError};
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicPartition};
@@ -20,8 +22,8 @@ pub struct DamagedStretch {
     pub next: Offset,
     /// The segment file on the broker.
     pub file: String,
-    /// The byte positions in that file, the end excluded.
-    pub positions: (u64, u64),
+    /// The byte positions in that file.
+    pub positions: Range<u64>,
     /// True if an operator has given it up, so that readers skip it.
     pub is_skipped: bool,
 }
@@ -70,7 +72,7 @@ impl AdminCalls {
     pub fn skip_damage(
         &self,
         partition: &TopicPartition,
-        (from, to): (Offset, Offset),
+        offsets: Range<Offset>,
     ) -> Call<Vec<SkippedStretch>> {
         let partition = partition.clone();
         let about = partition.to_string();
@@ -78,7 +80,10 @@ impl AdminCalls {
             partition_index: partition.partition.0,
             // A broker without this field then deletes nothing: no offset lies below 0.
             offset: 0,
-            skip_damage: OffsetRange { first_offset: from.get(), next_offset: to.get() },
+            skip_damage: OffsetRange {
+                first_offset: offsets.start.get(),
+                next_offset: offsets.end.get(),
+            },
         };
         let name = partition.topic.as_str().to_owned();
         let topic = RequestTopic { name, partitions: vec![row] };
@@ -114,7 +119,7 @@ fn damaged_in(broker: BrokerId, topic: asked::Topic) -> Vec<DamagedStretch> {
             first: Offset::new(stretch.first_offset),
             next: Offset::new(stretch.next_offset),
             file: stretch.file,
-            positions: (count(stretch.start_position), count(stretch.end_position)),
+            positions: count(stretch.start_position)..count(stretch.end_position),
             is_skipped: stretch.is_skipped,
         })
     });

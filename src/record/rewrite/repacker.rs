@@ -34,7 +34,8 @@ impl Repacker {
         &mut self,
         batch: &Batch<'_>,
         records: &[u8],
-        (packing, size_max): (Packing, usize),
+        packing: Packing,
+        size_max: usize,
     ) -> Result<Vec<u8>, RecordError> {
         self.be(packing)?;
         let mut repacked = batch.header().to_vec();

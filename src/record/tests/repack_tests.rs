@@ -19,7 +19,7 @@ fn repacked(bytes: &[u8], rules: &ProduceRules) -> Result<Option<Vec<u8>>, Recor
     let checked = validate_produced(bytes, rules)?;
     let Some((packing, records)) = checked.repack else { return Ok(None) };
     let max = rules.batch_bytes_max;
-    Repacker::default().repack(&checked.batch, &records, (packing, max)).map(Some)
+    Repacker::default().repack(&checked.batch, &records, packing, max).map(Some)
 }
 
 fn of_a_producer(samples: &[Sample], compression: Compression) -> Vec<u8> {
@@ -97,7 +97,7 @@ fn a_level_is_used_and_may_change_between_batches() {
     let mut repacker = Repacker::default();
     let mut size = |compression, level| {
         let packing = Packing { compression, level: Some(level) };
-        let stored = repacker.repack(&batch, batch.payload(), (packing, 1 << 20)).unwrap();
+        let stored = repacker.repack(&batch, batch.payload(), packing, 1 << 20).unwrap();
         let stored = Batch::parse(&stored).unwrap();
         assert_eq!(read(&stored, &Limits::default()).unwrap()[0].value.as_ref(), Some(&text));
         stored.size()
@@ -106,5 +106,5 @@ fn a_level_is_used_and_may_change_between_batches() {
     assert!(size(Compression::Gzip, 9) < size(Compression::Gzip, 1));
     assert!(size(Compression::Zstd, 19) < size(Compression::Zstd, 1));
     let packing = Packing { compression: Compression::Gzip, level: Some(0) };
-    assert!(repacker.repack(&batch, batch.payload(), (packing, 1 << 20)).is_err());
+    assert!(repacker.repack(&batch, batch.payload(), packing, 1 << 20).is_err());
 }

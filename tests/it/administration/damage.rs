@@ -231,7 +231,7 @@ fn rot_under_a_running_broker_is_found_though_nobody_reads() {
     assert_eq!((stretch.first.get(), stretch.next.get(), stretch.is_skipped), (2, 3, false));
     assert_eq!(fetch(&mut client, 2).0, ErrorCode::CorruptMessage);
     assert_eq!(fetch(&mut client, 3).0, ErrorCode::None);
-    let skipped = admin.skip_damage(&stretch.partition, (stretch.first, stretch.next)).unwrap();
+    let skipped = admin.skip_damage(&stretch.partition, stretch.first..stretch.next).unwrap();
     assert!(std::fs::exists(skipped[0].copy.as_ref().unwrap()).unwrap());
     let read = client.read_from(2).unwrap();
     assert_eq!(read, [(3, 13), (4, 14)]);

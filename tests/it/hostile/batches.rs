@@ -283,7 +283,7 @@ fn gap(codec: Compression) -> Vec<u8> {
     let plain = with(plain, &[(MAGIC, [2])]);
     let packing = Packing { compression: codec, level: None };
     let batch = Batch::parse(&plain).unwrap();
-    Repacker::default().repack(&batch, &plain[RECORDS..], (packing, usize::MAX)).unwrap()
+    Repacker::default().repack(&batch, &plain[RECORDS..], packing, usize::MAX).unwrap()
 }
 
 const CODECS: [Compression; 4] =

@@ -243,7 +243,7 @@ fn a_running_consumer_continues_after_damage_once_it_is_skipped() {
         let partition =
             TopicPartition { topic: TOPIC.parse().unwrap(), partition: PartitionIndex(0) };
         let skipped =
-            client.admin().skip_damage(&partition, (Offset::new(4), Offset::new(8))).unwrap();
+            client.admin().skip_damage(&partition, Offset::new(4)..Offset::new(8)).unwrap();
         assert_eq!(skipped.len(), 1);
         for offset in 8..12 {
             assert_eq!(next(&consumer).unwrap(), (offset, u64::try_from(offset).unwrap()));
