@@ -183,15 +183,19 @@ test-faults: ## Searches 130 million states of the replication model, within 8 G
 	cargo build --manifest-path model/Cargo.toml --locked --quiet
 	ulimit -v $$((8 << 20)) && model/target/debug/streamlog-model deep
 
-# Both parts mostly wait, for processes to start and for time to pass.
+# Both parts mostly wait, for processes to start and for time to pass. The output of each is held back
+# until its end; descriptor 9 is not, and tells their progress meanwhile.
 test-spark: ## Runs the tests on Spark in two parallel parts; shows the output of each at its end
-	$(MAKE) --no-print-directory --jobs=2 --output-sync spark-shared spark-apart
+	$(MAKE) --no-print-directory --jobs=2 --output-sync PROGRESS='--progress 9' \
+	  spark-shared spark-apart 9>&1
+
+PROGRESS ?=
 
 spark-shared: setup $(VENV)/spark.stamp ## First part of test-spark: the tests on a shared session
-	pytest --quiet -m shared tests/spark
+	pytest --quiet -m shared $(PROGRESS) tests/spark
 
 spark-apart: setup $(VENV)/spark.stamp ## Second part of test-spark: tests with sessions of their own, and without Spark
-	pytest --quiet -m "not shared" tests/spark
+	pytest --quiet -m "not shared" $(PROGRESS) tests/spark
 
 test-all: test ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks, test-faults and packages
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes) test-disks test-faults packages check-macos
