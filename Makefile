@@ -95,6 +95,7 @@ check: setup $(VENV)/spark.stamp ## Checks format, lints, types, stubs and house
 
 BENCH ?=
 bench: setup ## Measures broker and clients against thresholds; make bench BENCH="--rounds 9 --json FILE growth"
+	@command -v valgrind >/dev/null || (apt-get update -qq && apt-get install -y -qq valgrind) >/dev/null
 	cargo build --release --locked --features cli,internals --bin streamlog --example client \
 	  --example inside
 	cargo build --manifest-path bench/Cargo.toml --locked --release

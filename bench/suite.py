@@ -17,6 +17,7 @@ from sections import (
     clients,
     commands,
     growth,
+    instructions,
     lifecycle,
     reading,
     scale,
@@ -29,6 +30,7 @@ Section = Callable[[argparse.Namespace, Place], Iterator[Figure]]
 
 SECTIONS: dict[str, Section] = {
     "throughput": lambda options, place: throughput.rows(options.rounds, place),
+    "instructions": lambda options, place: instructions.rows(options.rounds, place),
     "lifecycle": lambda options, place: lifecycle.rows(options.rounds, place),
     "growth": lambda options, place: growth.rows(options.rounds, options.log_gib, place),
     "commands": lambda options, place: commands.rows(options.rounds, options.log_gib, place),
