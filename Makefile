@@ -5,10 +5,11 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo example-mail example-logs serve cluster cluster-stop build docs
-.PHONY: bench bench-python bench-spark
+.PHONY: bench bench-python bench-spark build-bench
 .PHONY: check check-bench check-deps check-macos check-trace fix fuzz lock settings-page
 .PHONY: test test-all test-disks test-faults test-model
-.PHONY: test-spark spark-shared spark-apart interop differential compatibility wheels packages clean
+.PHONY: test-spark spark-shared spark-apart drivers interop differential compatibility
+.PHONY: wheels packages clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -113,10 +114,12 @@ bench-spark: setup $(VENV)/spark.stamp ## Compares Spark with its upper bound an
 	PYTHONPATH=bench:tests python -m on_spark $(SPARK)
 	python bench/on_spark/offline.py
 
-check-bench: ## Checks format and lints of the benchmarks, and runs one short round of the baselines
+build-bench: ## Builds the benchmarks, and checks their format and lints
 	cargo fmt --manifest-path bench/Cargo.toml --check
 	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --release
+
+check-bench: build-bench ## Checks the benchmarks, and runs one short round of the baselines
 	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
 
 check-trace: setup ## Checks a broker's system calls with strace (installed if it is missing)
@@ -199,7 +202,11 @@ spark-apart: setup $(VENV)/spark.stamp ## Second part of test-spark: tests with 
 	pytest --quiet -m "not shared" $(PROGRESS) tests/spark
 
 test-all: test ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks, test-faults and packages
-	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes) test-disks test-faults packages check-macos
+	$(MAKE) $$(awk '!/^#/ && NF { print $$5 }' .ci/lanes) test-disks test-faults packages check-macos
+
+drivers: ## Builds the clients that interop tests, and fetches Apache Kafka
+	$(MAKE) --no-print-directory -C tests/interop/drivers
+	$(MAKE) --no-print-directory -C tests/differential
 
 CLIENTS ?= all
 interop: setup ## Tests every client against the others, and Apache's tools; CLIENTS=go,apache for some
