@@ -1,33 +1,26 @@
 //! Descriptions of groups for administrators.
 
-use super::group::{Group, Phase};
+use super::group::Group;
 use super::member::Member;
 use crate::group::{GroupDescription, GroupFilter, GroupState, ListedGroup, MemberDescription};
 
 impl Group {
     /// The group with its members. Member metadata is included only while the group is stable.
     pub(in crate::group) fn describe(&self) -> GroupDescription {
-        let protocol = match self.phase {
-            Phase::Stable { .. } => self.protocol.clone(),
-            _ => None,
-        };
+        let protocol = self.generation.protocol().filter(|_| self.generation.is_stable());
         let describe = |member: &Member| MemberDescription {
             member_id: member.id.clone(),
             instance_id: member.instance_id.clone(),
             client_id: member.client_id.clone(),
             client_host: member.client_host.clone(),
-            metadata: protocol
-                .as_ref()
-                .and_then(|p| member.metadata(p))
-                .cloned()
-                .unwrap_or_default(),
+            metadata: protocol.and_then(|p| member.metadata(p)).cloned().unwrap_or_default(),
             assignment: member.assignment.clone(),
         };
         GroupDescription {
             state: self.state(),
-            protocol_type: self.protocol_type.clone().unwrap_or_default(),
-            members: self.roster.iter().map(describe).collect(),
-            protocol: protocol.unwrap_or_default(),
+            protocol_type: self.generation.protocol_type().cloned().unwrap_or_default(),
+            members: self.members.iter().map(describe).collect(),
+            protocol: protocol.cloned().unwrap_or_default(),
         }
     }
 
@@ -39,7 +32,7 @@ impl Group {
         };
         let listed = ListedGroup {
             group_id: self.id.clone(),
-            protocol_type: self.protocol_type.clone().unwrap_or_default(),
+            protocol_type: self.generation.protocol_type().cloned().unwrap_or_default(),
             state,
         };
         (passes(&filter.states, state.name()) && passes(&filter.types, "classic")).then_some(listed)

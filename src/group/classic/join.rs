@@ -1,6 +1,7 @@
 //! `JoinGroup`: admission of members, and the rebalances that it triggers.
 
-use super::group::{Group, Phase};
+use super::current_generation::Phase;
+use super::group::Group;
 use super::member::{Member, Parked, protocol_bytes};
 use crate::group::ids::{NAME_BYTES_MAX, shortened};
 use crate::group::step::Step;
@@ -39,22 +40,22 @@ impl Group {
 
     /// The id of a known member, looked up by member id or static name.
     fn known_id<'a>(&'a self, request: &'a JoinRequest) -> Option<&'a MemberId> {
-        let by_name = || request.instance_id.as_ref().and_then(|id| self.roster.of_instance(id));
-        request.member_id.as_ref().or_else(by_name).filter(|id| self.roster.get(id).is_some())
+        let by_name = || request.instance_id.as_ref().and_then(|id| self.members.of_instance(id));
+        request.member_id.as_ref().or_else(by_name).filter(|id| self.members.get(id).is_some())
     }
 
     /// Enforces `group.max.size`. During a rebalance it counts the members that have rejoined:
     /// after the limit was lowered, the last members to rejoin are removed.
     fn check_size(&mut self, request: &JoinRequest, step: &mut Step) -> Result<(), GroupError> {
         let most = step.config.max_size;
-        let known = self.known_id(request).and_then(|id| self.roster.get(id));
-        let fits = match self.phase {
+        let known = self.known_id(request).and_then(|id| self.members.get(id));
+        let fits = match self.generation.phase() {
             Phase::Empty => true,
             Phase::Preparing { .. } => {
-                known.is_some_and(Member::awaits_join) || self.roster.joined() < most
+                known.is_some_and(Member::awaits_join) || self.members.joined() < most
             }
             Phase::Completing { .. } | Phase::Stable { .. } => {
-                known.is_some() || self.roster.len() < most
+                known.is_some() || self.members.len() < most
             }
         };
         if fits {
@@ -63,7 +64,7 @@ impl Group {
         let full = GroupError::from(JoinRefusal::GroupFull(most));
         let left_out = known.map(|member| member.id.clone());
         if let Some(id) = left_out.or_else(|| request.member_id.clone()) {
-            self.pending.remove(&id);
+            self.members.forget_newcomer(&id);
             self.remove(&id, &full, step);
             self.complete_join_if_all_are_here(step);
         }
@@ -71,11 +72,11 @@ impl Group {
     }
 
     fn check_protocols(&self, request: &JoinRequest) -> Result<(), GroupError> {
-        let fits = match self.phase {
+        let fits = match self.generation.phase() {
             Phase::Empty => !request.protocol_type.is_empty() && !request.protocols.is_empty(),
             _ => {
-                self.protocol_type.as_deref() == Some(&*request.protocol_type)
-                    && self.roster.supports_any(&request.protocols)
+                self.generation.protocol_type() == Some(&request.protocol_type)
+                    && self.members.supports_any(&request.protocols)
             }
         };
         let names = request.protocols.iter().map(|protocol| &protocol.name);
@@ -85,9 +86,9 @@ impl Group {
     }
 
     fn check_bytes(&self, request: &JoinRequest, config: &GroupConfig) -> Result<(), GroupError> {
-        let others = match self.known_id(request).and_then(|id| self.roster.get(id)) {
-            Some(member) => self.roster.bytes() - protocol_bytes(&member.protocols),
-            None => self.roster.bytes(),
+        let others = match self.known_id(request).and_then(|id| self.members.get(id)) {
+            Some(member) => self.members.bytes() - protocol_bytes(&member.protocols),
+            None => self.members.bytes(),
         };
         within_limit(others + protocol_bytes(&request.protocols), config)
     }
@@ -109,10 +110,10 @@ impl Group {
             self.add(id, request, ticket, step);
             return Ok(());
         }
-        if self.pending.len() >= step.config.max_size {
+        if self.members.newcomers() >= step.config.max_size {
             return Err(JoinRefusal::GroupFull(step.config.max_size).into());
         }
-        self.pending.insert(id.clone(), step.after(request.session_timeout));
+        self.members.expect_newcomer(id.clone(), step.after(request.session_timeout));
         Err(JoinRefusal::MemberIdRequired(id).into())
     }
 
@@ -123,19 +124,19 @@ impl Group {
         ticket: Ticket,
         step: &mut Step,
     ) -> Result<(), GroupError> {
-        if self.pending.contains_key(id) && request.instance_id.is_none() {
+        if self.members.is_newcomer(id) && request.instance_id.is_none() {
             self.add(id.clone(), request, ticket, step);
             return Ok(());
         }
-        let member = self.member(Some(id), request.instance_id.as_ref())?;
+        let member = self.members.find(Some(id), request.instance_id.as_ref())?;
         let is_new_to_the_leader = member.protocols != request.protocols;
-        let rejoins = match self.phase {
+        let rejoins = match self.generation.phase() {
             Phase::Empty => return Err(GroupError::UnknownMemberId),
             Phase::Preparing { .. } => true,
             // The protocols are unchanged, so the member only missed the response.
             Phase::Completing { .. } => is_new_to_the_leader,
             // A leader that rejoins has seen a change outside its metadata, such as new partitions.
-            Phase::Stable { .. } => is_new_to_the_leader || self.leader.as_ref() == Some(id),
+            Phase::Stable { .. } => is_new_to_the_leader || self.members.leads(id),
         };
         if rejoins {
             self.rejoin(id, request, ticket, step);
@@ -146,20 +147,17 @@ impl Group {
     }
 
     fn add(&mut self, id: MemberId, request: JoinRequest, ticket: Ticket, step: &mut Step) {
-        self.pending.remove(&id);
-        if let Phase::Preparing { initial: Some(initial), .. } = &mut self.phase {
-            initial.grown = true;
+        self.members.forget_newcomer(&id);
+        self.generation.note_growth();
+        if self.members.is_empty() {
+            self.generation.set_protocol_type(request.protocol_type.clone());
         }
-        if self.roster.is_empty() {
-            self.protocol_type = Some(request.protocol_type.clone());
-        }
-        self.leader.get_or_insert_with(|| id.clone());
-        self.roster.insert(Member::newcomer(id, request, ticket, step));
+        self.members.admit(Member::newcomer(id, request, ticket, step));
         self.rebalance_or_complete(step);
     }
 
     fn rejoin(&mut self, id: &MemberId, request: JoinRequest, ticket: Ticket, step: &mut Step) {
-        if let Some(member) = self.roster.get_mut(id) {
+        if let Some(member) = self.members.get_mut(id) {
             member.update(request);
             member.park(Parked::Join(ticket), step);
         }
@@ -168,10 +166,10 @@ impl Group {
 
     /// Answers a join with the member's state in the current generation.
     fn answer_joined(&mut self, id: &MemberId, ticket: Ticket, step: &mut Step) {
-        if let Some(member) = self.roster.get_mut(id) {
+        if let Some(member) = self.members.get_mut(id) {
             member.extend_session(step);
         }
-        let joined = self.joined(id, self.leader.as_ref());
+        let joined = self.joined(id, self.members.leader());
         let answer = joined.ok_or(GroupError::UnknownMemberId);
         step.answer(ticket, Answer::Join(answer));
     }
@@ -179,13 +177,13 @@ impl Group {
     /// The response to a join in this generation, if it has begun. Only the leader gets the
     /// members.
     pub(super) fn joined(&self, id: &MemberId, leader: Option<&MemberId>) -> Option<Joined> {
-        let protocol = self.protocol.clone()?;
+        let protocol = self.generation.protocol()?.clone();
         let leader = leader?.clone();
         let members = if leader == *id { self.members_for_leader(&protocol) } else { Vec::new() };
         Some(Joined {
             member_id: id.clone(),
-            generation: self.generation,
-            protocol_type: self.protocol_type.clone()?,
+            generation: self.generation.number(),
+            protocol_type: self.generation.protocol_type()?.clone(),
             protocol,
             leader,
             skip_assignment: false,
@@ -199,7 +197,7 @@ impl Group {
             instance_id: member.instance_id.clone(),
             metadata: member.metadata(protocol).cloned().unwrap_or_default(),
         };
-        self.roster.iter().map(seen).collect()
+        self.members.iter().map(seen).collect()
     }
 }
 

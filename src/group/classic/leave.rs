@@ -1,6 +1,6 @@
 //! `LeaveGroup`: removal of members, requested by themselves or by an administrator.
 
-use super::group::{Group, Phase};
+use super::group::Group;
 use crate::group::step::Step;
 use crate::group::{Answer, GroupError, LeaveRequest, Leaver, Ticket};
 
@@ -12,29 +12,29 @@ impl Group {
         ticket: Ticket,
         step: &mut Step,
     ) {
-        let members_before = self.roster.len();
+        let members_before = self.members.len();
         let results = request.members.into_iter().map(|leaver| {
             let result = self.remove_leaver(&leaver, step);
             (leaver, result)
         });
         let results = results.collect();
         step.answer(ticket, Answer::Leave(Ok(results)));
-        if self.roster.len() < members_before {
+        if self.members.len() < members_before {
             self.rebalance_or_complete(step);
-        } else if matches!(self.phase, Phase::Preparing { .. }) {
+        } else if self.generation.is_preparing() {
             // The rebalance may have waited only for the newcomer that left.
             self.complete_join_if_all_are_here(step);
         }
     }
 
     fn remove_leaver(&mut self, leaver: &Leaver, step: &mut Step) -> Result<(), GroupError> {
-        let by_name = || leaver.instance_id.as_ref().and_then(|id| self.roster.of_instance(id));
+        let by_name = || leaver.instance_id.as_ref().and_then(|id| self.members.of_instance(id));
         let id = leaver.member_id.as_ref().or_else(by_name).cloned();
         let id = id.ok_or(GroupError::UnknownMemberId)?;
-        if self.pending.remove(&id).is_some() {
+        if self.members.forget_newcomer(&id) {
             return Ok(());
         }
-        self.member(Some(&id), leaver.instance_id.as_ref())?;
+        self.members.find(Some(&id), leaver.instance_id.as_ref())?;
         self.remove(&id, &GroupError::UnknownMemberId, step);
         Ok(())
     }

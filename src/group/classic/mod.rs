@@ -14,17 +14,19 @@
 //! assignment and whenever the group becomes empty. Offsets change only when their record is
 //! replicated.
 
+mod committed_offsets;
+mod current_generation;
 mod describe;
 mod group;
 mod join;
 mod leave;
 mod member;
+mod membership;
 mod offsets;
 mod rebalance;
 mod replacement;
 #[cfg(test)]
 mod replacement_tests;
-mod roster;
 mod session;
 mod subscription;
 mod sync;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::group::{Group, Phase};
+use super::current_generation::Phase;
+use super::group::Group;
 use crate::group::in_flight::OffsetsInFlight;
 use crate::group::records::LogRecord;
 use crate::group::step::Step;
@@ -52,13 +53,13 @@ impl Group {
         step: &Step,
     ) -> Result<(), GroupError> {
         let without_generation = claim.generation < Generation(0);
-        if without_generation && matches!(self.phase, Phase::Empty) {
+        if without_generation && self.generation.is_empty() {
             return Ok(());
         }
         if without_generation && claim.member_id.is_none() && claim.instance_id.is_none() {
             return Err(GroupError::UnknownMemberId);
         }
-        let is_assigning = matches!(self.phase, Phase::Completing { .. });
+        let is_assigning = self.generation.is_completing();
         let member = self.claimant(claim)?;
         if is_assigning {
             return Err(GroupError::RebalanceInProgress);
@@ -73,10 +74,7 @@ impl Group {
         partition: TopicPartition,
         value: Option<CommittedOffset>,
     ) {
-        match value {
-            Some(value) => self.offsets.insert(partition, value),
-            None => self.offsets.remove(&partition),
-        };
+        self.offsets.set(partition, value);
     }
 
     /// The committed offsets of `partitions`, or all of them.
@@ -102,7 +100,7 @@ impl Group {
         &self,
         partitions: Vec<TopicPartition>,
     ) -> Result<(Vec<LogRecord>, Vec<OffsetResult>), GroupError> {
-        if !matches!(self.phase, Phase::Empty) && !self.are_consumers() {
+        if !self.generation.is_empty() && !self.generation.is_of_consumers() {
             return Err(AdminRefusal::NonEmptyGroup.into());
         }
         let subscribed = self.subscribed_topics();
@@ -151,14 +149,14 @@ impl Group {
         retention: Duration,
         in_flight: &OffsetsInFlight<'_>,
     ) -> Vec<LogRecord> {
-        let subscribed = match self.phase {
+        let subscribed = match self.generation.phase() {
             Phase::Empty | Phase::Stable { .. } => self.subscribed_topics(),
             _ => None,
         };
         // If the subscriptions are not known, any offset may be in use.
         let Some(subscribed) = subscribed else { return Vec::new() };
-        let emptied_at = match self.phase {
-            Phase::Empty if self.protocol_type.is_some() => self.state_since,
+        let emptied_at = match self.generation.phase() {
+            Phase::Empty if self.generation.protocol_type().is_some() => self.generation.since(),
             _ => None,
         };
         self.tombstones_where(|partition, value| {

@@ -3,7 +3,7 @@
 //! The old incarnation is fenced at once, in memory, even if the record of the new one is refused:
 //! the client is then told to retry, and takes over again by its static name.
 
-use super::group::{Group, Phase};
+use super::group::Group;
 use super::member::{Member, Parked};
 use crate::group::step::{Continuation, Replacement, Step, Write};
 use crate::group::{Answer, GroupError, JoinRequest, MemberId, Ticket};
@@ -17,10 +17,10 @@ impl Group {
         ticket: Ticket,
         step: &mut Step,
     ) {
-        let old = request.instance_id.as_ref().and_then(|id| self.roster.of_instance(id)).cloned();
+        let old = request.instance_id.as_ref().and_then(|id| self.members.of_instance(id)).cloned();
         let can_skip_assignment = request.can_skip_assignment;
-        let leader_before = self.leader.clone();
-        let Some(mut member) = old.as_ref().and_then(|old| self.roster.remove(old)) else {
+        let leader_before = self.members.leader().cloned();
+        let Some(mut member) = old.as_ref().and_then(|old| self.members.remove(old)) else {
             step.answer(ticket, Answer::Join(Err(GroupError::UnknownMemberId)));
             return;
         };
@@ -28,19 +28,20 @@ impl Group {
         member.id = new.clone();
         member.update(request);
         member.restart_session(step);
-        self.roster.insert(member);
+        self.members.insert(member);
         if leader_before == old {
-            self.leader = Some(new.clone());
+            self.members.set_leader(Some(new.clone()));
         }
-        if let Some(member) = self.roster.get_mut(new) {
+        if let Some(member) = self.members.get_mut(new) {
             member.park(Parked::Join(ticket), step);
         }
-        let keeps_generation = matches!(self.phase, Phase::Stable { .. })
-            && self.roster.select_protocol() == self.protocol;
+        let keeps_generation = self.generation.is_stable()
+            && self.members.select_protocol().as_ref() == self.generation.protocol();
         if keeps_generation {
             // A leader that cannot skip the assignment is told that the old member id leads, so
             // that it does not assign again (KIP-814).
-            let leader = if can_skip_assignment { self.leader.clone() } else { leader_before };
+            let leader =
+                if can_skip_assignment { self.members.leader().cloned() } else { leader_before };
             self.store_replacement(new.clone(), leader, step);
         } else {
             // Also in CompletingRebalance: the leader may have assigned to the old member id.
@@ -50,7 +51,7 @@ impl Group {
 
     fn store_replacement(&mut self, member: MemberId, leader: Option<MemberId>, step: &mut Step) {
         let records = vec![self.snapshot(|member| member.assignment.clone())];
-        let (group, generation) = (self.id.clone(), self.generation);
+        let (group, generation) = (self.id.clone(), self.generation.number());
         let continuation =
             Continuation::Replacement(Replacement { group, member, generation, leader });
         step.writes.push(Write { records, continuation });
@@ -85,8 +86,8 @@ impl Group {
 
     fn waiting_replacement(&mut self, replacement: &Replacement) -> Option<&mut Member> {
         let is_current =
-            matches!(self.phase, Phase::Stable { .. }) && self.generation == replacement.generation;
-        let member = self.roster.get_mut(&replacement.member)?;
+            self.generation.is_stable() && self.generation.number() == replacement.generation;
+        let member = self.members.get_mut(&replacement.member)?;
         (is_current && member.awaits_join()).then_some(member)
     }
 }

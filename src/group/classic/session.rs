@@ -1,6 +1,7 @@
 //! Heartbeats and session expiry.
 
-use super::group::{Group, Phase};
+use super::current_generation::Phase;
+use super::group::Group;
 use crate::group::step::Step;
 use crate::group::{Claim, GroupError, Unavailable};
 
@@ -12,26 +13,26 @@ impl Group {
         step: &Step,
     ) -> Result<(), GroupError> {
         self.claimant(claim)?.extend_session(step);
-        match self.phase {
-            Phase::Preparing { .. } => Err(GroupError::RebalanceInProgress),
-            _ => Ok(()),
+        if self.generation.is_preparing() {
+            return Err(GroupError::RebalanceInProgress);
         }
+        Ok(())
     }
 
     /// Starts the sessions of members loaded from the log. If there are more than `group.max.size`,
     /// they must rejoin, which leaves some out.
     pub(in crate::group) fn on_loaded(&mut self, step: &mut Step) {
-        for member in self.roster.iter_mut() {
+        for member in self.members.iter_mut() {
             member.restart_session(step);
         }
-        if self.roster.len() > step.config.max_size {
+        if self.members.len() > step.config.max_size {
             self.prepare_rebalance(step);
         }
     }
 
     /// Redirects pending requests: another broker is the coordinator from now on.
     pub(in crate::group) fn on_unloaded(&mut self, step: &mut Step) {
-        for member in self.roster.iter_mut() {
+        for member in self.members.iter_mut() {
             member.dismiss(&Unavailable::NotCoordinator.into(), step);
         }
     }
@@ -39,8 +40,8 @@ impl Group {
     /// Handles everything that is due.
     pub(in crate::group) fn on_deadline(&mut self, step: &mut Step) {
         let now = step.now.monotonic;
-        self.pending.retain(|_, deadline| *deadline > now);
-        let dead = self.roster.ids_where(|m| m.deadline().is_some_and(|deadline| deadline <= now));
+        self.members.expire_newcomers(now);
+        let dead = self.members.ids_where(|m| m.deadline().is_some_and(|deadline| deadline <= now));
         for id in &dead {
             self.remove(id, &GroupError::UnknownMemberId, step);
         }
@@ -49,7 +50,7 @@ impl Group {
         } else {
             self.rebalance_or_complete(step);
         }
-        match self.phase {
+        match *self.generation.phase() {
             Phase::Preparing { deadline, .. } if deadline <= now => self.on_join_deadline(step),
             Phase::Completing { sync_deadline, .. } | Phase::Stable { sync_deadline }
                 if sync_deadline <= now =>
@@ -62,7 +63,7 @@ impl Group {
 
     /// Removes the members that have not sent `SyncGroup` in time.
     fn on_sync_deadline(&mut self, step: &mut Step) {
-        let idle = self.roster.ids_where(|member| member.sync_due);
+        let idle = self.members.ids_where(|member| member.sync_due);
         for id in &idle {
             self.remove(id, &GroupError::UnknownMemberId, step);
         }

@@ -12,15 +12,15 @@ use super::group::Group;
 impl Group {
     /// The topics that members consume; `None` if they are not known.
     pub(super) fn subscribed_topics(&self) -> Option<BTreeSet<String>> {
-        if self.roster.is_empty() {
+        if self.members.is_empty() {
             return Some(BTreeSet::new());
         }
-        if !self.are_consumers() {
+        if !self.generation.is_of_consumers() {
             return None;
         }
-        let protocol = self.protocol.as_deref()?;
+        let protocol = self.generation.protocol()?;
         let mut topics = BTreeSet::new();
-        for member in self.roster.iter() {
+        for member in self.members.iter() {
             topics.extend(topics_of(member.metadata(protocol)?.clone())?);
         }
         Some(topics)
