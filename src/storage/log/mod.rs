@@ -23,12 +23,10 @@ mod fetched;
 mod flush_ticket;
 mod flushes;
 mod load;
-mod offsets;
 mod partition_log;
 mod reading;
 mod removed_files;
 mod retention;
-mod segment_list;
 mod tail;
 mod truncate;
 

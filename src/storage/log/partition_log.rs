@@ -6,11 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::storage::log::flushes::Flushes;
-use crate::storage::log::offsets::Offsets;
 use crate::storage::log::removed_files::RemovedFiles;
-use crate::storage::log::segment_list::View;
-use crate::storage::log::segment_list::{SegmentList, Segments};
-use crate::storage::log::tail::{AppendAt, Appended, Tail};
+use crate::storage::log::tail::{AppendAt, Appended, Offsets, SegmentList, Segments, Tail, View};
 use crate::storage::recovery::{self, Known};
 #[cfg(any(test, feature = "internals"))]
 use crate::storage::segments::Damage;

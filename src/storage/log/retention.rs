@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use crate::storage::log::Log;
 use crate::storage::log::removed_files::SegmentsHold;
-use crate::storage::log::segment_list::Segments;
-use crate::storage::log::tail::Active;
+use crate::storage::log::tail::{Active, Segments};
 use crate::storage::segments::Segment;
 use crate::storage::{LogConfig, RetentionClock, StorageError};
 use crate::types::{Offset, Timestamp};

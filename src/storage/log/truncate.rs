@@ -8,8 +8,7 @@ use std::sync::MutexGuard;
 
 use crate::storage::compacted::Compacted;
 use crate::storage::log::Log;
-use crate::storage::log::segment_list::Segments;
-use crate::storage::log::tail::{Cut, Tail};
+use crate::storage::log::tail::{Cut, Segments, Tail};
 use crate::storage::recovery::discard_snapshots;
 use crate::storage::segments::LogEnd;
 use crate::storage::{StorageError, recovery};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::io::FileRange;
 use crate::storage::StorageError;
 use crate::storage::log::Log;
-use crate::storage::log::segment_list::Segments;
+use crate::storage::log::tail::Segments;
 use crate::storage::segments::{Chain, Damage, Medium, Segment, SegmentCheck};
 use crate::types::Offset;
 

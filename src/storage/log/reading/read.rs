@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::io::FileRange;
 use crate::storage::log::Log;
-use crate::storage::log::segment_list::Segments;
-use crate::storage::log::segment_list::View;
+use crate::storage::log::tail::{Segments, View};
 use crate::storage::segments::{FileKind, Located, Segment, Span};
 use crate::storage::{OffsetUnit, StorageError};
 use crate::types::Offset;

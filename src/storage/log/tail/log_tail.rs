@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::storage::log::segment_list::View;
 use crate::storage::log::tail::active::Active;
+use crate::storage::log::tail::segment_list::View;
 use crate::storage::log::tail::state::{Failure, Refused, State};
 use crate::storage::log::tail::unrecorded::Unrecorded;
 use crate::storage::log::tail::unsynced::{Unflushed, Unsynced};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::storage::log::segment_list::Segments;
 use crate::storage::log::tail::active::Active;
 use crate::storage::log::tail::log_tail::Tail;
+use crate::storage::log::tail::segment_list::Segments;
 use crate::storage::log::tail::unsynced::Unsynced;
 use crate::storage::segments::{HeaderDigests, Segment};
 use crate::storage::{ProducerStates, StorageError};

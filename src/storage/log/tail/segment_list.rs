@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use crate::storage::log::offsets::Offsets;
+use crate::storage::log::tail::offsets::Offsets;
 use crate::storage::segments::{LogContext, Segment};
 use crate::types::Offset;
 
@@ -15,7 +15,7 @@ pub(in crate::storage) struct Segments(Arc<Vec<Arc<Segment>>>);
 
 /// The list of a log's segments. Readers take snapshots, without a lock.
 #[derive(Debug)]
-pub(super) struct SegmentList {
+pub(in crate::storage::log) struct SegmentList {
     current: ArcSwap<Vec<Arc<Segment>>>,
 }
 
@@ -30,51 +30,51 @@ impl Deref for Segments {
 impl Segments {
     /// The number of the segment that contains an offset, if any does: the last one that begins at
     /// or before it, or else the first.
-    pub(super) fn number_of(&self, offset: Offset) -> usize {
+    pub(in crate::storage::log) fn number_of(&self, offset: Offset) -> usize {
         self.partition_point(|segment| segment.base() <= offset).saturating_sub(1)
     }
 
     /// The number of this very segment; `None` if it was replaced or removed.
-    pub(super) fn position_of(&self, segment: &Arc<Segment>) -> Option<usize> {
+    pub(in crate::storage::log) fn position_of(&self, segment: &Arc<Segment>) -> Option<usize> {
         self.iter().position(|other| Arc::ptr_eq(other, segment))
     }
 
     /// The offset at which the segment after this one begins; `None` for the last.
-    pub(super) fn next_base(&self, number: usize) -> Option<Offset> {
+    pub(in crate::storage::log) fn next_base(&self, number: usize) -> Option<Offset> {
         self.get(number + 1).map(|next| next.base())
     }
 }
 
 impl SegmentList {
     /// A list of these segments.
-    pub(super) fn new(segments: Vec<Arc<Segment>>) -> Self {
+    pub(in crate::storage::log) fn new(segments: Vec<Arc<Segment>>) -> Self {
         Self { current: ArcSwap::from_pointee(segments) }
     }
 
     /// The current segments.
-    pub(super) fn snapshot(&self) -> Segments {
+    pub(in crate::storage::log) fn snapshot(&self) -> Segments {
         Segments(self.current.load_full())
     }
 
     /// Returns true if nothing was changed since the snapshot was taken.
-    pub(super) fn is_current(&self, snapshot: &Segments) -> bool {
+    pub(in crate::storage::log) fn is_current(&self, snapshot: &Segments) -> bool {
         Arc::ptr_eq(&snapshot.0, &self.current.load())
     }
 
     /// Replaces all segments.
-    pub(super) fn set(&self, segments: Vec<Arc<Segment>>) {
+    pub(in crate::storage::log) fn set(&self, segments: Vec<Arc<Segment>>) {
         self.current.store(Arc::new(segments));
     }
 
     /// Adds a segment at the end.
-    pub(super) fn push(&self, segment: Arc<Segment>) {
+    pub(in crate::storage::log) fn push(&self, segment: Arc<Segment>) {
         let mut segments = self.snapshot().to_vec();
         segments.push(segment);
         self.set(segments);
     }
 
     /// Removes the first segment, which is this one.
-    pub(super) fn remove_first(&self, segment: &Arc<Segment>) {
+    pub(in crate::storage::log) fn remove_first(&self, segment: &Arc<Segment>) {
         let mut segments = self.snapshot().to_vec();
         assert!(Arc::ptr_eq(&segments[0], segment), "only retention removes the first segment");
         segments.remove(0);
@@ -82,7 +82,11 @@ impl SegmentList {
     }
 
     /// Puts `replacement` in the place of neighbouring segments.
-    pub(super) fn replace(&self, replaced: &[Arc<Segment>], replacement: Arc<Segment>) {
+    pub(in crate::storage::log) fn replace(
+        &self,
+        replaced: &[Arc<Segment>],
+        replacement: Arc<Segment>,
+    ) {
         let mut segments = self.snapshot().to_vec();
         let first = replaced.first().map_or(replacement.base(), |first| first.base());
         let place = segments.partition_point(|segment| segment.base() < first);
@@ -95,8 +99,8 @@ impl SegmentList {
 
 /// A log's bounds and segments, as readers see them. Only the tail changes them, under its lock.
 #[derive(Debug)]
-pub(super) struct View {
-    pub(super) context: Arc<LogContext>,
-    pub(super) offsets: Offsets,
-    pub(super) segments: SegmentList,
+pub(in crate::storage::log) struct View {
+    pub(in crate::storage::log) context: Arc<LogContext>,
+    pub(in crate::storage::log) offsets: Offsets,
+    pub(in crate::storage::log) segments: SegmentList,
 }
