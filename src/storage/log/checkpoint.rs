@@ -21,7 +21,7 @@ impl Log {
     pub fn checkpoint_offsets(&self) -> CheckpointOffsets {
         let durable = self.flushed_offset();
         let log_start = self.log_start_offset();
-        let rebuild = self.view().offsets.rebuild().min(durable);
+        let rebuild = self.view().rebuild().min(durable);
         CheckpointOffsets { log_start, durable, rebuild }
     }
 
@@ -98,7 +98,7 @@ impl Log {
     fn write_producers(&self, point: &RebuildPoint) -> Result<(), StorageError> {
         let context = self.context();
         let (disk, dir) = (&*context.disk, &*context.dir);
-        let (new, kept) = (point.offset, self.view().offsets.rebuild());
+        let (new, kept) = (point.offset, self.view().rebuild());
         write_snapshot(disk, dir, new, &point.producers)
             .and_then(|()| retain_snapshots(disk, dir, |offset| offset == new || offset == kept))
             .map_err(|error| context.refused("write the producers of", error))

@@ -12,15 +12,8 @@ impl Log {
     /// `EpochMismatch` if the log has records of a later epoch.
     pub fn start_epoch(&self, epoch: LeaderEpoch) -> Result<Offset, StorageError> {
         let mut tail = self.writable_tail()?;
-        let mut epochs = self.lock_epochs();
         let start = tail.next_offset();
-        if epoch < tail.epoch() || !epochs.may_follow(epoch, start) {
-            let partition = self.partition().clone();
-            let current = epochs.latest().unwrap_or(LeaderEpoch::NONE);
-            return Err(StorageError::EpochMismatch { partition, given: epoch, current });
-        }
-        epochs.note(epoch, start);
-        drop(epochs);
+        self.leader_epochs().start(epoch, tail.epoch(), start)?;
         tail.start_epoch(epoch);
         Ok(start)
     }
@@ -34,14 +27,10 @@ impl Log {
         }
         let is_new = tail.active_segment().is_none();
         drop(tail);
-        let context = self.context();
         if is_new {
             self.create_dir()?;
         }
-        let epochs = self.lock_epochs();
-        epochs.store().map_err(|error| context.refused("write the epochs of", error))?;
-        let stored = epochs.latest();
-        drop(epochs);
+        let stored = self.leader_epochs().store()?;
         self.lock_tail().note_stored_epoch(stored);
         Ok(())
     }
@@ -72,26 +61,25 @@ impl Log {
         epoch: LeaderEpoch,
     ) -> Result<Option<(LeaderEpoch, Offset)>, StorageError> {
         let log_end = self.loaded_tail()?.next_offset();
-        Ok(self.lock_epochs().end_offset_for(epoch, log_end))
+        Ok(self.leader_epochs().end_offset_for(epoch, log_end))
     }
 
     /// The epoch of the record at `offset`; `None` before the first known epoch.
     #[cfg(any(test, feature = "internals"))]
     pub fn epoch_at(&self, offset: Offset) -> Result<Option<LeaderEpoch>, StorageError> {
-        drop(self.loaded_tail()?);
-        Ok(self.lock_epochs().epoch_at(offset))
+        let reached = self.epochs()?.into_iter().rev().find(|entry| entry.start <= offset);
+        Ok(reached.map(|entry| entry.epoch))
     }
 
     /// The latest epoch started or found in the log.
     #[cfg(any(test, feature = "internals"))]
     pub fn latest_epoch(&self) -> Result<Option<LeaderEpoch>, StorageError> {
-        drop(self.loaded_tail()?);
-        Ok(self.lock_epochs().latest())
+        Ok(self.epochs()?.last().map(|entry| entry.epoch))
     }
 
     /// All epochs, rising.
     pub fn epochs(&self) -> Result<Vec<EpochStart>, StorageError> {
         drop(self.loaded_tail()?);
-        Ok(self.lock_epochs().entries().to_vec())
+        Ok(self.leader_epochs().entries())
     }
 }

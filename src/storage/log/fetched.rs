@@ -155,13 +155,15 @@ impl Log {
         if let Some(gaps_below) = fetched.gaps_below {
             self.note_gaps(gaps_below)?;
         }
-        self.note_epochs(&tail, &fetched)?;
+        let epochs =
+            fetched.batches.iter().map(|(batch, _)| (batch.leader_epoch, batch.base_offset));
+        self.leader_epochs().record(epochs, tail.next_offset())?;
         Ok(tail.append_fetched(&fetched.batches, self.context().clock.now())?)
     }
 
     fn continuation(&self, tail: &Tail, fetched_in: LeaderEpoch) -> Continuation {
         let end = tail.next_offset();
-        let last_epoch = self.lock_epochs().last_before(end).unwrap_or(LeaderEpoch::NONE);
+        let last_epoch = self.leader_epochs().last_before(end);
         let config = self.config();
         let is_compacted = config.cleanup_policy.compact;
         let allows_gaps = config.offset_unit == OffsetUnit::Record && is_compacted;
@@ -180,22 +182,5 @@ impl Log {
         Compacted { gaps_below, ..known }
             .store(disk, dir)
             .map_err(|error| context.refused("note the compaction of", error))
-    }
-
-    /// Records the epochs of batches, durably, before the batches are appended.
-    fn note_epochs(&self, tail: &Tail, fetched: &FetchedBatches<'_>) -> Result<(), StorageError> {
-        let mut epochs = self.lock_epochs();
-        let mut has_changed = false;
-        for (batch, _) in &fetched.batches {
-            has_changed |= epochs.note(batch.leader_epoch, batch.base_offset);
-        }
-        if !has_changed {
-            return Ok(());
-        }
-        epochs.store().map_err(|error| {
-            // The next attempt must find them missing, or it would not store them.
-            epochs.forget_from(tail.next_offset());
-            self.context().refused("write the epochs of", error)
-        })
     }
 }

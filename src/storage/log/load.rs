@@ -35,7 +35,7 @@ impl Log {
         let last_damage = recovered.segments.last().and_then(|segment| segment.damages().pop());
         let is_cut_off = last_damage.is_some_and(|last| last.start == last.end);
         let is_end_known = recovered.log_end == log_end && !is_cut_off;
-        *self.lock_epochs() = recovered.epochs;
+        self.leader_epochs().restore(recovered.epochs);
         tail.restore(recovered.producers, Some(recovered.segments));
         if is_empty {
             let context = self.context();
@@ -51,9 +51,9 @@ impl Log {
 
     fn load_as_closed(&self, tail: &mut Tail) -> Result<(), StorageError> {
         let context = self.context();
-        let segments = self.view().segments.snapshot();
+        let segments = self.segments();
         let Some(last) = segments.last() else { return tail.activate(false) };
-        *self.lock_epochs() = recovery::load_epochs(context, &segments)?;
+        self.leader_epochs().restore(recovery::load_epochs(context, &segments)?);
         tail.restore(recovery::load_producers(context, &segments, tail.next_offset())?, None);
         let size = last.size()?;
         let ends_in_damage = last.damages().last().is_some_and(|damage| damage.end >= size);

@@ -22,6 +22,7 @@ mod epochs;
 mod fetched;
 mod flush_ticket;
 mod flushes;
+mod leader_epochs;
 mod load;
 mod partition_log;
 mod reading;

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::storage::log::flushes::Flushes;
+use crate::storage::log::leader_epochs::LeaderEpochs;
 use crate::storage::log::removed_files::RemovedFiles;
-use crate::storage::log::tail::{AppendAt, Appended, Offsets, SegmentList, Segments, Tail, View};
+use crate::storage::log::tail::{AppendAt, Appended, Segments, Tail, View};
 use crate::storage::recovery::{self, Known};
 #[cfg(any(test, feature = "internals"))]
 use crate::storage::segments::Damage;
-use crate::storage::segments::{LogContext, Segment};
-use crate::storage::{EpochCache, LogConfig, LogEnv, OffsetUnit, SequenceError, StorageError};
+use crate::storage::segments::LogContext;
+use crate::storage::{LogConfig, LogEnv, OffsetUnit, SequenceError, StorageError};
 use crate::types::{LeaderEpoch, Offset, ProducerId, Timestamp, TopicPartition};
 
 /// The state of a log before it is opened.
@@ -46,7 +47,7 @@ pub struct Log {
     /// The bounds and the segments; the tail changes them.
     view: Arc<View>,
     tail: Mutex<Tail>,
-    epochs: Mutex<EpochCache>,
+    leader_epochs: LeaderEpochs,
     flushes: Flushes,
     removed_files: RemovedFiles,
 }
@@ -67,21 +68,22 @@ impl Log {
         let context = Arc::new(LogContext::new(env, dir, partition, config));
         match start {
             StartPoint::New => {
-                let bounds = Offsets::flushed_from(Offset::ZERO, Offset::ZERO);
-                let log = Self::with(context, Vec::new(), bounds);
+                let view = View::flushed_from(context, Vec::new(), Offset::ZERO, Offset::ZERO);
+                let log = Self::with(view);
                 log.lock_tail().open();
                 Ok(log)
             }
             StartPoint::Clean { log_start, log_end } => {
                 let segments = recovery::existing_segments(&context)?;
-                Ok(Self::with(context, segments, Offsets::flushed_from(log_start, log_end)))
+                Ok(Self::with(View::flushed_from(context, segments, log_start, log_end)))
             }
             StartPoint::Unclean { log_start, durable, rebuild, same_boot } => {
                 let known = Known { log_start, durable, rebuild, same_boot };
                 let recovered = recovery::recover(&context, &known)?;
-                let bounds = Offsets::flushed_from(recovered.log_start, recovered.log_end);
-                let log = Self::with(context, recovered.segments, bounds);
-                *log.lock_epochs() = recovered.epochs;
+                let (log_start, log_end) = (recovered.log_start, recovered.log_end);
+                let view = View::flushed_from(context, recovered.segments, log_start, log_end);
+                let log = Self::with(view);
+                log.leader_epochs.restore(recovered.epochs);
                 let mut tail = log.lock_tail();
                 tail.restore(recovered.producers, None);
                 tail.activate(recovered.ends_in_damage)?;
@@ -119,32 +121,32 @@ impl Log {
 
     /// The first offset that can be read.
     pub fn log_start_offset(&self) -> Offset {
-        self.view.offsets.log_start()
+        self.view.log_start()
     }
 
     /// The offset that the next record will have.
     pub fn log_end_offset(&self) -> Offset {
-        self.view.offsets.log_end()
+        self.view.log_end()
     }
 
     /// The offset below which all records are durable.
     pub fn flushed_offset(&self) -> Offset {
-        self.view.offsets.flushed()
+        self.view.flushed()
     }
 
     /// The partition.
     pub fn partition(&self) -> &TopicPartition {
-        &self.view.context.partition
+        &self.context().partition
     }
 
     /// The directory, which exists once something was appended.
     pub fn dir(&self) -> &Path {
-        &self.view.context.dir
+        &self.context().dir
     }
 
     /// The current topic configuration.
     pub fn config(&self) -> Arc<LogConfig> {
-        self.view.context.config.load_full()
+        self.context().config.load_full()
     }
 
     /// Replaces the topic configuration from the next operation on, except for `offset_unit`, which
@@ -154,12 +156,12 @@ impl Log {
         if config.offset_unit != offset_unit {
             config = Arc::new(LogConfig { offset_unit, ..LogConfig::clone(&config) });
         }
-        self.view.context.config.store(config);
+        self.context().config.store(config);
     }
 
     /// The unit that its offsets count.
     pub fn offset_unit(&self) -> OffsetUnit {
-        self.view.context.config.load().offset_unit
+        self.context().config.load().offset_unit
     }
 
     /// The known damage.
@@ -203,12 +205,12 @@ impl Log {
 
     /// The state shared by all parts of the log.
     pub(in crate::storage) fn context(&self) -> &Arc<LogContext> {
-        &self.view.context
+        self.view.context()
     }
 
     /// Its segments, sorted by base offset.
     pub(in crate::storage) fn segments(&self) -> Segments {
-        self.view.segments.snapshot()
+        self.view.segments()
     }
 
     /// Returns true once the files of a log that was closed cleanly are loaded.
@@ -246,13 +248,12 @@ impl Log {
         self.writable_tail()?.roll_if_filled(now)
     }
 
-    fn with(context: Arc<LogContext>, segments: Vec<Arc<Segment>>, offsets: Offsets) -> Self {
-        let epochs = EpochCache::new(Arc::clone(&context.disk), &context.dir);
-        let view = Arc::new(View { context, offsets, segments: SegmentList::new(segments) });
+    fn with(view: View) -> Self {
+        let view = Arc::new(view);
         Self {
             tail: Mutex::new(Tail::not_loaded(Arc::clone(&view))),
+            leader_epochs: LeaderEpochs::new(view.context()),
             view,
-            epochs: Mutex::new(epochs),
             flushes: Flushes::default(),
             removed_files: RemovedFiles::default(),
         }
@@ -277,8 +278,9 @@ impl Log {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn lock_epochs(&self) -> MutexGuard<'_, EpochCache> {
-        self.epochs.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The leader epochs.
+    pub(super) fn leader_epochs(&self) -> &LeaderEpochs {
+        &self.leader_epochs
     }
 
     /// Locks the tail, after loading the log's files if need be.

@@ -145,12 +145,7 @@ impl Log {
             && let Some(first) = self.segments().first()
         {
             // Not from the log start: it is not durable yet, and the records before it still exist.
-            let advanced = self.lock_epochs().advance_start(first.base());
-            // Entries of removed records do no harm, and recovery drops them.
-            advanced.unwrap_or_else(|error| {
-                let partition = self.partition();
-                tracing::warn!(%partition, %error, "old epochs stay on disk");
-            });
+            self.leader_epochs().advance_start(first.base());
         }
         Ok(removed)
     }

@@ -54,7 +54,7 @@ impl Log {
             if tail.active_segment().is_some() {
                 // Leaders that appended nothing have left epochs here that this log's leader may
                 // lack: it would call the log diverging for ever (KAFKA-10706).
-                self.truncate_epochs(end)?;
+                self.leader_epochs().truncate_to(end)?;
             }
             return Ok(end);
         }
@@ -63,7 +63,7 @@ impl Log {
         if to < start {
             return Err(out_of_range);
         }
-        let segments = self.view().segments.snapshot();
+        let segments = self.segments();
         let cut = Cut::locate(&segments, to)?;
         if cut.end < start {
             return Err(out_of_range);
@@ -88,7 +88,7 @@ impl Log {
         // As for a truncation.
         let _segments = self.hold_segments();
         let mut tail = self.tail_in_epoch(epoch)?;
-        let segments = self.view().segments.snapshot();
+        let segments = self.segments();
         tail.begin_start_over(at);
         let done = self.remove_files(&segments);
         match &done {
@@ -107,7 +107,7 @@ impl Log {
         }
         let context = self.context();
         context.sync_names()?;
-        self.truncate_epochs(Offset::ZERO)?;
+        self.leader_epochs().truncate_to(Offset::ZERO)?;
         discard_snapshots(context, Offset::ZERO)?;
         self.forget_findings(LogEnd { segment: Offset::ZERO, position: 0, offset: Offset::ZERO })
     }
@@ -128,18 +128,13 @@ impl Log {
             .map_err(|error| context.refused("note the compaction of", error))
     }
 
-    fn truncate_epochs(&self, end: Offset) -> Result<(), StorageError> {
-        let cut = self.lock_epochs().truncate_to(end);
-        cut.map_err(|error| self.context().refused("cut the epochs of", error))
-    }
-
     /// The offset at which a truncation to `to` would end the log: the start of the batch that
     /// contains it.
     pub fn truncation_point(&self, to: Offset) -> Result<Offset, StorageError> {
         if to >= self.log_end_offset() {
             return Ok(to);
         }
-        Cut::locate(&self.view().segments.snapshot(), to).map(|cut| cut.end)
+        Cut::locate(&self.segments(), to).map(|cut| cut.end)
     }
 
     fn truncate_files(
@@ -162,7 +157,7 @@ impl Log {
         last.write_indexes(true)?;
         let context = self.context();
         context.sync_names()?;
-        self.truncate_epochs(cut.end)?;
+        self.leader_epochs().truncate_to(cut.end)?;
         discard_snapshots(context, cut.end)?;
         let end = LogEnd { segment: last.base(), position: cut.position, offset: cut.end };
         self.forget_findings(end)?;

@@ -163,7 +163,7 @@ impl Log {
     /// renamed before the new list is published, both under the tail's lock.
     fn has_replaced(&self, segments: &Segments) -> bool {
         let _tail = self.lock_tail();
-        !self.view().segments.is_current(segments)
+        !self.view().is_current(segments)
     }
 
     fn lists(&self, segment: &Arc<Segment>) -> bool {
@@ -180,9 +180,9 @@ impl View {
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<Extent>, StorageError> {
-        let (start, end) = (self.offsets.log_start(), self.offsets.log_end());
+        let (start, end) = (self.log_start(), self.log_end());
         if from < start || from > end {
-            let partition = self.context.partition.clone();
+            let partition = self.context().partition.clone();
             return Err(StorageError::OffsetOutOfRange { partition, offset: from, start, end });
         }
         let mut wanted = from;
@@ -208,7 +208,7 @@ impl View {
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<(Located, Option<Extent>)>, StorageError> {
-        if from >= limit.below.min(self.offsets.log_end()) {
+        if from >= limit.below.min(self.log_end()) {
             return Ok(None);
         }
         let first = segments.number_of(from);
@@ -225,7 +225,7 @@ impl View {
             // this size lies below this end. In the other order a batch appended in between would
             // count as flushed.
             let segment_size = segment.size()?;
-            let segment_end = segments.next_base(number).unwrap_or_else(|| self.offsets.log_end());
+            let segment_end = segments.next_base(number).unwrap_or_else(|| self.log_end());
             let span = Span {
                 bytes_max: limit.max_bytes,
                 below: limit.below,
@@ -259,14 +259,14 @@ impl View {
             return Ok(());
         }
         let base = segment.base();
-        Err(self.context.corrupt(base..base, &segment.path(FileKind::Log), 0))
+        Err(self.context().corrupt(base..base, &segment.path(FileKind::Log), 0))
     }
 
     /// Returns true if an offset belongs to a batch but is beyond its records, as happens if
     /// offsets count bytes: the wanted records then begin with the next batch.
     fn is_beyond_records(&self, offset: Offset, batch: &Located) -> bool {
         let end = batch.summary.base_offset.plus(batch.summary.record_count.into());
-        offset >= end && self.context.config.load().offset_unit == OffsetUnit::Byte
+        offset >= end && self.context().config.load().offset_unit == OffsetUnit::Byte
     }
 }
 

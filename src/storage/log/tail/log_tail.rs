@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::storage::log::tail::active::Active;
-use crate::storage::log::tail::segment_list::View;
 use crate::storage::log::tail::state::{Failure, Refused, State};
 use crate::storage::log::tail::unrecorded::Unrecorded;
 use crate::storage::log::tail::unsynced::{Unflushed, Unsynced};
+use crate::storage::log::tail::view::View;
 use crate::storage::segments::Segment;
 use crate::storage::{ActiveProducer, ProducerStates, StorageError};
 use crate::types::{LeaderEpoch, Offset, ProducerId};

@@ -11,7 +11,7 @@ struct Published(AtomicI64);
 
 /// The bounds of a log: start ≤ flushed ≤ end. They are changed under the tail's lock.
 #[derive(Debug)]
-pub(in crate::storage::log) struct Offsets {
+pub(super) struct Offsets {
     log_start: Published,
     flushed: Published,
     log_end: Published,
@@ -35,7 +35,7 @@ impl Published {
 
 impl Offsets {
     /// The bounds of a log that is flushed completely.
-    pub(in crate::storage::log) fn flushed_from(log_start: Offset, log_end: Offset) -> Self {
+    pub(super) fn flushed_from(log_start: Offset, log_end: Offset) -> Self {
         assert!(log_start <= log_end, "the log starts at {log_start} and ends at {log_end}");
         Self {
             log_start: Published::new(log_start),
@@ -45,53 +45,53 @@ impl Offsets {
         }
     }
 
-    pub(in crate::storage::log) fn log_start(&self) -> Offset {
+    pub(super) fn log_start(&self) -> Offset {
         self.log_start.get()
     }
 
-    pub(in crate::storage::log) fn flushed(&self) -> Offset {
+    pub(super) fn flushed(&self) -> Offset {
         self.flushed.get()
     }
 
-    pub(in crate::storage::log) fn log_end(&self) -> Offset {
+    pub(super) fn log_end(&self) -> Offset {
         self.log_end.get()
     }
 
-    pub(in crate::storage::log) fn rebuild(&self) -> Offset {
+    pub(super) fn rebuild(&self) -> Offset {
         self.rebuild.get()
     }
 
     /// Advances the log start to `to`, unless it is there or beyond; returns the new start.
-    pub(in crate::storage::log) fn advance_start(&self, to: Offset) -> Offset {
+    pub(super) fn advance_start(&self, to: Offset) -> Offset {
         let start = self.log_start().max(to);
         self.log_start.set(start);
         start
     }
 
     /// Publishes the end of an append.
-    pub(in crate::storage::log) fn set_log_end(&self, end: Offset) {
+    pub(super) fn set_log_end(&self, end: Offset) {
         self.log_end.set(end);
     }
 
     /// Publishes the end of a flush.
-    pub(in crate::storage::log) fn set_flushed(&self, to: Offset) {
+    pub(super) fn set_flushed(&self, to: Offset) {
         self.flushed.set(to);
     }
 
     /// Publishes the rebuild point.
-    pub(in crate::storage::log) fn set_rebuild(&self, to: Offset) {
+    pub(super) fn set_rebuild(&self, to: Offset) {
         self.rebuild.set(to);
     }
 
     /// Ends the log at `end`.
-    pub(in crate::storage::log) fn truncate(&self, end: Offset) {
+    pub(super) fn truncate(&self, end: Offset) {
         self.flushed.set(self.flushed().min(end));
         self.log_end.set(end);
         self.rebuild.set(self.rebuild().min(end));
     }
 
     /// Makes the log an empty one at `offset`.
-    pub(in crate::storage::log) fn start_over(&self, offset: Offset) {
+    pub(super) fn start_over(&self, offset: Offset) {
         // In this order a reader sees at most an empty range, never a start that it can read from.
         self.log_start.set(offset.max(self.log_end()));
         self.truncate(offset);

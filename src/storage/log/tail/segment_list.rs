@@ -1,12 +1,11 @@
-//! The segments of a log, and the part of the log that readers use without a lock.
+//! The list of a log's segments, of which readers take snapshots without a lock.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use crate::storage::log::tail::offsets::Offsets;
-use crate::storage::segments::{LogContext, Segment};
+use crate::storage::segments::Segment;
 use crate::types::Offset;
 
 /// The segments of a log at some moment, by rising base offset. Only the last one grows.
@@ -15,7 +14,7 @@ pub(in crate::storage) struct Segments(Arc<Vec<Arc<Segment>>>);
 
 /// The list of a log's segments. Readers take snapshots, without a lock.
 #[derive(Debug)]
-pub(in crate::storage::log) struct SegmentList {
+pub(super) struct SegmentList {
     current: ArcSwap<Vec<Arc<Segment>>>,
 }
 
@@ -47,34 +46,34 @@ impl Segments {
 
 impl SegmentList {
     /// A list of these segments.
-    pub(in crate::storage::log) fn new(segments: Vec<Arc<Segment>>) -> Self {
+    pub(super) fn new(segments: Vec<Arc<Segment>>) -> Self {
         Self { current: ArcSwap::from_pointee(segments) }
     }
 
     /// The current segments.
-    pub(in crate::storage::log) fn snapshot(&self) -> Segments {
+    pub(super) fn snapshot(&self) -> Segments {
         Segments(self.current.load_full())
     }
 
     /// Returns true if nothing was changed since the snapshot was taken.
-    pub(in crate::storage::log) fn is_current(&self, snapshot: &Segments) -> bool {
+    pub(super) fn is_current(&self, snapshot: &Segments) -> bool {
         Arc::ptr_eq(&snapshot.0, &self.current.load())
     }
 
     /// Replaces all segments.
-    pub(in crate::storage::log) fn set(&self, segments: Vec<Arc<Segment>>) {
+    pub(super) fn set(&self, segments: Vec<Arc<Segment>>) {
         self.current.store(Arc::new(segments));
     }
 
     /// Adds a segment at the end.
-    pub(in crate::storage::log) fn push(&self, segment: Arc<Segment>) {
+    pub(super) fn push(&self, segment: Arc<Segment>) {
         let mut segments = self.snapshot().to_vec();
         segments.push(segment);
         self.set(segments);
     }
 
     /// Removes the first segment, which is this one.
-    pub(in crate::storage::log) fn remove_first(&self, segment: &Arc<Segment>) {
+    pub(super) fn remove_first(&self, segment: &Arc<Segment>) {
         let mut segments = self.snapshot().to_vec();
         assert!(Arc::ptr_eq(&segments[0], segment), "only retention removes the first segment");
         segments.remove(0);
@@ -82,11 +81,7 @@ impl SegmentList {
     }
 
     /// Puts `replacement` in the place of neighbouring segments.
-    pub(in crate::storage::log) fn replace(
-        &self,
-        replaced: &[Arc<Segment>],
-        replacement: Arc<Segment>,
-    ) {
+    pub(super) fn replace(&self, replaced: &[Arc<Segment>], replacement: Arc<Segment>) {
         let mut segments = self.snapshot().to_vec();
         let first = replaced.first().map_or(replacement.base(), |first| first.base());
         let place = segments.partition_point(|segment| segment.base() < first);
@@ -95,12 +90,4 @@ impl SegmentList {
         assert!(are_same, "{} segments from {first} on were not held", replaced.len());
         self.set(segments);
     }
-}
-
-/// A log's bounds and segments, as readers see them. Only the tail changes them, under its lock.
-#[derive(Debug)]
-pub(in crate::storage::log) struct View {
-    pub(in crate::storage::log) context: Arc<LogContext>,
-    pub(in crate::storage::log) offsets: Offsets,
-    pub(in crate::storage::log) segments: SegmentList,
 }

@@ -1,0 +1,115 @@
+//! The leader epochs of a log, and their durable history.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::storage::segments::LogContext;
+use crate::storage::{EpochCache, EpochStart, StorageError};
+use crate::types::{LeaderEpoch, Offset};
+
+/// The leader epochs of a log. Its lock is taken after all other locks of the log.
+#[derive(Debug)]
+pub(super) struct LeaderEpochs {
+    context: Arc<LogContext>,
+    history: Mutex<EpochCache>,
+}
+
+impl LeaderEpochs {
+    /// Without epochs, until they are restored.
+    pub(super) fn new(context: &Arc<LogContext>) -> Self {
+        let history = EpochCache::new(Arc::clone(&context.disk), &context.dir);
+        Self { context: Arc::clone(context), history: Mutex::new(history) }
+    }
+
+    /// Takes over the history that was found on the disk.
+    pub(super) fn restore(&self, history: EpochCache) {
+        *self.lock() = history;
+    }
+
+    /// Starts `epoch`, which must not be below `lowest`, at the log end offset `start`; `store`
+    /// makes it durable.
+    ///
+    /// # Errors
+    /// `EpochMismatch` if it is lower, or if the log has records of a later epoch.
+    pub(super) fn start(
+        &self,
+        epoch: LeaderEpoch,
+        lowest: LeaderEpoch,
+        start: Offset,
+    ) -> Result<(), StorageError> {
+        let mut history = self.lock();
+        if epoch < lowest || !history.may_follow(epoch, start) {
+            let partition = self.context.partition.clone();
+            let current = history.latest().unwrap_or(LeaderEpoch::NONE);
+            return Err(StorageError::EpochMismatch { partition, given: epoch, current });
+        }
+        history.note(epoch, start);
+        Ok(())
+    }
+
+    /// Makes the history durable, and returns its latest epoch.
+    pub(super) fn store(&self) -> Result<Option<LeaderEpoch>, StorageError> {
+        let history = self.lock();
+        history.store().map_err(|error| self.context.refused("write the epochs of", error))?;
+        Ok(history.latest())
+    }
+
+    /// Records the epochs of batches that are about to be appended at `end`, given with their base
+    /// offsets. Durable on return.
+    pub(super) fn record(
+        &self,
+        batches: impl Iterator<Item = (LeaderEpoch, Offset)>,
+        end: Offset,
+    ) -> Result<(), StorageError> {
+        let mut history = self.lock();
+        let mut has_changed = false;
+        for (epoch, base_offset) in batches {
+            has_changed |= history.note(epoch, base_offset);
+        }
+        if !has_changed {
+            return Ok(());
+        }
+        history.store().map_err(|error| {
+            // The next attempt must find them missing, or it would not store them.
+            history.forget_from(end);
+            self.context.refused("write the epochs of", error)
+        })
+    }
+
+    /// Drops the epochs from the log end offset `end` on. Durable on return.
+    pub(super) fn truncate_to(&self, end: Offset) -> Result<(), StorageError> {
+        let cut = self.lock().truncate_to(end);
+        cut.map_err(|error| self.context.refused("cut the epochs of", error))
+    }
+
+    /// Drops the epochs that end at or below `start`. If that fails, they stay on the disk: entries
+    /// of removed records do no harm, and recovery drops them.
+    pub(super) fn advance_start(&self, start: Offset) {
+        self.lock().advance_start(start).unwrap_or_else(|error| {
+            let partition = &self.context.partition;
+            tracing::warn!(%partition, %error, "old epochs stay on disk");
+        });
+    }
+
+    /// The epoch of the last record of the log, which ends at `log_end`.
+    pub(super) fn last_before(&self, log_end: Offset) -> LeaderEpoch {
+        self.lock().last_before(log_end).unwrap_or(LeaderEpoch::NONE)
+    }
+
+    /// The last epoch that is not above `epoch`, and its end offset; `None` if that is not known.
+    pub(super) fn end_offset_for(
+        &self,
+        epoch: LeaderEpoch,
+        log_end: Offset,
+    ) -> Option<(LeaderEpoch, Offset)> {
+        self.lock().end_offset_for(epoch, log_end)
+    }
+
+    /// All epochs, rising.
+    pub(super) fn entries(&self) -> Vec<EpochStart> {
+        self.lock().entries().to_vec()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, EpochCache> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
