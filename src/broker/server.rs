@@ -135,8 +135,8 @@ impl Broker {
         self.engine.handle()
     }
 
-    /// Stops the broker: no requests are accepted, everything is flushed, and the next start needs
-    /// no recovery.
+    /// Stops the broker: other brokers take over its partitions, no requests are accepted, everything
+    /// is flushed, and the next start needs no recovery.
     ///
     /// # Errors
     /// [`EngineError::Failed`](crate::broker::EngineError::Failed) if the disk had failed, and the
@@ -146,6 +146,7 @@ impl Broker {
     }
 
     fn tear_down(&mut self) -> Result<(), BrokerError> {
+        self.engine.complete(replica_manager::resign(self.engine.state()));
         self.engine.state().stopping.cancel();
         for thread in self.shards.drain(..) {
             thread.join();

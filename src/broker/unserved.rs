@@ -80,8 +80,8 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "a follower has one connection for each leader, and leaders are neither balanced \
-                nor handed over yet",
+        about: "a follower has one connection for each leader; a broker that stops always hands \
+                its partitions over, and preferred leaders always return",
         names: &[
             "auto.leader.rebalance.enable",
             "controlled.shutdown.enable",

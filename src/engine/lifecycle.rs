@@ -95,6 +95,11 @@ impl Engine {
         EngineHandle::new(&self.state)
     }
 
+    /// Completes `work` on the thread of the caller.
+    pub(crate) fn complete<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
     /// Stops the engine: everything is flushed, and the next start needs no recovery.
     ///
     /// # Errors
@@ -106,6 +111,9 @@ impl Engine {
         let state = &self.state;
         state.stopping.cancel();
         self.runtime.block_on(state.control.finish());
+        // Nobody is answered any more. The others go on without this replica at once, whatever time
+        // its last flush takes.
+        self.leave();
         state.logs.flusher.stop();
         state.logs.upkeep.stop();
         let high_watermarks = state.partitions.high_watermarks();
@@ -121,7 +129,6 @@ impl Engine {
         for partition in led.iter().flat_map(|topic| topic.partitions()) {
             partition.stop("its data directory was closed");
         }
-        self.leave();
         // Callers may still hold file handles. They only read, and must not prevent the next start.
         state.logs.data.unlock();
         closed

@@ -142,6 +142,7 @@ pub(crate) async fn open_metadata(
         boot_id: data.disk().boot_id().ok(),
         clean_shutdown: data.start_report().was_clean,
         key_hash: None,
+        is_stopping: false,
     };
     metadata.register(&registration).await?;
     Ok(metadata)

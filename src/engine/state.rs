@@ -69,7 +69,7 @@ impl EngineState {
     }
 
     /// Notifies the listener, if there is one yet, that the partitions have changed.
-    pub(super) fn partitions_changed(self: &Arc<Self>) {
+    pub(crate) fn partitions_changed(self: &Arc<Self>) {
         if let Some(listener) = self.listener.get() {
             listener.partitions_changed(self);
         }

@@ -63,6 +63,23 @@ impl Metadata {
         settled.map(|()| incarnation)
     }
 
+    /// Tells the other brokers that this one has begun to stop: they hand over nothing to it.
+    ///
+    /// # Errors
+    /// The errors of the store.
+    pub async fn announce_stop(&self) -> Result<(), MetadataError> {
+        let store = self.store();
+        let path = NodePath::Broker(self.broker).to_string();
+        let Some(node) = store.get(&path).await? else {
+            return Err(StoreError::NoNode { path }.into());
+        };
+        let Some(registration) = self.registration_in(&node) else { return Ok(()) };
+        let stopping = Registration { is_stopping: true, ..registration };
+        let value = encode_broker(&stopping, self.clock.now().millis());
+        self.execute(&*store, vec![Op::set(path, value, node.version)]).await?;
+        Ok(())
+    }
+
     /// Registers the broker in the current session, if it was registered in an earlier one only.
     pub(super) async fn register_again(&self) -> Result<(), MetadataError> {
         if self.cache.lock().await.is_registered() {

@@ -30,7 +30,7 @@ const CHECKS: u32 = 4;
 pub(super) struct InSyncChanges {
     engine: Arc<EngineState>,
     requested: Receiver<RequestedChange>,
-    /// The changes to repeat.
+    /// The changes to repeat, because they may have been made.
     unsettled: Vec<RequestedChange>,
     lag_max: Duration,
 }
@@ -60,21 +60,21 @@ impl InSyncChanges {
         // Without followers there is nothing to look for, and an idle broker is not woken.
         let mut has_followers = false;
         loop {
-            let changes = tokio::select! {
+            let (changes, are_repeated) = tokio::select! {
                 first = self.requested.recv() => match first {
-                    Some(first) => self.gathered(first).await,
+                    Some(first) => (self.gathered(first).await, false),
                     None => return,
                 },
                 Ok(()) = applied.changed() => {
                     has_followers = self.has_followers();
                     continue;
                 }
-                _ = checks.tick(), if has_followers => self.lagging(),
+                _ = checks.tick(), if has_followers => (self.lagging(), false),
                 () = sleep(RETRY_PAUSE), if !self.unsettled.is_empty() => {
-                    std::mem::take(&mut self.unsettled)
+                    (std::mem::take(&mut self.unsettled), true)
                 }
             };
-            self.send(changes).await;
+            self.send(changes, are_repeated).await;
         }
     }
 
@@ -105,7 +105,7 @@ impl InSyncChanges {
         led.filter_map(|partition| partition.remove_lagging(now, self.lag_max)).collect()
     }
 
-    async fn send(&mut self, mut asked: Vec<RequestedChange>) {
+    async fn send(&mut self, mut asked: Vec<RequestedChange>, are_repeated: bool) {
         // A later leader epoch settles what an earlier one has asked for.
         asked.retain(|asked| asked.partition.epoch() == asked.epoch);
         if asked.is_empty() {
@@ -114,16 +114,24 @@ impl InSyncChanges {
         let changes: Vec<_> = asked.iter().map(state_change).collect();
         let outcomes = self.engine.metadata.change_in_sync(&changes).await;
         for (asked, outcome) in asked.into_iter().zip(outcomes) {
-            asked.answer(outcome_of(outcome));
+            let outcome = outcome_of(outcome, are_repeated);
+            asked.answer(outcome);
             match outcome {
-                InSyncOutcome::Applied { .. } => {
-                    let (id, members) = (asked.partition.id(), brokers(&asked.change.members));
-                    tracing::info!("the in-sync replicas of {id} are now {members}");
-                }
-                InSyncOutcome::Refused => {}
-                InSyncOutcome::Unknown => self.unsettled.push(asked),
+                ChangeOutcome::Applied { .. } => report(&asked),
+                ChangeOutcome::Refused => {}
+                ChangeOutcome::Unknown => self.unsettled.push(asked),
             }
         }
+    }
+}
+
+fn report(applied: &RequestedChange) {
+    let (id, change) = (applied.partition.id(), &applied.change);
+    if let Some(successor) = change.successor {
+        tracing::info!("broker {} takes over {id}", successor.broker);
+    } else {
+        let members = brokers(&change.members);
+        tracing::info!("the in-sync replicas of {id} are now {members}");
     }
 }
 
@@ -136,13 +144,17 @@ fn state_change(asked: &RequestedChange) -> InSyncStateChange {
         leader_epoch: asked.epoch,
         version: asked.change.version,
         members: asked.change.members.clone(),
+        successor: asked.change.successor,
     }
 }
 
-fn outcome_of(outcome: InSyncOutcome) -> ChangeOutcome {
+/// The outcome of a change that was sent for the first time, or is repeated because it may have
+/// been made before.
+fn outcome_of(outcome: InSyncOutcome, is_repeated: bool) -> ChangeOutcome {
     match outcome {
         InSyncOutcome::Applied { version } => ChangeOutcome::Applied { version },
-        InSyncOutcome::Refused => ChangeOutcome::Refused,
+        InSyncOutcome::NotWritten if is_repeated => ChangeOutcome::Unknown,
+        InSyncOutcome::Refused | InSyncOutcome::NotWritten => ChangeOutcome::Refused,
         InSyncOutcome::Unknown => ChangeOutcome::Unknown,
     }
 }
@@ -150,4 +162,17 @@ fn outcome_of(outcome: InSyncOutcome) -> ChangeOutcome {
 fn brokers(members: &[IsrMember]) -> String {
     let ids: Vec<String> = members.iter().map(|member| member.broker.to_string()).collect();
     format!("brokers {}", ids.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repetition_that_writes_nothing_does_not_settle_an_earlier_attempt() {
+        let outcome = |is_repeated| outcome_of(InSyncOutcome::NotWritten, is_repeated);
+        assert_eq!(outcome(false), ChangeOutcome::Refused);
+        assert_eq!(outcome(true), ChangeOutcome::Unknown);
+        assert_eq!(outcome_of(InSyncOutcome::Refused, true), ChangeOutcome::Refused);
+    }
 }

@@ -14,13 +14,14 @@ use crate::replica_manager::followed::{Followed, followed};
 use crate::replica_manager::in_sync_changes::InSyncChanges;
 use crate::replica_manager::leader_fetcher::LeaderFetcher;
 use crate::replica_manager::leader_link::any_version;
+use crate::replica_manager::preferred_leaders::return_to_preferred_leaders;
 use crate::types::BrokerId;
 
 /// The part of `replica.fetch.backoff.ms` that the first pause takes.
 const FIRST_PAUSE: u32 = 20;
 
-/// Fetches the partitions that this broker follows and sends the changes of the in-sync sets that
-/// it leads, from now until it stops.
+/// Fetches the partitions that this broker follows, sends the changes of the in-sync sets that it
+/// leads, and hands those over that have another preferred leader, from now until it stops.
 pub(crate) fn start(engine: &Arc<EngineState>, config: &ReplicaConfig) {
     let (managing, config) = (Arc::clone(engine), config.clone());
     engine.control.start(async move {
@@ -29,6 +30,7 @@ pub(crate) fn start(engine: &Arc<EngineState>, config: &ReplicaConfig) {
             let sending = InSyncChanges::new(Arc::clone(&managing), requested, config.lag_max);
             managing.control.start(sending.run());
         }
+        managing.control.start(return_to_preferred_leaders(Arc::clone(&managing)));
         let manager = Manager {
             connector: connector(&managing, &config, connections.clone()),
             engine: managing,

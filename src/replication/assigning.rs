@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use crate::replication::partition::counts_unflushed;
 use crate::replication::role::{Current, Leadership};
-use crate::replication::{Assignment, Follower, Leader, LeaderStart, Partition, Role, Rules};
+use crate::replication::{
+    Assignment, Follower, HandOverStage, Leader, LeaderStart, Partition, Role, Rules,
+};
 use crate::storage::Log;
 use crate::types::{LeaderEpoch, Offset};
 
@@ -66,7 +68,13 @@ impl Partition {
         leadership.follower_starts.clear();
         self.update(|current| match current.role {
             Role::Stopped(_) => current.clone(),
-            _ => Current { role, epoch, is_appendable: false, ..current.clone() },
+            _ => Current {
+                role,
+                epoch,
+                is_appendable: false,
+                hand_over: HandOverStage::None,
+                ..current.clone()
+            },
         });
         self.note_in_sync(leadership);
         if let Some(log) = &before.log {
@@ -184,8 +192,8 @@ impl Partition {
         self.waiting().wake_below(self.stored(), self.high_watermark());
     }
 
-    /// Publishes the watermark and the in-sync set; under the lock, so that older values never
-    /// overwrite newer ones.
+    /// Publishes the watermark, the in-sync set and the hand-over; under the lock, so that older
+    /// values never overwrite newer ones.
     pub(super) fn publish(&self, leader: &Leader) {
         self.set_high_watermark(leader.high_watermark());
         let (epoch_start, in_sync) = (leader.epoch_start(), leader.in_sync());
@@ -193,6 +201,7 @@ impl Partition {
             epoch_start,
             in_sync: in_sync.members().len(),
             minimum: in_sync.minimum(),
+            hand_over: leader.hand_over_stage(),
             ..current.clone()
         });
     }

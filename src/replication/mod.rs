@@ -30,11 +30,13 @@ pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Reader, Target};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{
     ChangeOutcome, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition,
-    FetchingReplica, Follower, FollowerStep, InSyncChange, InSyncSet, InSyncState, Leader,
-    LeaderStart, Rule, Rules,
+    FetchingReplica, Follower, FollowerStep, HandOverStage, HandOverStep, InSyncChange, InSyncSet,
+    InSyncState, Leader, LeaderStart, Rule, Rules,
 };
 pub use registration::Registration;
-pub use replicas::{FollowerError, FollowerPosition, InSyncChanges, RequestedChange};
+pub use replicas::{
+    FollowerError, FollowerPosition, HandOverProgress, InSyncChanges, RequestedChange,
+};
 pub use role::Role;
 pub use spec::{Assignment, LocalLogs, PartitionSpec};
 pub use waiting::{Progress, Waiting};

@@ -47,6 +47,7 @@ impl Partition {
     /// Makes the partition appendable: opens or creates the log, and records the leader epoch
     /// before the first batch of that epoch. Blocks on the disk.
     pub fn lead(self: &Arc<Self>) -> Result<(), PartitionError> {
+        self.current().check_accepting()?;
         self.try_lead().inspect_err(|error| {
             let reason = WithCauses(error).to_string().into();
             *self.open_failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
@@ -71,14 +72,17 @@ impl Partition {
         // Prepare here, where blocking on the disk is allowed, rather than in the first append.
         log.prepare()?;
         self.update(|current| {
-            let is_appendable = current.check_leading_in(epoch).is_ok();
+            let is_appendable =
+                current.check_leading_in(epoch).and(current.check_accepting()).is_ok();
             Current { is_appendable, ..current.clone() }
         });
         if !self.is_appendable() {
-            // Another leader was elected meanwhile, and the log must not accept this epoch.
+            // Another leader was elected meanwhile, or is about to be, and the log must not accept
+            // this epoch.
             log.end_epoch(epoch);
         }
-        self.current().check_leading_in(epoch)
+        self.current().check_leading_in(epoch)?;
+        self.current().check_accepting()
     }
 
     /// Keeps a log from being removed: writers access its files by name, and a later log of the

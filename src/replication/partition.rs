@@ -175,6 +175,7 @@ impl Partition {
     ) -> Result<Vec<Result<Appended, SequenceError>>, PartitionError> {
         let current = self.current();
         current.check_goes_on(epoch)?;
+        current.check_accepting()?;
         self.require_room()?;
         let (true, Some(log)) = (current.is_appendable, &current.log) else {
             return Err(self.not_open());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::replication::{Assignment, Follower, Leader, PartitionError, Rules};
+use crate::replication::{Assignment, Follower, HandOverStage, Leader, PartitionError, Rules};
 use crate::storage::Log;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -40,6 +40,8 @@ pub(super) struct Current {
     pub(super) is_open: bool,
     /// True once the leader epoch is recorded, so that batches may be stamped with it.
     pub(super) is_appendable: bool,
+    /// The effect of a hand-over to another leader.
+    pub(super) hand_over: HandOverStage,
 }
 
 /// The state machine of this broker's role in a partition, under its lock.
@@ -68,6 +70,7 @@ impl Current {
             log: None,
             is_open: false,
             is_appendable: false,
+            hand_over: HandOverStage::None,
         }
     }
 
@@ -79,12 +82,26 @@ impl Current {
         }
     }
 
-    /// Fails unless this broker leads the partition.
+    /// Fails unless this broker leads the partition, and has not stopped answering.
     pub(super) fn check_leading(&self) -> Result<(), PartitionError> {
         match self.role {
+            Role::Leader if self.hand_over == HandOverStage::Silent => {
+                Err(PartitionError::NotLeader { leader: None })
+            }
             Role::Leader => Ok(()),
             Role::Follower { leader } => Err(PartitionError::NotLeader { leader }),
             Role::Stopped(reason) => Err(PartitionError::Stopped { reason }),
+        }
+    }
+
+    /// Fails unless records may be appended in this leader epoch.
+    pub(super) fn check_accepting(&self) -> Result<(), PartitionError> {
+        self.check_leading()?;
+        match self.hand_over {
+            HandOverStage::None => Ok(()),
+            HandOverStage::CatchingUp | HandOverStage::Silent => {
+                Err(PartitionError::NotLeader { leader: None })
+            }
         }
     }
 

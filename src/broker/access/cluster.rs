@@ -2,6 +2,9 @@
 //! client should reach the brokers.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 use crate::broker::errors::Refusal;
 use crate::broker::session::Identity;
@@ -30,6 +33,13 @@ impl<'a> Cluster<'a> {
     /// The current image.
     pub(crate) fn image(&self) -> Arc<Image> {
         self.engine.image()
+    }
+
+    /// Waits until an image is as expected, for as long as given.
+    pub(crate) async fn wait_until(&self, is_so: impl Fn(&Image) -> bool, limit: Duration) {
+        let mut images = self.engine.metadata.image();
+        // The caller looks at the image again in any case.
+        let _ = timeout(limit, images.wait_for(|image| is_so(image))).await;
     }
 
     /// The id of this broker.

@@ -43,7 +43,10 @@ impl Coordinators {
 
     /// The queue of the coordinator of a partition, if it is on this broker.
     pub(super) fn inbox(&self, index: PartitionIndex) -> Option<Inbox> {
-        self.lock().get(&index).map(|handle| handle.inbox.clone())
+        let handles = self.lock();
+        // While a partition is handed over, another coordinator may have begun.
+        let handle = handles.get(&index).filter(|handle| handle.partition.check_running().is_ok());
+        handle.map(|handle| handle.inbox.clone())
     }
 
     /// The queues of all coordinators.
@@ -102,9 +105,11 @@ impl PartitionsListener for Coordinators {
 }
 
 impl CoordinatorHandle {
-    /// Returns true if the coordinator serves the current leader epoch of a partition.
+    /// Returns true if the coordinator serves the current leader epoch of a partition, and did not
+    /// end because the partition was about to be handed over.
     fn is_of(&self, partition: &Arc<Partition>) -> bool {
-        Arc::ptr_eq(&self.partition, partition) && self.epoch == partition.epoch()
+        let is_current = Arc::ptr_eq(&self.partition, partition) && self.epoch == partition.epoch();
+        is_current && !self.inbox.is_closed()
     }
 }
 

@@ -1,17 +1,17 @@
 //! `ElectLeaders`: returns partitions to their preferred leaders.
 //!
-//! A leader that is alive keeps its partitions, since leaders do not hand over yet: the preferred
-//! replica leads again when another election is due. So this only reports the current state. An
-//! unclean election, which may lose records, is never held on request: that needs
-//! an operator at the broker.
+//! A leader hands over by itself once the preferred replica is in sync, so this waits for it. An
+//! unclean election, which may lose records, is never held on request: that needs an operator at
+//! the broker.
 
-use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::time::Duration;
 
 use crate::broker::access::Cluster;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
-use crate::metadata::{Image, Partition as PartitionImage};
+use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
 use crate::types::{PartitionIndex, TopicName};
 use crate::wire::ErrorCode;
 use crate::wire::elect_leaders::{
@@ -20,14 +20,14 @@ use crate::wire::elect_leaders::{
 
 pub(crate) type Request = ElectLeadersRequest;
 
-/// Reports for each partition whether it has the requested leader.
-pub(crate) fn handle(
+/// Answers once each partition has the requested leader, or cannot get it, or the time of the
+/// request is over.
+pub(crate) async fn handle(
     call: &Call<'_>,
     cluster: &Cluster<'_>,
     request: Request,
-) -> Ready<ElectLeadersResponse> {
-    let refused =
-        |error_code| ready(ElectLeadersResponse { error_code, ..ElectLeadersResponse::default() });
+) -> ElectLeadersResponse {
+    let refused = |error_code| ElectLeadersResponse { error_code, ..Default::default() };
     if !call.session.may(Operation::Alter, Resource::Cluster) {
         return refused(ErrorCode::ClusterAuthorizationFailed);
     }
@@ -35,77 +35,104 @@ pub(crate) fn handle(
     if !matches!(kind, PREFERRED | UNCLEAN) {
         return refused(ErrorCode::InvalidRequest);
     }
-    let image = cluster.image();
-    let replica_election_results = match request.topic_partitions {
-        Some(topics) => topics.into_iter().map(|topic| named(&image, kind, topic)).collect(),
-        None => all(&image, kind),
-    };
-    ready(ElectLeadersResponse { replica_election_results, ..ElectLeadersResponse::default() })
+    let before = cluster.image();
+    let wanted = request.topic_partitions.unwrap_or_else(|| all(&before, kind));
+    if kind == PREFERRED {
+        let limit = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or(0));
+        let settled = cluster.wait_until(|image| !is_any_expected(image, &wanted), limit);
+        // Nobody waits for the answer, or the broker stops.
+        let _ = call.cancel.run_until_cancelled(settled).await;
+    }
+    let after = cluster.image();
+    let answer = |topic: RequestTopic| answer(&before, &after, kind, topic);
+    let replica_election_results = wanted.into_iter().map(answer).collect();
+    ElectLeadersResponse { replica_election_results, ..ElectLeadersResponse::default() }
 }
 
-/// The results of the requested partitions.
-fn named(image: &Image, kind: i8, topic: RequestTopic) -> Topic {
-    let name = topic.topic.parse::<TopicName>().ok();
-    let answer = |index: i32| {
-        let image = name.as_ref().and_then(|name| image.partition(name, PartitionIndex(index)));
-        partition(index, outcome(image, kind))
+/// All partitions that need another leader.
+fn all(image: &Image, kind: i8) -> Vec<RequestTopic> {
+    let of_topic = |topic: &Arc<TopicImage>| {
+        let concerned = topic.numbered().filter(|(_, partition)| match kind {
+            UNCLEAN => partition.leader().is_none(),
+            _ => !is_led_by_preferred(partition),
+        });
+        let partitions: Vec<i32> = concerned.map(|(index, _)| index.0).collect();
+        let topic = topic.name.to_string();
+        (!partitions.is_empty()).then_some(RequestTopic { topic, partitions })
     };
-    let partition_result = topic.partitions.into_iter().map(answer).collect();
+    image.topics().filter_map(of_topic).collect()
+}
+
+fn find<'a>(image: &'a Image, topic: &str, index: i32) -> Option<&'a PartitionImage> {
+    image.partition(&topic.parse::<TopicName>().ok()?, PartitionIndex(index))
+}
+
+/// Returns true if a leader is about to hand one of these partitions over.
+fn is_any_expected(image: &Image, wanted: &[RequestTopic]) -> bool {
+    wanted.iter().any(|RequestTopic { topic, partitions }| {
+        let mut partitions = partitions.iter().filter_map(|index| find(image, topic, *index));
+        partitions.any(|partition| is_expected(image, partition))
+    })
+}
+
+/// Returns true if the leader of a partition is about to hand it over to the preferred one.
+fn is_expected(image: &Image, partition: &PartitionImage) -> bool {
+    let may_take_over = |preferred| image.may_take_over(partition, preferred);
+    let preferred = partition.replicas.first().copied();
+    partition.leader().is_some()
+        && !is_led_by_preferred(partition)
+        && preferred.is_some_and(may_take_over)
+}
+
+fn is_led_by_preferred(partition: &PartitionImage) -> bool {
+    partition.leader().is_some() && partition.leader() == partition.replicas.first().copied()
+}
+
+/// The results of the requested partitions of a topic.
+fn answer(before: &Image, after: &Image, kind: i8, topic: RequestTopic) -> Topic {
+    let result = |index: i32| {
+        let partitions = find(before, &topic.topic, index).zip(find(after, &topic.topic, index));
+        let refusal = match partitions {
+            Some((before, partition)) if kind == PREFERRED => preferred(before, after, partition),
+            Some((_, partition)) => unclean(partition),
+            None => Refusal::of(ErrorCode::UnknownTopicOrPartition),
+        };
+        let Refusal { code: error_code, message: error_message, .. } = refusal;
+        Partition { partition_id: index, error_code, error_message }
+    };
+    let partition_result = topic.partitions.iter().copied().map(result).collect();
     Topic { topic: topic.topic, partition_result }
 }
 
-/// The results of all partitions that need another leader; others are left out.
-fn all(image: &Image, kind: i8) -> Vec<Topic> {
-    let mut topics = Vec::new();
-    for topic in image.topics() {
-        let needy = topic.numbered().filter_map(|(index, image)| {
-            let refusal = outcome(Some(image), kind);
-            (refusal.code != ErrorCode::ElectionNotNeeded).then(|| partition(index.0, refusal))
-        });
-        let partition_result: Vec<_> = needy.collect();
-        if !partition_result.is_empty() {
-            topics.push(Topic { topic: topic.name.to_string(), partition_result });
-        }
+/// The result of a preferred election, given the partition when it was asked for, and now.
+fn preferred(before: &PartitionImage, image: &Image, now: &PartitionImage) -> Refusal {
+    if is_led_by_preferred(before) && is_led_by_preferred(now) {
+        return Refusal::because(ErrorCode::ElectionNotNeeded, &"the preferred leader leads");
     }
-    topics
-}
-
-/// The result of one partition.
-fn outcome(partition: Option<&PartitionImage>, kind: i8) -> Refusal {
-    let Some(partition) = partition else {
-        return Refusal::of(ErrorCode::UnknownTopicOrPartition);
-    };
-    let leader = partition.leader();
-    match kind {
-        UNCLEAN if leader.is_some() => {
-            Refusal::because(ErrorCode::ElectionNotNeeded, &"the partition has a leader")
-        }
-        UNCLEAN => Refusal::because(
-            ErrorCode::EligibleLeadersNotAvailable,
-            &"no replica that has all records is alive, and others are not elected on request",
-        ),
-        _ if leader.is_some() && leader == partition.replicas.first().copied() => {
-            Refusal::because(ErrorCode::ElectionNotNeeded, &"the preferred leader leads")
-        }
-        _ if leader.is_some() && is_preferred_in_sync(partition) => Refusal::because(
-            ErrorCode::PreferredLeaderNotAvailable,
-            &"the preferred leader is in sync, but a leader that is alive does not hand over: it \
-              leads again after a restart of the other broker",
-        ),
-        _ => Refusal::because(
-            ErrorCode::PreferredLeaderNotAvailable,
-            &"the preferred leader is not alive, or has not caught up",
-        ),
+    if is_led_by_preferred(now) {
+        return Refusal::of(ErrorCode::None);
     }
+    if is_expected(image, now) {
+        return Refusal::because(
+            ErrorCode::RequestTimedOut,
+            &"the preferred leader is in sync, and leads as soon as its turn comes",
+        );
+    }
+    Refusal::because(
+        ErrorCode::PreferredLeaderNotAvailable,
+        &"the preferred leader is not alive, or has not caught up",
+    )
 }
 
-fn is_preferred_in_sync(partition: &PartitionImage) -> bool {
-    let preferred = partition.replicas.first();
-    partition.isr().iter().any(|member| Some(&member.broker) == preferred)
-}
-
-fn partition(partition_id: i32, refusal: Refusal) -> Partition {
-    Partition { partition_id, error_code: refusal.code, error_message: refusal.message }
+/// The result of an unclean election, which is never held.
+fn unclean(partition: &PartitionImage) -> Refusal {
+    if partition.leader().is_some() {
+        return Refusal::because(ErrorCode::ElectionNotNeeded, &"the partition has a leader");
+    }
+    Refusal::because(
+        ErrorCode::EligibleLeadersNotAvailable,
+        &"no replica that has all records is alive, and others are not elected on request",
+    )
 }
 
 #[cfg(test)]
@@ -116,9 +143,12 @@ mod tests {
     #[test]
     fn a_request_does_not_elect_a_leader_for_a_partition_without_one() {
         let partition = PartitionImage { replicas: [BrokerId(1)].into(), state: None };
-        let code = |kind| outcome(Some(&partition), kind).code;
-        assert_eq!(code(PREFERRED), ErrorCode::PreferredLeaderNotAvailable);
-        assert_eq!(code(UNCLEAN), ErrorCode::EligibleLeadersNotAvailable);
-        assert_eq!(outcome(None, PREFERRED).code, ErrorCode::UnknownTopicOrPartition);
+        let image = Image::default();
+        let refusal = preferred(&partition, &image, &partition);
+        assert_eq!(refusal.code, ErrorCode::PreferredLeaderNotAvailable);
+        assert_eq!(unclean(&partition).code, ErrorCode::EligibleLeadersNotAvailable);
+        let topic = RequestTopic { topic: "t".to_owned(), partitions: vec![0] };
+        let answer = answer(&image, &image, PREFERRED, topic);
+        assert_eq!(answer.partition_result[0].error_code, ErrorCode::UnknownTopicOrPartition);
     }
 }

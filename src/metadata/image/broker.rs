@@ -41,6 +41,8 @@ pub struct Registration {
     /// The hash of the key by which other brokers recognize the requests of this incarnation; set
     /// when it registers.
     pub key_hash: Option<KeyHash>,
+    /// True once the broker has begun to stop: it is to lead nothing more.
+    pub is_stopping: bool,
 }
 
 /// A broker's own registration in its current session.

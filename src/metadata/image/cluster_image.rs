@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::metadata::image::{Broker, Configs, KnownBroker, Partition, Tombstone, Topic};
+use crate::metadata::image::{
+    Broker, Configs, IsrMember, KnownBroker, Partition, Tombstone, Topic,
+};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition};
 
 /// The state of the cluster at one moment.
@@ -90,6 +92,16 @@ impl Image {
     /// The partition with this number of the topic with this name.
     pub fn partition(&self, name: &TopicName, index: PartitionIndex) -> Option<&Partition> {
         self.topics.get(name)?.partition(index)
+    }
+
+    /// Returns true if a replica may take over a partition from a leader that lives: it is in sync
+    /// as it is registered, and does not stop.
+    pub fn may_take_over(&self, partition: &Partition, broker: BrokerId) -> bool {
+        let registered = self.broker(broker).filter(|broker| !broker.registration.is_stopping);
+        registered.is_some_and(|registered| {
+            let member = IsrMember { broker, incarnation: registered.incarnation };
+            partition.isr().contains(&member)
+        })
     }
 
     /// The partitions of which a broker is a replica, by topic and number.

@@ -1,9 +1,9 @@
-//! A change of an in-sync set by the leader of the partition.
+//! A change of an in-sync set, or of the leader, by the leader of the partition.
 
 use crate::metadata::image::IsrMember;
 use crate::types::{LeaderEpoch, PartitionIndex, TopicId, TopicName};
 
-/// A change of the in-sync set, computed by the leader of the partition.
+/// A change of the in-sync set or of the leader, computed by the leader of the partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InSyncStateChange {
     /// The name of the topic.
@@ -18,6 +18,9 @@ pub struct InSyncStateChange {
     pub version: i32,
     /// The members after the change, the leader among them.
     pub members: Vec<IsrMember>,
+    /// The member that leads after the change, in the next leader epoch; `None` if the leader
+    /// stays.
+    pub successor: Option<IsrMember>,
 }
 
 /// The result of a change of an in-sync set.
@@ -28,9 +31,10 @@ pub enum InSyncOutcome {
         /// The version.
         version: i32,
     },
-    /// The change is not in force and never will be: the partition's state has changed, or the
-    /// store was not reached.
+    /// The change is not in force and never will be: the partition's state has changed.
     Refused,
+    /// Nothing was written. If the change was tried before, nothing is known of that attempt.
+    NotWritten,
     /// The change may be in force now or later. Repeating it settles it.
     Unknown,
 }

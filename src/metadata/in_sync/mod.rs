@@ -11,4 +11,4 @@ mod succession;
 mod succession_tests;
 
 pub use change::{InSyncOutcome, InSyncStateChange};
-pub(super) use succession::with_members;
+pub(super) use succession::{handed_over, with_members};

@@ -18,6 +18,17 @@ pub(in crate::metadata) fn is_current(
         && state.leader_incarnation == author.incarnation
 }
 
+/// R15: returns true if a leader may hand over to this replica: an in-sync one that has not
+/// registered anew.
+pub(in crate::metadata) fn may_succeed(
+    state: &PartitionState,
+    successor: &IsrMember,
+    registered: Option<&Broker>,
+) -> bool {
+    state.isr.contains(successor)
+        && registered.is_some_and(|broker| broker.incarnation == successor.incarnation)
+}
+
 /// R5: returns true if a replica may join as this incarnation, which is the one that its leader has
 /// seen: it must still be the registered one.
 pub(in crate::metadata) fn may_join(seen: Incarnation, registered: Option<&Broker>) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::metadata::image::{DirectoryId, EligibleReplica, IsrMember, PartitionState};
 use crate::metadata::in_sync::rules;
-use crate::types::BrokerId;
+use crate::types::{BrokerId, LeaderEpoch};
 
 /// The minimum of a state that names none.
 const MINIMUM: usize = 1;
@@ -28,6 +28,19 @@ pub(in crate::metadata) fn with_members(
         },
         isr: members,
         ..state.clone()
+    }
+}
+
+/// The state in which `successor` leads, in the next leader epoch.
+pub(in crate::metadata) fn handed_over(
+    state: PartitionState,
+    successor: IsrMember,
+) -> PartitionState {
+    PartitionState {
+        leader: Some(successor.broker),
+        leader_incarnation: successor.incarnation,
+        leader_epoch: LeaderEpoch(state.leader_epoch.0.saturating_add(1)),
+        ..state
     }
 }
 

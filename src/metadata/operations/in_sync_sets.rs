@@ -1,4 +1,4 @@
-//! Changes of in-sync sets, for the leaders of partitions.
+//! Changes of in-sync sets and hand-overs, for the leaders of partitions.
 //!
 //! The changes of a leader are gathered into transactions. The store executes a transaction as a
 //! whole or refuses it because of one operation; the changes that this operation concerns are
@@ -7,7 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::metadata::image::{Broker, DirectoryId, IsrMember, PartitionState};
-use crate::metadata::in_sync::{InSyncOutcome, InSyncStateChange, rules, with_members};
+use crate::metadata::in_sync::{
+    InSyncOutcome, InSyncStateChange, handed_over, rules, with_members,
+};
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::{Node, Op, OpResult, SessionError, Store, StoreError};
 use crate::metadata::values::{decode_broker, decode_state, encode_state};
@@ -29,8 +31,8 @@ struct Pending<'a> {
 struct Write<'a> {
     pending: Pending<'a>,
     op: Op,
-    /// The brokers that it adds.
-    joining: BTreeSet<BrokerId>,
+    /// The brokers that it adds to the in-sync set, or that lead after it.
+    checked: BTreeSet<BrokerId>,
 }
 
 /// A registered broker, and the operations that fail if it has registered anew.
@@ -46,7 +48,7 @@ impl Metadata {
     /// Changes the in-sync sets of partitions that this broker leads. Each change takes effect or
     /// not, whatever becomes of the others. Returns their outcomes in order.
     pub async fn change_in_sync(&self, changes: &[InSyncStateChange]) -> Vec<InSyncOutcome> {
-        let mut outcomes = vec![InSyncOutcome::Refused; changes.len()];
+        let mut outcomes = vec![InSyncOutcome::NotWritten; changes.len()];
         for (changes, outcomes) in changes.chunks(CHANGES_MAX).zip(outcomes.chunks_mut(CHANGES_MAX))
         {
             let pending = changes.iter().zip(outcomes);
@@ -81,10 +83,10 @@ impl Metadata {
         for (pending, node) in pending.into_iter().zip(nodes) {
             match self.decide(pending.change, node.as_ref(), &registrations) {
                 Err(outcome) => *pending.outcome = outcome,
-                Ok((op, joining)) => {
+                Ok((op, checked)) => {
                     bytes += op.size();
                     if writes.is_empty() || bytes <= BYTES_MAX {
-                        writes.push(Write { pending, op, joining });
+                        writes.push(Write { pending, op, checked });
                     } else {
                         left.push(pending);
                     }
@@ -125,40 +127,57 @@ impl Metadata {
         Ok(brokers.iter().zip(known).zip(live).filter_map(registered).collect())
     }
 
-    /// The operation of a change and the brokers that it adds, or the outcome of a change for which
-    /// there is nothing to write.
+    /// The operation of a change and the brokers whose registrations it depends on, or the outcome
+    /// of a change for which there is nothing to write.
     fn decide(
         &self,
         change: &InSyncStateChange,
         node: Option<&Node>,
         registrations: &Registrations,
     ) -> Result<(Op, BTreeSet<BrokerId>), InSyncOutcome> {
-        let refused = InSyncOutcome::Refused;
-        let node = node.ok_or(refused)?;
-        let state = decode_state(&node.value, node.version).map_err(|_| refused)?;
-        let own = registrations.get(&self.broker).ok_or(refused)?;
-        let author = IsrMember { broker: self.broker, incarnation: own.broker.incarnation };
+        let (refused, not_written) = (InSyncOutcome::Refused, InSyncOutcome::NotWritten);
+        let node = node.ok_or(not_written)?;
+        let state = decode_state(&node.value, node.version).map_err(|_| not_written)?;
+        // Also after the end of the session that wrote it.
         if is_applied(&state, change) {
             return Err(InSyncOutcome::Applied { version: state.version });
         }
+        let own = registrations.get(&self.broker).ok_or(not_written)?;
+        let author = IsrMember { broker: self.broker, incarnation: own.broker.incarnation };
         let is_own = self.membership().is_some_and(|own| own.incarnation == author.incarnation);
-        if !is_own || !rules::is_current(&state, change, &author) || !self.is_replicated(change) {
+        if !is_own || state.leader_epoch != change.leader_epoch {
+            // An earlier attempt may have been made, and the state changed again since.
+            return Err(not_written);
+        }
+        if !rules::is_current(&state, change, &author) || !self.is_replicated(change) {
             return Err(refused);
         }
-        let mut joining = BTreeSet::new();
-        for member in change.members.iter().filter(|member| !state.isr.contains(member)) {
-            let registered = registrations.get(&member.broker).map(|known| &known.broker);
-            if !rules::may_join(member.incarnation, registered) {
+        let registered =
+            |broker: BrokerId| registrations.get(&broker).map(|registered| &registered.broker);
+        let joining = change.members.iter().filter(|member| !state.isr.contains(member));
+        let mut checked = BTreeSet::new();
+        for member in joining {
+            if !rules::may_join(member.incarnation, registered(member.broker)) {
                 return Err(refused);
             }
-            joining.insert(member.broker);
+            checked.insert(member.broker);
+        }
+        if let Some(successor) = &change.successor {
+            if !rules::may_succeed(&state, successor, registered(successor.broker)) {
+                return Err(refused);
+            }
+            checked.insert(successor.broker);
         }
         let directory = |broker| {
-            let registered = &registrations.get(&broker)?.broker.registration;
-            registered.directory_id.as_deref().map(DirectoryId::from)
+            let registration = &registered(broker)?.registration;
+            registration.directory_id.as_deref().map(DirectoryId::from)
         };
         let next = with_members(&state, change.members.clone(), directory);
-        Ok((Op::set(path_of(change), encode_state(&next), change.version), joining))
+        let next = match change.successor {
+            Some(successor) => handed_over(next, successor),
+            None => next,
+        };
+        Ok((Op::set(path_of(change), encode_state(&next), change.version), checked))
     }
 
     /// Returns true if the topic still exists, the partition has all members as replicas, and this
@@ -184,8 +203,8 @@ impl Metadata {
         writes: Vec<Write<'a>>,
         mut registrations: Registrations,
     ) -> Vec<Pending<'a>> {
-        let joining = writes.iter().flat_map(|write| &write.joining).copied();
-        let checked: BTreeSet<BrokerId> = joining.chain([self.broker]).collect();
+        let checked = writes.iter().flat_map(|write| &write.checked).copied();
+        let checked: BTreeSet<BrokerId> = checked.chain([self.broker]).collect();
         registrations.retain(|broker, _| checked.contains(broker));
         let checks = registrations.into_values().flat_map(|registered| registered.checks);
         let mut ops: Vec<Op> = checks.collect();
@@ -210,14 +229,14 @@ impl Metadata {
         let outcome = match error.remedy() {
             Remedy::Fatal => InSyncOutcome::Unknown,
             _ if is_unanswered(error) => InSyncOutcome::Unknown,
-            _ => InSyncOutcome::Refused,
+            _ => InSyncOutcome::NotWritten,
         };
         let failed = failed_path(error);
         let concerned = |write: &Write<'_>| {
             let Some(path) = failed else { return true };
             match NodePath::of(path) {
                 Some(NodePath::KnownBroker(id) | NodePath::Broker(id)) if id != self.broker => {
-                    write.joining.contains(&id)
+                    write.checked.contains(&id)
                 }
                 Some(NodePath::PartitionState(..)) => write.op.path() == path,
                 _ => true,
@@ -237,8 +256,14 @@ fn path_of(change: &InSyncStateChange) -> String {
 
 /// Returns true if the state is the one that the change leads to.
 fn is_applied(state: &PartitionState, change: &InSyncStateChange) -> bool {
+    let leader = match change.successor {
+        Some(successor) => Some((successor.broker, successor.incarnation)),
+        None => state.leader.map(|leader| (leader, state.leader_incarnation)),
+    };
+    let epochs = i32::from(change.successor.is_some());
     state.version == change.version.wrapping_add(1)
-        && state.leader_epoch == change.leader_epoch
+        && state.leader_epoch.0 == change.leader_epoch.0.wrapping_add(epochs)
+        && state.leader.map(|leader| (leader, state.leader_incarnation)) == leader
         && state.isr == change.members
 }
 

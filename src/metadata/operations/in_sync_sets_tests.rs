@@ -10,6 +10,7 @@ use crate::metadata::{
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
 
 const REFUSED: InSyncOutcome = InSyncOutcome::Refused;
+const NOT_WRITTEN: InSyncOutcome = InSyncOutcome::NotWritten;
 
 fn clock() -> Arc<dyn Clock> {
     Arc::new(ManualClock::at(Timestamp::from_millis(1_700_000_000_000)))
@@ -82,6 +83,7 @@ impl Cluster {
             leader_epoch: state.leader_epoch,
             version: state.version,
             members: self.members(brokers),
+            successor: None,
         }
     }
 
@@ -125,8 +127,11 @@ async fn a_change_from_an_earlier_state_or_epoch_or_by_another_broker_is_refused
         change.partition = PartitionIndex(9);
         change
     };
-    for change in [stale, fenced, other, without_leader, absent] {
+    for change in [stale, other, without_leader] {
         assert_eq!(cluster.leader.change_in_sync(&[change]).await, [REFUSED]);
+    }
+    for change in [fenced, absent] {
+        assert_eq!(cluster.leader.change_in_sync(&[change]).await, [NOT_WRITTEN]);
     }
     let others = cluster.others[0].change_in_sync(std::slice::from_ref(&current)).await;
     assert_eq!(others, [REFUSED]);
@@ -201,12 +206,88 @@ async fn a_change_whose_message_is_lost_is_made_once() {
 }
 
 #[tokio::test]
-async fn without_the_store_a_change_is_refused_and_after_the_session_for_good() {
+async fn a_change_that_cannot_be_written_says_nothing_of_an_earlier_attempt() {
     let cluster = Cluster::new(1).await;
     let change = cluster.change(0, &[1, 2]);
     cluster.stores[0].disconnect();
-    assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&change)).await, [REFUSED]);
+    let outcomes = cluster.leader.change_in_sync(std::slice::from_ref(&change)).await;
+    assert_eq!(outcomes, [NOT_WRITTEN]);
     cluster.stores[0].expire();
     cluster.stores[0].reconnect();
-    assert_eq!(cluster.leader.change_in_sync(&[change]).await, [REFUSED]);
+    assert_eq!(cluster.leader.change_in_sync(&[change]).await, [NOT_WRITTEN]);
+}
+
+#[tokio::test]
+async fn a_change_that_was_made_is_recognized_after_the_session_that_made_it() {
+    let cluster = Cluster::new(1).await;
+    let change = cluster.change(0, &[1, 2]);
+    let applied = [InSyncOutcome::Applied { version: 1 }];
+    assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&change)).await, applied);
+    // Its registration ends; nobody has elected another leader yet.
+    let registration = cluster.stores[0].get("/brokers/ids/1").await.unwrap().unwrap();
+    let removal = Op::delete("/brokers/ids/1", registration.version);
+    cluster.stores[1].multi(vec![removal]).await.unwrap();
+    assert_eq!(cluster.leader.change_in_sync(&[change]).await, applied);
+}
+
+/// The hand-over of the first partition to a broker.
+fn hand_over(cluster: &Cluster, to: i32) -> InSyncStateChange {
+    let members: Vec<i32> = cluster.isr(0);
+    InSyncStateChange { successor: Some(cluster.members(&[to])[0]), ..cluster.change(0, &members) }
+}
+
+#[tokio::test]
+async fn a_leader_hands_over_once_and_leads_no_more() {
+    let cluster = Cluster::new(1).await;
+    let change = hand_over(&cluster, 3);
+    let applied = [InSyncOutcome::Applied { version: 1 }];
+    assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&change)).await, applied);
+    let image = cluster.image();
+    let state = image.partition(&name(), PartitionIndex(0)).unwrap().state.clone().unwrap();
+    assert_eq!((state.leader, state.leader_epoch), (Some(BrokerId(3)), LeaderEpoch(1)));
+    let incarnation = image.broker(BrokerId(3)).unwrap().incarnation;
+    assert_eq!(state.leader_incarnation, incarnation);
+    assert_eq!(cluster.isr(0), [1, 2, 3]);
+    assert_eq!(cluster.leader.change_in_sync(&[change]).await, applied, "a repetition");
+    let late = cluster.change(0, &[1]);
+    assert_eq!(cluster.leader.change_in_sync(&[late]).await, [REFUSED]);
+}
+
+#[tokio::test]
+async fn a_leader_hands_over_to_an_in_sync_replica_that_has_not_registered_again() {
+    let cluster = Cluster::new(1).await;
+    let gone = hand_over(&cluster, 3);
+    cluster.stores[2].close().await.unwrap();
+    assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&gone)).await, [REFUSED]);
+    let _again = start(&Arc::new(cluster.stores[2].another()), 3).await;
+    assert_eq!(cluster.leader.change_in_sync(&[gone]).await, [REFUSED]);
+
+    let cluster = Cluster::new(1).await;
+    let shrunk = cluster.change(0, &[1, 2]);
+    cluster.leader.change_in_sync(&[shrunk]).await;
+    let outside = hand_over(&cluster, 3);
+    assert_eq!(cluster.leader.change_in_sync(&[outside]).await, [REFUSED]);
+}
+
+#[tokio::test]
+async fn a_hand_over_and_other_changes_go_to_the_store_together() {
+    let cluster = Cluster::new(2).await;
+    let changes = [hand_over(&cluster, 2), cluster.change(1, &[1, 2])];
+    let outcomes = cluster.leader.change_in_sync(&changes).await;
+    assert_eq!(outcomes, [InSyncOutcome::Applied { version: 1 }; 2]);
+    assert_eq!((cluster.isr(0), cluster.isr(1)), (vec![1, 2, 3], vec![1, 2]));
+}
+
+#[tokio::test]
+async fn a_broker_that_stops_says_so_and_keeps_its_incarnation() {
+    let cluster = Cluster::new(1).await;
+    let before = Arc::clone(cluster.image().broker(BrokerId(1)).unwrap());
+    assert!(!before.registration.is_stopping);
+    cluster.leader.announce_stop().await.unwrap();
+    let after = Arc::clone(cluster.image().broker(BrokerId(1)).unwrap());
+    assert!(after.registration.is_stopping);
+    assert_eq!(after.incarnation, before.incarnation);
+    let change = hand_over(&cluster, 2);
+    let outcomes = cluster.leader.change_in_sync(&[change]).await;
+    assert_eq!(outcomes, [InSyncOutcome::Applied { version: 1 }], "it still hands over");
 }

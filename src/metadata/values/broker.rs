@@ -40,6 +40,9 @@ struct BrokerValue {
     /// SHA-256 of the key of this incarnation, in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key_hash: Option<String>,
+    /// True once the broker has begun to stop.
+    #[serde(default, skip_serializing_if = "is_false")]
+    stopping: bool,
 }
 
 /// Decodes the registration in a node created by this transaction.
@@ -60,6 +63,7 @@ pub(in crate::metadata) fn decode_broker(
         boot_id: value.boot_id,
         clean_shutdown: value.clean_shutdown,
         key_hash: value.key_hash.map(|text| key_hash(&text)).transpose()?,
+        is_stopping: value.stopping,
     };
     Ok(Broker { id, incarnation: Incarnation(created), registration })
 }
@@ -85,7 +89,13 @@ pub(in crate::metadata) fn encode_broker(registration: &Registration, timestamp_
         boot_id: registration.boot_id.clone(),
         clean_shutdown: registration.clean_shutdown,
         key_hash: registration.key_hash.map(|hash| hash.to_string()),
+        stopping: registration.is_stopping,
     })
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn key_hash(text: &str) -> Result<KeyHash, Malformed> {
@@ -132,6 +142,7 @@ mod tests {
             boot_id: Some("b1".to_owned()),
             clean_shutdown: true,
             key_hash: KeyHash::of(b"key"),
+            is_stopping: true,
         };
         let bytes = encode_broker(&registration, 1_700_000_000_000);
         let broker = decode_broker(BrokerId(3), &bytes, 42).unwrap();

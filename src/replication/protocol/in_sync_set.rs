@@ -27,6 +27,8 @@ pub struct InSyncChange {
     pub members: Vec<IsrMember>,
     /// The version of the state that it replaces.
     pub version: i32,
+    /// The member that leads after the change, if another does.
+    pub successor: Option<IsrMember>,
 }
 
 /// The result of writing a change.
@@ -75,7 +77,12 @@ impl InSyncSet {
 
     /// Returns true if a broker is a committed member.
     pub fn contains(&self, broker: BrokerId) -> bool {
-        self.members().iter().any(|member| member.broker == broker)
+        self.member(broker).is_some()
+    }
+
+    /// The committed member on a broker.
+    pub(super) fn member(&self, broker: BrokerId) -> Option<IsrMember> {
+        self.members().iter().find(|member| member.broker == broker).copied()
     }
 
     /// The members of the maximal set; some of them twice.
@@ -109,7 +116,14 @@ impl InSyncSet {
         let (id, version) = (self.next_id, self.committed.version);
         self.next_id += 1;
         self.asked = Some(Asked { id, members: members.clone(), version, counts: true });
-        Some(InSyncChange { id, members, version: self.rules.named_version(version) })
+        let version = self.rules.named_version(version);
+        Some(InSyncChange { id, members, version, successor: None })
+    }
+
+    /// Asks for the same members under another leader. `None` as for [`InSyncSet::change_to`].
+    pub(super) fn hand_over_to(&mut self, successor: IsrMember) -> Option<InSyncChange> {
+        let change = self.change_to(self.committed.members.clone())?;
+        Some(InSyncChange { successor: Some(successor), ..change })
     }
 
     /// Returns true while the outcome of a change is not known.

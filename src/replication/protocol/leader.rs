@@ -7,9 +7,10 @@
 use std::time::Duration;
 
 use crate::metadata::{Incarnation, IsrMember};
+use crate::replication::protocol::hand_over::HandOver;
 use crate::replication::protocol::{
-    ChangeOutcome, EpochHistory, FetchPosition, FetchingReplica, InSyncChange, InSyncSet,
-    InSyncState, Rules,
+    ChangeOutcome, EpochHistory, FetchPosition, FetchingReplica, HandOverStage, HandOverStep,
+    InSyncChange, InSyncSet, InSyncState, Rules,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -42,6 +43,7 @@ pub struct Leader {
     high_watermark: Offset,
     /// The time at which members that have not fetched yet count as caught up.
     began: Duration,
+    hand_over: Option<HandOver>,
 }
 
 /// The last fetch of a follower in this epoch.
@@ -91,6 +93,7 @@ impl Leader {
             followers: Vec::new(),
             high_watermark: start.high_watermark,
             began: now,
+            hand_over: None,
         }
     }
 
@@ -167,6 +170,7 @@ impl Leader {
 
     /// Takes the outcome of a change. Returns true if the high watermark has moved.
     pub fn change_answered(&mut self, id: u64, outcome: ChangeOutcome) -> bool {
+        self.hand_over.take_if(|hand_over| hand_over.answered(id, outcome));
         self.in_sync.answered(id, outcome);
         self.advance()
     }
@@ -174,8 +178,50 @@ impl Leader {
     /// Takes the partition's state as it was read from the store, in this leader epoch. Returns
     /// true if the high watermark has moved.
     pub fn state_read(&mut self, state: InSyncState, behind_sync: bool) -> bool {
+        let (rules, version) = (self.rules, state.version);
+        self.hand_over.take_if(|hand_over| hand_over.read(version, behind_sync, rules));
         self.in_sync.read(state, behind_sync);
         self.advance()
+    }
+
+    /// Begins to hand over to an in-sync replica: from now on the caller appends nothing. Returns
+    /// false if that broker cannot lead, or a hand-over is under way.
+    pub fn begin_hand_over(&mut self, to: BrokerId, now: Duration) -> bool {
+        let successor = self.in_sync.member(to).filter(|_| to != self.broker);
+        let (None, Some(successor)) = (&self.hand_over, successor) else { return false };
+        self.hand_over = Some(HandOver::new(successor, now));
+        true
+    }
+
+    /// The effect of the hand-over under way.
+    pub fn hand_over_stage(&self) -> HandOverStage {
+        self.hand_over.as_ref().map_or(HandOverStage::None, |begun| begun.stage(self.rules))
+    }
+
+    /// The next step of the hand-over, given the end of the log, to which nothing is appended.
+    pub fn continue_hand_over(&mut self, log_end: Offset, now: Duration) -> HandOverStep {
+        let Some(begun) = &self.hand_over else { return HandOverStep::Over };
+        if begun.is_asked() {
+            return HandOverStep::Wait;
+        }
+        let successor = begun.successor();
+        let is_member = self.in_sync.members().contains(&successor);
+        if !is_member || begun.has_waited_enough(now) {
+            self.hand_over = None;
+            return HandOverStep::Over;
+        }
+        let stored = self.progress_of(&successor).map(|known| known.stored);
+        let has_all = stored.is_some_and(|stored| self.rules.may_succeed(stored, log_end));
+        // Producers that wait for other members are answered first, where that can be.
+        let has_answered = self.high_watermark >= log_end || !self.in_sync.may_advance();
+        if !has_all || !has_answered {
+            return HandOverStep::Wait;
+        }
+        let change = self.in_sync.hand_over_to(successor);
+        if let (Some(begun), Some(change)) = (&mut self.hand_over, &change) {
+            begun.ask(change);
+        }
+        change.map_or(HandOverStep::Wait, HandOverStep::Ask)
     }
 
     /// Moves the high watermark as far as the rules allow.

@@ -10,28 +10,28 @@ use crate::metadata::{Incarnation, IsrMember};
 use crate::storage::EpochStart;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
-const EPOCH: LeaderEpoch = LeaderEpoch(5);
+pub(super) const EPOCH: LeaderEpoch = LeaderEpoch(5);
 const LAG_MAX: Duration = Duration::from_secs(10);
-const START: Duration = Duration::from_secs(100);
+pub(super) const START: Duration = Duration::from_secs(100);
 const LOG: [EpochStart; 2] = [
     EpochStart { epoch: LeaderEpoch(3), start: Offset::ZERO },
     EpochStart { epoch: LeaderEpoch(4), start: Offset::new(6) },
 ];
 
-fn member(broker: i32) -> IsrMember {
+pub(super) fn member(broker: i32) -> IsrMember {
     IsrMember { broker: BrokerId(broker), incarnation: Incarnation(i64::from(broker) * 10) }
 }
 
-fn state(members: &[i32], version: i32) -> InSyncState {
+pub(super) fn state(members: &[i32], version: i32) -> InSyncState {
     InSyncState { members: members.iter().copied().map(member).collect(), minimum: 2, version }
 }
 
 /// Broker 1 leads in epoch 5, with its log stored up to its end, 9, and a watermark of 4.
-fn leader(in_sync: &[i32]) -> Leader {
+pub(super) fn leader(in_sync: &[i32]) -> Leader {
     leader_by(Rules::ALL, in_sync)
 }
 
-fn leader_by(rules: Rules, in_sync: &[i32]) -> Leader {
+pub(super) fn leader_by(rules: Rules, in_sync: &[i32]) -> Leader {
     let start = LeaderStart {
         broker: BrokerId(1),
         epoch: EPOCH,
@@ -64,7 +64,7 @@ fn fetch_at(leader: &mut Leader, broker: i32, stored: i64, now: Duration) -> Cou
     leader.fetched(replica(broker), &position(stored, stored), log, now)
 }
 
-fn fetch(leader: &mut Leader, broker: i32, stored: i64) -> Option<InSyncChange> {
+pub(super) fn fetch(leader: &mut Leader, broker: i32, stored: i64) -> Option<InSyncChange> {
     match fetch_at(leader, broker, stored, START) {
         CountedFetch::Counted { change, .. } => change,
         other => panic!("a fetch was not counted: {other:?}"),

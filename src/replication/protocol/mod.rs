@@ -11,6 +11,9 @@ mod epoch_history;
 mod follower;
 #[cfg(test)]
 mod follower_tests;
+mod hand_over;
+#[cfg(test)]
+mod hand_over_tests;
 mod in_sync_set;
 mod leader;
 #[cfg(test)]
@@ -22,6 +25,7 @@ mod schedule_tests;
 
 pub use epoch_history::EpochHistory;
 pub use follower::{FetchAnswer, FetchOutcome, Follower, FollowerStep};
+pub use hand_over::{HandOverStage, HandOverStep};
 pub use in_sync_set::{ChangeOutcome, InSyncChange, InSyncSet, InSyncState};
 pub use leader::{CountedFetch, Leader, LeaderStart};
 pub use position::{FetchPosition, FetchingReplica};

@@ -36,6 +36,12 @@ pub enum Rule {
     JoinAtWatermark,
     /// R9b: a joining member has stored all records below the start of the epoch.
     JoinAtEpochStart,
+    /// R15a: a leader that hands over stops answering before it asks the store.
+    HandOverSilent,
+    /// R15b: a leader that may have handed over does not answer until that is settled.
+    HandOverUnknown,
+    /// R15d: a successor has stored the leader's whole log, to which nothing is appended any more.
+    HandOverAtEnd,
     /// R16: a follower truncates its log before it takes the leader's watermark.
     TruncateFirst,
     /// R18: a change of unknown outcome is settled by a later version, or by a read behind a sync.
@@ -172,6 +178,21 @@ impl Rules {
     /// R16: returns true if a follower takes the watermark of an answer by which it truncates.
     pub(super) const fn takes_watermark_first(self) -> bool {
         !self.has(Rule::TruncateFirst)
+    }
+
+    /// R15a: returns true if a leader is silent while the store is asked to replace it.
+    pub(super) const fn is_silent_while_asking(self) -> bool {
+        self.has(Rule::HandOverSilent)
+    }
+
+    /// R15b: returns true if a leader stays silent when nobody knows whether it was replaced.
+    pub(super) const fn is_silent_while_unknown(self) -> bool {
+        self.has(Rule::HandOverUnknown)
+    }
+
+    /// R15d: returns true if a replica that has stored this much may lead after `log_end`.
+    pub(super) fn may_succeed(self, stored: Offset, log_end: Offset) -> bool {
+        stored >= log_end || !self.has(Rule::HandOverAtEnd)
     }
 
     /// R18: returns true if reading version `read` settles a change that named version `named`. A

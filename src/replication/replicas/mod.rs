@@ -3,9 +3,11 @@
 
 mod followers;
 mod following;
+mod handing_over;
 mod in_sync_changes;
 #[cfg(test)]
 mod schedule_tests;
 
 pub use following::{FollowerError, FollowerPosition};
+pub use handing_over::HandOverProgress;
 pub use in_sync_changes::{InSyncChanges, RequestedChange};

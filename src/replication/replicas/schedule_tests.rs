@@ -17,7 +17,8 @@ use crate::metadata::{Incarnation, IsrMember};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::{
     Acks, Assignment, ChangeOutcome, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica,
-    InSyncState, LocalLogs, Partition, PartitionSpec, ReadRequest, Reader, RequestedChange, Role,
+    HandOverProgress, InSyncState, LocalLogs, Partition, PartitionError, PartitionSpec,
+    ReadRequest, Reader, RequestedChange, Role,
 };
 use crate::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Log, LogConfig, Offsets,
@@ -71,6 +72,7 @@ struct World {
     values: u64,
     truncations: usize,
     elections: usize,
+    hand_overs: usize,
 }
 
 fn member(broker: &Broker) -> IsrMember {
@@ -184,6 +186,7 @@ impl World {
             values: 0,
             truncations: 0,
             elections: 0,
+            hand_overs: 0,
         };
         (0..BROKERS).for_each(|id| world.learn(id));
         world
@@ -197,8 +200,9 @@ impl World {
             42..70 => self.deliver(),
             70..84 => self.brokers[id].flush(),
             84..92 => self.learn(id),
-            92..96 => self.remove_lagging(id),
-            96..98 => self.elect(),
+            92..94 => self.remove_lagging(id),
+            94..97 => self.hand_over(id),
+            97 => self.elect(),
             _ => self.lose_power(id),
         }
     }
@@ -208,7 +212,10 @@ impl World {
         if partition.role() != Role::Leader {
             return;
         }
-        partition.lead().unwrap();
+        match partition.lead() {
+            Err(PartitionError::NotLeader { .. }) => return,
+            led => led.unwrap(),
+        }
         let mut builder = BatchBuilder::new();
         for _ in 0..=self.random.below(3) {
             self.values += 1;
@@ -288,10 +295,17 @@ impl World {
         let change = &requested.change;
         let applies = *epoch == requested.epoch
             && in_sync.version == change.version
-            && change.members.iter().all(joins);
+            && change.members.iter().all(joins)
+            && change.successor.is_none_or(|to| self.brokers.iter().any(|b| member(b) == to));
         if applies {
             self.state.in_sync.members.clone_from(&change.members);
             self.state.in_sync.version += 1;
+        }
+        if let Some(successor) = change.successor.filter(|_| applies) {
+            self.hand_overs += 1;
+            self.state.leader = usize::try_from(successor.broker.0).unwrap();
+            self.state.incarnation = successor.incarnation;
+            self.state.epoch = LeaderEpoch(self.state.epoch.0 + 1);
         }
         let version = self.state.in_sync.version;
         requested.answer(match (applies, self.random.chance(6)) {
@@ -305,6 +319,16 @@ impl World {
         self.clock.advance(LAG_MAX / 2);
         let now = self.clock.monotonic();
         if let Some(requested) = self.brokers[id].partition.remove_lagging(now, LAG_MAX) {
+            self.write(&requested);
+        }
+    }
+
+    /// Lets a leader begin to hand over to any replica, or go on with it.
+    fn hand_over(&mut self, id: usize) {
+        let to = self.brokers[self.random.index(BROKERS)].id;
+        let (partition, now) = (Arc::clone(&self.brokers[id].partition), self.clock.monotonic());
+        partition.begin_hand_over(to, now).unwrap();
+        if let HandOverProgress::Ask(requested) = partition.continue_hand_over(now) {
             self.write(&requested);
         }
     }
@@ -404,7 +428,7 @@ impl World {
 
 #[test]
 fn replicas_are_the_same_below_the_watermark_whatever_fails() {
-    let (mut truncations, mut elections, mut bytes) = (0, 0, 0);
+    let (mut truncations, mut elections, mut hand_overs, mut bytes) = (0, 0, 0, 0);
     for seed in seeds(20) {
         println!("STREAMLOG_SEED={seed}");
         let mut world = World::new(seed);
@@ -416,9 +440,11 @@ fn replicas_are_the_same_below_the_watermark_whatever_fails() {
         world.check();
         truncations += world.truncations;
         elections += world.elections;
+        hand_overs += world.hand_overs;
         bytes += world.shown.len();
         world.brokers.iter().for_each(Broker::stop);
     }
     assert!(truncations > 5 && elections > 50, "{truncations} truncations, {elections} elections");
+    assert!(hand_overs > 5, "only {hand_overs} hand-overs");
     assert!(bytes > 6_000, "only {bytes} bytes were shown");
 }

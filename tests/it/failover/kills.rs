@@ -1,14 +1,9 @@
 //! Brokers that are killed under load, and return.
 
 use super::load::{Load, assert_kept, read_all};
-use super::three_brokers::{IDS, ThreeBrokers};
+use super::three_brokers::{IDS, ThreeBrokers, others};
 
 const TOPIC: &str = "replicated";
-
-/// The brokers but for `id`.
-fn others(id: i32) -> Vec<i32> {
-    IDS.into_iter().filter(|other| *other != id).collect()
-}
 
 /// Asserts that all replicas of a partition have the same log, once all brokers are stopped.
 fn assert_identical(cluster: &mut ThreeBrokers, partitions: i32) {

@@ -52,9 +52,13 @@ impl ThreeBrokers {
     pub(super) fn start_broker(&mut self, id: i32) {
         let tree = self.server.tree("/streamlog").to_string();
         let number = format!("broker.id={id}");
-        let fixed = [number.as_str(), "zookeeper.session.timeout.ms=3000"];
-        let settings: Vec<&str> =
-            fixed.into_iter().chain(self.settings.iter().map(String::as_str)).collect();
+        let session = "zookeeper.session.timeout.ms";
+        let mut settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
+        settings.push(&number);
+        let default = format!("{session}=3000");
+        if !settings.iter().any(|setting| setting.starts_with(session)) {
+            settings.push(&default);
+        }
         let on_zookeeper = |command: &mut Command| {
             command.args(["--zookeeper", &tree]);
         };
@@ -146,10 +150,14 @@ impl ThreeBrokers {
         segments.iter().flat_map(|segment| fs::read(segment).unwrap()).collect()
     }
 
+    /// The log of a broker, over all its processes.
+    pub(super) fn log(&self, id: i32) -> String {
+        fs::read_to_string(self.data(id).with_extension("log")).unwrap_or_default()
+    }
+
     /// The logs of all brokers.
     pub(super) fn logs(&self) -> String {
-        let log = |id| fs::read_to_string(self.data(id).with_extension("log")).unwrap_or_default();
-        IDS.map(|id| format!("broker {id}:\n{}", log(id))).concat()
+        IDS.map(|id| format!("broker {id}:\n{}", self.log(id))).concat()
     }
 
     fn data(&self, id: i32) -> PathBuf {
@@ -164,6 +172,11 @@ pub(super) fn partitions_by(broker: &BrokerProcess, topic: &str) -> Vec<Partitio
     let request =
         MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
     broker.connect().call(9, &request).unwrap().topics.remove(0).partitions
+}
+
+/// The brokers but for `id`.
+pub(super) fn others(id: i32) -> Vec<i32> {
+    IDS.into_iter().filter(|other| *other != id).collect()
 }
 
 fn slot(id: i32) -> usize {

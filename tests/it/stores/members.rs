@@ -56,6 +56,7 @@ fn change(image: &Image, brokers: &[i32]) -> InSyncStateChange {
         leader_epoch: state.leader_epoch,
         version: state.version,
         members: brokers.iter().map(member).collect(),
+        successor: None,
     }
 }
 

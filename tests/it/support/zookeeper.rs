@@ -48,8 +48,8 @@ impl ZooKeeper {
     fn configured(dir: TempDir, settings: &str) -> Self {
         let address = free_address();
         let config = format!(
-            "tickTime=300\ndataDir={}\nclientPort={}\nclientPortAddress=127.0.0.1\n\
-             maxClientCnxns=0\nadmin.enableServer=false\n{settings}",
+            "tickTime=300\nmaxSessionTimeout=60000\ndataDir={}\nclientPort={}\n\
+             clientPortAddress=127.0.0.1\nmaxClientCnxns=0\nadmin.enableServer=false\n{settings}",
             dir.path().join("data").display(),
             address.port()
         );

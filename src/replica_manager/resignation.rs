@@ -1,0 +1,68 @@
+//! The end of a broker that stops in order: others lead its partitions before its session ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+use crate::engine::EngineState;
+use crate::replica_manager::hand_overs::{Move, hand_over, moves};
+use crate::types::WithCauses;
+
+/// The longest wait for the store to note that this broker stops.
+const ANNOUNCING_MAX: Duration = Duration::from_secs(1);
+/// The longest wait for other leaders.
+const HANDING_OVER_MAX: Duration = Duration::from_secs(5);
+/// The pause after hand-overs of which some have failed.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Hands over every partition that this broker leads and that another could lead. Called before the
+/// broker stops; partitions that nobody takes over are led until then.
+pub(crate) async fn resign(engine: &Arc<EngineState>) {
+    if engine.stopping.is_cancelled() || due(engine).is_empty() {
+        return;
+    }
+    // So that nobody hands anything over to this broker in turn.
+    match timeout(ANNOUNCING_MAX, engine.metadata.announce_stop()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!("no partition is handed over: {}", WithCauses(&error));
+            return;
+        }
+        Err(_elapsed) => {
+            tracing::warn!("no partition is handed over: the metadata store does not answer");
+            return;
+        }
+    }
+    let handing_over = async {
+        loop {
+            // Partitions may have been elected to this broker meanwhile.
+            let due = due(engine);
+            if due.is_empty() {
+                return;
+            }
+            match hand_over(engine, due).await {
+                Ok(0) => {}
+                Ok(_) => sleep(PAUSE).await,
+                Err(_stopping) => return,
+            }
+        }
+    };
+    if timeout(HANDING_OVER_MAX, handing_over).await.is_err() {
+        let left = due(engine).len();
+        tracing::warn!(
+            "{left} partitions were not handed over within {} s: others are elected when the \
+             session ends",
+            HANDING_OVER_MAX.as_secs()
+        );
+    }
+}
+
+/// The partitions that others may lead, each with the first such replica.
+fn due(engine: &EngineState) -> Vec<Move> {
+    let (me, image) = (engine.config.broker_id, engine.image());
+    moves(engine, &image, |partition| {
+        let mut others = partition.replicas.iter().copied().filter(|replica| *replica != me);
+        others.find(|replica| image.may_take_over(partition, *replica))
+    })
+}

@@ -1,0 +1,66 @@
+//! Leaders that hand their partitions over: brokers that stop in order, and preferred leaders that
+//! return.
+
+use streamlog::wire::ErrorCode;
+use streamlog::wire::elect_leaders::{ElectLeadersRequest, PREFERRED};
+use streamlog::wire::metadata::Partition;
+
+use super::load::{Load, assert_kept, read_all};
+use super::three_brokers::{IDS, ThreeBrokers, others};
+
+const TOPIC: &str = "moved";
+
+/// A session so long that no test waits for its end.
+const LONG_SESSION: &str = "zookeeper.session.timeout.ms=30000";
+
+/// Waits until each partition is led by its first replica, with all in sync.
+fn await_preferred_leaders(cluster: &ThreeBrokers) {
+    cluster.await_partitions(TOPIC, |partition| {
+        partition.leader_id == partition.replica_nodes[0] && partition.isr_nodes.len() == 3
+    });
+}
+
+#[test]
+fn brokers_are_stopped_and_started_one_by_one_under_load_and_nothing_is_lost() {
+    let mut cluster = ThreeBrokers::start(&[LONG_SESSION]);
+    cluster.make_topic(TOPIC, 3);
+    let load = Load::start(cluster.client(), TOPIC);
+    load.await_more(100);
+    for id in IDS {
+        await_preferred_leaders(&cluster);
+        cluster.stop(id);
+        let handed_over = format!("takes over {TOPIC}-");
+        assert!(cluster.log(id).contains(&handed_over), "{}", cluster.logs());
+        cluster.await_in_sync(TOPIC, &others(id));
+        load.await_more(100);
+        cluster.start_broker(id);
+        cluster.await_in_sync(TOPIC, &IDS);
+        load.await_more(100);
+    }
+    let acknowledged = load.stop();
+
+    assert_kept(&acknowledged, &read_all(&cluster.client(), TOPIC));
+}
+
+#[test]
+fn partitions_return_to_their_preferred_leaders() {
+    let mut cluster = ThreeBrokers::start(&[LONG_SESSION]);
+    cluster.make_topic(TOPIC, 3);
+    let load = Load::start(cluster.client(), TOPIC);
+    load.await_more(100);
+    cluster.stop(1);
+    cluster.await_in_sync(TOPIC, &[2, 3]);
+    cluster.start_broker(1);
+    cluster.await_in_sync(TOPIC, &IDS);
+    // Answered once they have returned, or they have already.
+    let request = ElectLeadersRequest { election_type: PREFERRED, ..Default::default() };
+    let answer = cluster.broker(1).connect().call(2, &request).unwrap();
+    let results = answer.replica_election_results.iter().flat_map(|topic| &topic.partition_result);
+    for result in results {
+        assert_eq!(result.error_code, ErrorCode::None, "{result:?}");
+    }
+    let is_preferred = |partition: &Partition| partition.leader_id == partition.replica_nodes[0];
+    assert!(cluster.partitions(TOPIC).iter().all(is_preferred));
+    load.await_more(100);
+    assert_kept(&load.stop(), &read_all(&cluster.client(), TOPIC));
+}
