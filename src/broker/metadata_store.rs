@@ -10,7 +10,9 @@ use tokio_util::sync::CancellationToken;
 use crate::broker::BrokerError;
 use crate::config::ConfigError;
 use crate::io::{Disk, World, read_text};
-use crate::metadata::{Digest, MetadataError, Remedy, Store, ZooKeeperConfig, ZooKeeperStore};
+use crate::metadata::{
+    Digest, MetadataError, Remedy, SessionObserver, Store, ZooKeeperConfig, ZooKeeperStore,
+};
 
 /// The pause before another attempt to reach the store.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -25,6 +27,7 @@ pub(super) fn connect(
     config: &ZooKeeperConfig,
     world: &World,
     runtime: &Runtime,
+    observer: Option<&Arc<dyn SessionObserver>>,
     interrupted: &CancellationToken,
 ) -> Result<Option<Arc<dyn Store>>, BrokerError> {
     let Some(address) = &config.address else { return Ok(None) };
@@ -34,7 +37,7 @@ pub(super) fn connect(
         loop {
             let (address, digest) = (address.clone(), digest.clone());
             let (timeout, clock) = (config.session_timeout, Arc::clone(&world.clock));
-            match ZooKeeperStore::open(address, digest, timeout, clock).await {
+            match ZooKeeperStore::open(address, digest, timeout, clock, observer.cloned()).await {
                 Ok(store) => return Ok(Some(Arc::new(store) as Arc<dyn Store>)),
                 Err(error) if error.remedy() == Remedy::Retry => {
                     tracing::warn!("{error}; trying again");

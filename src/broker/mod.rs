@@ -15,6 +15,8 @@ mod dispatch;
 mod error;
 mod errors;
 mod fetch;
+#[cfg(feature = "cli")]
+mod guard;
 mod handlers;
 mod isolation;
 mod listeners;
@@ -33,10 +35,14 @@ pub use crate::config::{
 };
 pub use crate::engine::{EngineConfig, EngineError};
 pub use crate::group::GroupConfig;
+#[cfg(feature = "cli")]
+pub(crate) use crate::metadata::SessionObserver;
 pub use crate::metadata::{ZooKeeperAddress, ZooKeeperConfig};
 pub use config::{BrokerConfig, Verdict};
 pub use coordinator::OffsetsTopicConfig;
 pub use error::BrokerError;
+#[cfg(feature = "cli")]
+pub(crate) use guard::{Guard, await_parent, end_session};
 pub use listeners::Listener;
 #[cfg(feature = "internals")]
 pub use offline::{

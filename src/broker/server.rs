@@ -17,6 +17,7 @@ use crate::engine::{Engine, EngineHandle, control_runtime};
 #[cfg(feature = "internals")]
 use crate::io::{Clock, Disk};
 use crate::io::{SystemClock, SystemDisk, Worker, World, open_file_limit};
+use crate::metadata::SessionObserver;
 use crate::net::Budget;
 use crate::replica_manager;
 
@@ -44,19 +45,22 @@ impl Broker {
     /// # Errors
     /// If an address cannot be bound, or the data directory cannot be used.
     pub fn start(config: BrokerConfig) -> Result<Self, BrokerError> {
-        Self::start_unless(config, &CancellationToken::new())
+        Self::start_unless(config, &CancellationToken::new(), None)
     }
 
-    /// Like [`Broker::start`], but `interrupted` ends the wait for the metadata store.
+    /// Like [`Broker::start`], but `interrupted` ends the wait for the metadata store, and
+    /// `observer` is told of the sessions with it.
     ///
     /// # Errors
     /// The errors of [`Broker::start`], and `Interrupted`.
     pub(crate) fn start_unless(
         config: BrokerConfig,
         interrupted: &CancellationToken,
+        observer: Option<&Arc<dyn SessionObserver>>,
     ) -> Result<Self, BrokerError> {
         let disk = Arc::new(SystemDisk::default());
-        Self::launch(config, &World { disk, clock: Arc::new(SystemClock) }, interrupted)
+        let world = World { disk, clock: Arc::new(SystemClock) };
+        Self::launch(config, &world, interrupted, observer)
     }
 
     /// Starts a broker on the given disk and clock.
@@ -70,13 +74,14 @@ impl Broker {
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, BrokerError> {
         let world = World { disk: Arc::clone(disk), clock: Arc::clone(clock) };
-        Self::launch(config, &world, &CancellationToken::new())
+        Self::launch(config, &world, &CancellationToken::new(), None)
     }
 
     fn launch(
         config: BrokerConfig,
         world: &World,
         interrupted: &CancellationToken,
+        observer: Option<&Arc<dyn SessionObserver>>,
     ) -> Result<Self, BrokerError> {
         let runtime = control_runtime()?;
         let (sockets, listeners) = bind(&config.listeners, &config.advertised_listeners, &runtime)?;
@@ -84,7 +89,7 @@ impl Broker {
             listeners.require_reachable()?;
         }
         let (engine, addresses) = (config.engine.clone(), listeners.registered());
-        let store = match connect(&config.zookeeper, world, &runtime, interrupted) {
+        let store = match connect(&config.zookeeper, world, &runtime, observer, interrupted) {
             Ok(store) => store,
             Err(error) => {
                 // A server's name may still be on its way to an address, which can take minutes.
@@ -135,8 +140,8 @@ impl Broker {
         self.engine.handle()
     }
 
-    /// Stops the broker: other brokers take over its partitions, no requests are accepted, everything
-    /// is flushed, and the next start needs no recovery.
+    /// Stops the broker: other brokers take over its partitions, no requests are accepted,
+    /// everything is flushed, and the next start needs no recovery.
     ///
     /// # Errors
     /// [`EngineError::Failed`](crate::broker::EngineError::Failed) if the disk had failed, and the

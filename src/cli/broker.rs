@@ -3,10 +3,13 @@
 //! Standard output gets the single line `ready HOST:PORT` once the broker accepts connections; the
 //! log goes to standard error. SIGTERM and SIGINT stop it cleanly with exit code 0; SIGINT while it
 //! waits for ZooKeeper ends it with 130.
+//!
+//! `streamlog guard` is the process that a broker on ZooKeeper starts to end its session after it.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::Builder;
 
 use clap::Args;
@@ -17,14 +20,20 @@ use tokio::sync::oneshot::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use crate::broker::{Broker, BrokerConfig, BrokerError, EngineError};
+use crate::broker::{
+    Broker, BrokerConfig, BrokerError, EngineError, Guard, SessionObserver, await_parent,
+    end_session,
+};
 use crate::cli::progress::is_watched;
-use crate::cli::{Exit, report, setting};
+use crate::cli::{Exit, Program, report, setting};
 use crate::config::ConfigError;
-use crate::io::ignore_file_size_signal;
+use crate::io::{SystemClock, ignore_file_size_signal};
 
 /// The name of the thread that starts the broker.
 const START: &str = "streamlog-start";
+
+/// The command of the guard.
+const GUARD: &str = "guard";
 
 /// The outcome of a start that goes on.
 type Starting<T = Broker> = oneshot::Receiver<Result<T, BrokerError>>;
@@ -60,7 +69,7 @@ pub(crate) struct Options {
 
 impl Options {
     /// Runs the broker.
-    pub(crate) fn run(self) -> Exit {
+    pub(crate) fn run(self, program: &Program) -> Exit {
         start_logging(&self.log);
         let config = match self.config() {
             Ok(config) => config,
@@ -69,7 +78,7 @@ impl Options {
                 return Exit::Usage;
             }
         };
-        serve(config).unwrap_or_else(|error| {
+        serve(config, program).unwrap_or_else(|error| {
             report(&error);
             Exit::Failed
         })
@@ -117,7 +126,7 @@ impl Options {
 }
 
 /// Runs a broker until a signal or a failure.
-fn serve(config: BrokerConfig) -> Result<Exit, BrokerError> {
+fn serve(config: BrokerConfig, program: &Program) -> Result<Exit, BrokerError> {
     // Exceeding the file size limit (`ulimit -f`) then returns an error and is handled like a full
     // disk.
     ignore_file_size_signal().map_err(BrokerError::System)?;
@@ -141,7 +150,8 @@ fn serve(config: BrokerConfig) -> Result<Exit, BrokerError> {
         }
     };
     let interrupted = CancellationToken::new();
-    let mut starting = start(config, &interrupted)?;
+    let guard = start_guard(&config, program);
+    let mut starting = start(config, &interrupted, guard)?;
     let (started, early) = runtime.block_on(async {
         tokio::select! {
             started = &mut starting => (started, None),
@@ -168,10 +178,40 @@ fn serve(config: BrokerConfig) -> Result<Exit, BrokerError> {
     broker.stop().map(|()| Exit::Done)
 }
 
+/// Waits for the end of the broker that has started this process, and ends its session. Prints
+/// nothing, as nobody reads it.
+pub(crate) fn guard() -> Exit {
+    let ended = await_parent(io::stdin().lock()).and_then(|ticket| match ticket {
+        Some(ticket) => end_session(&ticket, Arc::new(SystemClock)),
+        None => Ok(()),
+    });
+    if ended.is_ok() { Exit::Done } else { Exit::Failed }
+}
+
 /// Starts a broker on a thread of its own, which may wait for ZooKeeper until `interrupted`.
-fn start(config: BrokerConfig, interrupted: &CancellationToken) -> Result<Starting, BrokerError> {
+fn start(
+    config: BrokerConfig,
+    interrupted: &CancellationToken,
+    guard: Option<Arc<Guard>>,
+) -> Result<Starting, BrokerError> {
     let interrupted = interrupted.clone();
-    on_start_thread(move || Broker::start_unless(config, &interrupted))
+    let guard = guard.map(|guard| guard as Arc<dyn SessionObserver>);
+    on_start_thread(move || Broker::start_unless(config, &interrupted, guard.as_ref()))
+}
+
+/// Starts the process that ends this broker's session with ZooKeeper should it crash.
+fn start_guard(config: &BrokerConfig, program: &Program) -> Option<Arc<Guard>> {
+    if config.zookeeper.address.is_none() || !config.zookeeper.guard {
+        return None;
+    }
+    let started = Guard::start(&mut program.command(GUARD));
+    let report = |error: &io::Error| {
+        tracing::warn!(
+            "there is no guard of this process ({error}): should the broker crash, others are \
+             elected after zookeeper.session.timeout.ms"
+        );
+    };
+    started.inspect_err(report).ok().map(Arc::new)
 }
 
 fn on_start_thread<T: Send + 'static>(

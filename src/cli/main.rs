@@ -9,14 +9,12 @@ use std::io::{self, Write};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 
+use crate::cli::program::NAME;
 use crate::cli::records::{consume, produce, tail};
 use crate::cli::{
-    Exit, bench, broker, cluster, completion, config, context, group, log, node, partition,
-    pipeline, topic,
+    Exit, Program, bench, broker, cluster, completion, config, context, group, log, node,
+    partition, pipeline, topic,
 };
-
-/// The command's name.
-const NAME: &str = "streamlog";
 
 /// A durable, partitioned log that speaks Kafka's wire protocol.
 #[derive(Debug, Parser)]
@@ -43,12 +41,15 @@ enum Noun {
     Bench(bench::Options),
     Pipeline(pipeline::Options),
     Completion(completion::Options),
+    #[command(hide = true)]
+    /// Guards the broker that has started it, and nothing else.
+    Guard,
 }
 
 impl Noun {
-    fn run(self) -> Exit {
+    fn run(self, program: &Program) -> Exit {
         match self {
-            Self::Broker(options) => options.run(),
+            Self::Broker(options) => options.run(program),
             Self::Topic(options) => options.run(),
             Self::Partition(options) => options.run(),
             Self::Produce(options) => options.run(),
@@ -63,6 +64,7 @@ impl Noun {
             Self::Bench(options) => options.run(),
             Self::Pipeline(options) => options.run(),
             Self::Completion(options) => options.run(),
+            Self::Guard => broker::guard(),
         }
     }
 }
@@ -71,6 +73,11 @@ impl Noun {
 ///
 /// Help and version go to standard output; a wrong command line is explained on standard error.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    main_of(&Program::this(), arguments)
+}
+
+/// Like [`main`], for a program that is not this process's executable.
+pub fn main_of(program: &Program, arguments: impl IntoIterator<Item = OsString>) -> Exit {
     // Usage lines always show the same name, however the program was started.
     let arguments: Vec<OsString> = std::iter::once(OsString::from(NAME)).chain(arguments).collect();
     let completable = || completion::with_names(Cli::command(), &arguments);
@@ -84,7 +91,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         return Exit::Done;
     }
     match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli.noun.run(),
+        Ok(cli) => cli.noun.run(program),
         Err(error) => {
             // If the terminal or pipe is closed, nobody can be told.
             let _ = error.print();

@@ -34,6 +34,8 @@ mod memory;
 mod memory_tests;
 #[cfg(feature = "embedded")]
 mod open_files;
+#[cfg(feature = "cli")]
+mod process_watch;
 mod random;
 #[cfg(feature = "embedded")]
 mod reporting;
@@ -67,6 +69,8 @@ pub use manual_clock::ManualClock;
 pub use memory::MemoryDisk;
 #[cfg(feature = "embedded")]
 pub use open_files::{CachedFile, OpenFiles, Share};
+#[cfg(feature = "cli")]
+pub(crate) use process_watch::ProcessWatch;
 pub use random::SeededRandom;
 #[cfg(feature = "embedded")]
 pub(crate) use reporting::{ReportingDisk, is_reported};

@@ -1,11 +1,13 @@
-//! System calls without a safe interface: signals, limits, the boot identifier, and the state of
-//! the page cache.
+//! System calls without a safe interface: signals, limits, the boot identifier, other processes,
+//! and the state of the page cache.
 //!
 //! The only file of the crate with `unsafe`. Its changes affect the whole process, so only programs
 //! call them, at their start; an embedded broker leaves its host alone.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+#[cfg(feature = "cli")]
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr;
 
 use nix::errno::Errno;
@@ -83,6 +85,21 @@ pub(super) fn is_resident(file: BorrowedFd<'_>, position: u64, length: u64) -> i
     };
     looked?;
     Ok(pages.iter().all(|page| page & 1 == 1))
+}
+
+/// A descriptor that stands for the process with this id, and becomes readable once it has ended.
+///
+/// # Errors
+/// The system's: `pidfd_open` needs Linux 5.3.
+#[cfg(feature = "cli")]
+pub(super) fn open_process(id: u32) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes two numbers and returns another.
+    #[expect(unsafe_code, reason = "the call has no wrapper")]
+    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, id, 0) };
+    let descriptor = i32::try_from(Errno::result(descriptor)?).map_err(io::Error::other)?;
+    // SAFETY: the call has just returned this descriptor, so nobody else owns it.
+    #[expect(unsafe_code, reason = "the call has no wrapper")]
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// The number of files and sockets that this process may have open at once.

@@ -59,4 +59,6 @@ pub use store::{
     StoreFuture, Watch, Watchers, validate_path,
 };
 #[cfg(feature = "broker")]
-pub use zookeeper::{Digest, ZooKeeperAddress, ZooKeeperConfig, ZooKeeperStore};
+pub use zookeeper::{
+    Digest, SessionObserver, SessionTicket, ZooKeeperAddress, ZooKeeperConfig, ZooKeeperStore,
+};

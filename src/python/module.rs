@@ -146,8 +146,12 @@ mod core {
     #[cfg(feature = "cli")]
     #[doc = stub!("main")]
     #[pyfunction]
-    fn main(py: Python<'_>, argv: Vec<OsString>) -> u8 {
-        py.detach(|| cli::main(argv)).code()
+    fn main(py: Python<'_>, argv: Vec<OsString>) -> PyResult<u8> {
+        // The interpreter runs the command line, so it starts further processes of it, too.
+        let executable = py.import("sys")?.getattr("executable")?.extract()?;
+        let arguments = ["-P", "-m", "streamlog"].map(OsString::from).to_vec();
+        let program = cli::Program::hosted(executable, arguments);
+        Ok(py.detach(|| cli::main_of(&program, argv)).code())
     }
 
     #[cfg(not(feature = "cli"))]

@@ -18,6 +18,10 @@ settings! {
         /// Milliseconds after which ZooKeeper takes a silent broker for dead.
         #[setting("zookeeper.session.timeout.ms", Int in 1_000..)]
         session_timeout: Duration = Duration::from_secs(6),
+        /// True if `streamlog broker` starts a second process that ends its session at once should
+        /// it crash.
+        #[setting("zookeeper.session.guard", Boolean)]
+        guard: bool = true,
         /// File with USER:PASSWORD of the broker in ZooKeeper; with it, other users may read the
         /// metadata but not change it.
         #[setting("zookeeper.digest.file", String)]

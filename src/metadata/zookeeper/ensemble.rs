@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::io::Clock;
 use crate::metadata::zookeeper::calls::{Request, xid};
 use crate::metadata::zookeeper::connection::{Connection, ConnectionError, SessionIdentity};
-use crate::metadata::zookeeper::{Digest, ZooKeeperAddress};
+use crate::metadata::zookeeper::{Digest, SessionObserver, ZooKeeperAddress};
 
 /// The minimum time for a server to answer before the next one is tried.
 const ATTEMPT_MIN: Duration = Duration::from_millis(300);
@@ -20,6 +20,8 @@ pub(super) struct Ensemble {
     pub(super) digest: Option<Digest>,
     pub(super) session_timeout: Duration,
     pub(super) clock: Arc<dyn Clock>,
+    /// Told of each session.
+    pub(super) observer: Option<Arc<dyn SessionObserver>>,
 }
 
 /// A connection that is ready for requests.

@@ -12,10 +12,13 @@ mod connection;
 mod ensemble;
 mod jute;
 mod session;
+mod session_end;
 mod session_task;
+mod session_ticket;
 mod store;
 mod transaction;
 
 pub use address::ZooKeeperAddress;
 pub use config::{Digest, ZooKeeperConfig};
+pub use session_ticket::{SessionObserver, SessionTicket};
 pub use store::ZooKeeperStore;

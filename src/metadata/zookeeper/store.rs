@@ -19,7 +19,7 @@ use crate::metadata::zookeeper::jute::Garbled;
 use crate::metadata::zookeeper::session::{Exchange, Reply, SessionState};
 use crate::metadata::zookeeper::session_task::SessionTask;
 use crate::metadata::zookeeper::transaction::{self, Access, refusal};
-use crate::metadata::zookeeper::{Digest, ZooKeeperAddress};
+use crate::metadata::zookeeper::{Digest, SessionObserver, SessionTicket, ZooKeeperAddress};
 
 /// The maximum number of requests that wait to be sent.
 const QUEUE: usize = 1024;
@@ -40,8 +40,9 @@ pub struct ZooKeeperStore {
 }
 
 impl ZooKeeperStore {
-    /// Opens a session. The node that the address names is created if it does not exist. Must be
-    /// called on a runtime, on which the session is kept.
+    /// Opens a session, of which `observer` is told as of all that follow it. The node that the
+    /// address names is created if it does not exist. Must be called on a runtime, on which the
+    /// session is kept.
     ///
     /// # Errors
     /// `Unreachable` if no server answers, `Denied` if the servers do not accept `digest`.
@@ -50,8 +51,10 @@ impl ZooKeeperStore {
         digest: Option<Digest>,
         session_timeout: Duration,
         clock: Arc<dyn Clock>,
+        observer: Option<Arc<dyn SessionObserver>>,
     ) -> Result<Self, StoreError> {
-        let store = Self::begin(Arc::new(Ensemble { address, digest, session_timeout, clock }));
+        let store =
+            Self::begin(Arc::new(Ensemble { address, digest, session_timeout, clock, observer }));
         let store = store.await?;
         store.create_chroot().await?;
         Ok(store)
@@ -69,6 +72,9 @@ impl ZooKeeperStore {
                 return Err(SessionError::Unreachable { servers, reason: error.to_string() });
             }
         };
+        if let Some(observer) = &ensemble.observer {
+            observer.begun(&SessionTicket::new(&ensemble.address, &identity));
+        }
         let state = Arc::new(SessionState::new(SessionId(identity.id), reached.heard));
         let (exchanges, queue) = mpsc::channel(QUEUE);
         let task = SessionTask::new(Arc::clone(&state), Arc::clone(&ensemble), identity, queue);

@@ -2,6 +2,7 @@
 //! over, followers that catch up, and what stands on partitions.
 
 mod groups;
+mod guards;
 mod kills;
 mod leaders;
 mod load;

@@ -113,6 +113,22 @@ impl ThreeBrokers {
         partitions_by(self.any_broker(), topic)
     }
 
+    /// Waits until a broker knows exactly these as registered.
+    pub(super) fn await_registered(&self, id: i32, ids: &[i32]) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let request = MetadataRequest::default();
+            let answer = self.broker(id).connect().call(9, &request).unwrap();
+            let mut registered: Vec<i32> = answer.brokers.iter().map(|b| b.node_id).collect();
+            registered.sort_unstable();
+            if registered == ids {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{registered:?}\n{}", self.logs());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The leader of a topic's first partition.
     pub(super) fn leader(&self, topic: &str) -> i32 {
         self.partitions(topic)[0].leader_id

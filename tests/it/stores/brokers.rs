@@ -66,7 +66,7 @@ fn numbers(client: &mut Connection) -> Vec<u64> {
 #[tokio::main(flavor = "current_thread")]
 async fn await_absence(tree: ZooKeeperAddress, path: &str) {
     let (clock, timeout) = (Arc::new(SystemClock), Duration::from_secs(6));
-    let store = ZooKeeperStore::open(tree, None, timeout, clock).await.unwrap();
+    let store = ZooKeeperStore::open(tree, None, timeout, clock, None).await.unwrap();
     let watch = store.watch(&[path]).await.unwrap();
     while store.get(path).await.unwrap().is_some() {
         tokio::time::timeout(PATIENCE, watch.next()).await.unwrap();

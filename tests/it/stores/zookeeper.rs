@@ -32,7 +32,7 @@ async fn open_as(
     session: Duration,
 ) -> Result<ZooKeeperStore, StoreError> {
     let clock = Arc::new(SystemClock);
-    let opened = ZooKeeperStore::open(address, digest, session, clock);
+    let opened = ZooKeeperStore::open(address, digest, session, clock, None);
     timeout(PATIENCE, opened).await.unwrap()
 }
 

@@ -1,0 +1,97 @@
+//! Broker processes that crash while their sessions would last for long.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::load::{Load, assert_kept, read_all};
+use super::three_brokers::{IDS, ThreeBrokers, others};
+
+const TOPIC: &str = "guarded";
+const LONG_SESSION: &str = "zookeeper.session.timeout.ms=30000";
+/// Half of the long session: too early for its end to be the cause.
+const EARLY: Duration = Duration::from_secs(15);
+
+/// The guard of a broker: the only process that it has started.
+fn guard_of(cluster: &ThreeBrokers, id: i32) -> Pid {
+    let parent = cluster.broker(id).id().to_string();
+    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let is_child = |stat: &str| {
+        // The name in the second field may contain spaces and parentheses.
+        let fields = stat.rsplit_once(')').map(|(_, fields)| fields);
+        fields.and_then(|fields| fields.split_whitespace().nth(1)) == Some(&parent)
+    };
+    let children = processes.filter_map(|process| {
+        let stat = fs::read_to_string(process.join("stat")).ok()?;
+        is_child(&stat).then(|| stat.split(' ').next().unwrap().parse().unwrap())
+    });
+    let children: Vec<i32> = children.collect();
+    assert_eq!(children.len(), 1, "the processes of broker {id}: {children:?}");
+    Pid::from_raw(children[0])
+}
+
+fn kill_guard(cluster: &ThreeBrokers, id: i32) {
+    kill(guard_of(cluster, id), Signal::SIGKILL).unwrap();
+}
+
+#[test]
+fn a_killed_leader_is_followed_by_another_long_before_its_session_could_end() {
+    let mut cluster = ThreeBrokers::start(&[LONG_SESSION]);
+    cluster.make_topic(TOPIC, 1);
+    let load = Load::start(cluster.client(), TOPIC);
+    load.await_more(100);
+    let first = cluster.leader(TOPIC);
+    let killed = Instant::now();
+    cluster.kill(first);
+    cluster.await_in_sync(TOPIC, &others(first));
+    load.await_more(100);
+    let waited = killed.elapsed();
+    assert!(waited < EARLY, "after {waited:?}:\n{}", cluster.logs());
+    assert_kept(&load.stop(), &read_all(&cluster.client(), TOPIC));
+}
+
+#[test]
+fn without_its_guard_a_killed_leader_is_followed_at_the_end_of_its_session() {
+    let mut cluster = ThreeBrokers::start(&[]);
+    cluster.make_topic(TOPIC, 1);
+    let load = Load::start(cluster.client(), TOPIC);
+    load.await_more(100);
+    let first = cluster.leader(TOPIC);
+    kill_guard(&cluster, first);
+    load.await_more(100);
+    cluster.kill(first);
+    cluster.await_in_sync(TOPIC, &others(first));
+    load.await_more(100);
+    assert_kept(&load.stop(), &read_all(&cluster.client(), TOPIC));
+}
+
+#[test]
+fn the_guard_of_a_paused_broker_does_nothing() {
+    let mut cluster = ThreeBrokers::start(&[LONG_SESSION]);
+    let paused = cluster.broker(1).pause();
+    cluster.kill(2);
+    // The guard of the second broker has acted by then, and so would the first one's have.
+    cluster.await_registered(3, &[1, 3]);
+    drop(paused);
+}
+
+#[test]
+fn a_broker_that_was_killed_returns_on_its_directory_before_its_session_ends() {
+    let mut cluster = ThreeBrokers::start(&[LONG_SESSION]);
+    cluster.make_topic(TOPIC, 1);
+    let load = Load::start(cluster.client(), TOPIC);
+    load.await_more(100);
+    let first = cluster.leader(TOPIC);
+    // So that only its next process can tell of its end.
+    kill_guard(&cluster, first);
+    let killed = Instant::now();
+    cluster.kill(first);
+    cluster.start_broker(first);
+    cluster.await_in_sync(TOPIC, &IDS);
+    load.await_more(100);
+    let waited = killed.elapsed();
+    assert!(waited < EARLY, "after {waited:?}:\n{}", cluster.logs());
+    assert_kept(&load.stop(), &read_all(&cluster.client(), TOPIC));
+}
