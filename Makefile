@@ -167,8 +167,12 @@ lock: $(VENV)/tools.stamp ## Upgrades and pins requirements/*.in as requirements
 
 # Tests of one broker that hold on ZooKeeper as they do on the embedded store.
 ON_ZOOKEEPER := groups:: idempotence:: stopping:: administration::deleting
+# The unit tests run models with thousands of seeds. Optimised, these repay the compiler twice over.
 test: check docs ## Runs all checks, then the Rust and the Python tests (sets everything up)
-	cargo test --locked --features $(LAYERS)
+	CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --locked --features $(LAYERS) --lib
+	cargo test --locked --features $(LAYERS) --bins --test '*'
+	cargo test --locked --features $(LAYERS) --doc
+	cargo build --locked --features $(LAYERS) --examples --quiet
 	STREAMLOG_ON_ZOOKEEPER=1 cargo test --locked --features $(LAYERS) --test it -- $(ON_ZOOKEEPER)
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 	pytest tests/py tests/interop tests/pages tests/port
