@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use crate::io::{Inode, send_buffers};
+use crate::io::{DirectBuffer, Inode, send_buffers};
 
 /// Bytes copied at a time if the kernel cannot send the file itself.
 #[cfg(any(test, feature = "internals"))]
@@ -39,6 +39,20 @@ pub trait File: Send + Sync + Debug {
     /// As `read_at`, but reads the medium, not the page cache. Used by recovery, where a cached
     /// page may be one whose write-back failed.
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
+
+    /// Reads the blocks that hold the `length` bytes from `position` on into `buffer`, as far as it
+    /// has room, from the medium. Neither uses nor fills the page cache, except that the kernel
+    /// first writes the range's dirty pages. At the end of the file it reads fewer bytes.
+    ///
+    /// # Errors
+    /// `Unsupported` if the file system cannot do this; `InvalidInput` if `position` is not a
+    /// multiple of [`DirectBuffer::ALIGNMENT`].
+    fn read_direct(
+        &self,
+        buffer: &mut DirectBuffer,
+        position: u64,
+        length: usize,
+    ) -> io::Result<()>;
 
     /// Writes the buffers one after another at `position` and returns the number of bytes written,
     /// which may be fewer than offered. Writing past the end extends the file.
@@ -113,6 +127,16 @@ pub(crate) trait FileWrapper: Send + Sync + Debug {
         self.wrapped().read_medium_at(buffer, position)
     }
 
+    /// As [`File::read_direct`].
+    fn read_direct(
+        &self,
+        buffer: &mut DirectBuffer,
+        position: u64,
+        length: usize,
+    ) -> io::Result<()> {
+        self.wrapped().read_direct(buffer, position, length)
+    }
+
     /// As [`File::write_at`].
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
         self.wrapped().write_at(buffers, position)
@@ -158,6 +182,15 @@ impl<W: FileWrapper> File for W {
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         FileWrapper::read_medium_at(self, buffer, position)
+    }
+
+    fn read_direct(
+        &self,
+        buffer: &mut DirectBuffer,
+        position: u64,
+        length: usize,
+    ) -> io::Result<()> {
+        FileWrapper::read_direct(self, buffer, position, length)
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {

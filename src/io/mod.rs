@@ -11,6 +11,7 @@
 //! Disks need the feature `embedded` and Linux; the rest, which clients use too, runs on any Unix.
 
 mod clock;
+mod direct_buffers;
 mod disk;
 mod disk_error;
 #[cfg(feature = "embedded")]
@@ -54,6 +55,7 @@ mod worker;
 mod world;
 
 pub use clock::{Clock, SystemClock};
+pub use direct_buffers::{DirectBuffer, DirectBuffers};
 pub use disk::{Disk, Entry, OpenMode, create_dir_durably, read_text};
 pub(crate) use disk_error::{failed_sync, is_error_of_file, same_error};
 pub use disk_error::{is_failed_sync, is_out_of_descriptors, is_out_of_space};

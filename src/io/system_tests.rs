@@ -12,8 +12,8 @@ use nix::sys::stat::Mode;
 use tempfile::TempDir;
 
 use super::{
-    Disk, Entry, File, OpenMode, SystemDisk, boot_id, ignore_file_size_signal, open_file_limit,
-    raise_open_file_limit, read_exact_at, write_all_at,
+    DirectBuffers, Disk, Entry, File, OpenMode, SystemDisk, boot_id, ignore_file_size_signal,
+    open_file_limit, raise_open_file_limit, read_exact_at, write_all_at,
 };
 
 fn create(directory: &TempDir, name: &str) -> Arc<dyn File> {
@@ -23,6 +23,20 @@ fn create(directory: &TempDir, name: &str) -> Arc<dyn File> {
 /// Bytes in which every position differs from its neighbours and pages differ from each other.
 fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|index| ((index + index / 4096) % 251).to_le_bytes()[0]).collect()
+}
+
+/// Evicts the pages of the file `a.log`, all of which are on disk.
+fn evict(directory: &TempDir, file: &dyn File) {
+    let path = directory.path().join("a.log");
+    let other = nix::fcntl::open(&path, OFlag::O_RDONLY, Mode::empty()).unwrap();
+    let pages = file.len().unwrap().div_ceil(4096);
+    // A page that the kernel is still using is kept for now.
+    let leaves = |_| {
+        posix_fadvise(&other, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).unwrap();
+        std::thread::yield_now();
+        (0..pages).all(|page| !file.is_cached(page * 4096, 1))
+    };
+    assert!((0..100_000).any(leaves), "its pages stay in memory");
 }
 
 fn mode_of(path: &Path) -> u32 {
@@ -101,6 +115,54 @@ fn the_medium_is_read_without_direct_reads_too() {
     let mut read = vec![0; 5000];
     assert_eq!(file.read_medium_at(&mut read, 4999).unwrap(), 5000);
     assert_eq!(read, bytes[4999..9999]);
+}
+
+#[test]
+fn a_direct_read_gives_the_blocks_of_a_range_up_to_the_end_of_the_file() {
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    let bytes = pattern(30_001);
+    write_all_at(&*file, &mut [IoSlice::new(&bytes)], 0).unwrap();
+    let buffers = DirectBuffers::new(1, 16_384);
+    let mut buffer = buffers.take().unwrap();
+    // Bytes that were not synced are read too.
+    for (position, length, read) in [
+        (0, 1, 0..4096),
+        (0, 4096, 0..4096),
+        (4096, 4097, 4096..12_288),
+        (8192, 60_000, 8192..24_576),
+        (24_576, 5425, 24_576..30_001),
+        (28_672, 16_384, 28_672..30_001),
+        (32_768, 4096, 30_001..30_001),
+    ] {
+        file.read_direct(&mut buffer, position, length).unwrap();
+        assert_eq!(buffer.as_ref(), &bytes[read], "{length} bytes at {position}");
+    }
+    let refused = file.read_direct(&mut buffer, 512, 4096).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn a_direct_read_brings_nothing_into_the_page_cache() {
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    write_all_at(&*file, &mut [IoSlice::new(&pattern(1 << 20))], 0).unwrap();
+    file.sync_data().unwrap();
+    evict(&directory, &*file);
+    let mut buffer = DirectBuffers::new(1, 1 << 20).take().unwrap();
+    file.read_direct(&mut buffer, 0, 1 << 20).unwrap();
+    assert_eq!(buffer.as_ref(), pattern(1 << 20));
+    assert!((0..256).all(|page| !file.is_cached(page * 4096, 1)));
+}
+
+#[test]
+fn a_file_without_direct_reads_says_so() {
+    // The kernel makes these files as they are read.
+    let path = Path::new("/proc/self/limits");
+    let file = SystemDisk::default().open(path, OpenMode::Read).unwrap();
+    let mut buffer = DirectBuffers::new(1, 4096).take().unwrap();
+    let refused = file.read_direct(&mut buffer, 0, 4096).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
 }
 
 #[test]
@@ -270,15 +332,7 @@ fn a_look_into_the_page_cache_brings_nothing_there() {
     let file = create(&directory, "a.log");
     write_all_at(&*file, &mut [IoSlice::new(&pattern(5_000))], 0).unwrap();
     file.sync_data().unwrap();
-    let path = directory.path().join("a.log");
-    let other = nix::fcntl::open(&path, OFlag::O_RDONLY, Mode::empty()).unwrap();
-    // A page that the kernel is still using is kept for now.
-    let leaves = |_| {
-        posix_fadvise(&other, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).unwrap();
-        std::thread::yield_now();
-        !file.is_cached(0, 1)
-    };
-    assert!((0..100_000).any(leaves), "its pages stay in memory");
+    evict(&directory, &*file);
     let looks = (0..20_000).filter(|_| file.is_cached(0, 1) || file.is_cached(4_500, 1));
     assert_eq!(looks.count(), 0);
     read_exact_at(&*file, &mut [0; 5_000], 0).unwrap();

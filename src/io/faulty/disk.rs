@@ -95,6 +95,17 @@ impl FaultyDisk {
         machine.names.file(path)?.flip_bit(position, bit)
     }
 
+    /// Evicts a file's pages from the page cache, except those that are not on the medium yet.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such file.
+    pub fn evict(&self, path: &Path) -> io::Result<()> {
+        let mut machine = self.shared.machine();
+        machine.check(self.incarnation)?;
+        machine.names.file(path)?.evict();
+        Ok(())
+    }
+
     /// The nearest ancestor of `path` with a durable name; both are on the same file system.
     fn durable_ancestor<'a>(&self, path: &'a Path) -> io::Result<&'a Path> {
         for known in path.ancestors().filter(|known| !known.as_os_str().is_empty()) {

@@ -13,6 +13,8 @@ pub enum Operation {
     Read,
     /// `File::read_medium_at`.
     ReadMedium,
+    /// `File::read_direct`.
+    ReadDirect,
     /// `File::write_at`.
     Write,
     /// `File::set_len`.

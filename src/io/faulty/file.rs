@@ -11,7 +11,8 @@ use super::fault::{Failure, Operation};
 use super::machine::{Machine, Shared};
 use crate::io::memory::{Child, FileId};
 use crate::io::{
-    File, Inode, SeededRandom, extend_to, failed_sync, is_failed_sync, read_exact_at, send_copied,
+    DirectBuffer, File, Inode, SeededRandom, extend_to, failed_sync, is_failed_sync, read_exact_at,
+    send_copied,
 };
 
 /// A handle; every call fails after the power has failed.
@@ -33,8 +34,12 @@ impl FaultyFile {
         self.shared.begin(self.incarnation, operation, &self.path)
     }
 
-    fn begin_read(&self, length: usize) -> io::Result<(MutexGuard<'_, Machine>, Option<Failure>)> {
-        let (machine, failure) = self.begin(Operation::Read)?;
+    fn begin_read(
+        &self,
+        operation: Operation,
+        length: usize,
+    ) -> io::Result<(MutexGuard<'_, Machine>, Option<Failure>)> {
+        let (machine, failure) = self.begin(operation)?;
         if !machine.holds_read(length) {
             return Ok((machine, failure));
         }
@@ -50,7 +55,7 @@ impl FaultyFile {
 
 impl File for FaultyFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        let (mut machine, failure) = self.begin_read(buffer.len())?;
+        let (mut machine, failure) = self.begin_read(Operation::Read, buffer.len())?;
         fail(failure)?;
         let cached = machine.names.cached(self.id)?;
         let count = cached.read(buffer, position)?;
@@ -87,6 +92,22 @@ impl File for FaultyFile {
         let count = machine.names.cached(self.id)?.read_medium(buffer, position)?;
         flip(failure, &mut buffer[..count]);
         Ok(count)
+    }
+
+    fn read_direct(
+        &self,
+        buffer: &mut DirectBuffer,
+        position: u64,
+        length: usize,
+    ) -> io::Result<()> {
+        let (mut machine, failure) = self.begin_read(Operation::ReadDirect, length)?;
+        fail(failure)?;
+        let cached = machine.names.cached(self.id)?;
+        buffer.fill(length, |part, before| {
+            let count = cached.read_medium(part, position + before as u64)?;
+            flip(failure, &mut part[..count]);
+            Ok(count)
+        })
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {

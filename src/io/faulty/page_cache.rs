@@ -238,6 +238,12 @@ impl CachedFile {
         self.medium.sync_data()
     }
 
+    /// Evicts all clean pages from the cache.
+    pub(super) fn evict(&mut self) {
+        let pages = 0..self.length.div_ceil(PAGE);
+        self.evicted.extend(pages.filter(|index| !self.pages.contains_key(index)));
+    }
+
     fn dirty_pages(&self) -> Vec<u64> {
         self.pages.iter().filter(|(_, page)| page.dirty).map(|(index, _)| *index).collect()
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use nix::errno::Errno;
 
-use crate::io::{File, Inode, extend_to, read_exact_at, send_copied};
+use crate::io::{DirectBuffer, File, Inode, extend_to, read_exact_at, send_copied};
 
 /// An open file; all handles on the same file share its bytes.
 #[derive(Clone, Debug)]
@@ -60,6 +60,16 @@ impl File for MemoryFile {
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.read_at(buffer, position)
+    }
+
+    fn read_direct(
+        &self,
+        buffer: &mut DirectBuffer,
+        position: u64,
+        length: usize,
+    ) -> io::Result<()> {
+        let read = |part: &mut [u8], before| self.read_at(part, position + before as u64);
+        buffer.fill(length, read)
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {

@@ -16,7 +16,8 @@ use arc_swap::ArcSwapOption;
 use super::ring::{Closing, Entry, Handle, OpenFiles};
 use crate::io::displacement::Displaced;
 use crate::io::{
-    Disk, File, Inode, OpenMode, failed_sync, is_displaced, is_failed_sync, same_error,
+    DirectBuffer, Disk, File, Inode, OpenMode, failed_sync, is_displaced, is_failed_sync,
+    same_error,
 };
 
 /// A file of a cache, opened by its path for each use that finds it closed. The path must refer to
@@ -300,6 +301,15 @@ impl File for CachedFile {
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.with(|file| self.cache.with_descriptor(|| file.read_medium_at(buffer, position)))
+    }
+
+    fn read_direct(
+        &self,
+        buffer: &mut DirectBuffer,
+        position: u64,
+        length: usize,
+    ) -> io::Result<()> {
+        self.with(|file| self.cache.with_descriptor(|| file.read_direct(buffer, position, length)))
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {

@@ -1,13 +1,13 @@
 //! An open file of the disk that logs errors.
 
 use std::fmt;
-use std::io::{self, IoSlice};
+use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::error_log::ErrorLog;
-use crate::io::{File, Inode, is_error_of_file};
+use crate::io::{DirectBuffer, File, Inode, is_error_of_file};
 
 /// A file that logs its errors under the name it was opened with.
 pub(super) struct ReportingFile {
@@ -51,6 +51,19 @@ impl File for ReportingFile {
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.reported("read", self.inner.read_medium_at(buffer, position))
+    }
+
+    fn read_direct(
+        &self,
+        buffer: &mut DirectBuffer,
+        position: u64,
+        length: usize,
+    ) -> io::Result<()> {
+        match self.inner.read_direct(buffer, position, length) {
+            // The caller then reads through the page cache.
+            Err(error) if error.kind() == ErrorKind::Unsupported => Err(error),
+            read => self.reported("read", read),
+        }
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {

@@ -14,7 +14,7 @@ use super::medium::Medium;
 use crate::io::interruptions::uninterrupted;
 use crate::io::socket::send_file;
 use crate::io::sys::{cached_pages, is_resident};
-use crate::io::{File, Inode, failed_sync, read_exact_at};
+use crate::io::{DirectBuffer, File, Inode, failed_sync, read_exact_at};
 
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
 const BUFFERS_PER_WRITE: usize = 1024;
@@ -81,6 +81,15 @@ impl File for SystemFile {
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let medium = Medium::of(&self.file)?;
         uninterrupted(|| medium.read_at(&self.file, buffer, position))
+    }
+
+    fn read_direct(
+        &self,
+        buffer: &mut DirectBuffer,
+        position: u64,
+        length: usize,
+    ) -> io::Result<()> {
+        Medium::of(&self.file)?.read_direct(buffer, position, length)
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {

@@ -15,10 +15,10 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
 use nix::unistd::fdatasync;
 
+use crate::io::DirectBuffer;
 use crate::io::interruptions::uninterrupted;
 
-/// Position, length and memory of a direct read are multiples of this; devices require 512 or 4096.
-const ALIGNMENT: usize = 4096;
+const ALIGNMENT: usize = DirectBuffer::ALIGNMENT;
 const ALIGNMENT_U64: u64 = 4096;
 const ALIGNMENT_I64: i64 = 4096;
 
@@ -67,6 +67,27 @@ impl Medium {
             },
             Self::DropPages => read_dropping(file, buffer, position),
         }
+    }
+
+    /// Reads blocks into a buffer that needs no copy.
+    ///
+    /// # Errors
+    /// `Unsupported` if the page cache cannot be bypassed; otherwise those of the read.
+    pub(super) fn read_direct(
+        &self,
+        buffer: &mut DirectBuffer,
+        position: u64,
+        length: usize,
+    ) -> io::Result<()> {
+        if !position.is_multiple_of(ALIGNMENT_U64) {
+            return Err(ErrorKind::InvalidInput.into());
+        }
+        let Self::Direct(direct) = self else { return Err(ErrorKind::Unsupported.into()) };
+        buffer
+            .fill(length, |part, before| {
+                uninterrupted(|| direct.read_at(part, position + before as u64))
+            })
+            .map_err(|error| if is_refused(&error) { ErrorKind::Unsupported.into() } else { error })
     }
 }
 
