@@ -2,7 +2,8 @@
 
 Each row is a ratio within a round: the first read after a start to the second one of the same
 broker, a read of verified bytes to the same read without page cache look-ups, and the broker to the
-baseline, which sends the kernel's read-ahead without verification.
+baseline, which sends the kernel's read-ahead without verification. The cold records of a reader
+that catches up are in finished segments; a row for the active segment stands beside them.
 """
 
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from figures import Figure, Gate, Work, at_least, at_most
 from looks import Looks
-from servers import SERVERS, Place, Running, Server, serving, touch_memory
+from servers import SERVERS, Place, Running, Server, broker, serving, touch_memory
 
 RECORDS = 2_000_000
 LOOKS = 4
@@ -21,22 +22,30 @@ LOOKS = 4
 Reads = dict[str, dict[str, float]]
 """The figures of each read."""
 
+SEGMENTED = broker("log.segment.bytes=67108864")
+"""A broker on which nearly all records are in finished segments."""
+
 WORK = Work("page cache", "bench/load", record_bytes=200, batch=50)
 
 
 def rows(rounds: int, place: Place) -> Iterator[Figure]:
     """Yields all rows, measured in rounds of baseline, broker, baseline."""
-    names = ("first", "vouched", "looks", "looks, read", "sent", "cold", "cold CPU")
-    ratios: dict[str, list[float]] = {name: [] for name in names}
+    warm = ("first", "vouched", "looks", "looks, read", "sent")
+    cold = ("cold", "cold CPU", "again", "again CPU", "active", "active CPU")
+    ratios: dict[str, list[float]] = {name: [] for name in (*warm, *cold)}
     for _ in range(rounds):
         touch_memory()
         before = reads(SERVERS["ruler"], place)
-        broker = reads(SERVERS["streamlog"], place, restart=True)
+        segmented = reads(SEGMENTED, place)
+        single = reads(SERVERS["streamlog"], place, restart=True)
         after = reads(SERVERS["ruler"], place)
-        ratios["cold"].append(against(before, broker, after, "cold", "per_second"))
-        ratios["cold CPU"].append(against(before, broker, after, "cold", "cpu_ns"))
-        ratios["vouched"].append(against(before, broker, after, "warm", "cpu_ns"))
-        ratios["first"].append(broker["first"]["cpu_ns"] / broker["second"]["cpu_ns"])
+        # A second reader finds nothing in the page cache, so it is cold too.
+        again = {"cold": segmented["again"]}
+        for name, read in (("cold", segmented), ("again", again), ("active", single)):
+            ratios[name].append(against(before, read, after, "cold", "per_second"))
+            ratios[f"{name} CPU"].append(against(before, read, after, "cold", "cpu_ns"))
+        ratios["vouched"].append(against(before, single, after, "warm", "cpu_ns"))
+        ratios["first"].append(single["first"]["cpu_ns"] / single["second"]["cpu_ns"])
         for name, figure in looked(SERVERS["streamlog"], place).items():
             ratios[name].append(figure)
     name = "fetch 1 MB, vouched for"
@@ -47,6 +56,9 @@ def rows(rounds: int, place: Place) -> Iterator[Figure]:
     yield row("fetch 1 MB, first after a start", "CPU ÷ vouched", ratios["first"], at_most(1.4))
     yield row("fetch 1 MB, cold", "rate ÷ ruler", ratios["cold"], at_least(0.9))
     yield row("fetch 1 MB, cold", "broker CPU ÷ ruler", ratios["cold CPU"])
+    for name, ratio in (("a second reader", "again"), ("active segment", "active")):
+        yield row(f"fetch 1 MB, cold, {name}", "rate ÷ ruler", ratios[ratio])
+        yield row(f"fetch 1 MB, cold, {name}", "broker CPU ÷ ruler", ratios[f"{ratio} CPU"])
 
 
 def row(name: str, figure: str, ratios: list[float], gate: Gate | None = None) -> Figure:
@@ -61,13 +73,13 @@ def against(before: Reads, broker: Reads, after: Reads, read: str, figure: str) 
 
 
 def reads(server: Server, place: Place, *, restart: bool = False) -> Reads:
-    """Measures a cold read and a warm one, and two more after a restart."""
+    """Measures a cold read, another, and a warm one, and two more after a restart."""
     with tempfile.TemporaryDirectory(dir=place.data) as folder:
         data = Path(folder)
         with serving(server, place, data) as started:
             started.load("produce", "--batch", "50", "--records", str(RECORDS))
             evict(data)
-            figures = {"cold": fetch(started), "warm": fetch(started)}
+            figures = {name: fetch(started) for name in ("cold", "again", "warm")}
         if restart:
             with serving(server, place, data) as started:
                 figures |= {"first": fetch(started), "second": fetch(started)}
