@@ -15,6 +15,7 @@ use tokio::task::{JoinError, JoinHandle};
 use crate::engine::Failure;
 use crate::io::FileRange;
 use crate::replication::{Partition, ReadRequest};
+use crate::types::Offset;
 
 /// The number of pieces of slow work of the shards, such as cold reads, that run in parallel.
 pub(crate) const SLOW_THREADS: usize = 4;
@@ -100,16 +101,29 @@ impl Control {
     }
 
     /// Reads and verifies ranges of partitions; afterwards each is known to be sound or damaged.
-    pub(crate) async fn check(&self, unchecked: Vec<(Arc<Partition>, ReadRequest)>) {
+    pub(crate) async fn verify(&self, unverified: Vec<(Arc<Partition>, ReadRequest)>) {
         let read = self.run_slow(move || {
-            for (partition, request) in unchecked {
+            for (partition, request) in unverified {
                 // Drop the error: the request that reads this range again gets it.
-                if let Err(error) = partition.read(request) {
+                if let Err(error) = partition.verify(request) {
                     tracing::debug!(partition = %partition.id(), %error, "a read that checks");
                 }
             }
         });
         let _: Result<(), Unavailable> = read.await;
+    }
+
+    /// Begins to read partitions ahead, from these offsets on.
+    pub(crate) fn read_ahead(&self, wanted: Vec<(Arc<Partition>, Offset)>) {
+        let control = self.clone();
+        self.start(async move {
+            let read = control.run_slow(move || {
+                for (partition, from) in wanted {
+                    partition.read_ahead(from);
+                }
+            });
+            let _: Result<(), Unavailable> = read.await;
+        });
     }
 
     /// Reads a range that is about to be sent into memory and verifies it.

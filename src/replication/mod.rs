@@ -26,7 +26,7 @@ mod waiting;
 
 pub use deletion::Deletion;
 pub use error::PartitionError;
-pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Reader, Target};
+pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Reader, Target, TryRead};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{
     ChangeOutcome, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition,

@@ -15,7 +15,8 @@ use crate::io::FileRange;
 use crate::replication::role::{Current, Leadership};
 use crate::replication::{LocalLogs, PartitionError, PartitionSpec, Rules, Waiting};
 use crate::storage::{
-    AppendAt, Appended, Extent, Log, LogConfig, ReadLimit, RecordAt, SequenceError, StorageError,
+    AppendAt, Appended, Extent, InMemory, Log, LogConfig, ReadLimit, RecordAt, SequenceError,
+    StorageError, StoredBatches,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
 
@@ -69,13 +70,23 @@ pub struct ReadRequest {
 
 /// The result of a read.
 #[derive(Clone, Debug)]
-pub struct ReadAnswer {
+pub struct ReadAnswer<R> {
     /// Whole batches, or `None`.
-    pub records: Option<FileRange>,
+    pub records: Option<R>,
     /// The high watermark; records at or above it are not visible yet.
     pub high_watermark: Offset,
     /// The log start offset.
     pub log_start_offset: Offset,
+}
+
+/// The result of a read that does not wait for the disk.
+#[derive(Clone, Debug)]
+pub struct TryRead {
+    /// The batches and the bounds.
+    pub answer: ReadAnswer<StoredBatches>,
+    /// The offset from which [`Partition::read_ahead`] should read next, because the reader of cold
+    /// batches seems to be sequential.
+    pub read_ahead: Option<Offset>,
 }
 
 /// A partition of which this broker has a replica.
@@ -230,7 +241,7 @@ impl Partition {
 
     /// Reads whole batches from the batch that holds the offset, as far as the reader sees them.
     /// Bytes not yet verified are read and checked first, which blocks on the disk.
-    pub fn read(&self, request: ReadRequest) -> Result<ReadAnswer, PartitionError> {
+    pub fn read(&self, request: ReadRequest) -> Result<ReadAnswer<FileRange>, PartitionError> {
         self.read_by(request, |log, from, limit| {
             Ok(match log.read(from, limit)? {
                 None if request.shows_gap => log.batch_of(from, limit)?.map(Extent::into_range),
@@ -239,17 +250,48 @@ impl Partition {
         })
     }
 
+    /// Brings the batches that a read finds into memory and verifies them, for
+    /// [`Partition::try_read`]. Blocks on the disk.
+    ///
+    /// # Errors
+    /// As [`Partition::read`].
+    pub fn verify(&self, request: ReadRequest) -> Result<(), PartitionError> {
+        self.read_by(request, |log, from, limit| log.verify(from, limit).map(|()| None::<()>))
+            .map(drop)
+    }
+
+    /// Reads the batches from an offset on into memory, as [`TryRead::read_ahead`] demands. Blocks
+    /// on the disk.
+    pub fn read_ahead(&self, from: Offset) {
+        let current = self.current();
+        if let Some(log) = current.log.as_ref().filter(|_| current.check_leading().is_ok()) {
+            log.read_ahead(from);
+        }
+    }
+
     /// Like [`Partition::read`], but without waiting for the disk. `None` if some bytes must first
-    /// be read and verified.
-    pub fn try_read(&self, request: ReadRequest) -> Result<Option<ReadAnswer>, PartitionError> {
-        let mut is_verified = true;
+    /// be read and verified, by [`Partition::verify`].
+    pub fn try_read(&self, request: ReadRequest) -> Result<Option<TryRead>, PartitionError> {
+        let (mut is_verified, mut ahead) = (true, None);
         let answer = self.read_by(request, |log, from, limit| {
+            match log.find_in_memory(from, limit) {
+                InMemory::Found { batches, read_ahead } => {
+                    ahead = read_ahead;
+                    let batches = Some(batches).filter(|batches| !batches.is_empty());
+                    return Ok(batches.map(StoredBatches::InMemory));
+                }
+                InMemory::Loading => {
+                    is_verified = false;
+                    return Ok(None);
+                }
+                InMemory::Absent => {}
+            }
             let extent = match log.find_extent(from, limit)? {
                 None if request.shows_gap => log.batch_of(from, limit)?,
                 found => found,
             };
             is_verified = extent.as_ref().is_none_or(Extent::is_verified);
-            Ok(extent.map(Extent::into_range))
+            Ok(extent.map(|extent| StoredBatches::InFile(extent.into_range())))
         });
         match answer {
             // An error without a range of offsets: damage that has not been located yet.
@@ -258,22 +300,27 @@ impl Partition {
             {
                 Ok(None)
             }
-            answer => Ok(Some(answer?).filter(|_| is_verified)),
+            answer => {
+                let answer = answer?;
+                Ok(is_verified.then_some(TryRead { answer, read_ahead: ahead }))
+            }
         }
     }
 
     /// Like [`Partition::read`], but verifies nothing: the sender of the bytes must.
-    pub fn read_unchecked(&self, request: ReadRequest) -> Result<ReadAnswer, PartitionError> {
-        self.read_by(request, |log, from, limit| {
-            Ok(log.find_extent(from, limit)?.map(Extent::into_range))
-        })
+    pub fn read_unchecked(&self, request: ReadRequest) -> Result<TryRead, PartitionError> {
+        let answer = self.read_by(request, |log, from, limit| {
+            let extent = log.find_extent(from, limit)?;
+            Ok(extent.map(|extent| StoredBatches::InFile(extent.into_range())))
+        })?;
+        Ok(TryRead { answer, read_ahead: None })
     }
 
-    fn read_by(
+    fn read_by<R>(
         &self,
         request: ReadRequest,
-        read: impl FnOnce(&Log, Offset, ReadLimit) -> Result<Option<FileRange>, StorageError>,
-    ) -> Result<ReadAnswer, PartitionError> {
+        read: impl FnOnce(&Log, Offset, ReadLimit) -> Result<Option<R>, StorageError>,
+    ) -> Result<ReadAnswer<R>, PartitionError> {
         let current = self.current();
         current.check_leading()?;
         let high_watermark = self.high_watermark();

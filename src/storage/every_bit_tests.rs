@@ -11,7 +11,7 @@ use crate::io::{
 use crate::record::{BatchBuilder, BatchSettings, Compressor, HEADER_SIZE};
 use crate::storage::segments::Medium;
 use crate::storage::world_tests::{EPOCH, NOW, at, file};
-use crate::storage::{Damage, Log, LogConfig, LogEnv, ProducerLimits, StartPoint};
+use crate::storage::{ColdReads, Damage, Log, LogConfig, LogEnv, ProducerLimits, StartPoint};
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
 const SEGMENT: u64 = 64 * 1024;
@@ -26,6 +26,7 @@ fn open(disk: &MemoryDisk, start: StartPoint) -> Log {
     let env = LogEnv {
         disk: Arc::new(disk.clone()),
         files: OpenFiles::new(Arc::new(disk.clone()), Share::Fixed(2)),
+        cold_reads: ColdReads::default(),
         reserve: None,
         clock: Arc::new(ManualClock::at(NOW)),
         producers: ProducerLimits::default(),

@@ -1,6 +1,7 @@
 //! Logs on disk: append, read, flush, recovery and removal of the records of partitions.
 
 mod checked_text;
+mod cold_reads;
 mod compacted;
 mod compaction;
 mod directory;
@@ -27,6 +28,7 @@ mod storage_error;
 mod upkeep;
 mod worker;
 
+pub use cold_reads::ColdReads;
 pub(crate) use directory::quarantine;
 pub use directory::{
     DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, Space,
@@ -41,8 +43,8 @@ pub use inspect::{
     segment_bytes_system, summarize_logs, verify_small_files, verify_system,
 };
 pub use log::{
-    AppendAt, Appended, CheckpointOffsets, Extent, FetchedError, FlushTicket, Log, ReadLimit,
-    RecordAt, Removed, StartPoint, Unflushed,
+    AppendAt, Appended, CheckpointOffsets, Extent, FetchedError, FlushTicket, InMemory, Log,
+    ReadLimit, RecordAt, Removed, StartPoint, StoredBatches, Unflushed,
 };
 pub use log_config::LogConfig;
 pub use log_config_values::{CleanupPolicy, CompressionType, OffsetUnit, RetentionClock};

@@ -13,8 +13,8 @@ use crate::record::{
     BatchBuilder, BatchSettings, Batches, Compressor, Decompressor, Limits, ProducerStamp,
 };
 use crate::storage::{
-    AppendAt, Appended, CheckpointOffsets, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit,
-    StartPoint, StorageError,
+    AppendAt, Appended, CheckpointOffsets, ColdReads, Log, LogConfig, LogEnv, ProducerLimits,
+    ReadLimit, StartPoint, StorageError,
 };
 use crate::types::{
     LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,
@@ -48,6 +48,7 @@ impl World {
         let env = LogEnv {
             disk: Arc::new(self.disk.clone()),
             files: OpenFiles::new(Arc::new(self.disk.clone()), Share::Fixed(2)),
+            cold_reads: ColdReads::default(),
             reserve: None,
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             producers: ProducerLimits::default(),

@@ -190,7 +190,14 @@ impl<'a> LedPartitions<'a> {
 
     /// Reads and verifies ranges of partitions on other threads.
     pub(crate) async fn verify(&self, unverified: Vec<(Arc<Partition>, ReadRequest)>) {
-        self.engine.control.check(unverified).await;
+        self.engine.control.verify(unverified).await;
+    }
+
+    /// Begins to read partitions ahead on other threads, from these offsets on.
+    pub(crate) fn read_ahead(&self, wanted: Vec<(Arc<Partition>, Offset)>) {
+        if !wanted.is_empty() {
+            self.engine.control.read_ahead(wanted);
+        }
     }
 
     /// Answers queries to the logs of partitions, in order, on other threads: a log that is not

@@ -7,8 +7,8 @@ use super::response::{Answered, encode};
 use super::session::FetchSessions;
 use crate::broker::access::LedPartitions;
 use crate::broker::call::{Call, Unanswerable};
-use crate::io::FileRange;
 use crate::net::Piece;
+use crate::storage::StoredBatches;
 use crate::wire::fetch::{FetchRequest, FetchResponse};
 use crate::wire::{ErrorCode, Reader, RequestHeader};
 
@@ -36,7 +36,7 @@ async fn in_session(
     led: LedPartitions<'_>,
     sessions: &FetchSessions,
     request: &mut FetchRequest,
-) -> Result<(FetchResponse, Vec<FileRange>), ErrorCode> {
+) -> Result<(FetchResponse, Vec<StoredBatches>), ErrorCode> {
     let replica = sender(led, request)?;
     let exchange = sessions.begin(request, call.version, led.monotonic())?;
     let mut fetch = Fetch::open(led, call.version, request, replica).await;

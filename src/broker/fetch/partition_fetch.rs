@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::broker::access::LedPartitions;
 use crate::broker::authorize::Operation;
 use crate::broker::errors::Refusal;
-use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest, Reader};
-use crate::storage::CompressionType;
+use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest, Reader, TryRead};
+use crate::storage::{CompressionType, StoredBatches};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
 use crate::wire::ErrorCode;
 use crate::wire::fetch::{LeaderIdAndEpoch, RequestPartition, RequestTopic};
@@ -18,7 +18,7 @@ const BY_ID_SINCE: i16 = 13;
 const ZSTD_SINCE: i16 = 10;
 
 /// A read of one partition; `None` if bytes have to be verified first.
-pub(super) type ReadFn = fn(&Partition, ReadRequest) -> Result<Option<ReadAnswer>, PartitionError>;
+pub(super) type ReadFn = fn(&Partition, ReadRequest) -> Result<Option<TryRead>, PartitionError>;
 
 /// One partition of a fetch request, with the outcome of its last read.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(super) struct PartitionFetch<'r> {
     pub(super) outcome: Outcome,
     /// The log start offset that the first read has found.
     pub(super) log_start_seen: Option<Offset>,
+    /// The offset from which to read ahead, if its reader is sequential.
+    pub(super) read_ahead: Option<Offset>,
 }
 
 /// The outcome of a read.
@@ -37,7 +39,7 @@ pub(super) enum Outcome {
     /// Not read, or only after some bytes have been verified.
     Unread,
     /// The place of the records, if there are any.
-    Read(ReadAnswer),
+    Read(ReadAnswer<StoredBatches>),
     /// The follower's log diverges: it has to truncate it before it reads on.
     Diverging {
         /// The last epoch of this log that is not above that of the follower.
@@ -115,8 +117,7 @@ impl<'r> PartitionFetch<'r> {
         match find(led, version, topic, request.partition) {
             Ok(partition) => {
                 led.open(&partition).await;
-                let (partition, outcome) = (Some(partition), Outcome::Unread);
-                Self { request, partition, outcome, log_start_seen: None }
+                Self { partition: Some(partition), ..Self::with(request, Outcome::Unread) }
             }
             Err(refused) => Self::refused(request, refused),
         }
@@ -124,8 +125,12 @@ impl<'r> PartitionFetch<'r> {
 
     /// A partition that is not read, for this reason.
     pub(super) fn refused(request: &'r RequestPartition, refused: impl Into<Refused>) -> Self {
-        let outcome = Outcome::Refused(refused.into());
-        Self { request, partition: None, outcome, log_start_seen: None }
+        Self::with(request, Outcome::Refused(refused.into()))
+    }
+
+    /// No partition, with an outcome that is already known.
+    pub(super) fn with(request: &'r RequestPartition, outcome: Outcome) -> Self {
+        Self { request, partition: None, outcome, log_start_seen: None, read_ahead: None }
     }
 
     /// Finds the place of the records. Returns the read if bytes have to be verified first.
@@ -150,7 +155,8 @@ impl<'r> PartitionFetch<'r> {
         let epoch = LeaderEpoch(self.request.current_leader_epoch).max(LeaderEpoch::NONE);
         let result = partition.check_epoch(epoch).and_then(|()| read_fn(partition, read));
         self.outcome = match result {
-            Ok(Some(answer)) => {
+            Ok(Some(TryRead { answer, read_ahead })) => {
+                self.read_ahead = read_ahead.or(self.read_ahead);
                 self.log_start_seen.get_or_insert(answer.log_start_offset);
                 Outcome::Read(answer)
             }
@@ -171,10 +177,17 @@ impl<'r> PartitionFetch<'r> {
         }
     }
 
+    /// Returns true if the records found are cold: finished segments have more behind them than a
+    /// read returns, so that waiting for more would gain nothing.
+    pub(super) fn is_cold(&self) -> bool {
+        let Outcome::Read(answer) = &self.outcome else { return false };
+        matches!(answer.records, Some(StoredBatches::InMemory(_)))
+    }
+
     /// The number of bytes found.
     pub(super) fn bytes(&self) -> u64 {
         match &self.outcome {
-            Outcome::Read(answer) => answer.records.as_ref().map_or(0, |range| range.length),
+            Outcome::Read(answer) => answer.records.as_ref().map_or(0, StoredBatches::length),
             Outcome::Unread | Outcome::Diverging { .. } | Outcome::Refused(_) => 0,
         }
     }

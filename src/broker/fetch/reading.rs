@@ -59,6 +59,7 @@ impl<'r> Fetch<'r> {
     pub(super) async fn read(&mut self, led: LedPartitions<'_>, cancel: &CancellationToken) {
         for _ in 0..CHECKS_MAX {
             let unverified = self.try_read(Partition::try_read);
+            led.read_ahead(self.take_read_ahead());
             if unverified.is_empty() || cancel.is_cancelled() {
                 return;
             }
@@ -86,19 +87,29 @@ impl<'r> Fetch<'r> {
         unverified
     }
 
+    fn take_read_ahead(&mut self) -> Vec<(Arc<Partition>, Offset)> {
+        let wanted = self.partitions.iter_mut().filter_map(|fetch| {
+            let from = fetch.read_ahead.take()?;
+            Some((Arc::clone(fetch.partition.as_ref()?), from))
+        });
+        wanted.collect()
+    }
+
     /// Returns true if a partition was refused.
     pub(super) fn is_refused(&self) -> bool {
         self.partitions.iter().any(|fetch| matches!(fetch.outcome, Outcome::Refused(_)))
     }
 
-    /// Returns true if the response need not wait: there are enough bytes, an error or a diverging
-    /// log, or a follower has to remove records that its leader has removed.
+    /// Returns true if the response need not wait: there are enough bytes, more are certain to
+    /// follow, there is an error or a diverging log, or a follower has to remove records that its
+    /// leader has removed.
     pub(super) fn is_due(&self) -> bool {
         let diverges =
             |fetch: &PartitionFetch<'_>| matches!(fetch.outcome, Outcome::Diverging { .. });
         self.bytes >= u64::try_from(self.request.min_bytes).unwrap_or(0)
             || self.is_refused()
             || self.partitions.iter().any(diverges)
+            || self.partitions.iter().any(PartitionFetch::is_cold)
             || self.replica.is_some()
                 && self.partitions.iter().any(PartitionFetch::has_lost_records)
     }

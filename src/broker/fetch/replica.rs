@@ -64,7 +64,7 @@ impl<'r> PartitionFetch<'r> {
             partition.follower_begins(replica.broker, position.epoch, start);
         }
         let partition = matches!(outcome, Outcome::Unread).then_some(partition);
-        Self { request, partition, outcome, log_start_seen: None }
+        Self { partition, ..Self::with(request, outcome) }
     }
 }
 

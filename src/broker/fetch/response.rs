@@ -7,8 +7,8 @@ use super::reading::Fetch;
 use crate::broker::access::LedPartitions;
 use crate::broker::call::Unanswerable;
 use crate::broker::isolation::Isolation;
-use crate::io::FileRange;
 use crate::net::Piece;
+use crate::storage::StoredBatches;
 use crate::wire::fetch::{
     EpochEndOffset, FetchRequest, FetchResponse, NodeEndpoint, Partition as PartitionAnswer,
     RequestTopic, Topic,
@@ -20,7 +20,7 @@ use crate::wire::{ErrorCode, Piece as FramePiece, Records, RequestHeader, encode
 #[derive(Debug)]
 pub(super) struct Answered {
     pub(super) topics: Vec<Topic>,
-    pub(super) records: Vec<FileRange>,
+    pub(super) records: Vec<StoredBatches>,
 }
 
 impl From<Fetch<'_>> for Answered {
@@ -56,7 +56,7 @@ impl Answered {
 fn answer(
     fetch: PartitionFetch<'_>,
     isolation: Result<Isolation, ErrorCode>,
-    records: &mut Vec<FileRange>,
+    records: &mut Vec<StoredBatches>,
 ) -> PartitionAnswer {
     let mut answer = PartitionAnswer {
         partition_index: fetch.request.partition,
@@ -71,10 +71,10 @@ fn answer(
             answer.high_watermark = read.high_watermark.get();
             answer.last_stable_offset = read.high_watermark.get();
             answer.log_start_offset = read.log_start_offset.get();
-            if let Some(range) = read.records {
-                let length = usize::try_from(range.length).unwrap_or(usize::MAX);
+            if let Some(batches) = read.records {
+                let length = usize::try_from(batches.length()).unwrap_or(usize::MAX);
                 answer.records = Records::Elsewhere(length);
-                records.push(range);
+                records.push(batches);
             }
         }
         Outcome::Diverging { epoch, end, high_watermark, log_start_offset } => {
@@ -101,12 +101,15 @@ fn answer(
 pub(super) fn encode(
     header: &RequestHeader<'_>,
     response: &FetchResponse,
-    records: &[FileRange],
+    records: &[StoredBatches],
 ) -> Result<Vec<Piece>, Unanswerable> {
     let frame = encode_response::<FetchRequest>(header.correlation_id, header.version, response)?;
     let place = |piece| match piece {
         FramePiece::Bytes(bytes) => Piece::Bytes(bytes),
-        FramePiece::Records(ordinal) => Piece::File(records[ordinal].clone()),
+        FramePiece::Records(ordinal) => match records[ordinal].clone() {
+            StoredBatches::InFile(range) => Piece::File(range),
+            StoredBatches::InMemory(bytes) => Piece::Bytes(bytes),
+        },
     };
     Ok(frame.pieces().into_iter().map(place).collect())
 }

@@ -12,8 +12,8 @@ use crate::record::{
 };
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
 use crate::storage::{
-    CleanupPolicy, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit, StartPoint, StorageError,
-    verify,
+    CleanupPolicy, ColdReads, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit, StartPoint,
+    StorageError, verify,
 };
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 
@@ -60,7 +60,8 @@ pub(super) fn open(
     let clock = Arc::clone(clock) as Arc<dyn Clock>;
     let files = OpenFiles::new(Arc::clone(&disk), Share::Fixed(2));
     let producers = ProducerLimits::default();
-    let env = LogEnv { disk, files, reserve: None, clock, producers };
+    let env =
+        LogEnv { disk, files, cold_reads: ColdReads::default(), reserve: None, clock, producers };
     let config = Arc::new(config.clone());
     Log::open(&env, PathBuf::from(DIR), partition(), config, start).map(Arc::new)
 }

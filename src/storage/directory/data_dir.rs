@@ -95,6 +95,11 @@ impl DataDir {
         &self.env.files
     }
 
+    /// Frees the memory of reads past the page cache that nobody continues.
+    pub(in crate::storage) fn release_idle_memory(&self) {
+        self.env.cold_reads.release_idle(self.env.clock.monotonic());
+    }
+
     /// The cluster and the broker that own it.
     pub fn identity(&self) -> &Identity {
         &self.identity

@@ -23,7 +23,7 @@ use crate::storage::directory::{last_time, names};
 use crate::storage::expendable::free_space_from_indexes;
 use crate::storage::reserve::{Purpose, Reserve};
 use crate::storage::skipping::AuditLog;
-use crate::storage::{LogEnv, StartPoint, StorageError, Stored, small_file};
+use crate::storage::{ColdReads, LogEnv, StartPoint, StorageError, Stored, small_file};
 use crate::types::TopicPartition;
 
 /// The files left by the last run.
@@ -68,10 +68,6 @@ impl DataDir {
             }
         };
         let survey = Survey::take(&*disk, path)?;
-        let run = match &last_run.run {
-            Some(run) => run.next(&options.boot_id),
-            None => Run::first(&options.boot_id),
-        };
         let slots = survey.logs.into_iter().map(|(partition, metadata)| {
             let start = last_run.start_point(&partition, &metadata, &options.boot_id);
             (partition.clone(), Arc::new(Slot::new(partition, metadata, start)))
@@ -79,7 +75,7 @@ impl DataDir {
         let logs: BTreeMap<_, _> = slots.collect();
         let due = clock.monotonic().saturating_add(options.keep_deleted);
         let mut directory = Self {
-            run,
+            run: last_run.next(&options.boot_id),
             last_known_time,
             start: StartReport {
                 rebuilt,
@@ -89,6 +85,7 @@ impl DataDir {
             env: LogEnv {
                 disk: plain,
                 files,
+                cold_reads: ColdReads::default(),
                 reserve: Some(Arc::clone(&reserve)),
                 clock,
                 producers: options.producers,
@@ -184,6 +181,14 @@ impl LastRun {
             }
         }
         Ok((Self { run, manifest, checkpoints }, rebuilt))
+    }
+
+    /// The run that begins with this start.
+    fn next(&self, boot_id: &str) -> Run {
+        match &self.run {
+            Some(run) => run.next(boot_id),
+            None => Run::first(boot_id),
+        }
     }
 
     /// The part of the report that concerns logs.

@@ -11,8 +11,8 @@ use crate::io::{self, Clock, Disk, ManualClock, MemoryDisk, OpenFiles, Share, Sy
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::flusher::flush_queue::SYNC_TOGETHER_FROM;
 use crate::storage::{
-    AppendAt, FlushListener, Flusher, FlusherOptions, Log, LogConfig, LogEnv, ProducerLimits,
-    StartPoint, StorageError,
+    AppendAt, ColdReads, FlushListener, Flusher, FlusherOptions, Log, LogConfig, LogEnv,
+    ProducerLimits, StartPoint, StorageError,
 };
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
 
@@ -61,7 +61,14 @@ impl World {
         let flusher = Flusher::start(world, Path::new("/data"), options, listener(sender)).unwrap();
         let files = OpenFiles::new(Arc::clone(&shared), Share::Fixed(100));
         let producers = ProducerLimits::default();
-        let env = LogEnv { disk: shared, files, reserve: None, clock, producers };
+        let env = LogEnv {
+            disk: shared,
+            files,
+            cold_reads: ColdReads::default(),
+            reserve: None,
+            clock,
+            producers,
+        };
         Self { disk, env, flusher, reports }
     }
 

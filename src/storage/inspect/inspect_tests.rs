@@ -8,8 +8,8 @@ use crate::config::ByteSize;
 use crate::io::{Disk, ManualClock, MemoryDisk, OpenFiles, OpenMode, Share};
 use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor};
 use crate::storage::{
-    AppendAt, Flaw, Log, LogConfig, LogEnv, LogReport, ProducerLimits, SegmentDump, StartPoint,
-    small_file, verify,
+    AppendAt, ColdReads, Flaw, Log, LogConfig, LogEnv, LogReport, ProducerLimits, SegmentDump,
+    StartPoint, small_file, verify,
 };
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
 
@@ -24,6 +24,7 @@ fn disk_with_log() -> MemoryDisk {
     let env = LogEnv {
         disk: Arc::new(disk.clone()),
         files: OpenFiles::new(Arc::new(disk.clone()), Share::Fixed(2)),
+        cold_reads: ColdReads::default(),
         reserve: None,
         clock: Arc::new(ManualClock::at(NOW)),
         producers: ProducerLimits::default(),

@@ -36,6 +36,6 @@ pub(in crate::storage) use closed_segments::{Closed, ClosedSegments};
 pub use fetched::FetchedError;
 pub use flush_ticket::FlushTicket;
 pub use partition_log::{Log, StartPoint};
-pub use reading::{Extent, ReadLimit, RecordAt};
+pub use reading::{Extent, InMemory, ReadLimit, RecordAt, StoredBatches};
 pub use retention::Removed;
 pub use tail::{AppendAt, Appended, Unflushed};

@@ -11,8 +11,8 @@ use crate::io::faulty::FaultyDisk;
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenFiles, SeededRandom, Share};
 use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor, ProducerStamp};
 use crate::storage::{
-    AppendAt, CheckpointOffsets, Log, LogConfig, LogEnv, OffsetUnit, ProducerLimits, StartPoint,
-    StorageError,
+    AppendAt, CheckpointOffsets, ColdReads, Log, LogConfig, LogEnv, OffsetUnit, ProducerLimits,
+    StartPoint, StorageError,
 };
 use crate::types::{
     LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,
@@ -339,6 +339,7 @@ fn open(
         // Use a tiny cache, so that files are closed and opened all the time.
         files: OpenFiles::new(Arc::clone(&disk), Share::Fixed(1)),
         disk,
+        cold_reads: ColdReads::default(),
         reserve: None,
         clock: Arc::clone(clock) as Arc<dyn Clock>,
         producers: ProducerLimits::default(),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::io::{Clock, Disk, OpenFiles};
+use crate::storage::cold_reads::ColdReads;
 use crate::storage::compacted::Compacted;
 use crate::storage::reserve::Purpose;
 use crate::storage::segments::{Damage, Damages, FileKind, SegmentFile};
@@ -24,6 +25,8 @@ pub struct LogEnv {
     pub reserve: Option<Arc<Reserve>>,
     /// The open files of the segments on that disk.
     pub files: OpenFiles,
+    /// Batches that were read past the page cache.
+    pub cold_reads: ColdReads,
     /// The clocks.
     pub clock: Arc<dyn Clock>,
     /// The limits on the number and age of idempotent producers.
@@ -38,6 +41,7 @@ pub(crate) struct LogContext {
     /// The disk for batches: internal topics may use a part of the reserve, other topics none.
     pub(crate) batches: Arc<dyn Disk>,
     pub(crate) files: OpenFiles,
+    pub(crate) cold_reads: ColdReads,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dir: PathBuf,
     pub(crate) partition: TopicPartition,
@@ -68,6 +72,7 @@ impl LogContext {
             disk: for_purpose(Purpose::Upkeep),
             batches,
             files: env.files.clone(),
+            cold_reads: env.cold_reads.clone(),
             clock: Arc::clone(&env.clock),
             dir,
             partition,

@@ -38,4 +38,4 @@ pub(crate) use scan::{BatchScan, Passed, Scanned};
 pub(crate) use seal::Seal;
 pub(crate) use segment::Segment;
 pub(crate) use walk::{BatchWalk, Located};
-pub(crate) use window::{Medium, Source};
+pub(crate) use window::{Loaded, Medium, Source};

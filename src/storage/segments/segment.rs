@@ -159,7 +159,7 @@ impl Segment {
     }
 
     /// The same file, as the cache of open files holds it.
-    pub(crate) fn cached_file(&self) -> &CachedFile {
+    pub(crate) fn cached_file(&self) -> &Arc<CachedFile> {
         &self.file
     }
 

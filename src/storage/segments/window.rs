@@ -20,6 +20,17 @@ pub(crate) struct Source<'f> {
     pub(crate) file: &'f dyn File,
     /// The source of its bytes.
     pub(crate) medium: Medium,
+    /// Bytes of the file that are in memory already, from the source.
+    pub(crate) loaded: Option<Loaded<'f>>,
+}
+
+/// Bytes of a file in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loaded<'f> {
+    /// The bytes.
+    pub(crate) bytes: &'f [u8],
+    /// The position of the first.
+    pub(crate) start: u64,
 }
 
 /// The bytes of a file below some end, read a stretch at a time.
@@ -36,12 +47,22 @@ pub(super) struct Window<'f> {
 impl<'f> Source<'f> {
     /// The page cache, or the disk for bytes that are not cached.
     pub(crate) fn cached(file: &'f dyn File) -> Self {
-        Self { file, medium: Medium::Cache }
+        Self { file, medium: Medium::Cache, loaded: None }
     }
 
     /// The disk itself.
     pub(crate) fn on_disk(file: &'f dyn File) -> Self {
-        Self { file, medium: Medium::Disk }
+        Self { file, medium: Medium::Disk, loaded: None }
+    }
+
+    /// The loaded bytes from `position` on, if at least `wanted` of them are loaded; none at or
+    /// beyond `end`.
+    fn loaded_from(&self, position: u64, wanted: usize, end: u64) -> Option<&'f [u8]> {
+        let Loaded { bytes, start } = self.loaded?;
+        let skip = usize::try_from(position.checked_sub(start)?).ok()?;
+        let below = usize::try_from(end.checked_sub(start)?).unwrap_or(usize::MAX);
+        let bytes = bytes.get(skip..below.min(bytes.len()))?;
+        (bytes.len() >= wanted).then_some(bytes)
     }
 }
 
@@ -63,6 +84,9 @@ impl<'f> Window<'f> {
     pub(super) fn bytes(&mut self, position: u64, wanted: usize) -> io::Result<&[u8]> {
         let left = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
         let wanted = wanted.min(left);
+        if let Some(loaded) = self.source.loaded_from(position, wanted, self.end) {
+            return Ok(loaded);
+        }
         let available = self.available(position);
         if available < wanted {
             self.fill(position, wanted.max(self.stretch.min(left)))?;

@@ -254,6 +254,7 @@ impl Shared {
 
     fn retention(&self) -> Result<(), StorageError> {
         let high_watermarks = (self.listener.high_watermarks)();
+        self.directory.release_idle_memory();
         let now = self.ages.now();
         if now.is_some() {
             self.record_time_if_due();

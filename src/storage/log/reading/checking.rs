@@ -80,19 +80,10 @@ impl Log {
         // base: a segment in between may have been lost.
         let chain = self.chain_of(&segments, number)?;
         let size = chain.size;
-        // A digest proves nothing unless all of its bytes are there.
-        let digest_around =
-            |position| chain.digest_around(position).filter(|digest| digest.end <= size);
-        let first = digest_around(range.position).map(|digest| digest.start);
         let end = range.position + range.length;
-        let end = digest_around(end - 1).map_or(end, |digest| digest.end);
+        let end = chain.whole_digest_around(end - 1).map_or(end, |digest| digest.end);
         let ahead = (end + read_ahead(segment, range.position)).min(size);
-        let mut check = SegmentCheck::new(Arc::clone(segment), chain, Medium::Cache);
-        if let Some(start) = first {
-            check = check.starting_at(start, None);
-        } else if let Some(batch) = segment.indexed_at(range.position)? {
-            check = check.starting_at(batch.position, Some(&batch));
-        }
+        let mut check = check_at(segment, chain, range.position, Medium::Cache)?;
         let start = check.position();
         let file = segment.file();
         // Look up the last byte first: after a cold read it is the one most likely to be missing.
@@ -189,6 +180,24 @@ impl Log {
         };
         Ok(Chain { dense_from, end, size, is_whole: true, epochs, digests })
     }
+}
+
+/// A check of a segment from the stretch that contains `position` on.
+pub(super) fn check_at(
+    segment: &Arc<Segment>,
+    chain: Chain,
+    position: u64,
+    medium: Medium,
+) -> Result<SegmentCheck, StorageError> {
+    let first = chain.whole_digest_around(position).map(|digest| digest.start);
+    let check = SegmentCheck::new(Arc::clone(segment), chain, medium);
+    Ok(match first {
+        Some(start) => check.starting_at(start, None),
+        None => match segment.indexed_at(position)? {
+            Some(batch) => check.starting_at(batch.position, Some(&batch)),
+            None => check,
+        },
+    })
 }
 
 /// The number of bytes to read ahead after a read at `position`: none unless the read continues at

@@ -43,6 +43,10 @@ impl Extent {
         self.range.file.is_cached(self.range.position, self.range.length)
     }
 
+    pub(super) fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
     /// The file and the position of its bytes.
     pub fn into_range(self) -> FileRange {
         self.range

@@ -7,10 +7,13 @@ use std::sync::Arc;
 
 use crate::storage::StorageError;
 use crate::storage::segments::{
-    BatchCheck, Chain, CheckProgress, Checked, Damage, HeaderDigest, Located, Medium, Segment,
-    Source,
+    BatchCheck, Chain, CheckProgress, Checked, Damage, HeaderDigest, Loaded, Located, Medium,
+    Segment, Source,
 };
 use crate::types::{LeaderEpoch, Offset};
+
+/// The assumed size of a stretch without a digest: the usual one, and a batch.
+const UNDIGESTED: u64 = (1 << 20) + (64 << 10);
 
 /// A check of every batch of a segment. It may pause between calls of [`SegmentCheck::advance`] for
 /// any time.
@@ -58,6 +61,13 @@ impl SegmentCheck {
         self.chain.size
     }
 
+    /// The end of the stretch that begins at `position`, which is that of a batch; about, if it has
+    /// no digest.
+    pub(in crate::storage) fn stretch_end(&self, position: u64) -> u64 {
+        let digest = self.chain.digest_at(position);
+        digest.map_or(position + UNDIGESTED, |digest| digest.end).min(self.chain.size)
+    }
+
     /// Returns true if all bytes that existed at the beginning are checked.
     pub(in crate::storage) fn is_done(&self) -> bool {
         self.progress.is_done
@@ -74,8 +84,17 @@ impl SegmentCheck {
     /// # Errors
     /// If the disk fails; the call may be repeated.
     pub(in crate::storage) fn advance(&mut self, until: u64) -> Result<Vec<Damage>, StorageError> {
+        self.advance_with(None, until)
+    }
+
+    /// As [`SegmentCheck::advance`], but bytes that are `loaded` are not read again.
+    pub(in crate::storage) fn advance_with(
+        &mut self,
+        loaded: Option<Loaded<'_>>,
+        until: u64,
+    ) -> Result<Vec<Damage>, StorageError> {
         let segment = Arc::clone(&self.segment);
-        let source = Source { file: &**segment.file(), medium: self.medium };
+        let source = Source { file: &**segment.file(), medium: self.medium, loaded };
         let (known, progress) = (segment.damages(), &mut self.progress);
         let mut check = BatchCheck::new(source, segment.base(), &self.chain, known, progress);
         while check.position() < until || check.position() >= self.chain.size {

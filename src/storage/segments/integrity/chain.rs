@@ -54,7 +54,7 @@ impl Chain {
     }
 
     /// The digest of the stretch that begins at `position`.
-    pub(super) fn digest_at(&self, position: u64) -> Option<&HeaderDigest> {
+    pub(in crate::storage::segments) fn digest_at(&self, position: u64) -> Option<&HeaderDigest> {
         let after = self.digests.partition_point(|digest| digest.start <= position);
         let found = after.checked_sub(1).and_then(|index| self.digests.get(index));
         found.filter(|digest| digest.start == position)
@@ -65,6 +65,12 @@ impl Chain {
         let after = self.digests.partition_point(|digest| digest.start <= position);
         let found = after.checked_sub(1).and_then(|index| self.digests.get(index));
         found.filter(|digest| position < digest.end)
+    }
+
+    /// As `digest_around`, but only if the file still has all of the stretch: otherwise the digest
+    /// proves nothing.
+    pub(crate) fn whole_digest_around(&self, position: u64) -> Option<&HeaderDigest> {
+        self.digest_around(position).filter(|digest| digest.end <= self.size)
     }
 
     /// The end of the stretch that contains `position`, or of the bytes there without a digest.
