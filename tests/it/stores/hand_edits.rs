@@ -35,7 +35,9 @@ struct Shell(ZooKeeperAddress);
 impl Shell {
     async fn open(&self) -> ZooKeeperStore {
         let clock = Arc::new(SystemClock);
-        ZooKeeperStore::open(self.0.clone(), None, Duration::from_secs(6), clock).await.unwrap()
+        ZooKeeperStore::open(self.0.clone(), None, Duration::from_secs(6), clock, None)
+            .await
+            .unwrap()
     }
 
     /// The node at `path` and all below it.
