@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use tokio::time::timeout;
 
 use super::monitor::Monitor;
+use super::named_leader::NamedLeader;
 use super::topology::{TopicInfo, Topology};
 use crate::client::error::{Attempt, Remedy};
 use crate::client::{ClientConfig, ClientError};
@@ -226,6 +227,20 @@ impl Brokers {
         self.topology.rcu(|known| {
             let mut next = Topology::clone(known);
             next.forget(name);
+            next
+        });
+    }
+
+    /// Takes over leaders that a broker has named.
+    pub(crate) fn take_over(&self, leaders: &[NamedLeader]) {
+        if leaders.is_empty() {
+            return;
+        }
+        self.topology.rcu(|known| {
+            let mut next = Topology::clone(known);
+            for leader in leaders {
+                next.take_over(leader);
+            }
             next
         });
     }

@@ -5,9 +5,11 @@
 
 mod brokers;
 mod monitor;
+mod named_leader;
 mod refreshes;
 mod topology;
 
 pub(crate) use brokers::{Brokers, Deadline};
+pub(crate) use named_leader::NamedLeader;
 pub(crate) use refreshes::{Refresh, Refreshes};
 pub(crate) use topology::{TopicInfo, Topology};

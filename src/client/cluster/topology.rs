@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::client::cluster::NamedLeader;
 use crate::config::HostPort;
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
 use crate::wire::metadata::{Partition, Topic};
@@ -40,7 +41,8 @@ pub(crate) struct PartitionInfo {
 }
 
 impl Topology {
-    /// Merges a metadata answer. Topics that it does not mention are kept.
+    /// Merges a metadata answer. Topics that it does not mention are kept, and so are leaders of a
+    /// later epoch than the answer's: the broker that answered may lag behind.
     pub(crate) fn update(&mut self, answer: &MetadataResponse) {
         if !answer.brokers.is_empty() {
             self.brokers = answer.brokers.iter().filter_map(address).collect();
@@ -49,8 +51,29 @@ impl Topology {
         for topic in &answer.topics {
             let name = topic.name.as_deref().and_then(|name| name.parse::<TopicName>().ok());
             if let Some(name) = name {
-                self.topics.insert(name, TopicInfo::of(topic));
+                let mut info = TopicInfo::of(topic);
+                if let Some(known) = self.topics.get(&name) {
+                    info.keep_later(known);
+                }
+                self.topics.insert(name, info);
             }
+        }
+    }
+
+    /// Takes over a leader that a broker has named, unless the cached one is of the same epoch or a
+    /// later one.
+    pub(crate) fn take_over(&mut self, named: &NamedLeader) {
+        let NamedLeader { topic, id, partition, leader, epoch, address } = named;
+        let info = match topic.parse::<TopicName>() {
+            Ok(name) => self.topics.get_mut(&name),
+            Err(_) => self.topics.values_mut().find(|info| info.id == *id && *id != TopicId::NONE),
+        };
+        let place = usize::try_from(partition.0).ok();
+        let known = info.zip(place).and_then(|(info, place)| info.partitions.get_mut(place));
+        if let Some(known) = known.filter(|known| known.epoch < *epoch) {
+            known.leader = Some(*leader);
+            known.epoch = *epoch;
+            self.brokers.insert(*leader, address.clone());
         }
     }
 
@@ -79,6 +102,12 @@ impl Topology {
         self.controller.and_then(|broker| self.address(broker))
     }
 
+    /// Returns the leader epoch of a partition; [`LeaderEpoch::NONE`] if unknown.
+    pub(crate) fn leader_epoch(&self, topic: &TopicName, partition: PartitionIndex) -> LeaderEpoch {
+        let known = self.topics.get(topic).and_then(|info| info.partition(partition));
+        known.map_or(LeaderEpoch::NONE, |partition| partition.epoch)
+    }
+
     /// Returns the address of a partition's leader.
     pub(crate) fn leader(&self, topic: &TopicName, partition: PartitionIndex) -> Option<&HostPort> {
         let leader = self.topics.get(topic)?.partition(partition)?.leader?;
@@ -98,6 +127,18 @@ impl TopicInfo {
             }
         }
         Self { id: topic.topic_id, error: topic.error_code, partitions }
+    }
+
+    /// Keeps the partitions of the same topic that are known in a later leader epoch.
+    fn keep_later(&mut self, known: &Self) {
+        if self.id == TopicId::NONE || self.id != known.id {
+            return;
+        }
+        for (partition, known) in self.partitions.iter_mut().zip(&known.partitions) {
+            if known.epoch > partition.epoch {
+                *partition = known.clone();
+            }
+        }
     }
 
     /// Returns a partition by its index.
@@ -126,6 +167,60 @@ fn address(broker: &crate::wire::metadata::Broker) -> Option<(BrokerId, HostPort
 mod tests {
     use super::*;
     use crate::wire::metadata::Broker;
+
+    const ID: TopicId = TopicId([7; 16]);
+
+    /// An answer in which this broker leads the only partition in this epoch.
+    fn led(leader_id: i32, leader_epoch: i32) -> MetadataResponse {
+        let partition = Partition { leader_id, leader_epoch, ..Partition::default() };
+        let broker = |node_id| Broker { node_id, host: "h".into(), port: node_id, rack: None };
+        let topic = Topic {
+            name: Some("t".into()),
+            topic_id: ID,
+            partitions: vec![partition],
+            ..Topic::default()
+        };
+        let brokers = vec![broker(1), broker(2)];
+        MetadataResponse { brokers, topics: vec![topic], ..MetadataResponse::default() }
+    }
+
+    #[test]
+    fn a_leader_of_a_later_epoch_stays_whatever_a_broker_that_lags_says() {
+        let mut topology = Topology::default();
+        let (name, partition) = ("t".parse().unwrap(), PartitionIndex(0));
+        topology.update(&led(2, 6));
+        topology.update(&led(1, 5));
+        assert_eq!(topology.leader(&name, partition), Some(&HostPort::new("h", 2)));
+        topology.update(&led(1, 7));
+        assert_eq!(topology.leader(&name, partition), Some(&HostPort::new("h", 1)));
+        let mut recreated = led(2, 0);
+        recreated.topics[0].topic_id = TopicId([8; 16]);
+        topology.update(&recreated);
+        assert_eq!(topology.leader(&name, partition), Some(&HostPort::new("h", 2)));
+    }
+
+    #[test]
+    fn a_named_leader_is_taken_over_unless_a_later_one_is_known() {
+        let mut topology = Topology::default();
+        topology.update(&led(1, 5));
+        let (name, partition) = ("t".parse().unwrap(), PartitionIndex(0));
+        let named = |topic: &str, epoch| NamedLeader {
+            topic: topic.to_owned(),
+            id: if topic.is_empty() { ID } else { TopicId::NONE },
+            partition,
+            leader: BrokerId(3),
+            epoch: LeaderEpoch(epoch),
+            address: HostPort::new("new", 3),
+        };
+        topology.take_over(&named("t", 5));
+        assert_eq!(topology.leader(&name, partition), Some(&HostPort::new("h", 1)));
+        for (topic, epoch) in [("t", 6), ("", 7)] {
+            topology.take_over(&named(topic, epoch));
+            assert_eq!(topology.leader(&name, partition), Some(&HostPort::new("new", 3)));
+            let known = topology.topic(&name).unwrap().partition(partition).unwrap();
+            assert_eq!(known.epoch, LeaderEpoch(epoch));
+        }
+    }
 
     fn answer(leader_id: i32) -> MetadataResponse {
         let partition = Partition { partition_index: 0, leader_id, ..Partition::default() };

@@ -9,6 +9,8 @@ use super::delivery::BatchAck;
 use super::packed::Packed;
 use super::splitting::Refused;
 use crate::client::ClientError;
+use crate::client::cluster::{Brokers, NamedLeader};
+use crate::config::HostPort;
 use crate::link::{Connection, PendingWrite, Reply};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicName};
 use crate::wire::produce::{Partition, RequestPartition, RequestTopic};
@@ -77,18 +79,22 @@ impl Shipment {
         }
     }
 
-    /// Waits for completion, for a response up to `limit`, and returns the outcomes. `delayed` is
-    /// called with the throttle time in milliseconds.
+    /// Waits for completion, for a response up to `limit`, and returns the outcomes. The brokers
+    /// learn from the response, which comes from this address, who leads, and of delays.
     pub(crate) async fn arrive(
         self,
         sent: Sent,
         limit: Duration,
-        delayed: impl FnOnce(i32),
+        (brokers, address): (&Brokers, &HostPort),
     ) -> Vec<Returned> {
         match sent {
             Sent::Awaiting(reply) => {
                 let answer = reply.answer_within(limit).await.map_err(ClientError::from);
-                delayed(answer.as_ref().map_or(0, |answer| answer.throttle_time_ms));
+                let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
+                brokers.monitor().throttled(address, delay_ms);
+                if let Ok(answer) = &answer {
+                    brokers.take_over(&NamedLeader::in_produced(answer));
+                }
                 self.settle(&answer)
             }
             Sent::Unacknowledged(write) => match write.written().await {

@@ -235,8 +235,7 @@ impl Sender {
                 let limit = self.shared.answer_limit(shipment.opened_at().unwrap_or(now), now);
                 let brokers = Arc::clone(&self.shared.brokers);
                 self.jobs.spawn(async move {
-                    let delayed = |delay_ms| brokers.monitor().throttled(&address, delay_ms);
-                    let returned = shipment.arrive(sent, limit, delayed).await;
+                    let returned = shipment.arrive(sent, limit, (&brokers, &address)).await;
                     Event::Answered(address, returned)
                 });
             }
