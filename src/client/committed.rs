@@ -3,19 +3,26 @@
 use std::collections::BTreeMap;
 
 use crate::client::ClientError;
-use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicName, TopicPartition};
 use crate::wire::{
     OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse,
     offset_commit, offset_fetch,
 };
 
-/// Builds a request that stores offsets for a group without being a member of it.
-pub(crate) fn request(group: &str, offsets: &[(TopicPartition, Offset)]) -> OffsetCommitRequest {
+/// Builds a request that stores offsets for a group without being a member of it, with the leader
+/// epochs of the records before them as far as they are known: without its epoch, an offset cannot
+/// be checked against the log of a new leader (KAFKA-20507).
+pub(crate) fn request(
+    group: &str,
+    offsets: &[(TopicPartition, Offset)],
+    epochs: &BTreeMap<TopicPartition, LeaderEpoch>,
+) -> OffsetCommitRequest {
     let mut topics: BTreeMap<&TopicName, Vec<offset_commit::RequestPartition>> = BTreeMap::new();
     for (partition, offset) in offsets {
         let row = offset_commit::RequestPartition {
             partition_index: partition.partition.0,
             committed_offset: offset.get(),
+            committed_leader_epoch: epochs.get(partition).unwrap_or(&LeaderEpoch::NONE).0,
             ..offset_commit::RequestPartition::default()
         };
         topics.entry(&partition.topic).or_default().push(row);
@@ -90,4 +97,19 @@ pub(crate) fn read(
         }
     }
     Ok(stored)
+}
+
+/// Reads the leader epochs that were committed with the offsets.
+pub(crate) fn read_epochs(answer: &OffsetFetchResponse) -> BTreeMap<TopicPartition, LeaderEpoch> {
+    let of_groups = answer.groups.iter().flat_map(|group| &group.topics);
+    let mut epochs = BTreeMap::new();
+    for topic in answer.topics.iter().chain(of_groups) {
+        let Ok(name) = topic.name.parse::<TopicName>() else { continue };
+        for row in topic.partitions.iter().filter(|row| row.committed_leader_epoch >= 0) {
+            let partition = PartitionIndex(row.partition_index);
+            let partition = TopicPartition { topic: name.clone(), partition };
+            epochs.insert(partition, LeaderEpoch(row.committed_leader_epoch));
+        }
+    }
+    epochs
 }

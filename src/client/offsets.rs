@@ -6,7 +6,7 @@ use crate::client::ClientError;
 use crate::client::cluster::{Brokers, Deadline};
 use crate::config::HostPort;
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
-use crate::wire::list_offsets::{RequestPartition, RequestTopic};
+use crate::wire::list_offsets::{EARLIEST, LATEST, RequestPartition, RequestTopic};
 use crate::wire::{ListOffsetsRequest, ListOffsetsResponse};
 
 /// A lookup: a timestamp in milliseconds since 1970, or a constant of `wire::list_offsets`.
@@ -39,6 +39,20 @@ pub(crate) async fn list_offsets(
     topics.sort();
     topics.dedup();
     brokers.until(deadline, &topics, || look_up(brokers, asked)).await
+}
+
+/// Looks up the first offset of a partition and the end of its log.
+pub(crate) async fn log_range(
+    brokers: &Brokers,
+    deadline: Deadline,
+    partition: &TopicPartition,
+) -> Result<(Offset, Offset), ClientError> {
+    let ask = async |at| {
+        let asked = [OffsetQuery { partition: partition.clone(), at }];
+        let found = list_offsets(brokers, deadline, &asked).await?;
+        Ok::<_, ClientError>(found.first().and_then(|found| found.offset).unwrap_or_default())
+    };
+    Ok((ask(EARLIEST).await?, ask(LATEST).await?))
 }
 
 async fn look_up(

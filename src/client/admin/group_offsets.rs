@@ -160,7 +160,7 @@ impl AdminCalls {
     /// [`Admin::set_offsets`](super::Admin::set_offsets) as a call.
     pub fn set_offsets(&self, group: &str, offsets: &[(TopicPartition, Offset)]) -> Call<()> {
         let (calls, name) = (self.clone(), group.to_owned());
-        let request = committed::request(group, offsets);
+        let request = committed::request(group, offsets, &BTreeMap::new());
         self.with_brokers("storing a group's offsets", async move |brokers, deadline| {
             match calls.group(&name).await {
                 Ok(found) if found.state != EMPTY => {

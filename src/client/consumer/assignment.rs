@@ -3,13 +3,14 @@
 //! Each partition has a slot with a fixed number. Each seek starts a new generation of the slot:
 //! records fetched before it belong to an older generation and are discarded.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::config::Start;
 use super::fetch_buffer::Source;
-use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
+use super::read_epochs::ReadEpochs;
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicName, TopicPartition};
 
 /// The partitions of a consumer, shared by its callers and the fetch task.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Slot {
     pub(crate) target: Target,
     /// The end of the last fetched batch.
     pub(crate) boundary: Option<Offset>,
+    /// The leader epochs of the fetched records.
+    pub(crate) epochs: ReadEpochs,
     /// The offset at which fetching ends, if the consumer reads only up to an end.
     pub(crate) until: Option<Offset>,
     /// True while the partition is assigned; slots of former assignments remain.
@@ -86,6 +89,7 @@ impl Assignment {
             stream: 0,
             target: Target::Stopped,
             boundary: None,
+            epochs: ReadEpochs::default(),
             until: None,
             is_assigned: true,
             is_paused: false,
@@ -111,8 +115,13 @@ impl Assignment {
         deal(&mut slots, streams);
     }
 
-    /// Replaces the assignment by these partitions, each with its start.
-    pub(crate) fn replace(&self, partitions: Vec<(TopicPartition, Start)>) {
+    /// Replaces the assignment by these partitions, each with its start, and the leader epoch of
+    /// the record before it if that is known.
+    pub(crate) fn replace(
+        &self,
+        partitions: Vec<(TopicPartition, Start)>,
+        epochs: &BTreeMap<TopicPartition, LeaderEpoch>,
+    ) {
         for slot in self.slots().iter_mut() {
             slot.generation = slot.generation.wrapping_add(1);
             slot.is_assigned = false;
@@ -130,7 +139,37 @@ impl Assignment {
                 None => self.add(partition, start),
             }
         }
-        deal(&mut self.slots(), self.streams());
+        let mut slots = self.slots();
+        for slot in slots.iter_mut().filter(|slot| slot.is_assigned) {
+            if let (Target::At(at), Some(epoch)) = (slot.target, epochs.get(&slot.partition)) {
+                slot.epochs = ReadEpochs::ending(*epoch, at);
+            }
+        }
+        deal(&mut slots, self.streams());
+    }
+
+    /// The leader epochs of the records before these offsets, as far as they are known.
+    pub(crate) fn epochs_before(
+        &self,
+        offsets: &[(TopicPartition, Offset)],
+    ) -> BTreeMap<TopicPartition, LeaderEpoch> {
+        let slots = self.slots();
+        let epoch = |(partition, offset): &(TopicPartition, Offset)| {
+            let slot = slots.iter().find(|slot| slot.partition == *partition)?;
+            Some((partition.clone(), slot.epochs.before(*offset)))
+        };
+        offsets.iter().filter_map(epoch).collect()
+    }
+
+    /// Continues a slot at `at`, where the log of its leader differs from what was fetched, unless
+    /// there was a seek since `generation`. Records that were fetched stay.
+    pub(crate) fn diverge(&self, slot: usize, generation: u32, at: Offset) {
+        self.update(slot, generation, |slot| {
+            slot.target = Target::At(at);
+            slot.boundary = None;
+            slot.epochs = ReadEpochs::default();
+            slot.position = slot.position.map(|position| position.min(at));
+        });
     }
 
     /// Moves a slot to `start` and invalidates the records fetched before.
@@ -274,6 +313,7 @@ impl Slot {
     fn aim(&mut self, start: Start) {
         self.is_dry = false;
         self.boundary = None;
+        self.epochs = ReadEpochs::default();
         match start {
             Start::Offset(offset) => {
                 self.target = Target::At(offset);

@@ -16,6 +16,7 @@ mod fetching;
 mod handle;
 mod membership;
 mod message;
+mod read_epochs;
 mod readers;
 mod reading;
 mod shared;

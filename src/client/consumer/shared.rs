@@ -1,7 +1,9 @@
 //! State shared by a consumer's callers and its tasks: the assignment, fetched records, and reading
 //! positions.
 
+use std::collections::BTreeMap;
 use std::mem;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -10,14 +12,14 @@ use tokio::sync::Notify;
 
 use super::assignment::{Assignment, Slot, Target};
 use super::changes::{Change, Changes};
-use super::config::{ConsumerConfig, Start};
+use super::config::{ConsumerConfig, OutOfRange, Start};
 use super::fetch_buffer::{Arrivals, Chunk, Source, Taken};
 use super::message::Message;
 use super::readers::{Readers, Reading, Unprocessed};
 use super::sink::Sink;
 use crate::client::ClientError;
 use crate::client::cluster::Brokers;
-use crate::types::{Offset, TopicPartition};
+use crate::types::{LeaderEpoch, Offset, TopicPartition};
 
 /// The shared state of a consumer.
 #[derive(Debug)]
@@ -295,11 +297,20 @@ impl Shared {
 
     /// Replaces the assignment by these partitions, each with its start.
     pub(crate) fn assign(&self, partitions: Vec<(TopicPartition, Start)>) {
+        self.assign_committed(partitions, &BTreeMap::new());
+    }
+
+    /// As `assign`, with the leader epochs that were committed with the offsets.
+    pub(crate) fn assign_committed(
+        &self,
+        partitions: Vec<(TopicPartition, Start)>,
+        epochs: &BTreeMap<TopicPartition, LeaderEpoch>,
+    ) {
         // Readers do not check whether their current chunk is stale, so hold them back until the
         // chunks of the former assignment are gone.
         self.is_suspended.store(true, Ordering::Release);
         let before = self.assignment.assigned();
-        self.assignment.replace(partitions);
+        self.assignment.replace(partitions, epochs);
         self.changes.add(before, self.assignment.assigned());
         self.forget_moved();
         self.is_suspended.store(false, Ordering::Release);
@@ -394,6 +405,22 @@ impl Shared {
             });
             is_current
         });
+    }
+
+    /// Handles a log that is the one that was read only in these offsets, which end before the
+    /// source's position: what comes then is read, unless a position out of range is an error.
+    pub(crate) fn diverge(&self, source: &Source, unchanged: Range<Offset>) {
+        let Source { slot, generation, partition, position, .. } = source;
+        let Range { start, end } = unchanged;
+        if self.config.out_of_range == OutOfRange::Error {
+            return self.stop(source, source.out_of_range((start, end)));
+        }
+        tracing::warn!(
+            %partition, %position, %end,
+            "records that were read are lost: the log of the new leader differs"
+        );
+        self.assignment.diverge(*slot, *generation, end);
+        self.work.notify_one();
     }
 
     /// Handles a chunk without further records below `end`. A slot that has reached its end is

@@ -4,3 +4,4 @@ mod administering;
 mod consuming;
 mod memberships;
 mod producing;
+mod restored;

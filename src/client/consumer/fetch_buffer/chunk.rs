@@ -79,6 +79,12 @@ impl Source {
         ExpectedStart { position: self.position, is_boundary: self.is_boundary }
     }
 
+    /// The error for a position outside a log of this range.
+    pub(crate) fn out_of_range(&self, (earliest, latest): (Offset, Offset)) -> ClientError {
+        let (partition, requested) = (self.partition.clone(), self.position);
+        ClientError::OffsetOutOfRange { partition, requested, earliest, latest }
+    }
+
     /// The error for damaged records at this position.
     pub(crate) fn damaged(&self, damage: impl Into<Damage>) -> ClientError {
         let source = Arc::new(damage.into());

@@ -5,6 +5,7 @@
 //! arrive as events.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::offset_rules::OffsetRules;
 use super::order::in_order;
+use super::position_checks::{PositionCheck, PositionChecks};
 use super::refusals::Refusals;
 use super::request::{FetchPlan, Fetched, PartitionData};
 use crate::client::cluster::{Refresh, Refreshes};
@@ -20,7 +22,7 @@ use crate::client::consumer::config::{OutOfRange, Start};
 use crate::client::consumer::fetch_buffer::{Chunk, Source};
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
-use crate::client::offsets::{FoundOffset, OffsetQuery, list_offsets};
+use crate::client::offsets::{FoundOffset, OffsetQuery, list_offsets, log_range};
 use crate::client::{ClientError, OrderFault};
 use crate::config::HostPort;
 use crate::link::{Backoff, Connection, Readiness, Route};
@@ -44,6 +46,7 @@ pub(crate) struct Fetcher {
     refusals: Refusals,
     /// Offset rules of partitions in which a gap was found.
     rules: HashMap<TopicPartition, OffsetRules>,
+    checks: PositionChecks,
     refreshes: Refreshes,
     backoff: Backoff,
     /// The time of the last failure, and the time until which partitions that failed then are not
@@ -60,6 +63,7 @@ enum Event {
     Resolved(Vec<Source>, Result<Vec<FoundOffset>, ClientError>),
     OutOfRange(Source, Result<(Offset, Offset), ClientError>),
     OutOfOrder(Source, OrderFault, Result<OffsetRules, ClientError>),
+    Checked(PositionCheck, Result<Option<Range<Offset>>, ClientError>),
     Refreshed(Result<(), ClientError>),
 }
 
@@ -77,6 +81,7 @@ impl Fetcher {
             paused: HashMap::new(),
             refusals: Refusals::default(),
             rules: HashMap::new(),
+            checks: PositionChecks::default(),
             refreshes,
             backoff,
             shared_pause: (Duration::ZERO, Duration::ZERO),
@@ -147,6 +152,11 @@ impl Fetcher {
             match topology.leader(topic, *partition) {
                 Some(address) => {
                     let source = slot.source(number, position);
+                    let epoch = topology.leader_epoch(topic, *partition);
+                    if let Some(check) = self.checks.due(slot, &source, epoch) {
+                        self.check_position(check);
+                        continue;
+                    }
                     let plan = plans.entry(address.clone()).or_default();
                     plan.add(source, slot.may_wait(position), &topology);
                 }
@@ -156,6 +166,33 @@ impl Fetcher {
             }
         }
         plans
+    }
+
+    /// Asks a new leader whether it has the records before a position; the slot is not fetched
+    /// meanwhile.
+    fn check_position(&mut self, check: PositionCheck) {
+        self.paused.insert(check.source.slot, self.shared.now().saturating_add(LOOK_UP_MAX));
+        let brokers = Arc::clone(&self.shared.brokers);
+        self.jobs.spawn(async move {
+            let deadline = brokers.deadline("checking a position", LOOK_UP_MAX);
+            let unchanged = check.ask(&brokers, deadline).await;
+            Event::Checked(check, unchanged)
+        });
+    }
+
+    /// Fetches on at a position, or where the leader's log differs before it.
+    fn checked(
+        &mut self,
+        check: &PositionCheck,
+        unchanged: Result<Option<Range<Offset>>, ClientError>,
+        now: Duration,
+    ) {
+        self.paused.remove(&check.source.slot);
+        match unchanged {
+            Ok(None) => self.checks.passed(check),
+            Ok(Some(unchanged)) => self.shared.diverge(&check.source, unchanged),
+            Err(error) => self.handle_error(&check.source, error, now),
+        }
     }
 
     /// Sends `plan` if the broker can take a request now; otherwise returns the time to check
@@ -179,10 +216,8 @@ impl Fetcher {
                     route.sent();
                     self.in_flight.insert(address.clone(), plan.sources());
                     self.jobs.spawn(async move {
-                        let answer = reply.answer().await.map_err(ClientError::from);
-                        let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
-                        brokers.monitor().throttled(&address, delay_ms);
-                        Event::Fetched(address, plan.settle(answer))
+                        let fetched = plan.arrive(reply, (&brokers, &address)).await;
+                        Event::Fetched(address, fetched)
                     });
                 }
                 Err(error) => {
@@ -270,6 +305,7 @@ impl Fetcher {
             Event::OutOfOrder(source, fault, rules) => {
                 self.out_of_order(&source, fault, rules, now);
             }
+            Event::Checked(check, unchanged) => self.checked(&check, unchanged, now),
             Event::Refreshed(refreshed) => {
                 self.refreshes.done(now, self.backoff.next_pause());
                 if refreshed.is_ok() {
@@ -321,6 +357,7 @@ impl Fetcher {
             slot.high_watermark = data.high_watermark;
             slot.is_dry = data.is_dry;
             slot.served(source.position);
+            slot.epochs.note(&records);
             if let Some(next) = next {
                 slot.target = Target::At(next);
                 slot.boundary = Some(next);
@@ -385,16 +422,7 @@ impl Fetcher {
         let brokers = Arc::clone(&self.shared.brokers);
         self.jobs.spawn(async move {
             let deadline = brokers.deadline("looking up offsets", LOOK_UP_MAX);
-            let partition = source.partition.clone();
-            let ask = async |at| {
-                let asked = [OffsetQuery { partition: partition.clone(), at }];
-                let found = list_offsets(&brokers, deadline, &asked).await?;
-                Ok(found.first().and_then(|found| found.offset).unwrap_or_default())
-            };
-            let range = match ask(at::EARLIEST).await {
-                Ok(earliest) => ask(at::LATEST).await.map(|latest| (earliest, latest)),
-                Err(error) => Err(error),
-            };
+            let range = log_range(&brokers, deadline, &source.partition).await;
             Event::OutOfRange(source, range)
         });
     }
@@ -409,15 +437,7 @@ impl Fetcher {
         match range {
             // The position was outside the log then, and is inside now.
             Ok((earliest, latest)) if (earliest..=latest).contains(&source.position) => {}
-            Ok((earliest, latest)) => {
-                let error = ClientError::OffsetOutOfRange {
-                    partition: source.partition.clone(),
-                    requested: source.position,
-                    earliest,
-                    latest,
-                };
-                self.shared.stop(source, error);
-            }
+            Ok(range) => self.shared.stop(source, source.out_of_range(range)),
             Err(error) => self.handle_error(source, error, now),
         }
     }

@@ -7,6 +7,7 @@ mod offset_rules;
 mod order;
 #[cfg(test)]
 mod order_tests;
+mod position_checks;
 mod refusals;
 mod request;
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::client::cluster::Topology;
+use crate::client::cluster::{Brokers, NamedLeader, Topology};
 use crate::client::consumer::config::ConsumerConfig;
 use crate::client::consumer::fetch_buffer::Source;
 use crate::client::{ClientError, Damage, OrderFault};
+use crate::config::HostPort;
 use crate::link::{Connection, Reply};
 use crate::types::{LeaderEpoch, Offset, TopicId, TopicName};
 use crate::wire::fetch::{Partition, RequestPartition, RequestTopic, Topic};
@@ -91,6 +92,22 @@ impl FetchPlan {
         let highest = if are_known { i16::MAX } else { LAST_BY_NAME };
         let version = connection.version_of::<FetchRequest>(highest)?;
         Ok(connection.submit_with(version, &self.request(config), &[])?)
+    }
+
+    /// Waits for the response and returns its parts. The brokers learn from the response, which
+    /// comes from this address, who leads, and of delays.
+    pub(crate) async fn arrive(
+        self,
+        reply: Reply<FetchRequest>,
+        (brokers, address): (&Brokers, &HostPort),
+    ) -> Vec<Fetched> {
+        let answer = reply.answer().await.map_err(ClientError::from);
+        let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
+        brokers.monitor().throttled(address, delay_ms);
+        if let Ok(answer) = &answer {
+            brokers.take_over(&NamedLeader::in_fetched(answer));
+        }
+        self.settle(answer)
     }
 
     /// Pairs each requested partition with its part of the response.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::assignors::{PartitionsByTopic, Subscriber};
 use super::config::GroupConfig;
 use crate::client::{ClientError, committed};
-use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicName, TopicPartition};
 use crate::wire::{
     Assignment, ErrorCode, HeartbeatRequest, JoinGroupRequest, JoinGroupResponse,
     LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest, Subscription, SyncGroupRequest,
@@ -146,17 +146,18 @@ pub(super) fn leave(group: &GroupConfig, name: &str) -> Option<LeaveGroupRequest
     })
 }
 
-/// Builds an `OffsetCommit` request of a member.
+/// Builds an `OffsetCommit` request of a member, with the leader epochs of the records before the
+/// offsets.
 pub(super) fn commit(
     group: &GroupConfig,
     identity: &MemberIdentity,
-    offsets: &[(TopicPartition, Offset)],
+    (offsets, epochs): (&[(TopicPartition, Offset)], &BTreeMap<TopicPartition, LeaderEpoch>),
 ) -> OffsetCommitRequest {
     OffsetCommitRequest {
         generation_id_or_member_epoch: identity.generation,
         member_id: identity.member.clone(),
         group_instance_id: group.instance_id.clone(),
-        ..committed::request(&group_id(group), offsets)
+        ..committed::request(&group_id(group), offsets, epochs)
     }
 }
 

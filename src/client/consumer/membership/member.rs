@@ -172,6 +172,7 @@ impl Member {
         let stored =
             connection.submit(&calls::fetch_committed(self.group(), &share))?.answer().await?;
         self.committed = committed::read(&stored)?;
+        let epochs = committed::read_epochs(&stored);
         self.last_heartbeat = self.shared.now();
         self.backoff.reset();
         self.membership.set_joined(Some(Joined { coordinator: coordinator.clone(), identity }));
@@ -181,7 +182,7 @@ impl Member {
             (partition, start)
         };
         let partitions = share.clone();
-        self.shared.assign(share.into_iter().map(begin).collect());
+        self.shared.assign_committed(share.into_iter().map(begin).collect(), &epochs);
         self.brokers().monitor().rebalanced(&Event::Rebalanced {
             group: self.group().id.clone().unwrap_or_default(),
             generation,

@@ -110,7 +110,8 @@ impl Membership {
             let about = format!("{lost} is no longer assigned to this member");
             return refused(ErrorCode::IllegalGeneration, &about);
         }
-        let request = calls::commit(&self.group, &joined.identity, offsets);
+        let epochs = shared.assignment.epochs_before(offsets);
+        let request = calls::commit(&self.group, &joined.identity, (offsets, &epochs));
         let answer = shared.brokers.call(&joined.coordinator, &request).await?;
         committed::check(&answer)
     }
