@@ -253,9 +253,10 @@ impl Consumer {
     ///
     /// # Errors
     /// [`ClientError::Closed`] once it is closed, as closing has committed already;
-    /// [`ClientError::Config`] if the consumer has no group; [`ClientError::Broker`] with
-    /// `RebalanceInProgress` during a rebalance, and with `IllegalGeneration` if a partition is no
-    /// longer assigned to the consumer.
+    /// [`ClientError::Config`] if the consumer has no group; [`ClientError::Timeout`] if the group
+    /// has no coordinator for too long; [`ClientError::Broker`] with `RebalanceInProgress` during a
+    /// rebalance, and with `IllegalGeneration` if a partition is no longer assigned to the
+    /// consumer.
     pub fn commit_offsets(
         &self,
         offsets: Vec<(TopicPartition, Offset)>,
@@ -274,7 +275,11 @@ impl Consumer {
                               group=NAME, which is the setting group.id";
                 return Err(ConfigError::single("commit", reason).into());
             };
-            membership.commit(&shared, &offsets).await?;
+            let limit = shared.brokers.config().timeout;
+            let deadline = shared.brokers.deadline("committing offsets", limit);
+            // While another broker takes over as coordinator, the member looks for it.
+            let committing = || membership.commit(&shared, &offsets);
+            shared.brokers.until(deadline, &[], committing).await?;
             shared.finish_below(&offsets);
             Ok(())
         })

@@ -5,7 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use streamlog::client::Client;
+use streamlog::client::{
+    Client, Commit, ConsumerConfig, GroupConfig, ProducerConfig, ProducerRecord,
+};
 use streamlog::types::{Offset, PartitionIndex, TopicPartition};
 use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use streamlog::wire::heartbeat::HeartbeatRequest;
@@ -126,6 +128,21 @@ impl Member {
     }
 }
 
+/// Publishes this number of records to the topic's only partition.
+fn publish(client: &Client, count: u64) {
+    let producer = client.producer(ProducerConfig::default()).unwrap();
+    for number in 0..count {
+        let value = number.to_string();
+        let record = ProducerRecord {
+            topic: TOPIC,
+            value: Some(value.as_bytes()),
+            ..ProducerRecord::default()
+        };
+        producer.send(&record).unwrap();
+    }
+    producer.close(Some(PATIENCE)).unwrap();
+}
+
 /// Commits one offset after another, and keeps the last that was acknowledged.
 #[derive(Default)]
 struct Commits {
@@ -195,4 +212,30 @@ fn a_killed_coordinator_loses_neither_acknowledged_commits_nor_members_that_hear
     });
     assert_eq!(committed(&cluster), commits.last());
     assert!(!cluster.logs().contains(RELOADS), "{}", cluster.logs());
+}
+
+#[test]
+fn a_consumer_goes_on_committing_when_its_coordinator_is_killed() {
+    let mut cluster = ThreeBrokers::start(SETTINGS);
+    cluster.make_topic(TOPIC, 1);
+    let client = cluster.client();
+    publish(&client, 40);
+    let group = GroupConfig {
+        id: Some(COMMITTED.to_owned()),
+        commit: Commit::Manual,
+        ..GroupConfig::default()
+    };
+    let config = ConsumerConfig { group, ..ConsumerConfig::default() };
+    let consumer = client.consumer(&[TOPIC], config).unwrap();
+    let mut messages = consumer.until_end().unwrap();
+    messages.by_ref().take(10).for_each(|message| drop(message.unwrap()));
+    consumer.commit().unwrap();
+    assert_eq!(committed(&cluster), 10);
+    cluster.await_in_sync(OFFSETS, &IDS);
+
+    cluster.kill(coordinator(&cluster));
+    messages.take(10).for_each(|message| drop(message.unwrap()));
+    consumer.commit().unwrap();
+    assert_eq!(committed(&cluster), 20, "{}", cluster.logs());
+    consumer.close();
 }

@@ -109,6 +109,7 @@ impl Member {
         let group = self.group().id.as_deref().unwrap_or_default();
         let coordinator = self.brokers().coordinator(group).await?;
         let connection = self.brokers().open(&coordinator).await?;
+        self.membership.set_coordinator(&coordinator);
         loop {
             // A reconnect within the session timeout keeps the membership.
             if self.membership.joined().is_none() {

@@ -62,6 +62,13 @@ impl Membership {
         *self.lock() = joined;
     }
 
+    /// Replaces the coordinator of the current membership: another broker may have taken over.
+    pub(crate) fn set_coordinator(&self, coordinator: &HostPort) {
+        if let Some(joined) = &mut *self.lock() {
+            joined.coordinator = coordinator.clone();
+        }
+    }
+
     /// Marks the membership task as ended.
     pub(crate) fn end(&self) {
         self.set_joined(None);
