@@ -48,10 +48,12 @@ impl FetchSession {
         }
         let forgotten = self.known.keys().filter(|key| !wanted.contains_key(key));
         let forgotten_topics = forgotten_topics(forgotten);
-        let changed =
-            wanted.iter().filter(|(key, position)| self.known.get(key) != Some(*position));
-        let topics = topics(changed, partition_max);
-        self.known.clone_from(wanted);
+        let is_news = |(key, position): &(_, _)| self.known.get(*key) != Some(*position);
+        let changed: Vec<_> = wanted.iter().filter(is_news).collect();
+        let topics = topics(changed.iter().copied(), partition_max);
+        // Without a copy of the others: thousands of replicas may be idle.
+        self.known.retain(|key, _| wanted.contains_key(key));
+        self.known.extend(changed);
         FetchRequest {
             session_id: self.id,
             session_epoch: self.epoch,

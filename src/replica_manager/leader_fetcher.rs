@@ -61,8 +61,8 @@ impl LeaderFetcher {
         }
         let control = &self.engine.control;
         let now = self.engine.clock.monotonic();
-        let wanted = self.replicas.wanted(control, now).await?;
-        if wanted.is_empty() {
+        self.replicas.find_positions(control, now).await?;
+        if self.replicas.positions().is_empty() {
             let due = self.replicas.next_due(now).unwrap_or(Duration::MAX);
             return self.rest(due.saturating_sub(now)).await;
         }
@@ -71,8 +71,9 @@ impl LeaderFetcher {
         };
         let follower = Follower { broker: self.engine.config.broker_id, membership };
         let additions = additions(self.followed.clone(), Arc::clone(&self.current));
+        let (address, wanted) = (self.current.address.as_ref(), self.replicas.positions());
         let answer = tokio::select! {
-            answer = self.link.fetch(self.current.address.as_ref(), follower, &wanted) => answer,
+            answer = self.link.fetch(address, follower, wanted) => answer,
             () = additions => None,
         };
         let Some(answer) = answer else {

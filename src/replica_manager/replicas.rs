@@ -15,8 +15,7 @@ use crate::replica_manager::fetch_session::{FetchSession, PartitionKey, Position
 use crate::replica_manager::followed::FollowedPartition;
 use crate::replica_manager::pauses::{Fault, Pauses};
 use crate::replication::{
-    FetchAnswer, FetchPosition, FollowerError, FollowerPosition, Partition, PartitionError,
-    Progress, Registration,
+    FetchAnswer, FollowerError, FollowerPosition, Partition, PartitionError, Progress, Registration,
 };
 use crate::types::{BrokerId, Offset, PartitionIndex, WithCauses};
 use crate::wire::fetch::{FetchResponse, Partition as PartitionAnswer};
@@ -26,6 +25,7 @@ use crate::wire::fetch::{FetchResponse, Partition as PartitionAnswer};
 pub(super) struct Replicas {
     leader: BrokerId,
     partitions: BTreeMap<PartitionKey, FollowedPartition>,
+    /// The positions of the replicas to fetch: those that are known, and not paused.
     positions: Positions,
     /// The replicas whose positions have to be computed again.
     stale: BTreeSet<PartitionKey>,
@@ -62,35 +62,40 @@ impl Replicas {
         self.partitions.clone_from(partitions);
     }
 
-    /// The positions to fetch from at `now`, of the replicas that are not paused.
+    /// The positions to fetch from, as they were found last.
+    pub(super) fn positions(&self) -> &Positions {
+        &self.positions
+    }
+
+    /// Finds the positions of the replicas to which something has happened, unless they are paused
+    /// at `now`.
     ///
     /// # Errors
     /// If the broker stops.
-    pub(super) async fn wanted(
+    pub(super) async fn find_positions(
         &mut self,
         control: &Control,
         now: Duration,
-    ) -> Result<Positions, Unavailable> {
+    ) -> Result<(), Unavailable> {
         let (pauses, partitions) = (&self.pauses, &self.partitions);
         let due = self.stale.iter().filter(|key| !pauses.is_paused(key, now));
         let partition = |key: &PartitionKey| Some(Arc::clone(&partitions.get(key)?.partition));
         let due: Vec<_> = due.filter_map(|key| Some((*key, partition(key)?))).collect();
-        if !due.is_empty() {
-            // A position opens its log, which blocks on the disk.
-            let found = control.run_blocking(move || {
-                let position = |(key, partition): (_, Arc<Partition>)| {
-                    let found = partition.follower_position();
-                    (key, found)
-                };
-                due.into_iter().map(position).collect::<Vec<_>>()
-            });
-            for (key, found) in found.await? {
-                self.note_position(key, found, now);
-            }
+        if due.is_empty() {
+            return Ok(());
         }
-        let is_wanted = |key: &PartitionKey| !self.pauses.is_paused(key, now);
-        let wanted = self.positions.iter().filter(|(key, _)| is_wanted(key));
-        Ok(wanted.map(|(key, position)| (*key, *position)).collect())
+        // A position opens its log, which blocks on the disk.
+        let found = control.run_blocking(move || {
+            let position = |(key, partition): (_, Arc<Partition>)| {
+                let found = partition.follower_position();
+                (key, found)
+            };
+            due.into_iter().map(position).collect::<Vec<_>>()
+        });
+        for (key, found) in found.await? {
+            self.note_position(key, found, now);
+        }
+        Ok(())
     }
 
     /// The time at which a paused replica is due again.
@@ -114,10 +119,7 @@ impl Replicas {
                 self.stale.remove(&key);
                 self.positions.remove(&key);
             }
-            Err(error) => {
-                self.positions.remove(&key);
-                self.failed(key, &Stop::Local(error.into()), now);
-            }
+            Err(error) => self.failed(key, &Stop::Local(error.into()), now),
         }
     }
 
@@ -148,7 +150,6 @@ impl Replicas {
         });
         let mut unflushed = Vec::new();
         for (key, taken) in taken.await? {
-            self.stale.insert(key);
             match taken {
                 Ok(wait) => {
                     unflushed.extend(wait);
@@ -193,14 +194,16 @@ impl Replicas {
         match read_answer(answer, asked.position) {
             Ok((answer, records)) => Some(Fetched { key, partition, answer, records }),
             Err(refusal) => {
-                self.stale.insert(key);
                 self.failed(key, &Stop::Refused(refusal), now);
                 None
             }
         }
     }
 
+    /// Begins a pause of a replica, whose position is found again at its end.
     fn failed(&mut self, key: PartitionKey, stop: &Stop, now: Duration) {
+        self.stale.insert(key);
+        self.positions.remove(&key);
         let is_news = self.pauses.failed(key, stop.fault(), now);
         let Some(followed) = self.partitions.get(&key).filter(|_| is_news) else { return };
         let (id, leader) = (followed.partition.id(), self.leader);
@@ -209,7 +212,9 @@ impl Replicas {
         );
     }
 
+    /// Ends the pauses of a replica, which has taken an answer.
     fn fetched(&mut self, key: PartitionKey) {
+        self.stale.insert(key);
         let was_reported = self.pauses.fetched(&key);
         if let Some(followed) = self.partitions.get(&key).filter(|_| was_reported) {
             tracing::info!("the replica of {} is fetched again", followed.partition.id());
@@ -255,17 +260,10 @@ struct FlushWait {
 impl FlushWait {
     /// Begins to wait, and lets the flusher hurry; `None` if everything is stored.
     fn begin(partition: &Arc<Partition>) -> Option<Self> {
-        let FetchPosition { offset, .. } = unstored(partition)?;
+        let last = Offset::checked(partition.unstored_end()?.get() - 1)?;
         let wake = Arc::new(Notify::new());
-        let last = Offset::checked(offset.get() - 1)?;
         let registration = partition.wait_for(Progress::Stored, last, &wake);
         // Looked at again after the registration: a flush may have ended in between.
-        unstored(partition).map(|_| Self { wake, _registration: registration })
+        partition.unstored_end().map(|_| Self { wake, _registration: registration })
     }
-}
-
-/// The position of a replica that has not stored everything that it has appended.
-fn unstored(partition: &Arc<Partition>) -> Option<FetchPosition> {
-    let position = partition.follower_position().ok()??.position;
-    (position.stored < position.offset).then_some(position)
 }

@@ -60,6 +60,16 @@ impl Partition {
         }))
     }
 
+    /// The log end offset, while this broker follows another and has not stored all records below it.
+    pub fn unstored_end(&self) -> Option<Offset> {
+        if !matches!(self.role(), Role::Follower { leader: Some(_) }) {
+            return None;
+        }
+        // Before the end of the log: a flush may end in between.
+        let stored = self.stored();
+        self.log().map(|log| log.log_end_offset()).filter(|end| stored < *end)
+    }
+
     /// Takes the leader's answer to a fetch, and does what it asks for: appends its records, or
     /// truncates the log where it diverges from the leader's. An answer to a position or epoch that
     /// is over is ignored. Blocks on the disk.
