@@ -50,22 +50,23 @@ pub struct LinkConfig {
     pub version_max: fn(ApiKey) -> i16,
 }
 
-/// An observer of connections. Its methods must not block: they run on the connections' runtime.
+/// An observer of connections, which implements what it needs. Its methods must not block: they run
+/// on the connections' runtime.
 pub trait Observer: Debug + Send + Sync {
     /// A connection was opened.
-    fn opened(&self, address: &HostPort);
+    fn opened(&self, _address: &HostPort) {}
 
     /// An attempt to connect failed.
-    fn refused(&self, error: &LinkError);
+    fn refused(&self, _error: &LinkError) {}
 
     /// An open connection ended.
-    fn ended(&self, reason: &LinkError);
+    fn ended(&self, _reason: &LinkError) {}
 
     /// A request of this many bytes was submitted.
-    fn sent(&self, bytes: usize);
+    fn sent(&self, _bytes: usize) {}
 
     /// This many bytes of responses arrived.
-    fn received(&self, bytes: usize);
+    fn received(&self, _bytes: usize) {}
 }
 
 /// An open connection. Dropping it closes it.

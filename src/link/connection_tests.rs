@@ -94,10 +94,6 @@ impl Observer for Notes {
     fn ended(&self, reason: &LinkError) {
         self.add(format!("ended: {}", reason.fault));
     }
-
-    fn sent(&self, _: usize) {}
-
-    fn received(&self, _: usize) {}
 }
 
 /// A listening broker, the connector to it, and the notes of its observer.

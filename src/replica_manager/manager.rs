@@ -6,9 +6,8 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::config::HostPort;
 use crate::engine::EngineState;
-use crate::link::{Connector, LinkConfig, LinkError, Observer, Tasks};
+use crate::link::{Connector, LinkConfig, Observer, Tasks};
 use crate::replica_manager::ReplicaConfig;
 use crate::replica_manager::followed::{Followed, followed};
 use crate::replica_manager::in_sync_changes::InSyncChanges;
@@ -108,14 +107,4 @@ pub(crate) fn connector(engine: &EngineState, config: &ReplicaConfig, tasks: Tas
 #[derive(Debug)]
 struct Unobserved;
 
-impl Observer for Unobserved {
-    fn opened(&self, _: &HostPort) {}
-
-    fn refused(&self, _: &LinkError) {}
-
-    fn ended(&self, _: &LinkError) {}
-
-    fn sent(&self, _: usize) {}
-
-    fn received(&self, _: usize) {}
-}
+impl Observer for Unobserved {}
