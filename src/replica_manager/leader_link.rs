@@ -100,10 +100,10 @@ impl LeaderLink {
             Err(fault) => {
                 self.failures = self.failures.saturating_add(1);
                 if self.failures == REPORTED {
-                    let (leader, count) = (self.leader, wanted.len());
+                    let (leader, partitions) = (self.leader, counted(wanted.len()));
                     tracing::warn!(
-                        "the replicas of {count} partitions that broker {leader} leads fall \
-                         behind: {fault}; trying again"
+                        "nothing of {partitions} can be fetched from broker {leader}, the leader: \
+                         {fault}; trying again"
                     );
                 }
                 sleep(self.backoff.next_pause()).await;
@@ -180,6 +180,14 @@ fn is_about_session(code: ErrorCode) -> bool {
             | ErrorCode::InvalidFetchSessionEpoch
             | ErrorCode::FetchSessionTopicIdError
     )
+}
+
+/// A number of partitions, in words.
+fn counted(partitions: usize) -> String {
+    match partitions {
+        1 => "1 partition".to_owned(),
+        count => format!("{count} partitions"),
+    }
 }
 
 /// A duration as the protocol has it.
