@@ -33,7 +33,11 @@ impl Background {
 
     fn start_with(work: impl FnOnce(Runtime, &Tasks) + Send + 'static) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
-        let tasks = Tasks::on(runtime.handle().clone());
+        let tasks = Tasks::on(runtime.handle().clone(), || {
+            tracing::error!(
+                "a task of a client has panicked, so the client is closed; create another client"
+            );
+        });
         let (own, lost) = (tasks.clone(), tasks.clone());
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();

@@ -34,6 +34,11 @@ impl Failure {
         self.report(format!("the thread '{name}' has panicked"));
     }
 
+    /// Stops the engine because a task of `group` has panicked.
+    pub(crate) fn notice_task(&self, group: &str) {
+        self.report(format!("a task of {group} has panicked"));
+    }
+
     /// The reason of the failure, if there was one.
     pub(crate) fn reason(&self) -> Option<String> {
         self.reason.get().cloned()

@@ -83,6 +83,6 @@ pub use sys::{boot_id, ignore_file_size_signal, open_file_limit, raise_open_file
 pub use system::{SystemDisk, usable_memory};
 #[cfg(feature = "net")]
 pub use waiting::{Gate, Waited, WakeFd, nonblocking_pipe};
-pub(crate) use worker::Worker;
+pub(crate) use worker::{PanicReport, Worker};
 #[cfg(feature = "embedded")]
 pub use world::World;

@@ -13,9 +13,9 @@ pub(crate) struct Worker {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Reports, when its thread unwinds, that the thread has panicked.
-struct PanicReport<F: Fn(&str)> {
-    on_panic: F,
+/// Reports the panic of the code that holds it, when its thread unwinds, with the thread's name.
+pub(crate) struct PanicReport<F: Fn(&str)> {
+    pub(crate) on_panic: F,
 }
 
 impl Worker {

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -118,7 +119,7 @@ impl Setting {
         };
         let notes = Arc::new(Notes::default());
         let observer: Arc<dyn Observer> = Arc::<Notes>::clone(&notes);
-        let tasks = Tasks::on(Handle::current());
+        let tasks = Tasks::on(Handle::current(), || {});
         let connector = Connector::new(config, Arc::new(SystemClock), tasks, observer);
         Self { listener, address, connector, notes }
     }
@@ -345,7 +346,7 @@ async fn a_route_bounds_the_requests_in_flight_and_pauses_after_a_failure() {
 
 #[tokio::test]
 async fn stopping_ends_every_task() {
-    let tasks = Tasks::on(Handle::current());
+    let tasks = Tasks::on(Handle::current(), || {});
     tasks.start(std::future::pending());
     let token = tasks.token();
     assert!(!tasks.is_stopping());
@@ -353,4 +354,16 @@ async fn stopping_ends_every_task() {
     tasks.stopped().await;
     tasks.ended().await;
     assert!(tasks.is_stopping() && token.is_cancelled());
+}
+
+#[tokio::test]
+async fn a_task_that_panics_is_reported_and_stops_the_others() {
+    let reported = Arc::new(AtomicBool::new(false));
+    let noting = Arc::clone(&reported);
+    let tasks = Tasks::on(Handle::current(), move || noting.store(true, Ordering::Relaxed));
+    tasks.start(std::future::pending());
+    tasks.start(async { panic!("broken by the test") });
+    tasks.stopped().await;
+    tasks.ended().await;
+    assert!(reported.load(Ordering::Relaxed));
 }

@@ -1,24 +1,34 @@
 //! A group of tasks on one runtime, stopped and awaited together.
+//!
+//! A panic ends only its task, whose callers would wait for ever. So it is reported, and stops the
+//! group.
 
+use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::io::PanicReport;
+
 /// A handle of the group that starts tasks; cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Tasks {
     runtime: Handle,
     running: TaskTracker,
     stopping: CancellationToken,
+    on_panic: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Tasks {
-    /// An empty group, whose tasks run on `runtime`.
-    pub fn on(runtime: Handle) -> Self {
-        Self { runtime, running: TaskTracker::new(), stopping: CancellationToken::new() }
+    /// An empty group, whose tasks run on `runtime`. If one panics, the group stops and calls
+    /// `on_panic`.
+    pub fn on(runtime: Handle, on_panic: impl Fn() + Send + Sync + 'static) -> Self {
+        let (running, stopping) = (TaskTracker::new(), CancellationToken::new());
+        Self { runtime, running, stopping, on_panic: Arc::new(on_panic) }
     }
 
     /// Starts a task that is cancelled at its next await point when the group stops.
@@ -26,9 +36,14 @@ impl Tasks {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let stopping = self.stopping.clone();
+        let group = self.clone();
         let work = async move {
-            stopping.run_until_cancelled_owned(work).await;
+            let on_panic = |_: &str| {
+                group.stop();
+                (group.on_panic)();
+            };
+            let _report = PanicReport { on_panic };
+            group.stopping.run_until_cancelled(work).await;
         };
         self.running.spawn_on(work, &self.runtime).abort_handle()
     }
@@ -57,5 +72,11 @@ impl Tasks {
     pub async fn ended(&self) {
         self.running.close();
         self.running.wait().await;
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks").field("running", &self.running).finish_non_exhaustive()
     }
 }

@@ -19,12 +19,16 @@ use crate::types::BrokerId;
 /// The part of `replica.fetch.backoff.ms` that the first pause takes.
 const FIRST_PAUSE: u32 = 20;
 
+/// The name by which the connections to leaders are reported.
+const CONNECTIONS: &str = "the connections to leaders";
+
 /// Fetches the partitions that this broker follows, sends the changes of the in-sync sets that it
 /// leads, and hands those over that have another preferred leader, from now until it stops.
 pub(crate) fn start(engine: &Arc<EngineState>, config: &ReplicaConfig) {
     let (managing, config) = (Arc::clone(engine), config.clone());
     engine.control.start(async move {
-        let connections = Tasks::on(Handle::current());
+        let failure = Arc::clone(&managing.failure);
+        let connections = Tasks::on(Handle::current(), move || failure.notice_task(CONNECTIONS));
         if let Some(requested) = managing.in_sync_changes.take_receiver() {
             let sending = InSyncChanges::new(Arc::clone(&managing), requested, config.lag_max);
             managing.control.start(sending.run());

@@ -33,7 +33,9 @@ pub(crate) struct Peers {
 impl Peers {
     /// Creates access to the other brokers; their connections are closed when the engine stops.
     pub(crate) fn new(engine: &Arc<EngineState>, config: &ReplicaConfig) -> Self {
-        let tasks = Tasks::on(engine.control.runtime().clone());
+        let failure = Arc::clone(&engine.failure);
+        let on_panic = move || failure.notice_task("the connections to other brokers");
+        let tasks = Tasks::on(engine.control.runtime().clone(), on_panic);
         let connector = connector(engine, config, tasks.clone());
         let stopping = engine.stopping.clone();
         engine.control.start(async move {
