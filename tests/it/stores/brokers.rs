@@ -14,10 +14,9 @@ use streamlog::wire::delete_topics::DeleteTopicsRequest;
 use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use tempfile::TempDir;
 
-use super::proxy::Proxy;
 use crate::support::{
-    BrokerProcess, Connection, TOPIC, ZooKeeper, ZooKeeperEnsemble, batch, commit, set_topic,
-    stored, topic_setting,
+    BrokerProcess, Connection, Proxy, TOPIC, ZooKeeper, ZooKeeperEnsemble, batch, commit,
+    set_topic, stored, topic_setting,
 };
 
 /// The longest wait in these tests.

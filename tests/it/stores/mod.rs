@@ -5,6 +5,5 @@ mod facts;
 mod hand_edits;
 mod in_process;
 mod members;
-mod proxy;
 mod starting;
 mod zookeeper;

@@ -11,9 +11,8 @@ use streamlog::metadata::{
 use streamlog::types::BrokerId;
 use tokio::time::timeout;
 
-use super::proxy::Proxy;
 use super::{facts, members};
-use crate::support::ZooKeeper;
+use crate::support::{Proxy, ZooKeeper};
 
 /// The longest wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
