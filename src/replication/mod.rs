@@ -5,6 +5,7 @@
 //! `acks=all` is answered once it covers the record. It never decreases. Followers fetch as
 //! consumers do; this layer knows no socket.
 
+mod answering;
 mod assigning;
 mod damage;
 mod deletion;

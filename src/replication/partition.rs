@@ -231,14 +231,6 @@ impl Partition {
         }
     }
 
-    /// Refuses records with `acks=all` while too few replicas are in sync.
-    ///
-    /// # Errors
-    /// `NotEnoughReplicas`, with the numbers.
-    pub fn check_minimum(&self) -> Result<(), PartitionError> {
-        self.current().check_minimum(false)
-    }
-
     /// Reads whole batches from the batch that holds the offset, as far as the reader sees them.
     /// Bytes not yet verified are read and checked first, which blocks on the disk.
     pub fn read(&self, request: ReadRequest) -> Result<ReadAnswer<FileRange>, PartitionError> {
@@ -409,19 +401,6 @@ impl Partition {
         Ok(look(&log)?.filter(|found| found.offset < self.high_watermark()))
     }
 
-    /// Refuses a caller whose leader epoch differs; a caller that names none is accepted.
-    ///
-    /// # Errors
-    /// Also if this broker does not lead.
-    pub fn check_epoch(&self, asked: LeaderEpoch) -> Result<(), PartitionError> {
-        let current = self.current();
-        if asked == LeaderEpoch::NONE {
-            current.check_leading()
-        } else {
-            current.check_leading_in(asked)
-        }
-    }
-
     /// Refuses producers' records while the disk is full. Internal topics may use a part of the
     /// reserve, so that groups can commit.
     pub(super) fn require_room(&self) -> Result<(), PartitionError> {
@@ -439,11 +418,6 @@ impl Partition {
     /// The logs of this broker.
     pub(super) fn logs(&self) -> &LocalLogs {
         &self.logs
-    }
-
-    /// Returns an error if the partition has stopped, or another broker leads it.
-    pub fn check_running(&self) -> Result<(), PartitionError> {
-        self.current().check_leading()
     }
 
     /// This broker.
