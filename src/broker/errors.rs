@@ -160,7 +160,7 @@ impl From<&PartitionError> for Refusal {
     fn from(error: &PartitionError) -> Self {
         let code = match error {
             PartitionError::Stopped { .. } => ErrorCode::UnknownTopicOrPartition,
-            PartitionError::NotLeader { .. } | PartitionError::EpochEnded { .. } => {
+            PartitionError::NotLeader(_) | PartitionError::EpochEnded { .. } => {
                 ErrorCode::NotLeaderOrFollower
             }
             PartitionError::NotEnoughReplicas { is_appended: false, .. } => {

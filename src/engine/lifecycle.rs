@@ -82,6 +82,7 @@ impl Engine {
         let is_first = self.state.listener.set(listener).is_ok();
         assert!(is_first, "an engine was started twice");
         attend(&self.state);
+        keep_lease(&self.state);
         follow(&self.state);
     }
 
@@ -164,6 +165,15 @@ fn attend(state: &Arc<EngineState>) {
                 attending.failure.report(WithCauses(&error).to_string());
             }
         }
+    });
+}
+
+/// Keeps the lease of this broker. When it has run out, requests that wait are refused.
+fn keep_lease(state: &Arc<EngineState>) {
+    let keeping = Arc::clone(state);
+    state.control.start(async move {
+        let lease = keeping.metadata.keep_lease(|| keeping.partitions.lease_ended());
+        keeping.stopping.run_until_cancelled(lease).await;
     });
 }
 

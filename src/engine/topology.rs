@@ -148,7 +148,7 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
     let incarnation = image.broker(engine.config.broker_id).map(|broker| broker.incarnation);
     let incarnation = incarnation.unwrap_or(Incarnation::UNKNOWN);
     let before = engine.partitions.topic_by_id(topic.id);
-    let now = engine.clock.monotonic();
+    let (now, lease) = (engine.clock.monotonic(), engine.metadata.lease(incarnation));
     let partitions = replicas(engine, image, topic).map(|(index, image)| {
         let known = before.as_ref().and_then(|topic| topic.partition(index));
         let partition = known.map_or_else(
@@ -158,7 +158,9 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
                 Arc::clone(partition)
             },
         );
-        partition.assign(assignment(image, incarnation, &config), now);
+        let lease = (image.replicas.len() > 1).then(|| Arc::clone(&lease));
+        let assignment = Assignment { lease, ..assignment(image, incarnation, &config) };
+        partition.assign(assignment, now);
         partition
     });
     Topic::new(topic.name.clone(), topic.id, partitions)
@@ -179,7 +181,7 @@ fn create(
     Partition::new(spec, Arc::clone(&engine.logs))
 }
 
-/// The assignment of a partition for a broker of this incarnation.
+/// The assignment of a partition for a broker of this incarnation, without its lease.
 fn assignment(image: &PartitionImage, incarnation: Incarnation, config: &LogConfig) -> Assignment {
     let replicas = image.replicas.len();
     let state = image.state.as_ref();
@@ -188,6 +190,7 @@ fn assignment(image: &PartitionImage, incarnation: Incarnation, config: &LogConf
         leader: image.leader(),
         leader_incarnation: state.map_or(Incarnation::UNKNOWN, |state| state.leader_incarnation),
         incarnation,
+        lease: None,
         in_sync: InSyncState {
             members: image.isr().to_vec(),
             // The state's own: the controller keeps eligible replicas by it.

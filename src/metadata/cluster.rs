@@ -11,6 +11,7 @@ use crate::io::Clock;
 use crate::metadata::bootstrap::bootstrap;
 use crate::metadata::image::{Delta, Image, Membership, Registration};
 use crate::metadata::layout::FOLLOWED;
+use crate::metadata::member::Member;
 use crate::metadata::metadata_cache::MetadataCache;
 use crate::metadata::store::{Event, Op, OpResult, Store, StoreError, Watch, transact};
 use crate::metadata::{MetadataConfig, MetadataError, Remedy};
@@ -42,7 +43,7 @@ pub struct Metadata {
     /// The registration to repeat in each further session.
     pub(super) registration: Mutex<Option<Registration>>,
     /// The registration in the current session.
-    membership: RwLock<Option<Membership>>,
+    member: RwLock<Option<Arc<Member>>>,
 }
 
 /// A session with the store, and its watch of the nodes that every broker follows.
@@ -89,7 +90,7 @@ impl Metadata {
             images: watch::Sender::new(Arc::new(image)),
             cache: Mutex::new(cache),
             registration: Mutex::default(),
-            membership: RwLock::default(),
+            member: RwLock::default(),
         })
     }
 
@@ -110,11 +111,19 @@ impl Metadata {
     /// This broker's registration in the current session; `None` before it, and from the end of a
     /// session to the next registration.
     pub fn membership(&self) -> Option<Membership> {
-        *self.membership.read().unwrap_or_else(PoisonError::into_inner)
+        self.member().map(|member| member.membership)
     }
 
-    pub(super) fn set_membership(&self, membership: Option<Membership>) {
-        *self.membership.write().unwrap_or_else(PoisonError::into_inner) = membership;
+    pub(super) fn member(&self) -> Option<Arc<Member>> {
+        self.member.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the registration, and ends the lease of the one before.
+    pub(super) fn set_member(&self, member: Option<Member>) {
+        let mut current = self.member.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = std::mem::replace(&mut *current, member.map(Arc::new)) {
+            before.lease.end();
+        }
     }
 
     /// Ends the session: other brokers see at once that this one is gone.
@@ -142,6 +151,10 @@ impl Metadata {
                 Some(watch.next().await)
             };
             let is_expired = event == Some(Event::SessionExpired);
+            if is_expired {
+                // At once: another broker may lead already.
+                self.set_member(None);
+            }
             match self.follow(event).await {
                 Ok(()) => unsettled = false,
                 Err(error) if error.remedy() == Remedy::Fatal => return error,

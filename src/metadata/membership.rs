@@ -9,6 +9,7 @@ use crate::metadata::bootstrap::check_cluster_id;
 use crate::metadata::cluster::Session;
 use crate::metadata::image::{Incarnation, Membership, Registration, ReplicaKey};
 use crate::metadata::layout::{KNOWN_BROKERS, NodePath};
+use crate::metadata::member::Member;
 use crate::metadata::store::{Node, Op, OpResult, Store, StoreError, transact};
 use crate::metadata::values::{KnownBrokerValue, decode, decode_broker, encode, encode_broker};
 use crate::metadata::{Metadata, MetadataError, Remedy};
@@ -39,7 +40,8 @@ impl Metadata {
         let key = ReplicaKey::random();
         let keyed = Registration { key_hash: key.hash(), ..registration.clone() };
         let mut waited = Duration::ZERO;
-        let created = loop {
+        let (created, sent) = loop {
+            let sent = self.clock.monotonic();
             match self.create_registration(&path, &keyed).await {
                 Err(MetadataError::BrokerIdInUse { .. })
                     if waited < PREDECESSOR_WAIT_MAX
@@ -49,12 +51,14 @@ impl Metadata {
                     sleep(PREDECESSOR_PAUSE).await;
                     waited += PREDECESSOR_PAUSE;
                 }
-                created => break created?,
+                created => break (created?, sent),
             }
         };
         let incarnation = Incarnation(created);
         *self.registration.lock().await = Some(registration.clone());
-        self.set_membership(Some(Membership { incarnation, key }));
+        let membership = Membership { incarnation, key };
+        let place = (self.store(), path.clone());
+        self.set_member(Some(Member::new(membership, place, Arc::clone(&self.clock), sent)));
         let mut cache = self.cache.lock().await;
         cache.mark_registered();
         cache.refresh(&[path, NodePath::KnownBroker(self.broker).to_string()]).await?;
@@ -86,6 +90,10 @@ impl Metadata {
             return Ok(());
         }
         let Some(registration) = self.registration.lock().await.clone() else { return Ok(()) };
+        if let Some(member) = self.member() {
+            // Somebody has removed the registration, and another broker may lead already.
+            member.lease.end();
+        }
         let Incarnation(created) = self.register(&registration).await?;
         tracing::info!(broker = %self.broker, incarnation = created, "is registered again");
         Ok(())
@@ -100,7 +108,6 @@ impl Metadata {
         check_cluster_id(&*store, Some(&self.cluster_id)).await?;
         let session = Session::begin(Arc::clone(&store)).await?;
         let mut cache = self.cache.lock().await;
-        self.set_membership(None);
         cache.begin_session(store).await?;
         self.set_session(session);
         self.publish(&mut cache);

@@ -1,10 +1,12 @@
 //! A store in memory: many sessions, and faults on request.
 //!
 //! Handles of several sessions share one tree. A test cuts a session off, lets the store end it, or
-//! loses a request or its answer, as a network between a broker and an ensemble does.
+//! loses or delays a request or its answer, as a network between a broker and an ensemble does.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use tokio::sync::watch;
 
 use crate::io::Clock;
 use crate::metadata::store::{
@@ -31,6 +33,8 @@ pub struct MemoryStore {
     shared: Arc<Shared>,
     session: Arc<LocalSession>,
     link: Mutex<Link>,
+    /// True while the answers to transactions are under way.
+    withheld: watch::Sender<bool>,
 }
 
 /// The state that the sessions share.
@@ -45,6 +49,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Link {
     is_cut: bool,
+    /// The nodes as the server of this session knows them, if it has lost the other servers.
+    outdated: Option<Tree>,
     /// True if the store has ended the session while it was cut off.
     has_expired: bool,
     /// Messages lost by the transactions to come, in order.
@@ -53,6 +59,9 @@ struct Link {
 }
 
 impl MemoryStore {
+    /// The time-out of the sessions, which no clock enforces here: a test lets them expire.
+    pub const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
+
     /// An empty store with a first session.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let (tree, sessions) = (Mutex::new(Tree::new()), LocalSessions::default());
@@ -67,7 +76,8 @@ impl MemoryStore {
 
     fn of(shared: Arc<Shared>) -> Self {
         let (session, heard) = (shared.sessions.open(), shared.clock.monotonic());
-        Self { shared, session, link: Mutex::new(Link { heard, ..Link::default() }) }
+        let link = Mutex::new(Link { heard, ..Link::default() });
+        Self { shared, session, link, withheld: watch::Sender::new(false) }
     }
 
     /// Cuts the session off: calls fail, and its watches miss what happens.
@@ -89,12 +99,29 @@ impl MemoryStore {
         }
     }
 
+    /// Leaves the session with a server that has lost the others: it answers reads from what it
+    /// knew then, executes nothing, and does not hear of the end of the session.
+    pub fn lose_quorum(&self) {
+        locked(&self.link).outdated = Some(locked(&self.shared.tree).clone());
+        self.session.set_cut_off(true);
+    }
+
+    /// Delays the answers to transactions until `deliver_answers`.
+    pub fn withhold_answers(&self) {
+        self.withheld.send_replace(true);
+    }
+
+    /// Delivers the answers that were withheld, and all later ones at once.
+    pub fn deliver_answers(&self) {
+        self.withheld.send_replace(false);
+    }
+
     /// Has the store end the session, as after its time-out.
     pub fn expire(&self) {
         let mut link = locked(&self.link);
         link.has_expired = true;
         self.shared.remove_ephemerals(self.session.id);
-        if !link.is_cut {
+        if !link.is_cut && link.outdated.is_none() {
             self.session.end();
         }
     }
@@ -114,11 +141,20 @@ impl MemoryStore {
     fn connect(&self) -> Result<(), StoreError> {
         let mut link = locked(&self.link);
         if link.is_cut {
-            let (servers, reason) = ("memory".to_owned(), "cut off by the test".to_owned());
-            return Err(SessionError::Unreachable { servers, reason }.into());
+            return Err(unreachable("cut off by the test"));
         }
         link.heard = self.shared.clock.monotonic();
         Ok(())
+    }
+
+    /// Reads the nodes as the server of this session knows them.
+    fn reading<T>(&self, read: impl FnOnce(&Tree) -> T) -> Result<T, StoreError> {
+        self.reach()?;
+        let link = locked(&self.link);
+        Ok(match &link.outdated {
+            Some(outdated) => read(outdated),
+            None => read(&locked(&self.shared.tree)),
+        })
     }
 
     /// The message that the network loses of the next transaction, if any.
@@ -133,6 +169,9 @@ impl MemoryStore {
             return Err(StoreError::TooLarge { bytes, limit });
         }
         self.reach()?;
+        if locked(&self.link).outdated.is_some() {
+            return Err(unreachable("the server has lost the others"));
+        }
         let lost = self.lost();
         if lost == Some(Lost::Request) {
             return Err(SessionError::OutcomeUnknown.into());
@@ -143,6 +182,10 @@ impl MemoryStore {
         }
         results
     }
+}
+
+fn unreachable(reason: &str) -> StoreError {
+    SessionError::Unreachable { servers: "memory".to_owned(), reason: reason.to_owned() }.into()
 }
 
 impl Shared {
@@ -177,6 +220,10 @@ impl Store for MemoryStore {
         Some(locked(&self.link).heard)
     }
 
+    fn session_timeout(&self) -> Option<Duration> {
+        Some(Self::SESSION_TIMEOUT)
+    }
+
     fn new_session(&self) -> StoreFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
             self.connect()?;
@@ -193,29 +240,26 @@ impl Store for MemoryStore {
     }
 
     fn read<'a>(&'a self, paths: &'a [String]) -> StoreFuture<'a, Vec<Option<Node>>> {
-        Box::pin(async move {
-            self.reach()?;
-            let tree = locked(&self.shared.tree);
-            Ok(paths.iter().map(|path| tree.get(path)).collect())
-        })
+        Box::pin(
+            async move { self.reading(|tree| paths.iter().map(|path| tree.get(path)).collect()) },
+        )
     }
 
     fn children<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Vec<String>> {
-        Box::pin(async move {
-            self.reach()?;
-            Ok(locked(&self.shared.tree).children(path))
-        })
+        Box::pin(async move { self.reading(|tree| tree.children(path)) })
     }
 
     fn snapshot<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Vec<(String, Node)>> {
-        Box::pin(async move {
-            self.reach()?;
-            Ok(locked(&self.shared.tree).snapshot(path))
-        })
+        Box::pin(async move { self.reading(|tree| tree.snapshot(path)) })
     }
 
     fn multi(&self, ops: Vec<Op>) -> StoreFuture<'_, Vec<OpResult>> {
-        Box::pin(async move { self.execute(ops) })
+        Box::pin(async move {
+            let executed = self.execute(ops);
+            // Fails only if the sender is gone, and `self` holds it.
+            let _ = self.withheld.subscribe().wait_for(|withheld| !withheld).await;
+            executed
+        })
     }
 
     fn watch<'a>(&'a self, subtrees: &'a [&'a str]) -> StoreFuture<'a, Watch> {

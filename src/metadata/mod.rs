@@ -24,6 +24,11 @@ mod image_builder;
 mod image_tests;
 mod in_sync;
 mod layout;
+mod lease;
+mod lease_keeping;
+#[cfg(test)]
+mod lease_tests;
+mod member;
 mod membership;
 #[cfg(any(test, feature = "internals"))]
 mod memory;
@@ -51,6 +56,7 @@ pub use image::{
     ReplicaKey, Replicas, Tombstone, Topic, TopicState,
 };
 pub use in_sync::{InSyncOutcome, InSyncStateChange};
+pub use lease::Lease;
 #[cfg(any(test, feature = "internals"))]
 pub use memory::{Lost, MemoryStore};
 pub use operations::{ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic};

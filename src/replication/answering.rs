@@ -29,4 +29,30 @@ impl Partition {
     pub fn check_minimum(&self) -> Result<(), PartitionError> {
         self.current().check_minimum(false)
     }
+
+    /// Refuses an answer to a client that is about to be written, if another broker leads, or may
+    /// lead already (R6a). Followers are answered without a lease: leader epochs protect them.
+    ///
+    /// # Errors
+    /// `NotLeader`, also without the lease.
+    pub fn check_may_answer(&self) -> Result<(), PartitionError> {
+        let current = self.current();
+        current.check_leading()?;
+        current.check_lease()
+    }
+
+    /// As [`Partition::check_may_answer`], for an answer that was decided in a leader epoch.
+    ///
+    /// # Errors
+    /// Also if that epoch is over.
+    pub fn check_may_answer_in(&self, epoch: LeaderEpoch) -> Result<(), PartitionError> {
+        let current = self.current();
+        current.check_goes_on(epoch)?;
+        current.check_lease()
+    }
+
+    /// Wakes the requests that wait for this partition: the lease has ended, and they are refused.
+    pub fn lease_ended(&self) {
+        self.waiting().remind_all();
+    }
 }

@@ -66,11 +66,13 @@ impl Partition {
         leadership.leader = None;
         leadership.follower = None;
         leadership.follower_starts.clear();
+        let lease = leadership.assigned.as_ref().and_then(|assigned| assigned.lease.clone());
         self.update(|current| match current.role {
             Role::Stopped(_) => current.clone(),
             _ => Current {
                 role,
                 epoch,
+                lease: lease.clone(),
                 is_appendable: false,
                 hand_over: HandOverStage::None,
                 ..current.clone()

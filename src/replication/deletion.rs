@@ -68,7 +68,7 @@ impl LocalLogs {
 impl Deletion {
     /// The log start offset that the partition is to have.
     fn new_start(&self) -> Result<Offset, PartitionError> {
-        self.partition.check_running()?;
+        self.partition.check_may_answer()?;
         let high_watermark = self.partition.high_watermark();
         let wanted = self.before.unwrap_or_else(|| high_watermark.get());
         let visible = Offset::checked(wanted).filter(|offset| *offset <= high_watermark);

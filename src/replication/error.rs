@@ -5,6 +5,23 @@ use std::sync::Arc;
 use crate::storage::{SkipError, StorageError};
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
+/// The reason why a broker does not answer as the leader of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotLeading {
+    /// Another broker leads.
+    #[error("this broker does not lead the partition: broker {0} does; refresh the metadata")]
+    LedBy(BrokerId),
+    /// No leader is known.
+    #[error("this broker does not lead the partition: no leader is elected; retry later")]
+    NoLeader,
+    /// Another broker may lead: the lease of this one has run out.
+    #[error(
+        "this broker may have lost the partition to another: the metadata store has not confirmed \
+         its registration in time; retry later"
+    )]
+    NoLease,
+}
+
 /// The reason why a partition refused an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum PartitionError {
@@ -14,12 +31,9 @@ pub enum PartitionError {
         /// The cause, in words.
         reason: &'static str,
     },
-    /// Another broker leads the partition, or none.
-    #[error("this broker does not lead the partition: {}", leader_text(*leader))]
-    NotLeader {
-        /// The leader, if this broker knows it.
-        leader: Option<BrokerId>,
-    },
+    /// This broker does not answer as the leader of the partition.
+    #[error("{0}")]
+    NotLeader(NotLeading),
     /// The leader epoch of an append is over, so that nothing more is promised in it.
     #[error("leader epoch {ended} has ended, the current one is {current}; send the records again")]
     EpochEnded {
@@ -103,7 +117,7 @@ impl PartitionError {
         matches!(
             self,
             Self::Stopped { .. }
-                | Self::NotLeader { .. }
+                | Self::NotLeader(_)
                 | Self::EpochEnded { .. }
                 | Self::Storage(StorageError::EpochMismatch { .. })
         )
@@ -121,13 +135,6 @@ fn holders(others: usize) -> String {
         1 => "1 other replica is in sync and holds".to_owned(),
         _ => format!("{others} other replicas are in sync and hold"),
     }
-}
-
-fn leader_text(leader: Option<BrokerId>) -> String {
-    leader.map_or_else(
-        || "no leader is elected; retry later".to_owned(),
-        |leader| format!("broker {leader} does; refresh the metadata"),
-    )
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ mod spec;
 mod waiting;
 
 pub use deletion::Deletion;
-pub use error::PartitionError;
+pub use error::{NotLeading, PartitionError};
 pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Reader, Target, TryRead};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{

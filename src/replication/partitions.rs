@@ -101,6 +101,14 @@ impl Partitions {
         open.map(|partition| (partition.id().clone(), partition.high_watermark())).collect()
     }
 
+    /// Wakes all requests that wait for partitions: the lease of this broker has ended.
+    pub fn lease_ended(&self) {
+        let topics = self.topics.load();
+        for partition in topics.by_name.values().flat_map(|topic| topic.led()) {
+            partition.lease_ended();
+        }
+    }
+
     /// Replaces all topics. The caller stops the partitions that are not among the new ones;
     /// holders of a removed partition may keep using it.
     pub fn replace(&self, topics: impl IntoIterator<Item = Topic>) {

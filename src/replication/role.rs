@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::replication::{Assignment, Follower, HandOverStage, Leader, PartitionError, Rules};
+use crate::metadata::Lease;
+use crate::replication::{
+    Assignment, Follower, HandOverStage, Leader, NotLeading, PartitionError, Rules,
+};
 use crate::storage::Log;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -28,6 +31,8 @@ pub enum Role {
 pub(super) struct Current {
     pub(super) role: Role,
     pub(super) epoch: LeaderEpoch,
+    /// The lease under which this broker leads, if it needs one.
+    pub(super) lease: Option<Arc<Lease>>,
     /// The log end offset at the start of the epoch, if this broker leads.
     pub(super) epoch_start: Offset,
     /// The number of in-sync replicas, if this broker leads.
@@ -64,6 +69,7 @@ impl Current {
         Self {
             role: Role::Follower { leader: None },
             epoch: LeaderEpoch::NONE,
+            lease: None,
             epoch_start: Offset::ZERO,
             in_sync: 0,
             minimum: 0,
@@ -86,12 +92,24 @@ impl Current {
     pub(super) fn check_leading(&self) -> Result<(), PartitionError> {
         match self.role {
             Role::Leader if self.hand_over == HandOverStage::Silent => {
-                Err(PartitionError::NotLeader { leader: None })
+                Err(PartitionError::NotLeader(NotLeading::NoLeader))
             }
             Role::Leader => Ok(()),
-            Role::Follower { leader } => Err(PartitionError::NotLeader { leader }),
+            Role::Follower { leader } => {
+                let reason = leader.map_or(NotLeading::NoLeader, NotLeading::LedBy);
+                Err(PartitionError::NotLeader(reason))
+            }
             Role::Stopped(reason) => Err(PartitionError::Stopped { reason }),
         }
+    }
+
+    /// Fails if this broker leads, but without the lease that its answers to clients need.
+    pub(super) fn check_lease(&self) -> Result<(), PartitionError> {
+        let is_leased = self.lease.as_ref().is_none_or(|lease| lease.is_held());
+        if Rules::ALL.may_answer(is_leased) {
+            return Ok(());
+        }
+        Err(PartitionError::NotLeader(NotLeading::NoLease))
     }
 
     /// Fails unless records may be appended in this leader epoch.
@@ -100,7 +118,7 @@ impl Current {
         match self.hand_over {
             HandOverStage::None => Ok(()),
             HandOverStage::CatchingUp | HandOverStage::Silent => {
-                Err(PartitionError::NotLeader { leader: None })
+                Err(PartitionError::NotLeader(NotLeading::NoLeader))
             }
         }
     }

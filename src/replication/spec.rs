@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::metadata::Incarnation;
+use crate::metadata::{Incarnation, Lease};
 use crate::replication::InSyncState;
 use crate::storage::{DataDir, Flusher, LogConfig, Upkeep};
 use crate::types::{BrokerId, LeaderEpoch, TopicId, TopicPartition};
@@ -42,6 +42,9 @@ pub struct Assignment {
     pub leader_incarnation: Incarnation,
     /// The incarnation of this broker.
     pub incarnation: Incarnation,
+    /// The lease under which this broker leads; `None` for a partition with a single replica, which
+    /// no other broker can lead.
+    pub lease: Option<Arc<Lease>>,
     /// The in-sync replicas.
     pub in_sync: InSyncState,
 }

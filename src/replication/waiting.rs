@@ -111,6 +111,13 @@ impl Waiting {
         }
     }
 
+    /// Wakes all requests once, and leaves them registered.
+    pub fn remind_all(&self) {
+        for waiter in self.lock().iter().flat_map(|queue| &queue.waiters) {
+            waiter.wake.notify_one();
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Box<Queue>>> {
         // The list is valid after any panic: each change is a single call.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,6 +1,7 @@
 //! A log under successive leader epochs, and a log that is removed while an epoch begins.
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -8,10 +9,11 @@ use std::time::Duration;
 use streamlog::config::ByteSize;
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, World};
-use streamlog::metadata::{Incarnation, IsrMember};
+use streamlog::metadata::{Incarnation, IsrMember, Lease};
 use streamlog::replication::{
-    Acks, Assignment, Deletion, InSyncState, LocalLogs, Partition, PartitionError, PartitionSpec,
-    ReadRequest, Reader, Role, Target,
+    Acks, Assignment, CountedFetch, Deletion, FetchPosition, FetchingReplica, InSyncState,
+    LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec, ReadRequest, Reader, Role,
+    Target,
 };
 use streamlog::storage::{
     AppendAt, DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig,
@@ -85,6 +87,7 @@ fn led_by(leader: i32, epoch: LeaderEpoch, in_sync: &[i32]) -> Assignment {
     let members: Vec<_> = in_sync.iter().map(member).collect();
     let minimum = members.len().min(2);
     Assignment {
+        lease: None,
         epoch,
         leader: Some(BrokerId(leader)),
         leader_incarnation: incarnation(leader),
@@ -130,6 +133,47 @@ fn an_earlier_assignment_changes_nothing() {
 }
 
 #[test]
+fn a_leader_whose_lease_has_run_out_answers_followers_and_no_clients() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    let clock = Arc::new(ManualClock::default());
+    let session_timeout = Duration::from_secs(6);
+    let lease = Lease::begin(Arc::<ManualClock>::clone(&clock), Duration::ZERO, session_timeout);
+    let leased = Assignment { lease: Some(Arc::new(lease)), ..led_by(1, LeaderEpoch(2), &[1, 2]) };
+    partition.assign(leased, Duration::ZERO);
+    let target = append(&partition, Acks::All);
+    let waiting = Arc::new(Notify::new());
+    let _registration = partition.wait_beyond(Offset::ZERO, &waiting);
+    partition.check_may_answer().unwrap();
+
+    clock.advance(session_timeout * 2 / 3);
+    let is_unleased = |error| matches!(error, PartitionError::NotLeader(NotLeading::NoLease));
+    assert!(is_unleased(partition.check_may_answer().unwrap_err()));
+    assert!(is_unleased(partition.check_may_answer_in(target.epoch).unwrap_err()));
+    let (broker, incarnation) = (BrokerId(2), Incarnation(2));
+    let replica = FetchingReplica { broker, incarnation, registered: Some(incarnation) };
+    let position = FetchPosition {
+        epoch: LeaderEpoch(2),
+        offset: Offset::ZERO,
+        last_epoch: LeaderEpoch::NONE,
+        stored: Offset::ZERO,
+    };
+    let counted = partition.follower_fetched(replica, &position, Duration::ZERO).unwrap();
+    assert!(matches!(counted, CountedFetch::Counted { .. }), "{counted:?}");
+    partition.lease_ended();
+    assert!(is_woken(&waiting), "a request waits on without an answer");
+
+    partition.assign(led_by(1, LeaderEpoch(3), &[1]), Duration::ZERO);
+    partition.check_may_answer().unwrap();
+}
+
+/// Returns true if a waiting request was woken.
+fn is_woken(wake: &Notify) -> bool {
+    let mut waiting = pin!(wake.notified());
+    waiting.as_mut().enable()
+}
+
+#[test]
 fn a_broker_does_not_lead_as_another_incarnation_than_the_elected_one() {
     let logs = in_memory();
     let partition = lead(&logs, LeaderEpoch(1));
@@ -137,7 +181,7 @@ fn a_broker_does_not_lead_as_another_incarnation_than_the_elected_one() {
     let assignment = Assignment { leader_incarnation: earlier, ..led_by(1, LeaderEpoch(2), &[1]) };
     partition.assign(assignment, Duration::ZERO);
     assert_eq!(partition.role(), Role::Follower { leader: None });
-    assert!(matches!(partition.lead(), Err(PartitionError::NotLeader { leader: None })));
+    assert!(matches!(partition.lead(), Err(PartitionError::NotLeader(NotLeading::NoLeader))));
 }
 
 #[test]
@@ -148,7 +192,7 @@ fn requests_hear_which_broker_leads_instead() {
     partition.assign(led_by(2, LeaderEpoch(2), &[1, 2]), Duration::ZERO);
 
     let is_led_elsewhere = |error: PartitionError| {
-        matches!(error, PartitionError::NotLeader { leader: Some(BrokerId(2)) })
+        matches!(error, PartitionError::NotLeader(NotLeading::LedBy(BrokerId(2))))
     };
     assert!(is_led_elsewhere(partition.is_covered(target).unwrap_err()));
     assert!(is_led_elsewhere(partition.check_epoch(LeaderEpoch::NONE).unwrap_err()));

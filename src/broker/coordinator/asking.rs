@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::coordinator::coordinators::{Coordinators, Inbox};
+use crate::broker::coordinator::coordinators::{CoordinatorHandle, Coordinators};
 use crate::broker::coordinator::offsets_topic::{
     OffsetsTopicConfig, coordinator_of, ensure_offsets_topic, partition_of,
 };
@@ -35,6 +35,7 @@ pub(crate) struct Groups<'a> {
 /// A request in its coordinator's queue.
 struct Asked<Q> {
     answer: oneshot::Receiver<Answer>,
+    coordinator: CoordinatorHandle,
     question: PhantomData<Q>,
 }
 
@@ -72,8 +73,8 @@ impl<'a> Groups<'a> {
         group: &GroupId,
         question: Q,
     ) -> Result<Q::Answer, GroupError> {
-        let inbox = self.inbox_of(group)?;
-        enqueue(&inbox, question).await?.answer(self.cancel).await
+        let coordinator = self.coordinator(group)?;
+        enqueue(coordinator, question).await?.answer(self.cancel).await
     }
 
     /// Sends requests about several groups at once, so that the records of their coordinators are
@@ -84,8 +85,8 @@ impl<'a> Groups<'a> {
     ) -> Vec<Result<Q::Answer, GroupError>> {
         let mut asked = Vec::with_capacity(questions.len());
         for (group, question) in questions {
-            asked.push(match self.inbox_of(&group) {
-                Ok(inbox) => enqueue(&inbox, question).await,
+            asked.push(match self.coordinator(&group) {
+                Ok(coordinator) => enqueue(coordinator, question).await,
                 Err(error) => Err(error),
             });
         }
@@ -95,25 +96,35 @@ impl<'a> Groups<'a> {
     /// The groups of all coordinators of this broker that pass the filter.
     pub(crate) async fn list(&self, filter: &GroupFilter) -> Result<Vec<ListedGroup>, GroupError> {
         let mut asked = Vec::new();
-        for inbox in self.coordinators.inboxes() {
-            asked.push(enqueue(&inbox, filter.clone()).await);
+        for coordinator in self.coordinators.all() {
+            asked.push(enqueue(coordinator, filter.clone()).await);
         }
         let lists: Result<Vec<_>, _> = collect(self.cancel, asked).await.into_iter().collect();
-        Ok(lists?.into_iter().flatten().collect())
+        let groups = lists.map(|lists| lists.into_iter().flatten().collect());
+        groups.map_err(|error| match error {
+            // Each broker is asked for its own groups, so there is no other one to turn to.
+            GroupError::Unavailable(Unavailable::NotCoordinator) => {
+                Unavailable::NotAvailable.into()
+            }
+            error => error,
+        })
     }
 
-    fn inbox_of(&self, group: &GroupId) -> Result<Inbox, GroupError> {
+    fn coordinator(&self, group: &GroupId) -> Result<CoordinatorHandle, GroupError> {
         let index = partition_of(&self.engine.image(), group);
-        let inbox = index.and_then(|index| self.coordinators.inbox(index));
-        inbox.ok_or_else(|| Unavailable::NotCoordinator.into())
+        let found = index.and_then(|index| self.coordinators.find(index));
+        found.ok_or_else(|| Unavailable::NotCoordinator.into())
     }
 }
 
-async fn enqueue<Q: Question>(inbox: &Inbox, question: Q) -> Result<Asked<Q>, GroupError> {
+async fn enqueue<Q: Question>(
+    coordinator: CoordinatorHandle,
+    question: Q,
+) -> Result<Asked<Q>, GroupError> {
     let (sender, answer) = oneshot::channel();
     let request = Box::new(question.into_request());
-    match inbox.send(Message::Ask { request, answer: sender }).await {
-        Ok(()) => Ok(Asked { answer, question: PhantomData }),
+    match coordinator.inbox.send(Message::Ask { request, answer: sender }).await {
+        Ok(()) => Ok(Asked { answer, coordinator, question: PhantomData }),
         Err(_) => Err(Unavailable::NotCoordinator.into()),
     }
 }
@@ -140,6 +151,9 @@ impl<Q: Question> Asked<Q> {
             // Nobody will read the response, or its memory has been held for too long.
             () = cancel.cancelled() => return Err(Unavailable::NotAvailable.into()),
         };
+        // At the last moment. The request has had its effect, as after an answer that was lost: a
+        // heartbeat counts, and a commit is repeated.
+        self.coordinator.check_may_answer().map_err(|_| Unavailable::NotCoordinator)?;
         match answer.map(Q::read) {
             Ok(Some(answer)) => answer,
             Ok(None) => unreachable!("a coordinator answered another question"),

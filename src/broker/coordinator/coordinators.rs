@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{Sender, channel};
 use crate::broker::coordinator::task::{Message, Task};
 use crate::engine::{EngineState, PartitionsListener};
 use crate::group::GroupConfig;
-use crate::replication::{Partition, Topic};
+use crate::replication::{Partition, PartitionError, Topic};
 use crate::types::{LeaderEpoch, PartitionIndex, TopicName};
 
 /// The maximum number of requests in the queue of a coordinator; beyond it, connections wait.
@@ -28,11 +28,11 @@ pub(crate) struct Coordinators {
 }
 
 /// The coordinator of a partition for one leader epoch.
-#[derive(Debug)]
-struct CoordinatorHandle {
+#[derive(Clone, Debug)]
+pub(super) struct CoordinatorHandle {
     partition: Arc<Partition>,
     epoch: LeaderEpoch,
-    inbox: Inbox,
+    pub(super) inbox: Inbox,
 }
 
 impl Coordinators {
@@ -41,27 +41,28 @@ impl Coordinators {
         Self { config, handles: Mutex::default() }
     }
 
-    /// The queue of the coordinator of a partition, if it is on this broker.
-    pub(super) fn inbox(&self, index: PartitionIndex) -> Option<Inbox> {
+    /// The coordinator of a partition, if it is on this broker.
+    pub(super) fn find(&self, index: PartitionIndex) -> Option<CoordinatorHandle> {
         let handles = self.lock();
         // While a partition is handed over, another coordinator may have begun.
         let handle = handles.get(&index).filter(|handle| handle.partition.check_running().is_ok());
-        handle.map(|handle| handle.inbox.clone())
+        handle.cloned()
     }
 
-    /// The queues of all coordinators.
-    pub(super) fn inboxes(&self) -> Vec<Inbox> {
-        self.lock().values().map(|handle| handle.inbox.clone()).collect()
+    /// All coordinators.
+    pub(super) fn all(&self) -> Vec<CoordinatorHandle> {
+        self.lock().values().cloned().collect()
     }
 
     /// Notifies the coordinator of a partition, if there is one, that all damage of its log was
     /// skipped.
     pub(super) async fn damage_skipped(&self, partition: &Partition) {
         let id = partition.id();
-        let inbox = self.inbox(id.partition);
-        if let Some(inbox) = inbox.filter(|_| id.topic.as_str() == TopicName::CONSUMER_OFFSETS) {
+        let found = self.find(id.partition);
+        let is_offsets = id.topic.as_str() == TopicName::CONSUMER_OFFSETS;
+        if let Some(handle) = found.filter(|_| is_offsets) {
             // A coordinator that has ended does not need the message.
-            let _ = inbox.send(Message::DamageSkipped).await;
+            let _ = handle.inbox.send(Message::DamageSkipped).await;
         }
     }
 
@@ -105,6 +106,11 @@ impl PartitionsListener for Coordinators {
 }
 
 impl CoordinatorHandle {
+    /// Fails if this broker may not give the coordinator's answers any more.
+    pub(super) fn check_may_answer(&self) -> Result<(), PartitionError> {
+        self.partition.check_may_answer_in(self.epoch)
+    }
+
     /// Returns true if the coordinator serves the current leader epoch of a partition, and did not
     /// end because the partition was about to be handed over.
     fn is_of(&self, partition: &Arc<Partition>) -> bool {
@@ -140,9 +146,9 @@ pub(crate) fn forget_deleted_topics(engine: &Arc<EngineState>, coordinators: &Ar
             if delta.removed.is_empty() {
                 continue;
             }
-            for inbox in coordinators.inboxes() {
+            for handle in coordinators.all() {
                 // A coordinator that has ended does not need the message.
-                let _ = inbox.send(Message::TopicsDeleted).await;
+                let _ = handle.inbox.send(Message::TopicsDeleted).await;
             }
         }
     });

@@ -41,6 +41,7 @@ async fn in_session(
     let exchange = sessions.begin(request, call.version, led.monotonic())?;
     let mut fetch = Fetch::open(led, call.version, request, replica).await;
     read_enough(&mut fetch, led, call.cancel).await;
+    fetch.check_may_answer();
     if fetch.is_refused() {
         tracing::debug!(peer = %call.session.identity().peer, "a fetch is answered with errors");
     }

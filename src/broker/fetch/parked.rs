@@ -20,6 +20,7 @@ pub(super) async fn read_enough(
     let wait = Duration::from_millis(u64::try_from(fetch.request.max_wait_ms).unwrap_or(0));
     let deadline = Instant::now() + wait;
     fetch.read(led, cancel).await;
+    fetch.check_may_answer();
     if fetch.is_due() || wait.is_zero() {
         return;
     }
@@ -30,6 +31,7 @@ pub(super) async fn read_enough(
         // Register before reading again, so that no wakeup in between is missed.
         let _registrations = fetch.register(&wake);
         fetch.read(led, cancel).await;
+        fetch.check_may_answer();
         if fetch.is_due() {
             return;
         }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::broker::access::LedPartitions;
 use crate::broker::authorize::Operation;
 use crate::broker::errors::Refusal;
-use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest, Reader, TryRead};
+use crate::replication::{
+    NotLeading, Partition, PartitionError, ReadAnswer, ReadRequest, Reader, TryRead,
+};
 use crate::storage::{CompressionType, StoredBatches};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
 use crate::wire::ErrorCode;
@@ -75,7 +77,7 @@ impl Refused {
     /// The refusal of a partition.
     pub(super) fn by(partition: &Partition, error: &PartitionError) -> Self {
         let mut refused = Self::from(Refusal::from(error).code);
-        if let PartitionError::NotLeader { leader: Some(leader) } = error {
+        if let PartitionError::NotLeader(NotLeading::LedBy(leader)) = error {
             refused.leader = Self::not_leader(*leader, partition.epoch()).leader;
         }
         refused
@@ -182,6 +184,15 @@ impl<'r> PartitionFetch<'r> {
     pub(super) fn is_cold(&self) -> bool {
         let Outcome::Read(answer) = &self.outcome else { return false };
         matches!(answer.records, Some(StoredBatches::InMemory(_)))
+    }
+
+    /// Refuses what was found, if this broker may not answer consumers any more.
+    pub(super) fn check_may_answer(&mut self) {
+        if let (Some(partition), Outcome::Read(_)) = (&self.partition, &self.outcome)
+            && let Err(error) = partition.check_may_answer()
+        {
+            self.outcome = Outcome::Refused(Refused::by(partition, &error));
+        }
     }
 
     /// The number of bytes found.

@@ -70,6 +70,14 @@ impl<'r> Fetch<'r> {
         self.try_read(|partition, request| partition.read_unchecked(request).map(Some));
     }
 
+    /// Refuses the partitions that this broker may not show to consumers any more. Called when an
+    /// answer is about to be written: the fetch may have waited for records or for the disk.
+    pub(super) fn check_may_answer(&mut self) {
+        if self.replica.is_none() {
+            self.partitions.iter_mut().for_each(PartitionFetch::check_may_answer);
+        }
+    }
+
     /// Reads all partitions in turn, and returns the reads whose bytes have to be verified first.
     fn try_read(&mut self, read_fn: ReadFn) -> Vec<(Arc<Partition>, ReadRequest)> {
         let bytes_max = u64::try_from(self.request.max_bytes).unwrap_or(0);

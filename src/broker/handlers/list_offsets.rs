@@ -97,13 +97,16 @@ impl Query {
 
 fn find(partition: &Partition, query: Query) -> Result<Option<RecordAt>, PartitionError> {
     partition.check_epoch(query.current_leader_epoch)?;
-    match query.timestamp {
-        LATEST => partition.latest().map(Some),
-        EARLIEST | EARLIEST_LOCAL => Ok(Some(partition.earliest())),
-        MAX_TIMESTAMP => partition.latest_by_time(),
-        LATEST_TIERED | EARLIEST_PENDING_UPLOAD => Ok(None),
-        time => partition.first_at(Timestamp::from_millis(time)),
-    }
+    let found = match query.timestamp {
+        LATEST => Some(partition.latest()?),
+        EARLIEST | EARLIEST_LOCAL => Some(partition.earliest()),
+        MAX_TIMESTAMP => partition.latest_by_time()?,
+        LATEST_TIERED | EARLIEST_PENDING_UPLOAD => None,
+        time => partition.first_at(Timestamp::from_millis(time))?,
+    };
+    // Behind the search, which may have waited for the disk.
+    partition.check_may_answer()?;
+    Ok(found)
 }
 
 fn answer(partition_index: i32, found: Result<Option<RecordAt>, Refusal>) -> PartitionAnswer {

@@ -62,7 +62,10 @@ fn find(
     query: Query,
 ) -> Result<Option<(LeaderEpoch, Offset)>, PartitionError> {
     partition.check_epoch(query.current_leader_epoch)?;
-    partition.epoch_end(query.leader_epoch)
+    let end = partition.epoch_end(query.leader_epoch)?;
+    // Behind the look at the log, which may have waited for the disk.
+    partition.check_may_answer()?;
+    Ok(end)
 }
 
 fn answer(

@@ -329,7 +329,8 @@ fn append_group(
         }
     }
     let epoch = partition.epoch();
-    match partition.append(epoch, &mut batches, acks, now) {
+    let leads = partition.check_may_answer_in(epoch);
+    match leads.and_then(|()| partition.append(epoch, &mut batches, acks, now)) {
         Ok(outcomes) => {
             for ((part, acks), outcome) in targets.into_iter().zip(outcomes) {
                 match outcome {

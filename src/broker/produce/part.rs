@@ -74,14 +74,15 @@ impl Part {
     }
 
     /// Returns true if the producer can be answered now. Refuses a batch that can no longer be
-    /// replicated.
+    /// replicated, or not be acknowledged by this broker.
     pub(crate) fn is_settled(&mut self) -> bool {
         let (Addressee::Led(partition), Outcome::Appended { target, .. }) =
             (&self.addressee, &self.outcome)
         else {
             return true;
         };
-        match partition.is_covered(*target) {
+        let covered = partition.is_covered(*target);
+        match partition.check_may_answer_in(target.epoch).and(covered) {
             Ok(covered) => covered,
             Err(error) => {
                 self.outcome = Outcome::Refused(Refusal::from(&error));

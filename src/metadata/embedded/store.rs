@@ -152,6 +152,10 @@ impl Store for EmbeddedStore {
         None
     }
 
+    fn session_timeout(&self) -> Option<Duration> {
+        None
+    }
+
     fn new_session(&self) -> StoreFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
             // A failed journal takes no more sessions either.

@@ -38,6 +38,10 @@ pub trait Store: Send + Sync + Debug {
     /// sent. `None` if the store is part of this process, and so is never out of reach.
     fn last_heard(&self) -> Option<Duration>;
 
+    /// The time after which the store ends the session of a client that is silent, as the store has
+    /// granted it; `None` if the store is part of this process.
+    fn session_timeout(&self) -> Option<Duration>;
+
     /// Opens another session on the same store.
     ///
     /// # Errors

@@ -31,6 +31,8 @@ pub(super) struct SessionState {
     pub(super) id: SessionId,
     /// Nanoseconds on the monotonic clock.
     heard: AtomicU64,
+    /// The time-out that the last server has granted, in nanoseconds.
+    timeout: AtomicU64,
     has_ended: AtomicBool,
     /// The subtrees that each server is asked to watch, by their paths in the ensemble.
     watched: Mutex<Vec<String>>,
@@ -42,6 +44,7 @@ impl SessionState {
         let state = Self {
             id,
             heard: AtomicU64::new(0),
+            timeout: AtomicU64::new(0),
             has_ended: AtomicBool::new(false),
             watched: Mutex::default(),
             watchers: Watchers::default(),
@@ -52,8 +55,16 @@ impl SessionState {
 
     /// Notes that a request of this moment was answered.
     pub(super) fn hear(&self, sent: Duration) {
-        let nanos = u64::try_from(sent.as_nanos()).unwrap_or(u64::MAX);
-        self.heard.fetch_max(nanos, Ordering::AcqRel);
+        self.heard.fetch_max(in_nanos(sent), Ordering::AcqRel);
+    }
+
+    /// Notes the time-out that a server has granted.
+    pub(super) fn grant(&self, timeout: Duration) {
+        self.timeout.store(in_nanos(timeout), Ordering::Release);
+    }
+
+    pub(super) fn timeout(&self) -> Duration {
+        Duration::from_nanos(self.timeout.load(Ordering::Acquire))
     }
 
     pub(super) fn last_heard(&self) -> Duration {
@@ -100,4 +111,8 @@ impl SessionState {
     fn lock_watched(&self) -> MutexGuard<'_, Vec<String>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn in_nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -192,6 +192,7 @@ impl SessionTask {
                     );
                     self.server = server;
                     self.state.hear(heard);
+                    self.state.grant(self.identity.timeout);
                     return Some(connection);
                 }
                 Err(ConnectionError::SessionExpired) => return None,

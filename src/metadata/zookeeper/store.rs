@@ -75,7 +75,9 @@ impl ZooKeeperStore {
         if let Some(observer) = &ensemble.observer {
             observer.begun(&SessionTicket::new(&ensemble.address, &identity));
         }
-        let state = Arc::new(SessionState::new(SessionId(identity.id), reached.heard));
+        let state = SessionState::new(SessionId(identity.id), reached.heard);
+        state.grant(identity.timeout);
+        let state = Arc::new(state);
         let (exchanges, queue) = mpsc::channel(QUEUE);
         let task = SessionTask::new(Arc::clone(&state), Arc::clone(&ensemble), identity, queue);
         let mut tasks = JoinSet::new();
@@ -279,6 +281,10 @@ impl Store for ZooKeeperStore {
 
     fn last_heard(&self) -> Option<Duration> {
         Some(self.state.last_heard())
+    }
+
+    fn session_timeout(&self) -> Option<Duration> {
+        Some(self.state.timeout())
     }
 
     fn new_session(&self) -> StoreFuture<'_, Arc<dyn Store>> {

@@ -15,7 +15,8 @@ const SCHEDULES: u64 = 4_000;
 /// that was shown. I33: one epoch and offset name two records.
 ///
 /// Not here: R5. Its damage needs a fetch that arrives after its sender has restarted on an empty
-/// disk, at a leader that knows of the restart; `leader_tests.rs` has that case.
+/// disk, at a leader that knows of the restart; `leader_tests.rs` has that case. Nor R6a, which
+/// needs clients and clocks: `tests/it/failover/leases.rs` has its cases.
 const ABLATIONS: [(Rule, u64, &str); 14] = [
     (Rule::FlushedCounts, 2, "I10"),
     (Rule::MaximalSet, 15, "I10"),

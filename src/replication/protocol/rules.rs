@@ -50,6 +50,8 @@ pub enum Rule {
     ReadFromEpochStart,
     /// I15: a record is acknowledged only in the leader epoch that appended it.
     AcknowledgedInEpoch,
+    /// R6a: a leader answers clients only while its lease lasts.
+    AnsweredUnderLease,
 }
 
 /// The version with which a write applies to any state, as in ZooKeeper.
@@ -124,6 +126,12 @@ impl Rules {
         registered: Option<Incarnation>,
     ) -> Option<Incarnation> {
         registered.filter(|known| *known == fetched || !self.has(Rule::JoinByIncarnation))
+    }
+
+    /// R6a: returns true if a leader may answer clients, which it may without a lease only where no
+    /// other broker can lead.
+    pub const fn may_answer(self, is_leased: bool) -> bool {
+        is_leased || !self.has(Rule::AnsweredUnderLease)
     }
 
     /// R8a: the epoch and the end at which a leader's log goes on differently than a follower's.

@@ -60,7 +60,8 @@ impl Partition {
         }))
     }
 
-    /// The log end offset, while this broker follows another and has not stored all records below it.
+    /// The log end offset, while this broker follows another and has not stored all records before
+    /// it.
     pub fn unstored_end(&self) -> Option<Offset> {
         if !matches!(self.role(), Role::Follower { leader: Some(_) }) {
             return None;

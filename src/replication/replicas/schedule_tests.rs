@@ -338,6 +338,7 @@ impl World {
         let (broker, state) = (&self.brokers[id], &self.state);
         let leader = self.brokers[state.leader].id;
         let assignment = Assignment {
+            lease: None,
             epoch: state.epoch,
             leader: Some(leader),
             leader_incarnation: state.incarnation,

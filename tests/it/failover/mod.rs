@@ -1,10 +1,11 @@
-//! Replication between three broker processes on a real ZooKeeper: leaders that are killed or hand
-//! over, followers that catch up, and what stands on partitions.
+//! Replication between three broker processes on a real ZooKeeper: leaders that are killed, paused
+//! or cut off, or hand over, followers that catch up, and what stands on partitions.
 
 mod groups;
 mod guards;
 mod kills;
 mod leaders;
+mod leases;
 mod load;
 mod planned;
 mod producers;

@@ -11,17 +11,19 @@ use streamlog::client::{Client, ClientConfig, NewTopic};
 use streamlog::wire::metadata::{MetadataRequest, Partition, RequestTopic};
 use tempfile::TempDir;
 
-use crate::support::{BrokerProcess, ZooKeeper};
+use crate::support::{BrokerProcess, Proxy, ZooKeeper};
 
 /// The longest wait for the cluster to settle.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The numbers of the brokers.
 pub(super) const IDS: [i32; 3] = [1, 2, 3];
 
 /// The cluster; its processes are killed when dropped.
 pub(super) struct ThreeBrokers {
-    server: ZooKeeper,
+    _server: ZooKeeper,
+    /// The ways of the brokers to the server, in the order of their numbers.
+    ways: [Proxy; 3],
     dir: TempDir,
     /// The running brokers, in the order of their numbers.
     brokers: [Option<BrokerProcess>; 3],
@@ -40,17 +42,21 @@ impl ThreeBrokers {
         let server = ZooKeeper::start();
         let dir = TempDir::new().unwrap();
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let brokers = [None, None, None];
-        let mut cluster = Self { server, dir, brokers, settings, _alone: alone };
+        let (ways, brokers) = (IDS.map(|_| Proxy::before(server.socket())), [None, None, None]);
+        let mut cluster = Self { _server: server, ways, dir, brokers, settings, _alone: alone };
         for id in IDS {
             cluster.start_broker(id);
+        }
+        // A topic is placed on the brokers that the asked one knows.
+        for id in IDS {
+            cluster.await_registered(id, &IDS);
         }
         cluster
     }
 
     /// Starts a broker that does not run.
     pub(super) fn start_broker(&mut self, id: i32) {
-        let tree = self.server.tree("/streamlog").to_string();
+        let tree = format!("{}/streamlog", self.way(id).address());
         let number = format!("broker.id={id}");
         let session = "zookeeper.session.timeout.ms";
         let mut settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
@@ -92,6 +98,11 @@ impl ThreeBrokers {
         self.brokers.iter().flatten().next().unwrap()
     }
 
+    /// The way of a broker to the server.
+    pub(super) fn way(&self, id: i32) -> &Proxy {
+        &self.ways[slot(id)]
+    }
+
     /// A client that knows the running brokers.
     pub(super) fn client(&self) -> Client {
         let running = self.brokers.iter().flatten();
@@ -108,9 +119,27 @@ impl ThreeBrokers {
         self.await_in_sync(name, &IDS);
     }
 
-    /// The partitions of a topic as a running broker describes them.
+    /// Creates a topic with a single replica, on a certain broker, and returns its name.
+    pub(super) fn make_single(&self, name: &str, broker: i32) -> String {
+        for number in 0..10 {
+            let name = format!("{name}-{number}");
+            let topic = NewTopic { partitions: Some(1), replicas: Some(1), configs: vec![] };
+            self.client().admin().create_topic(&name, &topic).unwrap();
+            if self.leader(&name) == broker {
+                return name;
+            }
+        }
+        panic!("broker {broker} is given no partition");
+    }
+
+    /// The partitions of a topic as the first running broker describes them.
     pub(super) fn partitions(&self, topic: &str) -> Vec<Partition> {
         partitions_by(self.any_broker(), topic)
+    }
+
+    /// The partitions of a topic as a broker describes them.
+    pub(super) fn partitions_seen_by(&self, id: i32, topic: &str) -> Vec<Partition> {
+        partitions_by(self.broker(id), topic)
     }
 
     /// Waits until a broker knows exactly these as registered.
@@ -145,9 +174,22 @@ impl ThreeBrokers {
 
     /// Waits until every partition of a topic is as wanted.
     pub(super) fn await_partitions(&self, topic: &str, wanted: impl Fn(&Partition) -> bool) {
+        self.await_description(|| self.partitions(topic), wanted);
+    }
+
+    /// As `await_partitions`, in the eyes of a broker.
+    pub(super) fn await_seen_by(&self, id: i32, topic: &str, wanted: impl Fn(&Partition) -> bool) {
+        self.await_description(|| self.partitions_seen_by(id, topic), wanted);
+    }
+
+    fn await_description(
+        &self,
+        describe: impl Fn() -> Vec<Partition>,
+        wanted: impl Fn(&Partition) -> bool,
+    ) {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let partitions = self.partitions(topic);
+            let partitions = describe();
             if !partitions.is_empty() && partitions.iter().all(&wanted) {
                 return;
             }

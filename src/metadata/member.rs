@@ -1,0 +1,76 @@
+//! This broker as a member of the cluster: its registration in one session, and the lease that the
+//! registration gives.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::io::Clock;
+use crate::metadata::image::{Incarnation, Membership};
+use crate::metadata::lease::Lease;
+use crate::metadata::store::{Op, SessionError, Store, StoreError};
+
+/// A registration of this broker.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) membership: Membership,
+    pub(super) lease: Arc<Lease>,
+    /// The session of the registration.
+    store: Arc<dyn Store>,
+    /// The node of the registration.
+    path: String,
+    clock: Arc<dyn Clock>,
+}
+
+impl Member {
+    /// A registration that was requested at `sent`.
+    pub(super) fn new(
+        membership: Membership,
+        (store, path): (Arc<dyn Store>, String),
+        clock: Arc<dyn Clock>,
+        sent: Duration,
+    ) -> Self {
+        let lease = match store.session_timeout() {
+            Some(timeout) => Lease::begin(Arc::clone(&clock), sent, timeout),
+            None => Lease::unlimited(Arc::clone(&clock)),
+        };
+        Self { membership, lease: Arc::new(lease), store, path, clock }
+    }
+
+    /// Renews the lease if the store confirms the registration.
+    ///
+    /// The transaction changes nothing, but most servers of an ensemble must agree on it, in one
+    /// order with the end of the session. A read proves nothing, not even behind a `sync`: it may
+    /// be answered by a server that has lost the others and does not know it yet.
+    ///
+    /// # Errors
+    /// Those of the store, and `NoNode` if the registration is gone.
+    pub(super) async fn renew_lease(&self) -> Result<(), StoreError> {
+        let confirmed = self.confirm().await;
+        if let Err(StoreError::Session(SessionError::Expired(_))) = confirmed {
+            self.lease.end();
+        }
+        let sent = confirmed?;
+        // As it is now: a server to which the session has moved may grant less.
+        if let Some(timeout) = self.store.session_timeout() {
+            self.lease.renew(sent, timeout);
+        }
+        Ok(())
+    }
+
+    /// Has the store confirm the registration, and returns the moment when it was asked to.
+    async fn confirm(&self) -> Result<Duration, StoreError> {
+        let version = self.version().await?;
+        let sent = self.clock.monotonic();
+        self.store.multi(vec![Op::check(self.path.clone(), version)]).await?;
+        // A check sees a version, but not that the node was deleted and created again.
+        self.version().await?;
+        Ok(sent)
+    }
+
+    /// The version of the registration's node.
+    async fn version(&self) -> Result<i32, StoreError> {
+        let node = self.store.get(&self.path).await?;
+        let own = node.filter(|node| Incarnation(node.created) == self.membership.incarnation);
+        own.map(|node| node.version).ok_or_else(|| StoreError::NoNode { path: self.path.clone() })
+    }
+}
