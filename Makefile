@@ -213,7 +213,7 @@ drivers: ## Builds the clients that interop tests, and fetches Apache Kafka
 	$(MAKE) --no-print-directory -C tests/differential
 
 CLIENTS ?= all
-interop: setup ## Tests every client against the others, and Apache's tools; CLIENTS=go,apache for some
+interop: setup $(VENV)/spark.stamp ## Tests every client against the others, and Apache's tools; CLIENTS=go,apache for some
 	$(MAKE) --no-print-directory -C tests/interop/drivers
 	pytest tests/interop --clients $(CLIENTS)
 
@@ -221,7 +221,7 @@ differential: setup ## Sends the same requests to Apache Kafka and to streamlog,
 	$(MAKE) --no-print-directory -C tests/differential
 	pytest tests/differential
 
-compatibility: setup ## Tests all clients and writes the results to docs/compatibility.md
+compatibility: setup $(VENV)/spark.stamp ## Tests all clients and writes the results to docs/compatibility.md
 	$(MAKE) --no-print-directory -C tests/interop/drivers
 	pytest tests/interop --clients all --record
 	$(MAKE) --no-print-directory -C tests/differential

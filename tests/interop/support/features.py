@@ -29,6 +29,9 @@ FEATURES = {
     "out of range": "error: offset out of range",
 }
 
+# On three brokers of which one is killed; only for clients whose defaults outlast an election.
+FAILOVER = "failover"
+
 
 def reading(writer: str, codec: str) -> str:
     """The cell of a client that reads what another has written."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from differential.support.differences import known_differences
 from differential.support.page import Compared, section
 from interop.support.clients import APACHE, INTEROP, Client, all_clients
-from interop.support.features import ACKS, CODECS, FEATURES, reading
+from interop.support.features import ACKS, CODECS, FAILOVER, FEATURES, reading
 from interop.support.results import WORKS, Results
 from interop.support.tools import all_tools, apache_version, tool_faults, tool_rows
 
@@ -38,7 +38,8 @@ def expected_cells(client: Client, clients: Sequence[Client]) -> set[str]:
         for codec in CODECS
         if writer.limit(f"produce {codec} acks=all") is None
     }
-    return set(FEATURES) | reads
+    failover = {FAILOVER} if client.outlasts_election else set()
+    return set(FEATURES) | reads | failover
 
 
 def faults(clients: Sequence[Client], results: dict[str, Results]) -> Iterator[str]:
@@ -92,6 +93,13 @@ def _acks(cells: dict[str, str], codec: str) -> str:
     return _some(works, [f"acks={acks}" for acks in ACKS])
 
 
+def failover_rows(clients: Sequence[Client], cells: Cells) -> Iterator[list[str]]:
+    """One row for each client that was tried on three brokers."""
+    for client in clients:
+        if client.outlasts_election:
+            yield [client.name, YES if cells[client.name][FAILOVER] == WORKS else NO]
+
+
 def cross_rows(clients: Sequence[Client], cells: Cells) -> Iterator[list[str]]:
     """One row for each writer, one column for each reader."""
     for writer in clients:
@@ -142,6 +150,11 @@ def render(clients: Sequence[Client], results: dict[str, Results]) -> str:
             table(["client", "version", "what it is"], list(client_rows(clients))),
             "## Features\n",
             table(["", *names], list(feature_rows(clients, cells))),
+            "## Three brokers, of which one is killed\n",
+            "A client writes to a partition with three replicas while its leader is killed and",
+            "started again. It reports no error, and reads back in order what was acknowledged.",
+            "Tried with the clients that retry by default for as long as an election takes.\n",
+            table(["client", "works"], list(failover_rows(clients, cells))),
             "## What one writes, the other reads\n",
             "By row who writes, by column who reads: *yes* means byte for byte, with every codec",
             f"that the writer has ({', '.join(CODECS)}); else the codecs that work are named.\n",
