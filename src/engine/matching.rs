@@ -11,7 +11,7 @@ use crate::engine::topic_settings::OFFSET_UNIT;
 use crate::io::Disk;
 use crate::metadata::{Image, Store, StoreError, cluster_id};
 use crate::storage::{DataDir, OffsetUnit, PartitionMetadata, StorageError};
-use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicPartition, WithCauses};
 
 /// The maximum number of partitions listed in a message.
 const NAMED_MAX: usize = 5;
@@ -96,6 +96,31 @@ pub(super) fn match_logs(
     }
     let (dir, count) = (data.path().to_owned(), unknown.len());
     Err(EngineError::UnknownLogs { dir, count, partitions, is_shared })
+}
+
+/// Gives an older copy of the broker's data directory a new id, so that it counts as a replaced
+/// disk: its replicas may lack records, and neither lead nor count as in sync for what they had.
+///
+/// # Errors
+/// Those of the disk.
+pub(super) fn renew_older_copy(
+    data: &DataDir,
+    image: &Image,
+    broker: BrokerId,
+) -> Result<(), EngineError> {
+    let (identity, starts) = (data.identity(), data.run().incarnation);
+    let known = image.known_broker(broker);
+    if !known.is_some_and(|known| known.is_ahead_of(&identity.directory_id, starts)) {
+        return Ok(());
+    }
+    data.renew_identity()?;
+    tracing::error!(
+        "'{}' is an older copy of the data directory of broker {broker}, and may lack acknowledged \
+         records: its partitions are led by brokers that have all of them, or by none until the \
+         newer data directory is back",
+        data.path().display()
+    );
+    Ok(())
 }
 
 /// The topic that a log without `partition.metadata` belongs to.

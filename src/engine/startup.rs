@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::matching::{match_logs, require_cluster, require_journal};
+use crate::engine::matching::{match_logs, renew_older_copy, require_cluster, require_journal};
 use crate::engine::{EngineConfig, EngineError, Failure};
 use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
 use crate::metadata::{
@@ -134,11 +134,15 @@ pub(crate) async fn open_metadata(
     );
     let metadata = metadata.await?;
     match_logs(data, &metadata.image().borrow(), is_shared)?;
+    if is_shared {
+        renew_older_copy(data, &metadata.image().borrow(), config.broker_id)?;
+    }
     let registration = Registration {
         listeners,
         rack: config.rack.clone(),
         // An embedded store is lost with the directory, so another directory is no evidence there.
-        directory_id: is_shared.then(|| identity.directory_id.clone()),
+        directory_id: is_shared.then(|| data.identity().directory_id),
+        starts: is_shared.then(|| data.run().incarnation),
         boot_id: data.disk().boot_id().ok(),
         clean_shutdown: data.start_report().was_clean,
         key_hash: None,

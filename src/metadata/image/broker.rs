@@ -34,6 +34,9 @@ pub struct Registration {
     pub rack: Option<String>,
     /// The id of its data directory.
     pub directory_id: Option<String>,
+    /// The number of times that the data directory has been opened. It is kept in the node by which
+    /// the broker is known while it is away.
+    pub starts: Option<u64>,
     /// The boot of its machine.
     pub boot_id: Option<String>,
     /// True if it had been shut down cleanly, so that its log lacks nothing that it wrote.
@@ -61,8 +64,19 @@ pub struct KnownBroker {
     pub rack: Option<String>,
     /// The data directory of its last registration.
     pub directory_id: Option<String>,
+    /// The number of times that this data directory had been opened then.
+    pub starts: Option<u64>,
     /// True if it had been shut down cleanly before its last registration.
     pub clean_shutdown: bool,
+}
+
+impl KnownBroker {
+    /// R20: returns true if a directory that was opened for this time has been ahead of it already:
+    /// then it is a copy from before, and may lack records that the broker has acknowledged.
+    pub fn is_ahead_of(&self, directory_id: &str, starts: u64) -> bool {
+        self.directory_id.as_deref() == Some(directory_id)
+            && self.starts.is_some_and(|known| known >= starts)
+    }
 }
 
 impl Broker {

@@ -69,6 +69,11 @@ impl Image {
         self.known_brokers.iter().map(|(id, broker)| (*id, broker))
     }
 
+    /// The last registration of the broker with this id, whether it is alive or not.
+    pub fn known_broker(&self, id: BrokerId) -> Option<&Arc<KnownBroker>> {
+        self.known_brokers.get(&id)
+    }
+
     /// The ids of all brokers, alive or not.
     pub fn broker_ids(&self) -> BTreeSet<BrokerId> {
         self.brokers.keys().chain(self.known_brokers.keys()).copied().collect()

@@ -13,6 +13,8 @@ pub(in crate::metadata) struct KnownBrokerValue {
     rack: Option<String>,
     #[serde(default)]
     directory_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    starts: Option<u64>,
     #[serde(default)]
     clean_shutdown: bool,
     #[serde(flatten)]
@@ -26,6 +28,7 @@ impl KnownBrokerValue {
             version: 1,
             rack: registration.rack.clone(),
             directory_id: registration.directory_id.clone(),
+            starts: registration.starts,
             clean_shutdown: registration.clean_shutdown,
             extra: before.map(|before| before.extra).unwrap_or_default(),
         }
@@ -34,7 +37,7 @@ impl KnownBrokerValue {
 
 impl From<KnownBrokerValue> for KnownBroker {
     fn from(value: KnownBrokerValue) -> Self {
-        let KnownBrokerValue { rack, directory_id, clean_shutdown, .. } = value;
-        Self { rack, directory_id, clean_shutdown }
+        let KnownBrokerValue { rack, directory_id, starts, clean_shutdown, .. } = value;
+        Self { rack, directory_id, starts, clean_shutdown }
     }
 }

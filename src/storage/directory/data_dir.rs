@@ -62,7 +62,7 @@ pub struct DataDir {
     pub(super) reserve: Arc<Reserve>,
     pub(super) path: PathBuf,
     pub(super) options: DataDirOptions,
-    pub(super) identity: Identity,
+    pub(super) identity: RwLock<Identity>,
     pub(super) run: Run,
     /// The recorded time when the directory was opened.
     pub(super) last_known_time: Option<Timestamp>,
@@ -101,12 +101,21 @@ impl DataDir {
     }
 
     /// The cluster and the broker that own it.
-    pub fn identity(&self) -> &Identity {
-        &self.identity
+    pub fn identity(&self) -> Identity {
+        self.identity.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gives the directory a new id, as if its disk had been replaced; durable on return.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn renew_identity(&self) -> Result<(), StorageError> {
+        let mut identity = self.identity.write().unwrap_or_else(PoisonError::into_inner);
+        *identity = identity.renew(&*self.disk, &self.path.join(names::IDENTITY))?;
+        Ok(())
     }
 
     /// The current run.
-    #[cfg(any(test, feature = "internals"))]
     pub fn run(&self) -> &Run {
         &self.run
     }

@@ -123,8 +123,38 @@ fn a_new_directory_gets_an_identity_and_keeps_it() {
     assert_eq!(directory.run().incarnation, 1);
     drop(directory);
     let directory = world.open_as(None, 7).unwrap();
-    assert_eq!(*directory.identity(), identity);
+    assert_eq!(directory.identity(), identity);
     assert_eq!(directory.run().incarnation, 2);
+}
+
+#[test]
+fn a_directory_with_a_new_id_has_the_same_owner() {
+    let world = World::new();
+    let directory = world.open().unwrap();
+    let before = directory.identity();
+    directory.renew_identity().unwrap();
+    let renewed = directory.identity();
+    assert_ne!(renewed.directory_id, before.directory_id);
+    drop(directory);
+    let directory = world.open_as(None, 7).unwrap();
+    assert_eq!(directory.identity(), renewed);
+    let owner = (renewed.cluster_id.as_str(), renewed.broker_id);
+    assert_eq!(owner, ("cluster-1", BrokerId(7)));
+}
+
+#[test]
+fn a_directory_that_lost_the_number_of_its_run_takes_a_higher_one() {
+    for damage in [Some(&b"nonsense"[..]), None] {
+        let world = World::new();
+        drop(world.open().unwrap());
+        match damage {
+            Some(bytes) => world.put("/data/run", bytes),
+            None => world.disk.remove_file(Path::new("/data/run")).unwrap(),
+        }
+        let number = world.open().unwrap().run().incarnation;
+        assert!(number > 1_000_000_000, "{number}");
+        assert_eq!(world.open().unwrap().run().incarnation, number + 1);
+    }
 }
 
 #[test]

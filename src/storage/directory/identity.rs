@@ -5,12 +5,13 @@
 //! | `streamlog.format=1` | version of everything in the directory |
 //! | `cluster.id=…` | the cluster whose data this is |
 //! | `broker.id=…` | the broker that writes it |
-//! | `directory.id=…` | chosen at random once: it distinguishes a replaced disk from the old one |
+//! | `directory.id=…` | random: it distinguishes a replaced disk from the old one |
 //! | `crc=…` | CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
-//! Earlier releases wrote no checksum; their files are accepted. The file is written once, as the
-//! first of a new directory, and never changed. Apache Kafka has a file of the same name, without
-//! `streamlog.format`, and its directories are refused.
+//! Earlier releases wrote no checksum; their files are accepted. The file is the first of a new
+//! directory. It changes only if the directory proves to be an older copy, which gets a new id.
+//! Apache Kafka has a file of the same name, without `streamlog.format`, and its directories are
+//! refused.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -71,9 +72,20 @@ impl Identity {
             broker_id: opener.broker_id,
             directory_id: random(),
         };
-        small_file::replace(disk, path, identity.encode().as_bytes())
-            .map_err(|source| StorageError::io("write", path, source))?;
+        identity.write(disk, path)?;
         Ok(identity)
+    }
+
+    /// The identity of the same directory under a new id; durable on return.
+    pub(super) fn renew(&self, disk: &dyn Disk, path: &Path) -> Result<Self, StorageError> {
+        let renewed = Self { directory_id: Uuid::new_v4().to_string(), ..self.clone() };
+        renewed.write(disk, path)?;
+        Ok(renewed)
+    }
+
+    fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
+        small_file::replace(disk, path, self.encode().as_bytes())
+            .map_err(|source| StorageError::io("write", path, source))
     }
 
     /// Fails unless the opener is the owner.

@@ -24,7 +24,7 @@ use crate::storage::expendable::free_space_from_indexes;
 use crate::storage::reserve::{Purpose, Reserve};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{ColdReads, LogEnv, StartPoint, StorageError, Stored, small_file};
-use crate::types::TopicPartition;
+use crate::types::{Timestamp, TopicPartition};
 
 /// The files left by the last run.
 struct LastRun {
@@ -52,6 +52,7 @@ impl DataDir {
         let reporting = ReportingDisk::new(Arc::new(files.clone()), Arc::clone(&clock));
         let disk: Arc<dyn Disk> = Arc::new(reporting);
         let lock = take_lock(&*disk, path, &options.boot_id)?;
+        let is_new = matches!(Identity::read(&*disk, &path.join(names::IDENTITY)), Ok(None));
         let identity = admit(&*disk, path, &options)?;
         let (plain, reserve) = (Arc::clone(&disk), open_reserve(&disk, path)?);
         free_space_from_indexes(&*disk, path, &reserve, |entry| {
@@ -75,7 +76,7 @@ impl DataDir {
         let logs: BTreeMap<_, _> = slots.collect();
         let due = clock.monotonic().saturating_add(options.keep_deleted);
         let mut directory = Self {
-            run: last_run.next(&options.boot_id),
+            run: last_run.next(&options.boot_id, (!is_new).then(|| clock.now())),
             last_known_time,
             start: StartReport {
                 rebuilt,
@@ -93,7 +94,7 @@ impl DataDir {
             disk,
             reserve,
             path: path.to_owned(),
-            identity,
+            identity: RwLock::new(identity),
             logs: Mutex::new(logs),
             checkpoints: Mutex::new(last_run.checkpoints),
             deleted: Mutex::new(survey.deleted.into_iter().map(|path| (due, path)).collect()),
@@ -183,11 +184,12 @@ impl LastRun {
         Ok((Self { run, manifest, checkpoints }, rebuilt))
     }
 
-    /// The run that begins with this start.
-    fn next(&self, boot_id: &str) -> Run {
-        match &self.run {
-            Some(run) => run.next(boot_id),
-            None => Run::first(boot_id),
+    /// The run that begins with this start. `now` is given for a directory that has had runs.
+    fn next(&self, boot_id: &str, now: Option<Timestamp>) -> Run {
+        match (&self.run, now) {
+            (Some(run), _) => run.next(boot_id),
+            (None, None) => Run::first(boot_id),
+            (None, Some(now)) => Run::after_lost(boot_id, now),
         }
     }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use crate::io::Disk;
 use crate::storage::{StorageError, Stored, checked_text};
-use crate::types::{Offset, PartitionIndex, TopicId, TopicPartition};
+use crate::types::{Offset, PartitionIndex, Timestamp, TopicId, TopicPartition};
 
 /// A run of a data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,13 @@ impl Run {
     /// The first run of a new directory.
     pub(super) fn first(boot_id: &str) -> Self {
         Self { incarnation: 1, boot_id: boot_id.to_owned() }
+    }
+
+    /// The run of a directory that does not know its last one. Its number exceeds the last one's,
+    /// which a cluster may remember: no directory has been opened every second since 1970.
+    pub(super) fn after_lost(boot_id: &str, now: Timestamp) -> Self {
+        let seconds = u64::try_from(now.millis() / 1000).unwrap_or_default();
+        Self { incarnation: seconds.max(1), boot_id: boot_id.to_owned() }
     }
 
     /// The run that follows this one.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -229,6 +230,36 @@ fn a_directory_with_logs_is_not_taken_to_an_empty_tree_or_to_another_cluster() {
     assert!(broker.stop().success());
     let joined = start(&dirs.path("three"), &tree(&server), &["broker.id=3"]).unwrap();
     assert!(joined.stop().success());
+}
+
+#[test]
+fn a_broker_on_an_older_copy_of_its_disk_does_not_lead_without_the_records_written_since() {
+    let (server, dirs) = (ZooKeeper::start(), Directories::new());
+    let (disk, backup) = (dirs.path("disk"), dirs.path("backup"));
+    let broker = start(&disk, &tree(&server), &[]).unwrap();
+    broker.make_test_topic();
+    assert_eq!(append(&mut broker.connect(), 7), 0);
+    assert!(broker.stop().success());
+    let copied = Command::new("cp").arg("-a").args([&disk, &backup]).status().unwrap();
+    assert!(copied.success());
+    let broker = start(&disk, &tree(&server), &[]).unwrap();
+    assert_eq!(append(&mut broker.connect(), 8), 1);
+    assert!(broker.stop().success());
+
+    for _ in 0..2 {
+        let broker = start(&backup, &tree(&server), &[]).unwrap();
+        let refused = broker.connect().produce(batch([9]), -1).unwrap();
+        assert_eq!(refused, Err(ErrorCode::NotLeaderOrFollower));
+        assert!(broker.stop().success());
+    }
+    let log = fs::read_to_string(backup.with_extension("log")).unwrap();
+    assert!(log.contains("is an older copy of the data directory of broker 1"), "{log}");
+
+    let broker = start(&disk, &tree(&server), &[]).unwrap();
+    let mut client = broker.connect();
+    assert_eq!(append(&mut client, 9), 2);
+    assert_eq!(numbers(&mut client), [7, 8, 9]);
+    assert!(broker.stop().success());
 }
 
 #[test]
