@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::config::ConfigError;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk};
+use crate::metadata::controller::ControllerClaim;
 use crate::metadata::{
     ConfigEdit, ConfigRules, ConfigTarget, Configs, EmbeddedStore, Image, Incarnation, Metadata,
     MetadataConfig, MetadataError, NewTopic, Op, Registration, Remedy, Store, StoreError,
@@ -272,6 +273,17 @@ async fn a_second_broker_follows_and_takes_over_as_controller_with_all_pending_w
     let topic = seen.topic(&name("clicks")).unwrap();
     assert_eq!(topic.partitions[0].leader_epoch(), epoch);
     assert!(topic.partitions[4].state.is_none(), "a deposed controller wrote");
+}
+
+#[tokio::test]
+async fn a_broker_whose_registration_is_gone_does_not_become_controller() {
+    let store = fresh();
+    let (first, _) = start(&store, 1).await;
+    store.multi(vec![Op::delete("/controller", 0)]).await.unwrap();
+    store.multi(vec![Op::delete("/brokers/ids/1", 0)]).await.unwrap();
+    let claim = ControllerClaim::acquire(&*store, first.broker(), clock().now()).await;
+    assert_eq!(claim.unwrap(), None);
+    assert_eq!(store.get("/controller").await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -1,11 +1,13 @@
 //! Leaders that change in-sync sets, on one store.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::io::{Clock, ManualClock};
+use crate::metadata::store::{SessionId, StoreFuture, Watch};
 use crate::metadata::{
     Image, InSyncOutcome, InSyncStateChange, IsrMember, Lost, MemoryStore, Metadata,
-    MetadataConfig, NewTopic, Op, Registration, Store,
+    MetadataConfig, NewTopic, Node, Op, OpResult, Registration, Store,
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
 
@@ -24,16 +26,72 @@ fn registration(directory: &str) -> Registration {
     Registration { directory_id: Some(directory.to_owned()), ..Registration::default() }
 }
 
-async fn start(store: &Arc<MemoryStore>, id: i32) -> Metadata {
-    let store: Arc<dyn Store> = Arc::<MemoryStore>::clone(store);
+async fn start(store: Arc<dyn Store>, id: i32) -> Metadata {
     let config = MetadataConfig::default();
     let metadata = Metadata::open(store, clock(), BrokerId(id), None, config).await.unwrap();
     metadata.register(&registration(&format!("d{id}"))).await.unwrap();
     metadata
 }
 
+/// A session whose next transaction comes after that of a rival.
+#[derive(Debug)]
+struct Overtaken {
+    store: Arc<MemoryStore>,
+    rival: MemoryStore,
+    first: Mutex<Vec<Op>>,
+}
+
+impl Store for Overtaken {
+    fn session(&self) -> SessionId {
+        self.store.session()
+    }
+
+    fn last_heard(&self) -> Option<Duration> {
+        self.store.last_heard()
+    }
+
+    fn session_timeout(&self) -> Option<Duration> {
+        self.store.session_timeout()
+    }
+
+    fn new_session(&self) -> StoreFuture<'_, Arc<dyn Store>> {
+        self.store.new_session()
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        self.store.close()
+    }
+
+    fn read<'a>(&'a self, paths: &'a [String]) -> StoreFuture<'a, Vec<Option<Node>>> {
+        self.store.read(paths)
+    }
+
+    fn children<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Vec<String>> {
+        self.store.children(path)
+    }
+
+    fn snapshot<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Vec<(String, Node)>> {
+        self.store.snapshot(path)
+    }
+
+    fn multi(&self, ops: Vec<Op>) -> StoreFuture<'_, Vec<OpResult>> {
+        let first = std::mem::take(&mut *self.first.lock().unwrap());
+        Box::pin(async move {
+            if !first.is_empty() {
+                self.rival.multi(first).await?;
+            }
+            self.store.multi(ops).await
+        })
+    }
+
+    fn watch<'a>(&'a self, subtrees: &'a [&'a str]) -> StoreFuture<'a, Watch> {
+        self.store.watch(subtrees)
+    }
+}
+
 /// Three brokers; the first leads a topic of which all have replicas.
 struct Cluster {
+    overtaken: Arc<Overtaken>,
     stores: Vec<Arc<MemoryStore>>,
     leader: Metadata,
     others: Vec<Metadata>,
@@ -43,9 +101,14 @@ impl Cluster {
     async fn new(partitions: usize) -> Self {
         let first = Arc::new(MemoryStore::new(clock()));
         let stores = vec![Arc::clone(&first), Arc::new(first.another()), Arc::new(first.another())];
-        let leader = start(&stores[0], 1).await;
-        let others = vec![start(&stores[1], 2).await, start(&stores[2], 3).await];
-        let cluster = Self { stores, leader, others };
+        let (store, rival) = (Arc::clone(&stores[0]), stores[0].another());
+        let overtaken = Arc::new(Overtaken { store, rival, first: Mutex::default() });
+        let leader = start(Arc::<Overtaken>::clone(&overtaken), 1).await;
+        let mut others = Vec::new();
+        for (store, id) in stores[1..].iter().zip(2..) {
+            others.push(start(Arc::<MemoryStore>::clone(store), id).await);
+        }
+        let cluster = Self { overtaken, stores, leader, others };
         cluster.reload().await;
         let replicas = [1, 2, 3].map(BrokerId).to_vec();
         let topic = NewTopic { assignment: vec![replicas; partitions], ..NewTopic::named(name()) };
@@ -85,6 +148,20 @@ impl Cluster {
             members: self.members(brokers),
             successor: None,
         }
+    }
+
+    /// Lets a broker register again just before the leader's next transaction.
+    async fn register_first(&self, broker: i32) {
+        let live = format!("/brokers/ids/{broker}");
+        let known = format!("/streamlog/brokers/{broker}");
+        let registered = self.stores[0].get(&live).await.unwrap().unwrap();
+        let before = self.stores[0].get(&known).await.unwrap().unwrap();
+        *self.overtaken.first.lock().unwrap() = vec![
+            Op::delete(live.clone(), registered.version),
+            // The node has the version of the one before: a check of it alone would hold.
+            Op::create_ephemeral(live, registered.value),
+            Op::set(known, before.value, before.version),
+        ];
     }
 
     fn isr(&self, partition: i32) -> Vec<i32> {
@@ -148,7 +225,7 @@ async fn a_replica_joins_only_as_the_incarnation_that_its_leader_has_seen() {
     let joining = cluster.change(0, &[1, 2, 3]);
     cluster.stores[2].close().await.unwrap();
     assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&joining)).await, [REFUSED]);
-    let _again = start(&Arc::new(cluster.stores[2].another()), 3).await;
+    let _again = start(Arc::new(cluster.stores[2].another()), 3).await;
     assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&joining)).await, [REFUSED]);
     cluster.reload().await;
     let joining = cluster.change(0, &[1, 2, 3]);
@@ -157,19 +234,24 @@ async fn a_replica_joins_only_as_the_incarnation_that_its_leader_has_seen() {
 }
 
 #[tokio::test]
-async fn a_registration_between_check_and_write_is_noticed() {
+async fn a_replica_that_registers_again_between_check_and_write_does_not_join() {
     let cluster = Cluster::new(1).await;
     let shrunk = cluster.change(0, &[1, 2]);
     cluster.leader.change_in_sync(&[shrunk]).await;
-    let known = cluster.stores[0].get("/streamlog/brokers/3").await.unwrap().unwrap();
-    let before = cluster.stores[0].get("/brokers/ids/3").await.unwrap().unwrap();
-    cluster.stores[2].close().await.unwrap();
-    let _again = start(&Arc::new(cluster.stores[2].another()), 3).await;
-    // The ephemeral node has the version that it had, so checking it alone would not do.
-    let after = cluster.stores[0].get("/brokers/ids/3").await.unwrap().unwrap();
-    assert_eq!(before.version, after.version);
-    let check = Op::check("/streamlog/brokers/3", known.version);
-    assert!(cluster.stores[0].multi(vec![check]).await.is_err());
+    let joining = cluster.change(0, &[1, 2, 3]);
+    cluster.register_first(3).await;
+    assert_eq!(cluster.leader.change_in_sync(&[joining]).await, [NOT_WRITTEN]);
+    assert_eq!(cluster.isr(0), [1, 2]);
+}
+
+#[tokio::test]
+async fn a_leader_that_registers_again_between_check_and_write_changes_nothing() {
+    let cluster = Cluster::new(1).await;
+    let shrunk = cluster.change(0, &[1, 2]);
+    cluster.register_first(1).await;
+    assert_eq!(cluster.leader.change_in_sync(&[shrunk]).await, [NOT_WRITTEN]);
+    let state = "/brokers/topics/clicks/partitions/0/state";
+    assert_eq!(cluster.stores[0].get(state).await.unwrap().unwrap().version, 0);
 }
 
 #[tokio::test]
@@ -259,7 +341,7 @@ async fn a_leader_hands_over_to_an_in_sync_replica_that_has_not_registered_again
     let gone = hand_over(&cluster, 3);
     cluster.stores[2].close().await.unwrap();
     assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&gone)).await, [REFUSED]);
-    let _again = start(&Arc::new(cluster.stores[2].another()), 3).await;
+    let _again = start(Arc::new(cluster.stores[2].another()), 3).await;
     assert_eq!(cluster.leader.change_in_sync(&[gone]).await, [REFUSED]);
 
     let cluster = Cluster::new(1).await;

@@ -369,6 +369,15 @@ fn a_log_of_an_unknown_topic_is_neither_served_nor_replaced() {
 }
 
 #[test]
+fn a_log_of_an_earlier_topic_of_the_same_name_is_not_that_of_the_topic() {
+    let world = World::new();
+    let (directory, log) = with_ten_records(&world);
+    let found = directory.log_of(&partition(0), topic(1).topic_id).unwrap().unwrap();
+    assert!(Arc::ptr_eq(&found, &log));
+    assert!(directory.log_of(&partition(0), topic(2).topic_id).unwrap().is_none());
+}
+
+#[test]
 fn a_log_that_is_identified_has_its_file_and_its_records_again() {
     let world = World::new();
     let (directory, _) = with_ten_records(&world);
