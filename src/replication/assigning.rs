@@ -133,7 +133,8 @@ impl Partition {
                     log.follow_epoch(epoch);
                 }
                 let follower = leadership.follower.get_or_insert_with(|| {
-                    Follower::new(Rules::ALL, leader, epoch, high_watermark.min(flushed))
+                    let high_watermark = high_watermark.min(flushed);
+                    Box::new(Follower::new(Rules::ALL, leader, epoch, high_watermark))
                 });
                 self.set_stored(flushed);
                 self.set_high_watermark(follower.high_watermark());

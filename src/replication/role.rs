@@ -58,8 +58,9 @@ pub(super) struct Leadership {
     pub(super) began: Duration,
     /// The leader, from the moment at which its log is open.
     pub(super) leader: Option<Box<Leader>>,
-    /// The follower, if another broker leads, from the same moment.
-    pub(super) follower: Option<Follower>,
+    /// The follower, if another broker leads, from the same moment. Boxed, as the leader is: most
+    /// partitions were never written, and each should take little memory.
+    pub(super) follower: Option<Box<Follower>>,
     /// The log start offsets that followers have reported in this epoch.
     pub(super) follower_starts: BTreeMap<BrokerId, Offset>,
 }
