@@ -22,7 +22,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Starts a guard by a command that calls [`guard_parent`].
+    /// Starts a guard by a command that calls [`await_parent`].
     ///
     /// # Errors
     /// If it cannot be started.

@@ -1,6 +1,6 @@
 //! Nodes that cannot be read: somebody has edited them, or a later release has written them.
 //!
-//! What depends on such a node stops until the node is repaired. Its data is kept.
+//! The partitions that depend on such a node stop until it is repaired. Their data is kept.
 
 use crate::metadata::image::{BrokenNode, Image};
 use crate::metadata::layout::NodePath;

@@ -65,7 +65,7 @@ def numbers(broker: BrokerProcess) -> list[int]:
 
 
 def are_all_in_sync(broker: BrokerProcess) -> bool:
-    """Whether each partition has its first replica as leader and all others in sync."""
+    """True if each partition has its first replica as leader and all others in sync."""
     with streamlog.connect(broker.address) as client:
         partitions = client.admin.topic("moved").partitions
     return all(
