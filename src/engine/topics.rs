@@ -86,8 +86,8 @@ pub(crate) async fn applied(
 }
 
 /// As [`applied`], and waits until all partitions of the topics have leaders, unless all of their
-/// replicas are on brokers that are down. A broker that is alone elects leaders by itself, on a full
-/// disk once there is room: the topics are there already, so that is not waited for.
+/// replicas are on brokers that are down. A broker that is alone elects leaders by itself, on a
+/// full disk once there is room: the topics are there already, so that is not waited for.
 ///
 /// # Errors
 /// `NotApplied` if that takes longer than `within`.
