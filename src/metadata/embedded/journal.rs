@@ -57,6 +57,14 @@ struct OpenSide {
     file: Arc<dyn File>,
 }
 
+/// The sides of a journal that are open and durable up to `end`.
+struct OpenJournal {
+    number: u64,
+    files: Vec<OpenSide>,
+    end: u64,
+    snapshot_end: u64,
+}
+
 impl Journal {
     /// Opens the journal in `dir`, or creates the directory with a first journal. If one side has
     /// lost bytes, they are restored from the other.
@@ -70,7 +78,9 @@ impl Journal {
         growth: u64,
     ) -> Result<(Self, Tree), StoreError> {
         if !disk.exists(dir).map_err(cannot("look for", dir))? {
-            create(&*disk, dir, &Tree::new())?;
+            let tree = Tree::new();
+            let created = create(&*disk, dir, &tree)?;
+            return Ok((Self::new(disk, dir, growth, created), tree));
         }
         // The name of the new journal may not be durable yet: flush it before the old journal is
         // removed.
@@ -79,24 +89,32 @@ impl Journal {
         let read = read_newest(&*disk, dir, &listing)?;
         let files = restore(&*disk, dir, &read)?;
         remove_others(&*disk, dir, &listing, read.number)?;
-        let mut journal = Self {
-            disk,
-            dir: dir.to_owned(),
-            number: read.number,
-            files,
-            end: read.replay.bytes.len() as u64,
-            snapshot_end: read.replay.snapshot_end as u64,
-            growth,
-            replace_at: read.replay.snapshot_end as u64 + growth,
-            replace_on_full_disk_at: 0,
-            failed: None,
-        };
+        let end = read.replay.bytes.len() as u64;
+        let snapshot_end = read.replay.snapshot_end as u64;
+        let found = OpenJournal { number: read.number, files, end, snapshot_end };
+        let mut journal = Self::new(disk, dir, growth, found);
         if !read.header.has_mirror {
             // An earlier release wrote it without a mirror.
             journal.replace_at = 0;
             journal.replace_or_go_on(&read.replay.tree)?;
         }
         Ok((journal, read.replay.tree))
+    }
+
+    fn new(disk: Arc<dyn Disk>, dir: &Path, growth: u64, opened: OpenJournal) -> Self {
+        let OpenJournal { number, files, end, snapshot_end } = opened;
+        Self {
+            disk,
+            dir: dir.to_owned(),
+            number,
+            files,
+            end,
+            snapshot_end,
+            growth,
+            replace_at: snapshot_end + growth,
+            replace_on_full_disk_at: 0,
+            failed: None,
+        }
     }
 
     /// Returns an error if the journal has failed and takes no more transactions.
@@ -259,23 +277,27 @@ impl Journal {
 }
 
 /// Creates the directory with a first journal; both are durable on return.
-fn create(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<(), StoreError> {
+fn create(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<OpenJournal, StoreError> {
     let unfinished = dir.with_extension("tmp");
     disk.create_dir(&unfinished).map_err(cannot("create", &unfinished))?;
-    let bytes = snapshot(tree);
+    let (number, bytes) = (1, snapshot(tree));
+    let mut files = Vec::new();
     for side in Side::ALL {
-        write_new(disk, &side.path(&unfinished, 1), &bytes)?;
+        let file = write_new(disk, &side.path(&unfinished, number), &bytes)?;
+        files.push(OpenSide { path: side.path(dir, number), file });
     }
     disk.sync_dir(&unfinished)
         .and_then(|()| disk.rename(&unfinished, dir))
         .and_then(|()| disk.sync_dir(dir.parent().unwrap_or(Path::new(""))))
-        .map_err(cannot("create", dir))
+        .map_err(cannot("create", dir))?;
+    let end = bytes.len() as u64;
+    Ok(OpenJournal { number, files, end, snapshot_end: end })
 }
 
 /// Puts a journal of `tree` in force, ahead of those in `dir`; durable on return.
 pub(super) fn supersede(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<u64, StoreError> {
     if !disk.exists(dir).map_err(cannot("look for", dir))? {
-        return create(disk, dir, tree).map(|()| 1);
+        return create(disk, dir, tree).map(|created| created.number);
     }
     let newest = Listing::of(disk, dir)?.journals.last_key_value().map_or(0, |(number, _)| *number);
     let (number, bytes) = (newest + 1, snapshot(tree));
