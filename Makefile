@@ -187,9 +187,12 @@ test-disks: setup ## Runs the long disk tests: 90 fills of each file system, eve
 test-model: ## Searches 4 million states of the replication model, then switches each rule off
 	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture
 
-test-faults: ## Searches 130 million states of the replication model, within 8 GiB of memory
+test-faults: setup $(VENV)/spark.stamp ## Searches 130 million states of the replication model, then runs 120 faults against three brokers, and the fault tests of one broker on ZooKeeper
 	cargo build --manifest-path model/Cargo.toml --locked --quiet
 	ulimit -v $$((8 << 20)) && model/target/debug/streamlog-model deep
+	STREAMLOG_SEEDS=20 STREAMLOG_FAULTS=6 cargo test --locked --features $(LAYERS) --test it \
+	  failover::fault_runs -- --nocapture
+	STREAMLOG_ON_ZOOKEEPER=1 pytest -s tests/py/faults
 
 # Both parts mostly wait, for processes to start and for time to pass. The output of each is held back
 # until its end; descriptor 9 is not, and tells their progress meanwhile.

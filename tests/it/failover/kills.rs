@@ -5,18 +5,6 @@ use super::three_brokers::{IDS, ThreeBrokers, others};
 
 const TOPIC: &str = "replicated";
 
-/// Asserts that all replicas of a partition have the same log, once all brokers are stopped.
-fn assert_identical(cluster: &mut ThreeBrokers, partitions: i32) {
-    for id in IDS {
-        cluster.stop(id);
-    }
-    for partition in 0..partitions {
-        let logs = IDS.map(|id| cluster.log_bytes(id, TOPIC, partition));
-        assert!(!logs[0].is_empty(), "partition {partition}");
-        assert!(logs[1..].iter().all(|log| *log == logs[0]), "partition {partition} differs");
-    }
-}
-
 #[test]
 fn a_killed_leader_is_followed_by_another_and_no_acknowledged_record_is_lost() {
     let mut cluster = ThreeBrokers::start(&[]);
@@ -36,7 +24,7 @@ fn a_killed_leader_is_followed_by_another_and_no_acknowledged_record_is_lost() {
 
     assert_kept(&acknowledged, &read_all(&cluster.client(), TOPIC));
     cluster.await_in_sync(TOPIC, &IDS);
-    assert_identical(&mut cluster, 3);
+    cluster.assert_identical_logs(TOPIC, 3);
 }
 
 #[test]
@@ -58,7 +46,7 @@ fn a_follower_killed_under_load_leaves_the_in_sync_set_and_returns_with_the_same
     let acknowledged = load.stop();
 
     assert_kept(&acknowledged, &read_all(&cluster.client(), TOPIC));
-    assert_identical(&mut cluster, 1);
+    cluster.assert_identical_logs(TOPIC, 1);
 }
 
 #[test]

@@ -6,13 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use streamlog::client::{Client, ConsumerConfig, ProducerConfig, ProducerRecord, Ticket};
+use streamlog::client::{Client, ConsumerConfig, Message, ProducerConfig, ProducerRecord, Ticket};
 
 /// The longest wait for an acknowledgement.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The number of records under way at once.
-const AT_ONCE: usize = 20;
+const AT_ONCE: usize = 100;
+
+/// The time without an acknowledgement after which the load counts as standing still.
+const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// The values of a topic by partition and offset.
 pub(super) type Stored = BTreeMap<(i32, i64), u64>;
@@ -46,6 +49,20 @@ impl Load {
             assert!(!self.thread.is_finished(), "the producer has ended");
             assert!(Instant::now() < deadline, "{} of {count} records", self.count() - before);
             thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until no more records are acknowledged.
+    pub(super) fn await_standstill(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        let (mut before, mut since) = (self.count(), Instant::now());
+        while since.elapsed() < STANDSTILL {
+            assert!(Instant::now() < deadline, "records are acknowledged on and on");
+            thread::sleep(Duration::from_millis(10));
+            let count = self.count();
+            if count != before {
+                (before, since) = (count, Instant::now());
+            }
         }
     }
 
@@ -95,11 +112,14 @@ impl Progress {
 pub(super) fn read_all(client: &Client, topic: &str) -> Stored {
     let consumer = client.consumer(&[topic], ConsumerConfig::default()).unwrap();
     let messages = consumer.until_end().unwrap().map(Result::unwrap);
-    let stored = messages.map(|message| {
-        let value = std::str::from_utf8(message.value().unwrap()).unwrap();
-        ((message.partition().0, message.offset().get()), value.parse().unwrap())
-    });
+    let stored =
+        messages.map(|message| ((message.partition().0, message.offset().get()), value(&message)));
     stored.collect()
+}
+
+/// The number in a message.
+pub(super) fn value(message: &Message) -> u64 {
+    std::str::from_utf8(message.value().unwrap()).unwrap().parse().unwrap()
 }
 
 /// Asserts that every acknowledged record is where it was acknowledged, and that no partition has a

@@ -1,6 +1,7 @@
 //! Replication between three broker processes on a real ZooKeeper: leaders that are killed, paused
 //! or cut off, or hand over, followers that catch up, and what stands on partitions.
 
+mod fault_runs;
 mod groups;
 mod guards;
 mod kills;
@@ -12,3 +13,4 @@ mod producers;
 mod removed_records;
 mod three_brokers;
 mod topics;
+mod watcher;

@@ -1,6 +1,7 @@
 //! Three broker processes on a ZooKeeper of their own, with their data below one directory.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,12 +22,14 @@ pub(super) const IDS: [i32; 3] = [1, 2, 3];
 
 /// The cluster; its processes are killed when dropped.
 pub(super) struct ThreeBrokers {
-    _server: ZooKeeper,
+    server: ZooKeeper,
     /// The ways of the brokers to the server, in the order of their numbers.
     ways: [Proxy; 3],
     dir: TempDir,
     /// The running brokers, in the order of their numbers.
     brokers: [Option<BrokerProcess>; 3],
+    /// The addresses at which they listen, once they have been started.
+    addresses: [SocketAddr; 3],
     settings: Vec<String>,
     _alone: MutexGuard<'static, ()>,
 }
@@ -43,7 +46,8 @@ impl ThreeBrokers {
         let dir = TempDir::new().unwrap();
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let (ways, brokers) = (IDS.map(|_| Proxy::before(server.socket())), [None, None, None]);
-        let mut cluster = Self { _server: server, ways, dir, brokers, settings, _alone: alone };
+        let addresses = [SocketAddr::from(([127, 0, 0, 1], 0)); 3];
+        let mut cluster = Self { server, ways, dir, brokers, addresses, settings, _alone: alone };
         for id in IDS {
             cluster.start_broker(id);
         }
@@ -54,7 +58,7 @@ impl ThreeBrokers {
         cluster
     }
 
-    /// Starts a broker that does not run.
+    /// Starts a broker that does not run, at the address that it had before.
     pub(super) fn start_broker(&mut self, id: i32) {
         let tree = format!("{}/streamlog", self.way(id).address());
         let number = format!("broker.id={id}");
@@ -68,8 +72,21 @@ impl ThreeBrokers {
         let on_zookeeper = |command: &mut Command| {
             command.args(["--zookeeper", &tree]);
         };
-        let broker = BrokerProcess::start(&self.data(id), &settings, on_zookeeper).unwrap();
+        let (address, data) = (self.addresses[slot(id)], self.data(id));
+        let broker = BrokerProcess::start_at(address, &data, &settings, on_zookeeper).unwrap();
+        self.addresses[slot(id)] = broker.address();
         self.brokers[slot(id)] = Some(broker);
+    }
+
+    /// Removes the data of a broker that does not run.
+    pub(super) fn empty_disk(&self, id: i32) {
+        assert!(!self.runs(id));
+        fs::remove_dir_all(self.data(id)).unwrap();
+    }
+
+    /// The ZooKeeper of all brokers.
+    pub(super) fn zookeeper(&mut self) -> &mut ZooKeeper {
+        &mut self.server
     }
 
     /// Kills a broker.
@@ -198,8 +215,20 @@ impl ThreeBrokers {
         }
     }
 
+    /// Stops all brokers, and asserts that all replicas of a topic have the same logs.
+    pub(super) fn assert_identical_logs(&mut self, topic: &str, partitions: i32) {
+        for id in IDS {
+            self.stop(id);
+        }
+        for partition in 0..partitions {
+            let logs = IDS.map(|id| self.log_bytes(id, topic, partition));
+            assert!(!logs[0].is_empty(), "partition {partition}");
+            assert!(logs[1..].iter().all(|log| *log == logs[0]), "partition {partition} differs");
+        }
+    }
+
     /// The bytes of the log of a partition on a broker, segment after segment.
-    pub(super) fn log_bytes(&self, id: i32, topic: &str, partition: i32) -> Vec<u8> {
+    fn log_bytes(&self, id: i32, topic: &str, partition: i32) -> Vec<u8> {
         let folder = self.data(id).join(format!("{topic}-{partition}"));
         let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         let is_segment = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "log");

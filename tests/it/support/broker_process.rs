@@ -49,9 +49,19 @@ impl BrokerProcess {
         settings: &[&str],
         prepare: impl FnOnce(&mut Command),
     ) -> Result<Self, String> {
+        Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), data, settings, prepare)
+    }
+
+    /// As [`BrokerProcess::start`], at a certain address.
+    pub(crate) fn start_at(
+        address: SocketAddr,
+        data: &Path,
+        settings: &[&str],
+        prepare: impl FnOnce(&mut Command),
+    ) -> Result<Self, String> {
         let log = data.with_extension("log");
         let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
-        command.args(["broker", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
+        command.args(["broker", "--listen", &address.to_string(), "--data-dir"]).arg(data);
         for setting in settings {
             command.args(["--set", setting]);
         }
