@@ -1,7 +1,5 @@
 """Three brokers on a ZooKeeper, stopped in order or killed while librdkafka works with them."""
 
-import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import streamlog
-from cluster.zookeeper import answers, command_line, write_config
+from py.faults.conftest import PATIENCE
 from py.support.broker import BrokerProcess, until
 from py.support.ledger import Slot, faults
 from py.support.load import IDEMPOTENT, Load, Reader, Sender
@@ -18,28 +16,6 @@ SLOTS: list[Slot] = [("moved", partition) for partition in range(3)]
 
 SESSION_SECONDS = 30
 """Long enough that a test can tell its end from the word of a guard."""
-
-PATIENCE = 60.0
-"""A timeout in seconds; a slow machine is not an error."""
-
-
-@pytest.fixture
-def zookeeper(tmp_path: Path) -> Iterator[str]:
-    """The address of a tree in a server of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    config = tmp_path / "zookeeper.cfg"
-    write_config(config, tmp_path / "zookeeper", port)
-    with config.open("a") as lines:
-        lines.write(f"maxSessionTimeout={2_000 * SESSION_SECONDS}\n")
-    with (tmp_path / "zookeeper.log").open("wb") as log:
-        server = subprocess.Popen(command_line(config), stdout=log, stderr=log)
-        try:
-            until(lambda: answers(port), PATIENCE)
-            yield f"127.0.0.1:{port}/streamlog"
-        finally:
-            server.kill()
-            server.wait()
 
 
 @pytest.fixture

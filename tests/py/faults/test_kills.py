@@ -68,11 +68,13 @@ def kill_often(broker: BrokerProcess, load: Load, choice: random.Random) -> int:
 
 
 @pytest.mark.timeout(60 + 2 * KILLS)
-def test_kills_lose_no_acknowledged_record_and_withdraw_no_consumed_one(tmp_path: Path) -> None:
+def test_kills_lose_no_acknowledged_record_and_withdraw_no_consumed_one(
+    tmp_path: Path, store: tuple[str, ...]
+) -> None:
     seed = int(os.environ.get("STREAMLOG_SEED", random.randrange(1 << 32)))
     # Small segments, so that kills coincide with rolls.
     options = ("--set", "log.segment.bytes=65536")
-    with BrokerProcess(tmp_path / "data", *options) as broker:
+    with BrokerProcess(tmp_path / "data", *store, *options) as broker:
         try:
             live_through(broker, random.Random(seed))
         except BaseException as error:
