@@ -1,6 +1,6 @@
 //! The conditions under which this broker answers requests to a partition.
 
-use crate::replication::{Partition, PartitionError};
+use crate::replication::{Partition, PartitionError, Target};
 use crate::types::LeaderEpoch;
 
 impl Partition {
@@ -49,6 +49,29 @@ impl Partition {
         let current = self.current();
         current.check_goes_on(epoch)?;
         current.check_lease()
+    }
+
+    /// The leader epoch in which records are appended for a client that can be answered now.
+    ///
+    /// # Errors
+    /// Those of [`Partition::check_may_answer`].
+    pub fn answerable_epoch(&self) -> Result<LeaderEpoch, PartitionError> {
+        let current = self.current();
+        current.check_leading()?;
+        current.check_lease()?;
+        Ok(current.epoch)
+    }
+
+    /// As [`Partition::is_covered`], for a producer that would be answered now.
+    ///
+    /// # Errors
+    /// Also those of [`Partition::check_may_answer_in`].
+    pub fn may_acknowledge(&self, target: Target) -> Result<bool, PartitionError> {
+        let reached = self.reached();
+        let current = self.current();
+        current.check_goes_on(target.epoch)?;
+        current.check_lease()?;
+        current.covers(target, reached)
     }
 
     /// Wakes the requests that wait for this partition: the lease has ended, and they are refused.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use arc_swap::{ArcSwap, Guard};
 
 use crate::io::FileRange;
-use crate::replication::role::{Current, Leadership};
+use crate::replication::role::{Current, Leadership, Reached};
 use crate::replication::{LocalLogs, PartitionError, PartitionSpec, Rules, Waiting};
 use crate::storage::{
     AppendAt, Appended, Extent, InMemory, Log, LogConfig, ReadLimit, RecordAt, SequenceError,
@@ -218,17 +218,8 @@ impl Partition {
     /// # Errors
     /// If it can no longer be reached because the partition has stopped.
     pub fn is_covered(&self, target: Target) -> Result<bool, PartitionError> {
-        // Read the offsets before the epoch: a watermark of a later epoch tells nothing of a record
-        // that was appended in an earlier one (KAFKA-20634).
-        let (stored, replicated) = (self.stored(), self.high_watermark());
-        let current = self.current();
-        current.check_goes_on(target.epoch)?;
-        match target.acks {
-            Acks::None => Ok(true),
-            Acks::Leader => Ok(stored >= target.next_offset),
-            Acks::All if replicated < target.next_offset => Ok(false),
-            Acks::All => current.check_minimum(true).map(|()| true),
-        }
+        let reached = self.reached();
+        self.current().covers(target, reached)
     }
 
     /// Reads whole batches from the batch that holds the offset, as far as the reader sees them.
@@ -438,6 +429,14 @@ impl Partition {
     /// The leader's part, under its lock.
     pub(super) fn leadership(&self) -> &Mutex<Leadership> {
         &self.leadership
+    }
+
+    /// The offsets up to which this replica has stored the log, and all in-sync replicas have.
+    ///
+    /// Read them before the view with the epoch: a watermark of a later epoch tells nothing of a
+    /// record that was appended in an earlier one (KAFKA-20634).
+    pub(super) fn reached(&self) -> Reached {
+        Reached { stored: self.stored(), replicated: self.high_watermark() }
     }
 
     /// The offset up to which this replica has stored the log.

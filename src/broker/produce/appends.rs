@@ -328,10 +328,12 @@ fn append_group(
             batches.push(batch.recompressed.as_deref_mut().unwrap_or(&mut *batch.bytes));
         }
     }
-    let epoch = partition.epoch();
-    let leads = partition.check_may_answer_in(epoch);
-    match leads.and_then(|()| partition.append(epoch, &mut batches, acks, now)) {
-        Ok(outcomes) => {
+    let appended = partition.answerable_epoch().and_then(|epoch| {
+        let outcomes = partition.append(epoch, &mut batches, acks, now)?;
+        Ok((epoch, outcomes))
+    });
+    match appended {
+        Ok((epoch, outcomes)) => {
             for ((part, acks), outcome) in targets.into_iter().zip(outcomes) {
                 match outcome {
                     Ok(appended) => parts[part].append(epoch, acks, appended),

@@ -81,8 +81,7 @@ impl Part {
         else {
             return true;
         };
-        let covered = partition.is_covered(*target);
-        match partition.check_may_answer_in(target.epoch).and(covered) {
+        match partition.may_acknowledge(*target) {
             Ok(covered) => covered,
             Err(error) => {
                 self.outcome = Outcome::Refused(Refusal::from(&error));
