@@ -12,7 +12,7 @@ use streamlog::client::{Client, ConsumerConfig, Message, ProducerConfig, Produce
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The number of records under way at once.
-const AT_ONCE: usize = 100;
+const AT_ONCE: usize = 1000;
 
 /// The time without an acknowledgement after which the load counts as standing still.
 const STANDSTILL: Duration = Duration::from_secs(1);
