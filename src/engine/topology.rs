@@ -14,7 +14,7 @@ use crate::engine::{EngineState, log_defaults};
 use crate::metadata::{
     Configs, Image, Incarnation, Partition as PartitionImage, Tombstone, Topic as TopicImage,
 };
-use crate::replication::{Assignment, InSyncState, Partition, PartitionSpec, Role, Topic};
+use crate::replication::{Assignment, Partition, PartitionSpec, Role, Rules, Topic};
 use crate::storage::{CleanupPolicy, LogConfig, Remedy};
 use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
 
@@ -159,7 +159,7 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
             },
         );
         let lease = (image.replicas.len() > 1).then(|| Arc::clone(&lease));
-        let assignment = Assignment { lease, ..assignment(image, incarnation, &config) };
+        let assignment = Assignment { lease, ..Assignment::of(image, incarnation, &config) };
         partition.assign(assignment, now);
         partition
     });
@@ -177,29 +177,9 @@ fn create(
         topic_id: topic.id,
         broker: engine.config.broker_id,
         config: Arc::clone(config),
+        rules: Rules::ALL,
     };
     Partition::new(spec, Arc::clone(&engine.logs))
-}
-
-/// The assignment of a partition for a broker of this incarnation, without its lease.
-fn assignment(image: &PartitionImage, incarnation: Incarnation, config: &LogConfig) -> Assignment {
-    let replicas = image.replicas.len();
-    let state = image.state.as_ref();
-    Assignment {
-        epoch: image.leader_epoch(),
-        leader: image.leader(),
-        leader_incarnation: state.map_or(Incarnation::UNKNOWN, |state| state.leader_incarnation),
-        incarnation,
-        lease: None,
-        in_sync: InSyncState {
-            members: image.isr().to_vec(),
-            // The state's own: the controller keeps eligible replicas by it.
-            minimum: state
-                .and_then(|state| state.minimum)
-                .unwrap_or_else(|| config.min_insync_replicas(replicas).min(replicas)),
-            version: state.map_or(0, |state| state.version),
-        },
-    }
 }
 
 /// The deleted topics of which this broker may still have data.

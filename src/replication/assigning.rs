@@ -6,10 +6,9 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::replication::partition::counts_unflushed;
 use crate::replication::role::{Current, Leadership};
 use crate::replication::{
-    Assignment, Follower, HandOverStage, Leader, LeaderStart, Partition, Role, Rules,
+    Assignment, Follower, HandOverStage, Leader, LeaderStart, Partition, Role,
 };
 use crate::storage::Log;
 use crate::types::{LeaderEpoch, Offset};
@@ -24,7 +23,7 @@ impl Partition {
             return;
         }
         let leads = assignment.leader == Some(self.broker())
-            && Rules::ALL.may_lead(assignment.leader_incarnation, assignment.incarnation);
+            && self.rules().may_lead(assignment.leader_incarnation, assignment.incarnation);
         let leader = assignment.leader.filter(|leader| *leader != self.broker());
         let role = if leads { Role::Leader } else { Role::Follower { leader } };
         let epoch = assignment.epoch;
@@ -134,7 +133,7 @@ impl Partition {
                 }
                 let follower = leadership.follower.get_or_insert_with(|| {
                     let high_watermark = high_watermark.min(flushed);
-                    Box::new(Follower::new(Rules::ALL, leader, epoch, high_watermark))
+                    Box::new(Follower::new(self.rules(), leader, epoch, high_watermark))
                 });
                 self.set_stored(flushed);
                 self.set_high_watermark(follower.high_watermark());
@@ -163,7 +162,7 @@ impl Partition {
             high_watermark,
             in_sync: assignment.in_sync.clone(),
         };
-        let mut leader = Leader::new(Rules::ALL, start, leadership.began);
+        let mut leader = Leader::new(self.rules(), start, leadership.began);
         leader.stored(flushed);
         self.set_stored(flushed);
         self.publish(&leader);
@@ -175,7 +174,8 @@ impl Partition {
     pub(super) fn advance(&self, stored: Offset) {
         let mut leadership = self.lock_leadership();
         // A flush may have ended before the log was truncated, and report it only now.
-        let stored = self.current().log.as_ref().map_or(stored, |log| stored.min(stored_end(log)));
+        let stored =
+            self.current().log.as_ref().map_or(stored, |log| stored.min(self.stored_end(log)));
         self.set_stored(stored.max(self.stored()));
         let Leadership { leader, follower, .. } = &mut *leadership;
         if let Some(leader) = leader
@@ -189,6 +189,11 @@ impl Partition {
         }
         drop(leadership);
         self.wake_reached();
+    }
+
+    /// The end of the records of a log that count as stored.
+    fn stored_end(&self, log: &Log) -> Offset {
+        if self.counts_unflushed(log) { log.log_end_offset() } else { log.flushed_offset() }
     }
 
     pub(super) fn wake_reached(&self) {
@@ -227,9 +232,4 @@ impl Partition {
     pub(super) fn lock_leadership(&self) -> MutexGuard<'_, Leadership> {
         self.leadership().lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The end of the records of a log that count as stored.
-fn stored_end(log: &Log) -> Offset {
-    if counts_unflushed(log) { log.log_end_offset() } else { log.flushed_offset() }
 }

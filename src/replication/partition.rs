@@ -94,6 +94,7 @@ pub struct Partition {
     pub(super) id: TopicPartition,
     pub(super) topic_id: TopicId,
     broker: BrokerId,
+    rules: Rules,
     config: ArcSwap<LogConfig>,
     logs: Arc<LocalLogs>,
     /// The role and the log, replaced as a whole; a leader's only under the lock of `leadership`.
@@ -119,9 +120,10 @@ impl Partition {
             id: spec.partition,
             topic_id: spec.topic_id,
             broker: spec.broker,
+            rules: spec.rules,
             config: ArcSwap::new(spec.config),
             logs,
-            current: ArcSwap::from_pointee(Current::new()),
+            current: ArcSwap::from_pointee(Current::new(spec.rules)),
             opening: Mutex::new(()),
             open_failure: Mutex::default(),
             leadership: Mutex::default(),
@@ -204,7 +206,7 @@ impl Partition {
             // Followers flush while this broker does.
             self.waiting.wake_appended(end);
         }
-        if let Some(end) = appended.filter(|_| counts_unflushed(log)) {
+        if let Some(end) = appended.filter(|_| self.counts_unflushed(log)) {
             self.logs.flusher.confirm(log)?;
             self.advance(end);
         }
@@ -416,6 +418,16 @@ impl Partition {
         self.broker
     }
 
+    /// The rules in force.
+    pub(super) fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// Returns true if records of a log count as stored before they are flushed.
+    pub(super) fn counts_unflushed(&self, log: &Log) -> bool {
+        self.rules.counts_unflushed(log.config().write_caching)
+    }
+
     /// The role and the log.
     pub(super) fn current(&self) -> Guard<Arc<Current>> {
         self.current.load()
@@ -453,11 +465,6 @@ impl Partition {
     pub(super) fn set_high_watermark(&self, offset: Offset) {
         self.high_watermark.store(offset.get(), Ordering::Release);
     }
-}
-
-/// Returns true if records of a log count as stored before they are flushed.
-pub(super) fn counts_unflushed(log: &Log) -> bool {
-    Rules::ALL.counts_unflushed(log.config().write_caching)
 }
 
 impl fmt::Debug for Partition {

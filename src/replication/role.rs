@@ -29,6 +29,8 @@ pub enum Role {
 /// The role and the log of a partition, as requests see them: replaced as a whole.
 #[derive(Clone, Debug)]
 pub(super) struct Current {
+    /// The rules in force.
+    pub(super) rules: Rules,
     pub(super) role: Role,
     pub(super) epoch: LeaderEpoch,
     /// The lease under which this broker leads, if it needs one.
@@ -75,8 +77,9 @@ pub(super) struct Leadership {
 }
 
 impl Current {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(rules: Rules) -> Self {
         Self {
+            rules,
             role: Role::Follower { leader: None },
             epoch: LeaderEpoch::NONE,
             lease: None,
@@ -116,7 +119,7 @@ impl Current {
     /// Fails if this broker leads, but without the lease that its answers to clients need.
     pub(super) fn check_lease(&self) -> Result<(), PartitionError> {
         let is_leased = self.lease.as_ref().is_none_or(|lease| lease.is_held());
-        if Rules::ALL.may_answer(is_leased) {
+        if self.rules.may_answer(is_leased) {
             return Ok(());
         }
         Err(PartitionError::NotLeader(NotLeading::NoLease))
@@ -136,7 +139,7 @@ impl Current {
     /// Fails unless `epoch`, in which something was appended, goes on.
     pub(super) fn check_goes_on(&self, epoch: LeaderEpoch) -> Result<(), PartitionError> {
         self.check_leading()?;
-        if Rules::ALL.may_acknowledge(epoch, self.epoch) {
+        if self.rules.may_acknowledge(epoch, self.epoch) {
             return Ok(());
         }
         Err(PartitionError::EpochEnded { ended: epoch, current: self.epoch })
@@ -168,7 +171,7 @@ impl Current {
     /// Fails if an earlier leader may have shown more than `high_watermark`.
     pub(super) fn check_readable(&self, high_watermark: Offset) -> Result<(), PartitionError> {
         let (epoch, epoch_start) = (self.epoch, self.epoch_start);
-        if Rules::ALL.may_be_read(high_watermark, epoch_start) {
+        if self.rules.may_be_read(high_watermark, epoch_start) {
             return Ok(());
         }
         Err(PartitionError::OffsetNotAvailable { high_watermark, epoch, epoch_start })

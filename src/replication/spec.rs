@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::metadata::{Incarnation, Lease};
-use crate::replication::InSyncState;
+use crate::metadata::{Incarnation, Lease, Partition as PartitionImage};
+use crate::replication::{InSyncState, Rules};
 use crate::storage::{DataDir, Flusher, LogConfig, Upkeep};
 use crate::types::{BrokerId, LeaderEpoch, TopicId, TopicPartition};
 
@@ -29,6 +29,8 @@ pub struct PartitionSpec {
     pub broker: BrokerId,
     /// The topic configuration.
     pub config: Arc<LogConfig>,
+    /// The rules of replication in force: all of them, except in tests.
+    pub rules: Rules,
 }
 
 /// The state of a partition from which a replica derives its role.
@@ -47,4 +49,28 @@ pub struct Assignment {
     pub lease: Option<Arc<Lease>>,
     /// The in-sync replicas.
     pub in_sync: InSyncState,
+}
+
+impl Assignment {
+    /// The assignment of a partition for a broker of this incarnation, without a lease.
+    pub fn of(partition: &PartitionImage, incarnation: Incarnation, config: &LogConfig) -> Self {
+        let replicas = partition.replicas.len();
+        let state = partition.state.as_ref();
+        Self {
+            epoch: partition.leader_epoch(),
+            leader: partition.leader(),
+            leader_incarnation: state
+                .map_or(Incarnation::UNKNOWN, |state| state.leader_incarnation),
+            incarnation,
+            lease: None,
+            in_sync: InSyncState {
+                members: partition.isr().to_vec(),
+                // The state's own: the controller keeps eligible replicas by it.
+                minimum: state
+                    .and_then(|state| state.minimum)
+                    .unwrap_or_else(|| config.min_insync_replicas(replicas).min(replicas)),
+                version: state.map_or(0, |state| state.version),
+            },
+        }
+    }
 }

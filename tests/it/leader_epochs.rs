@@ -13,7 +13,7 @@ use streamlog::metadata::{Incarnation, IsrMember, Lease};
 use streamlog::replication::{
     Acks, Assignment, CountedFetch, Deletion, FetchPosition, FetchingReplica, InSyncState,
     LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec, ReadRequest, Reader, Role,
-    Target,
+    Rules, Target,
 };
 use streamlog::storage::{
     AppendAt, DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig,
@@ -72,6 +72,7 @@ fn lead_with(logs: &LocalLogs, epoch: LeaderEpoch, config: LogConfig) -> Arc<Par
         topic_id: ID,
         broker: BrokerId(1),
         config: Arc::new(config),
+        rules: Rules::ALL,
     };
     let partition = Partition::new(spec, Arc::new(logs.clone()));
     partition.assign(led_by(1, epoch, &[1]), Duration::ZERO);
@@ -268,6 +269,7 @@ fn a_replica_that_opens_its_log_knows_the_recorded_watermark() {
             topic_id: ID,
             broker: BrokerId(1),
             config: Arc::default(),
+            rules: Rules::ALL,
         },
         Arc::new(logs.clone()),
     );

@@ -6,7 +6,6 @@
 
 use std::sync::{Arc, PoisonError};
 
-use crate::replication::partition::counts_unflushed;
 use crate::replication::{
     EpochHistory, FetchAnswer, FetchPosition, Follower, FollowerStep, Partition, PartitionError,
     Role,
@@ -120,7 +119,7 @@ impl Partition {
             let log = self.own_log()?;
             let _hold = self.hold(&log)?;
             let end = log.append_fetched(records, answer.position.epoch).map_err(refused)?;
-            if counts_unflushed(&log) {
+            if self.counts_unflushed(&log) {
                 self.logs().flusher.confirm(&log).map_err(PartitionError::from)?;
                 self.advance(end);
             }

@@ -18,7 +18,7 @@ use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::{
     Acks, Assignment, ChangeOutcome, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica,
     HandOverProgress, InSyncState, LocalLogs, Partition, PartitionError, PartitionSpec,
-    ReadRequest, Reader, RequestedChange, Role,
+    ReadRequest, Reader, RequestedChange, Role, Rules,
 };
 use crate::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Log, LogConfig, Offsets,
@@ -112,7 +112,7 @@ fn config() -> Arc<LogConfig> {
 
 fn replica(logs: &Arc<LocalLogs>, broker: BrokerId) -> Arc<Partition> {
     let (partition, topic_id) = (partition_id(), TopicId([7; 16]));
-    let spec = PartitionSpec { partition, topic_id, broker, config: config() };
+    let spec = PartitionSpec { partition, topic_id, broker, config: config(), rules: Rules::ALL };
     Partition::new(spec, Arc::clone(logs))
 }
 
