@@ -110,6 +110,23 @@ impl Flusher {
     /// # Errors
     /// If the system cannot start a thread.
     pub fn start(
+        world: World,
+        dir: &Path,
+        options: FlusherOptions,
+        listener: FlushListener,
+    ) -> Result<Self, StorageError> {
+        let flusher = Self::without_threads(world, dir, options, listener)?;
+        for _ in 0..options.threads.max(1) {
+            flusher.shared.start_thread()?;
+        }
+        Ok(flusher)
+    }
+
+    /// A flusher that flushes nothing by itself: `flush_due` does the work of its threads.
+    ///
+    /// # Errors
+    /// If the directory cannot be found.
+    pub fn without_threads(
         World { disk, clock }: World,
         dir: &Path,
         options: FlusherOptions,
@@ -132,11 +149,19 @@ impl Flusher {
             armed: AtomicBool::new(false),
             threads: Mutex::default(),
         });
-        let flusher = Self { shared };
-        for _ in 0..options.threads.max(1) {
-            flusher.shared.start_thread()?;
+        Ok(Self { shared })
+    }
+
+    /// Flushes on this thread all logs that are due.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn flush_due(&self) {
+        loop {
+            let mut state = self.shared.lock();
+            let Next::Flush(jobs) = state.queue.next(self.shared.clock.monotonic()) else { return };
+            state.slots.begin();
+            drop(state);
+            drop(self.shared.flush(&jobs));
         }
-        Ok(flusher)
     }
 
     /// Schedules the unflushed records of a log according to its settings. Call it after each

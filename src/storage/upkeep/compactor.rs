@@ -72,18 +72,14 @@ const COMMITS_MIN: u64 = 32 << 10;
 const WAIT_MIN: Duration = Duration::from_millis(20);
 
 impl Compactor {
-    /// Starts the thread.
-    ///
-    /// # Errors
-    /// If the system cannot start a thread.
-    pub(super) fn start(
+    /// A compactor whose thread is not started yet.
+    pub(super) fn new(
         directory: Arc<DataDir>,
         clock: Arc<dyn Clock>,
         ages: Arc<AgeClock>,
         options: CompactionOptions,
         listener: Arc<UpkeepListener>,
-    ) -> Result<Self, StorageError> {
-        let path = directory.path().to_owned();
+    ) -> Self {
         let shared = Arc::new(Shared {
             directory,
             clock,
@@ -93,10 +89,19 @@ impl Compactor {
             is_stopping: Mutex::new(false),
             changed: Condvar::new(),
         });
-        let (runner, told) = (Arc::clone(&shared), Arc::clone(&shared.listener));
+        Self { shared, thread: Worker::default() }
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// If the system cannot start a thread.
+    pub(super) fn start(&mut self) -> Result<(), StorageError> {
+        let (runner, told) = (Arc::clone(&self.shared), Arc::clone(&self.shared.listener));
         let on_fatal = move |error: &StorageError| (told.on_fatal)(error);
-        let thread = start_worker("compaction", &path, on_fatal, move || runner.run())?;
-        Ok(Self { shared, thread })
+        let path = self.shared.directory.path();
+        self.thread = start_worker("compaction", path, on_fatal, move || runner.run())?;
+        Ok(())
     }
 
     /// Ends the thread, between two batches if it is compacting.

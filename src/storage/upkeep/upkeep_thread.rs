@@ -70,6 +70,26 @@ impl Upkeep {
         options: UpkeepOptions,
         listener: UpkeepListener,
     ) -> Result<Self, StorageError> {
+        let mut upkeep = Self::without_threads(directory, clock, options, listener)?;
+        upkeep.compactor.start()?;
+        upkeep.scrubber.start()?;
+        let (runner, told) = (Arc::clone(&upkeep.shared), Arc::clone(&upkeep.shared.listener));
+        let on_fatal = move |error: &StorageError| (told.on_fatal)(error);
+        let path = upkeep.shared.directory.path();
+        upkeep.thread = start_worker("upkeep", path, on_fatal, move || runner.run())?;
+        Ok(upkeep)
+    }
+
+    /// Maintenance that does nothing by itself: `run_due` does the work of its first thread.
+    ///
+    /// # Errors
+    /// If the reserve cannot be restored.
+    pub fn without_threads(
+        directory: Arc<DataDir>,
+        clock: Arc<dyn Clock>,
+        options: UpkeepOptions,
+        listener: UpkeepListener,
+    ) -> Result<Self, StorageError> {
         let now = clock.monotonic();
         let last_known = directory.last_known_time();
         let ages = AgeClock::start(Arc::clone(&clock), options.retention_grace, last_known);
@@ -78,21 +98,20 @@ impl Upkeep {
         if ages.untrusted().is_some() {
             schedule.hurry_retention(now);
         }
-        let path = directory.path().to_owned();
         let listener = Arc::new(listener);
-        let compactor = Compactor::start(
+        let compactor = Compactor::new(
             Arc::clone(&directory),
             Arc::clone(&clock),
             Arc::clone(&ages),
             options.compaction,
             Arc::clone(&listener),
-        )?;
-        let scrubber = Scrubber::start(
+        );
+        let scrubber = Scrubber::new(
             Arc::clone(&directory),
             Arc::clone(&clock),
             options.scrub,
             Arc::clone(&listener),
-        )?;
+        );
         let state = Mutex::new(State {
             schedule,
             record_time_at: now,
@@ -115,10 +134,21 @@ impl Upkeep {
             }
         });
         shared.restore_reserve()?;
-        let (runner, told) = (Arc::clone(&shared), Arc::clone(&shared.listener));
-        let on_fatal = move |error: &StorageError| (told.on_fatal)(error);
-        let thread = start_worker("upkeep", &path, on_fatal, move || runner.run())?;
-        Ok(Self { shared, thread, compactor, scrubber })
+        Ok(Self { shared, thread: Worker::default(), compactor, scrubber })
+    }
+
+    /// Takes on this thread all steps that are due, but for compaction and scrubbing.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn run_due(&self) {
+        let mut relief = Relief::default();
+        loop {
+            let now = self.shared.clock.monotonic();
+            let step = self.shared.lock().schedule.next(now);
+            let is_waiting = matches!(step, Step::WaitUntil(_));
+            if is_waiting || !self.shared.take(step, &mut relief) {
+                return;
+            }
+        }
     }
 
     /// Makes the scrubber yield, from now on, while `is_busy` returns true.
@@ -186,28 +216,36 @@ impl Shared {
                 continue;
             }
             drop(state);
-            let done = match step {
-                Step::Checkpoint => self.checkpoint(),
-                Step::Retention => self.retention(),
-                Step::Removal => self.removal(self.clock.monotonic()),
-                Step::Relief => self.relieve(&mut relief),
-                Step::WaitUntil(_) => Ok(()),
-            };
-            match done {
-                Err(error) if error.is_logged() && is_local(&error) => {}
-                Err(error) if is_local(&error) => {
-                    tracing::warn!(error = %WithCauses(&error), "maintenance is retried later");
-                }
-                Err(error) => {
-                    (self.listener.on_fatal)(&error);
-                    return;
-                }
-                Ok(()) => {}
+            if !self.take(step, &mut relief) {
+                return;
             }
             state = self.lock();
         }
         drop(state);
         self.record_time();
+    }
+
+    /// Takes a step. Returns false if none may follow, because the disk has failed.
+    fn take(&self, step: Step, relief: &mut Relief) -> bool {
+        let done = match step {
+            Step::Checkpoint => self.checkpoint(),
+            Step::Retention => self.retention(),
+            Step::Removal => self.removal(self.clock.monotonic()),
+            Step::Relief => self.relieve(relief),
+            Step::WaitUntil(_) => Ok(()),
+        };
+        match done {
+            Err(error) if error.is_logged() && is_local(&error) => {}
+            Err(error) if is_local(&error) => {
+                tracing::warn!(error = %WithCauses(&error), "maintenance is retried later");
+            }
+            Err(error) => {
+                (self.listener.on_fatal)(&error);
+                return false;
+            }
+            Ok(()) => {}
+        }
+        true
     }
 
     /// Records the wall time, if it is trusted; if writing fails now, a later call writes it.

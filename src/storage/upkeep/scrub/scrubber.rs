@@ -45,6 +45,7 @@ struct Shared {
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
     options: ScrubOptions,
+    listener: Arc<UpkeepListener>,
     busy: OnceLock<Busy>,
     is_stopping: Mutex<bool>,
     changed: Condvar,
@@ -68,34 +69,38 @@ const LOOK_INTERVAL: Duration = Duration::from_mins(1);
 const WAIT_MIN: Duration = Duration::from_millis(5);
 
 impl Scrubber {
-    /// Starts the thread, unless the options disable scrubbing.
-    ///
-    /// # Errors
-    /// If the system cannot start a thread.
-    pub(in crate::storage::upkeep) fn start(
+    /// A scrubber whose thread is not started yet.
+    pub(in crate::storage::upkeep) fn new(
         directory: Arc<DataDir>,
         clock: Arc<dyn Clock>,
         options: ScrubOptions,
         listener: Arc<UpkeepListener>,
-    ) -> Result<Self, StorageError> {
-        let path = directory.path().to_owned();
+    ) -> Self {
         let disk = Arc::clone(directory.disk());
         let shared = Arc::new(Shared {
             directory,
             disk,
             clock,
             options,
+            listener,
             busy: OnceLock::new(),
             is_stopping: Mutex::new(false),
             changed: Condvar::new(),
         });
-        let Some(interval) = options.interval else {
-            return Ok(Self { shared, thread: Worker::default() });
-        };
-        let runner = Arc::clone(&shared);
-        let on_fatal = move |error: &StorageError| (listener.on_fatal)(error);
-        let thread = start_worker("scrubber", &path, on_fatal, move || runner.run(interval))?;
-        Ok(Self { shared, thread })
+        Self { shared, thread: Worker::default() }
+    }
+
+    /// Starts the thread, unless the options disable scrubbing.
+    ///
+    /// # Errors
+    /// If the system cannot start a thread.
+    pub(in crate::storage::upkeep) fn start(&mut self) -> Result<(), StorageError> {
+        let Some(interval) = self.shared.options.interval else { return Ok(()) };
+        let (runner, told) = (Arc::clone(&self.shared), Arc::clone(&self.shared.listener));
+        let on_fatal = move |error: &StorageError| (told.on_fatal)(error);
+        let path = self.shared.directory.path();
+        self.thread = start_worker("scrubber", path, on_fatal, move || runner.run(interval))?;
+        Ok(())
     }
 
     /// Yields from now on while `is_busy` returns true.

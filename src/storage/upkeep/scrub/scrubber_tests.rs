@@ -63,7 +63,9 @@ fn start(directory: &Arc<DataDir>) -> Scrubber {
         high_watermarks: Box::new(Default::default),
         on_fatal: Box::new(|error| panic!("{error}")),
     };
-    Scrubber::start(Arc::clone(directory), clock(), options, Arc::new(listener)).unwrap()
+    let mut scrubber = Scrubber::new(Arc::clone(directory), clock(), options, Arc::new(listener));
+    scrubber.start().unwrap();
+    scrubber
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -117,8 +119,8 @@ fn the_scrubber_yields_to_others_for_a_bounded_time() {
         high_watermarks: Box::new(Default::default),
         on_fatal: Box::new(|error| panic!("{error}")),
     };
-    let scrubber =
-        Scrubber::start(Arc::clone(&directory), clock(), options, Arc::new(listener)).unwrap();
+    let mut scrubber = Scrubber::new(Arc::clone(&directory), clock(), options, Arc::new(listener));
+    scrubber.start().unwrap();
     scrubber.yield_to(Box::new(move || counted.fetch_add(1, Ordering::Relaxed) < usize::MAX));
     until("it is never its turn", || !log.damages().is_empty());
     assert!(asked.load(Ordering::Relaxed) >= 20, "it gave way only {asked:?} times");
