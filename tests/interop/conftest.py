@@ -53,8 +53,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs what takes a `client` once for each."""
     if "client" in metafunc.fixturenames and "writer" not in metafunc.fixturenames:
         clients = metafunc.config.stash[CLIENTS]
-        if "cluster" in metafunc.fixturenames:
-            clients = [client for client in clients if client.outlasts_election]
         metafunc.parametrize("client", clients, ids=[client.name for client in clients])
 
 

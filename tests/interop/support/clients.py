@@ -28,8 +28,8 @@ class Client:
     about: str
     command: tuple[str, ...]
     limits: dict[str, str] = field(default_factory=dict, compare=False)
-    # Its defaults retry for longer than it takes to elect another leader.
-    outlasts_election: bool = False
+    # The settings with which it outlasts the election of a leader; empty if its defaults do.
+    patience: str = ""
 
     def limit(self, cell: str) -> str | None:
         """The reason why this cell cannot work, or None if it must."""

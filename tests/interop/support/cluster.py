@@ -93,11 +93,11 @@ class Cluster:
         self.brokers[number].kill()
 
     def restart(self, number: int, topic: str) -> None:
-        """Starts a killed broker, and waits until the topic's replicas are in sync again."""
+        """Starts a killed broker, and waits until it leads the topic again."""
         self.brokers[number].start()
         deadline = time.monotonic() + SETTLE_SECONDS
-        while len(self.observer.admin.topic(topic).partitions[0].isr) < len(IDS):
-            assert time.monotonic() < deadline, f"broker {number} does not catch up: {self.logs()}"
+        while self.leader(topic) != number:
+            assert time.monotonic() < deadline, f"broker {number} does not return: {self.logs()}"
             time.sleep(0.05)
 
     def await_other_leader(self, topic: str, than: int) -> None:

@@ -29,7 +29,7 @@ FEATURES = {
     "out of range": "error: offset out of range",
 }
 
-# On three brokers of which one is killed; only for clients whose defaults outlast an election.
+# On three brokers of which one is killed.
 FAILOVER = "failover"
 
 

@@ -12,6 +12,9 @@ import (
 	"github.com/IBM/sarama"
 )
 
+// electionAttempts is the number of attempts, 0.1 and 0.25 s apart, that outlasts an election.
+const electionAttempts = 100
+
 type saramaDriver struct {
 	address   string
 	client    sarama.Client
@@ -87,6 +90,9 @@ func (s *saramaDriver) produce(r request) ([]*int64, error) {
 	config.Producer.Return.Successes = true
 	config.Producer.Retry.Max = maxAttempts
 	if r.Idempotent {
+		// It would give up before another leader is elected.
+		config.Producer.Retry.Max = electionAttempts
+		config.Metadata.Retry.Max = electionAttempts
 		config.Producer.Idempotent = true
 		// It refuses more: it cannot keep the order of several.
 		config.Net.MaxOpenRequests = 1

@@ -41,6 +41,7 @@ export default class Kafkajs {
     const settings = { brokers: [address], logLevel: logLevel.ERROR, logCreator }
     // It would ask for an unknown topic five times, each time after a longer rest.
     this.kafka = new Kafka({ ...settings, retry: { retries: 2 } })
+    this.idempotent = new Kafka(settings)
   }
 
   /** It goes to an end of the log by itself, as members shall, and says so in its log only. */
@@ -84,7 +85,7 @@ export default class Kafkajs {
   }
 
   async produce ({ topic, codec, acks, idempotent, records }) {
-    const producer = this.kafka.producer({ idempotent })
+    const producer = (idempotent ? this.idempotent : this.kafka).producer({ idempotent })
     await producer.connect()
     try {
       const compression = CompressionTypes[CODECS[codec]]

@@ -39,7 +39,8 @@ function recordOf (message) {
 
 export default class Platformatic {
   constructor (address) {
-    this.settings = { clientId: 'interop', bootstrapBrokers: [address], retries: 2 }
+    this.defaults = { clientId: 'interop', bootstrapBrokers: [address] }
+    this.settings = { ...this.defaults, retries: 2 }
     this.inbox = new Inbox()
   }
 
@@ -71,7 +72,8 @@ export default class Platformatic {
   }
 
   async produce ({ topic, codec, acks, idempotent, records }) {
-    const producer = new Producer({ ...this.settings, idempotent, autocreateTopics: true })
+    const settings = idempotent ? this.defaults : this.settings
+    const producer = new Producer({ ...settings, idempotent, autocreateTopics: true })
     const options = { compression: codec, acks: acks === 'all' ? -1 : Number(acks), idempotent }
     try {
       for (const part of parts(records)) {
