@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::values::{ConfigValue, TombstoneValue, TopicValue, encode};
 use crate::metadata::{Configs, Delta, Image, Node};
-use crate::types::{BrokerId, TopicId, TopicName};
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
 const IDS: [[u8; 16]; 2] = [[1; 16], [2; 16]];
 
@@ -161,4 +161,28 @@ fn a_broken_node_is_named_and_harms_only_its_topic() {
     let image = builder.build();
     assert!(image.broken().is_empty());
     assert_eq!(image.topic_by_id(TopicId(IDS[1])).unwrap().name.as_str(), "odd");
+}
+
+#[test]
+fn a_leader_is_alive_as_long_as_it_is_registered() {
+    let mut builder = ImageBuilder::default();
+    let put = |builder: &mut ImageBuilder, path: &str, value: &[u8]| {
+        let node = Node { value: value.to_vec().into(), version: 0, created: 1, owner: None };
+        builder.put(path, Some(&node));
+    };
+    let live_leader = |builder: &mut ImageBuilder| {
+        let image = builder.build();
+        let partition = image.partition(&"a".parse().unwrap(), PartitionIndex(0)).unwrap();
+        assert_eq!(partition.leader(), Some(BrokerId(1)));
+        image.live_leader(partition)
+    };
+    let topic = encode(&TopicValue::new(TopicId(IDS[0]), &[vec![BrokerId(1)]]));
+    put(&mut builder, "/brokers/topics/a", &topic);
+    let broker = br#"{"version":5,"host":"h","port":1,"endpoints":["A://h:1"]}"#;
+    put(&mut builder, "/brokers/ids/1", broker);
+    let state = br#"{"version":1,"leader":1,"leader_epoch":3,"controller_epoch":1,"isr":[1]}"#;
+    put(&mut builder, "/brokers/topics/a/partitions/0/state", state);
+    assert_eq!(live_leader(&mut builder), Some(BrokerId(1)));
+    builder.put("/brokers/ids/1", None);
+    assert_eq!(live_leader(&mut builder), None);
 }

@@ -66,6 +66,13 @@ impl<'a> Addresses<'a> {
         image.brokers().filter_map(|broker| self.broker(broker)).collect()
     }
 
+    /// The broker that clients should take for the controller: this one while none is elected,
+    /// since every broker makes the changes that a controller is asked for.
+    pub(crate) fn controller(&self, image: &Image) -> BrokerId {
+        let elected = image.controller().map(|controller| controller.broker);
+        elected.filter(|id| image.broker(*id).is_some()).unwrap_or(self.broker_id)
+    }
+
     /// A broker, at the address that this client should use; `None` if it has registered none.
     pub(crate) fn broker(&self, broker: &Registered) -> Option<Broker> {
         let reached = &self.client.listener;

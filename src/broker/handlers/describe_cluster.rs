@@ -61,7 +61,7 @@ fn describe(
     let mut response = DescribeClusterResponse {
         endpoint_type,
         cluster_id: image.cluster_id().to_owned(),
-        controller_id: image.controller().map_or(-1, |controller| controller.broker.0),
+        controller_id: addresses.controller(image).0,
         brokers: addresses.brokers(image).into_iter().map(broker).collect(),
         ..DescribeClusterResponse::default()
     };

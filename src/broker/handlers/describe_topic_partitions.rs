@@ -76,7 +76,7 @@ impl Page {
         let partitions: Vec<_> = rest
             .by_ref()
             .take(self.remaining)
-            .map(|(index, image)| partition(index, image))
+            .map(|(index, described)| partition(image, index, described))
             .collect();
         self.remaining -= partitions.len();
         self.next = rest
@@ -110,15 +110,15 @@ fn find<'a>(call: &Call<'_>, image: &'a Image, name: &str) -> Result<&'a TopicIm
     image.topic(&name).map(|topic| &**topic).ok_or(ErrorCode::UnknownTopicOrPartition)
 }
 
-fn partition(index: PartitionIndex, image: &PartitionImage) -> Partition {
-    let leader = image.leader();
+fn partition(image: &Image, index: PartitionIndex, described: &PartitionImage) -> Partition {
+    let leader = image.live_leader(described);
     Partition {
         error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
         partition_index: index.0,
         leader_id: leader.map_or(-1, |broker| broker.0),
-        leader_epoch: image.leader_epoch().0,
-        replica_nodes: image.replicas.iter().map(|broker| broker.0).collect(),
-        isr_nodes: image.isr().iter().map(|member| member.broker.0).collect(),
+        leader_epoch: described.leader_epoch().0,
+        replica_nodes: described.replicas.iter().map(|broker| broker.0).collect(),
+        isr_nodes: described.isr().iter().map(|member| member.broker.0).collect(),
         // Only in-sync replicas may lead. Apache's admin client does not accept null here.
         eligible_leader_replicas: Some(Vec::new()),
         last_known_elr: Some(Vec::new()),

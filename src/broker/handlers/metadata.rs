@@ -63,7 +63,7 @@ pub(crate) async fn handle(
     let mut response = MetadataResponse {
         brokers: addresses.brokers(&image),
         cluster_id: Some(image.cluster_id().to_owned()),
-        controller_id: image.controller().map_or(-1, |controller| controller.broker.0),
+        controller_id: addresses.controller(&image).0,
         topics,
         ..MetadataResponse::default()
     };
@@ -160,7 +160,7 @@ fn describe(image: &Image, topic: &TopicImage) -> Topic {
 }
 
 fn partition(image: &Image, index: PartitionIndex, described: &PartitionImage) -> Partition {
-    let leader = described.leader();
+    let leader = image.live_leader(described);
     let is_offline = |broker: &&BrokerId| image.broker(**broker).is_none();
     Partition {
         error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),

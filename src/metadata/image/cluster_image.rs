@@ -99,6 +99,12 @@ impl Image {
         self.topics.get(name)?.partition(index)
     }
 
+    /// The leader of a partition, if it is alive. Until another is elected, the state of a
+    /// partition names a leader whose session has ended.
+    pub fn live_leader(&self, partition: &Partition) -> Option<BrokerId> {
+        partition.leader().filter(|leader| self.brokers.contains_key(leader))
+    }
+
     /// Returns true if a replica may take over a partition from a leader that lives: it is in sync
     /// as it is registered, and does not stop.
     pub fn may_take_over(&self, partition: &Partition, broker: BrokerId) -> bool {

@@ -1,13 +1,13 @@
-//! The way from a broker that does not lead to the leader (KIP-951).
+//! The leaders that brokers name: in refusals (KIP-951), and in metadata.
 
 use std::net::SocketAddr;
 
 use streamlog::types::TopicId;
 use streamlog::wire::ErrorCode;
 use streamlog::wire::fetch::{self, FetchRequest};
-use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
+use streamlog::wire::metadata::{MetadataRequest, Partition, RequestTopic};
 
-use super::three_brokers::{IDS, ThreeBrokers};
+use super::three_brokers::{IDS, ThreeBrokers, others};
 use super::topics::produced_to;
 use crate::support::Connection;
 
@@ -55,4 +55,27 @@ fn a_broker_that_does_not_lead_names_the_leader_and_its_address() {
         let named = refused.node_endpoints.iter().map(|e| (e.node_id, e.host.clone(), e.port));
         assert_eq!(named.collect::<Vec<_>>(), [endpoint(leader.0, address)]);
     }
+}
+
+#[test]
+fn metadata_name_no_leader_whose_session_has_ended() {
+    let mut cluster = ThreeBrokers::start(&["zookeeper.session.timeout.ms=30000"]);
+    cluster.make_topic(TOPIC, 3);
+    let request = MetadataRequest::default();
+    let controller = cluster.any_broker().connect().call(9, &request).unwrap().controller_id;
+    let (killed, asked) = (others(controller)[0], others(controller)[1]);
+    // So that nobody elects other leaders yet.
+    let paused = cluster.broker(controller).pause();
+    cluster.kill(killed);
+    cluster.await_registered(asked, &others(killed));
+    let partitions = cluster.partitions_seen_by(asked, TOPIC);
+    let leaderless = |partition: &&Partition| partition.leader_id == -1;
+    assert_eq!(partitions.iter().filter(leaderless).count(), 1, "{partitions:?}");
+    for partition in &partitions {
+        let is_led = others(killed).contains(&partition.leader_id);
+        let expected = if is_led { ErrorCode::None } else { ErrorCode::LeaderNotAvailable };
+        assert_eq!(partition.error_code, expected, "{partition:?}");
+    }
+    drop(paused);
+    cluster.await_in_sync(TOPIC, &others(killed));
 }
