@@ -38,6 +38,14 @@ pub enum EngineError {
         /// The number of its logs.
         count: usize,
     },
+    /// The directory belongs to a broker on ZooKeeper, but was opened without it.
+    #[error(
+        "the metadata of '{}' is in ZooKeeper: start its broker with --zookeeper", .dir.display()
+    )]
+    OnZooKeeper {
+        /// The data directory.
+        dir: PathBuf,
+    },
     /// The metadata cannot be used.
     #[error(transparent)]
     Metadata(#[from] MetadataError),

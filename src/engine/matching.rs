@@ -35,6 +35,17 @@ pub(super) fn require_journal(
     Ok(())
 }
 
+/// Refuses to look for metadata in a data directory that has it in ZooKeeper.
+///
+/// # Errors
+/// `OnZooKeeper`.
+pub(super) fn require_own_metadata(data: &DataDir) -> Result<(), EngineError> {
+    if data.identity().is_on_zookeeper {
+        return Err(EngineError::OnZooKeeper { dir: data.path().to_owned() });
+    }
+    Ok(())
+}
+
 /// Refuses to create a new cluster in a shared store for a data directory that has one: its logs
 /// would be nobody's.
 ///

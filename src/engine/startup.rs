@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::engine::matching::{match_logs, renew_older_copy, require_cluster, require_journal};
+use crate::engine::matching::{
+    match_logs, renew_older_copy, require_cluster, require_journal, require_own_metadata,
+};
 use crate::engine::{EngineConfig, EngineError, Failure};
 use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
 use crate::metadata::{
@@ -135,6 +137,9 @@ pub(crate) async fn open_metadata(
     let metadata = metadata.await?;
     match_logs(data, &metadata.image().borrow(), is_shared)?;
     if is_shared {
+        if !data.identity().is_on_zookeeper {
+            data.move_to_zookeeper()?;
+        }
         renew_older_copy(data, &metadata.image().borrow(), config.broker_id)?;
     }
     let registration = Registration {
@@ -154,6 +159,7 @@ pub(crate) async fn open_metadata(
 
 /// Opens the store in the data directory.
 fn open_journal(data: &DataDir) -> Result<Arc<dyn Store>, EngineError> {
+    require_own_metadata(data)?;
     let dir = data.path().join(METADATA_DIR);
     require_journal(&**data.disk(), data, &dir)?;
     let store = EmbeddedStore::open(Arc::clone(data.disk()), &dir).map_err(MetadataError::from)?;

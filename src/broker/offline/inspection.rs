@@ -6,7 +6,7 @@ use crate::broker::BrokerError;
 use crate::engine::METADATA_DIR;
 use crate::io::{Disk, SystemDisk};
 use crate::metadata::{MetadataError, inspect_journal};
-use crate::storage::{StorageError, verify_small_files};
+use crate::storage::{StorageError, is_on_zookeeper, verify_small_files};
 
 /// A fault in a file of a data directory that belongs to no log.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub fn verify_directory_on(
             reason: flaw.reason,
             is_damage: flaw.is_damage,
         }));
-    } else if exists(&dir.join("clean-stop"))? {
+    } else if exists(&dir.join("clean-stop"))? && !is_on_zookeeper(disk, dir)? {
         findings.push(DirectoryFinding {
             file: journal,
             position: 0,

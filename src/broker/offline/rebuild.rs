@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::broker::{BrokerError, OffsetsTopicConfig};
-use crate::engine::{EngineConfig, METADATA_DIR, OFFSET_UNIT};
+use crate::engine::{EngineConfig, EngineError, METADATA_DIR, OFFSET_UNIT};
 use crate::io::{Disk, SystemDisk};
 use crate::metadata::{Configs, FoundCluster, FoundTopic, MetadataError, RebuiltTopic, Salvage};
 use crate::storage::{
@@ -38,7 +38,7 @@ pub struct RebuiltMetadata {
 /// without changes, if both files are intact and the journal knows all logs.
 ///
 /// # Errors
-/// If a broker has the directory open, or two topics claim one name.
+/// If a broker has the directory open, its metadata is in ZooKeeper, or two topics claim one name.
 pub fn rebuild_metadata(
     dir: &Path,
     partitions: &BTreeMap<TopicName, usize>,
@@ -57,6 +57,9 @@ pub fn rebuild_on(
     partitions: &BTreeMap<TopicName, usize>,
 ) -> Result<Option<RebuiltMetadata>, BrokerError> {
     let (_lock, identity) = lock_data_dir(&**disk, dir)?;
+    if identity.as_ref().is_some_and(|identity| identity.is_on_zookeeper) {
+        return Err(EngineError::OnZooKeeper { dir: dir.to_owned() }.into());
+    }
     let journal = dir.join(METADATA_DIR);
     let salvage = Salvage::read(&**disk, &journal).map_err(MetadataError::from)?;
     let is_identity_new = identity.is_none();

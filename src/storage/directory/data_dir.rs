@@ -115,6 +115,16 @@ impl DataDir {
         Ok(())
     }
 
+    /// Notes in the directory that its metadata is in ZooKeeper; durable on return.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn move_to_zookeeper(&self) -> Result<(), StorageError> {
+        let mut identity = self.identity.write().unwrap_or_else(PoisonError::into_inner);
+        *identity = identity.move_to_zookeeper(&*self.disk, &self.path.join(names::IDENTITY))?;
+        Ok(())
+    }
+
     /// The current run.
     pub fn run(&self) -> &Run {
         &self.run

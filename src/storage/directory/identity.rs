@@ -6,10 +6,12 @@
 //! | `cluster.id=…` | the cluster whose data this is |
 //! | `broker.id=…` | the broker that writes it |
 //! | `directory.id=…` | random: it distinguishes a replaced disk from the old one |
+//! | `metadata=zookeeper` | only if the metadata is in ZooKeeper and not in the directory |
 //! | `crc=…` | CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
 //! Earlier releases wrote no checksum; their files are accepted. The file is the first of a new
-//! directory. It changes only if the directory proves to be an older copy, which gets a new id.
+//! directory. It changes only if its broker is moved to ZooKeeper, or if the directory proves to be
+//! an older copy, which gets a new id.
 //! Apache Kafka has a file of the same name, without `streamlog.format`, and its directories are
 //! refused.
 
@@ -32,6 +34,8 @@ pub struct Identity {
     pub broker_id: BrokerId,
     /// Chosen at random when the directory is created.
     pub directory_id: String,
+    /// True if the metadata is in ZooKeeper, and not in the directory.
+    pub is_on_zookeeper: bool,
 }
 
 /// The broker that opens a data directory.
@@ -47,7 +51,10 @@ pub struct Opener {
 const FORMAT: &str = "1";
 const FORMAT_KEY: &str = "streamlog.format";
 const CRC_KEY: &str = "crc";
-const KEYS: [&str; 5] = [FORMAT_KEY, "cluster.id", "broker.id", "directory.id", CRC_KEY];
+const METADATA_KEY: &str = "metadata";
+const ZOOKEEPER: &str = "zookeeper";
+const KEYS: [&str; 6] =
+    [FORMAT_KEY, "cluster.id", "broker.id", "directory.id", METADATA_KEY, CRC_KEY];
 
 impl Identity {
     /// Reads the identity; `None` if there is no file.
@@ -71,9 +78,21 @@ impl Identity {
             cluster_id: opener.cluster_id.clone().unwrap_or_else(random),
             broker_id: opener.broker_id,
             directory_id: random(),
+            is_on_zookeeper: false,
         };
         identity.write(disk, path)?;
         Ok(identity)
+    }
+
+    /// The identity of the same directory once its metadata is in ZooKeeper; durable on return.
+    pub(super) fn move_to_zookeeper(
+        &self,
+        disk: &dyn Disk,
+        path: &Path,
+    ) -> Result<Self, StorageError> {
+        let moved = Self { is_on_zookeeper: true, ..self.clone() };
+        moved.write(disk, path)?;
+        Ok(moved)
     }
 
     /// The identity of the same directory under a new id; durable on return.
@@ -109,10 +128,12 @@ impl Identity {
     }
 
     fn encode(&self) -> String {
-        let Self { cluster_id, broker_id, directory_id } = self;
+        let Self { cluster_id, broker_id, directory_id, is_on_zookeeper } = self;
+        let metadata = is_on_zookeeper.then(|| format!("{METADATA_KEY}={ZOOKEEPER}\n"));
         let text = format!(
             "{FORMAT_KEY}={FORMAT}\ncluster.id={cluster_id}\nbroker.id={broker_id}\n\
-             directory.id={directory_id}\n"
+             directory.id={directory_id}\n{}",
+            metadata.unwrap_or_default()
         );
         let crc = crc32c::crc32c(text.as_bytes());
         format!("{text}{CRC_KEY}={crc:08x}\n")
@@ -141,6 +162,11 @@ impl Identity {
         check_format(path, value(FORMAT_KEY)?)?;
         check_lines(text).map_err(damaged)?;
         let broker_id = value("broker.id")?;
+        let is_on_zookeeper = match values.get(METADATA_KEY).copied() {
+            None => false,
+            Some(ZOOKEEPER) => true,
+            Some(other) => return Err(damaged(format!("'{other}' is no place of metadata"))),
+        };
         Ok(Self {
             cluster_id: value("cluster.id")?.to_owned(),
             broker_id: broker_id
@@ -148,6 +174,7 @@ impl Identity {
                 .map(BrokerId)
                 .map_err(|_| damaged(format!("'{broker_id}' is no broker id")))?,
             directory_id: value("directory.id")?.to_owned(),
+            is_on_zookeeper,
         })
     }
 }
@@ -178,6 +205,17 @@ pub(crate) fn identity_flaw(
             let is_lost = read?.is_none() && has_metadata(disk, dir)?;
             Ok(is_lost.then(|| (path, "it is missing".to_owned())))
         }
+    }
+}
+
+/// Returns true if a data directory says that its metadata is in ZooKeeper.
+///
+/// # Errors
+/// If it is Kafka's or a later release's.
+pub(crate) fn is_on_zookeeper(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageError> {
+    match Identity::read(disk, &dir.join(names::IDENTITY)) {
+        Err(StorageError::Damaged { .. }) => Ok(false),
+        read => Ok(read?.is_some_and(|identity| identity.is_on_zookeeper)),
     }
 }
 
@@ -253,7 +291,9 @@ mod tests {
     #[test]
     fn a_changed_bit_is_damage_or_a_comment() {
         let (disk, path) = (MemoryDisk::default(), Path::new(PATH));
-        let identity = Identity::create(&disk, path, &opener(Some("c1"), 3)).unwrap();
+        let created = Identity::create(&disk, path, &opener(Some("c1"), 3)).unwrap();
+        let identity = created.move_to_zookeeper(&disk, path).unwrap();
+        assert_eq!(identity, Identity { is_on_zookeeper: true, ..created });
         let sound = small_file::read(&disk, path).unwrap().unwrap();
         for bit in 0..sound.len() * 8 {
             let mut bytes = sound.clone();

@@ -22,7 +22,7 @@ mod survey;
 pub(crate) use crash_tests::StoppingDisk;
 pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub use identity::{Identity, Opener};
-pub(crate) use identity::{identity_flaw, is_data_dir};
+pub(crate) use identity::{identity_flaw, is_data_dir, is_on_zookeeper};
 pub use lifecycle::Truncation;
 pub(in crate::storage) use names::SCRUB_CHECKPOINT;
 pub(crate) use names::{AUDIT_LOG, CHECKED_TEXTS, partition_of};

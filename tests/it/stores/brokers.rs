@@ -126,6 +126,31 @@ fn a_broker_on_zookeeper_serves_records_groups_topics_and_settings_through_kills
 }
 
 #[test]
+fn a_stopped_directory_is_sound_and_says_that_its_metadata_is_in_zookeeper() {
+    let (server, dirs) = (ZooKeeper::start(), Directories::new());
+    let data = dirs.path("one");
+    let broker = start(&data, &tree(&server), &[]).unwrap();
+    broker.make_test_topic();
+    append(&mut broker.connect(), 7);
+    assert!(broker.stop().success());
+
+    let offline = |verb: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
+        command.args(["log", verb]).arg(&data).output().unwrap()
+    };
+    let verified = offline("verify");
+    assert!(verified.status.success(), "{verified:?}");
+    // Otherwise the broker would be offered a journal of its own, apart from its cluster.
+    let said = |stderr: &[u8]| String::from_utf8_lossy(stderr).contains("is in ZooKeeper");
+    let rebuilt = offline("rebuild-metadata");
+    assert!(!rebuilt.status.success() && said(&rebuilt.stderr), "{rebuilt:?}");
+    let refusal = BrokerProcess::start(&data, &[], |_| {}).err().unwrap();
+    assert!(said(refusal.as_bytes()), "{refusal}");
+    let broker = start(&data, &tree(&server), &[]).unwrap();
+    assert_eq!(numbers(&mut broker.connect()), [7]);
+}
+
+#[test]
 fn a_broker_whose_session_was_ended_registers_again_and_goes_on() {
     let (server, dirs) = (ZooKeeper::start(), Directories::new());
     let proxy = Proxy::before(server.socket());
