@@ -95,12 +95,12 @@ check: setup $(VENV)/spark.stamp ## Checks format, lints, types, stubs and house
 	pytest --quiet tests/tidy
 
 BENCH ?=
-bench: setup ## Measures broker and clients against thresholds; make bench BENCH="--rounds 9 --json FILE growth"
+bench: setup $(VENV)/spark.stamp ## Measures broker and clients against thresholds; make bench BENCH="--rounds 9 --json FILE growth"
 	@command -v valgrind >/dev/null || (apt-get update -qq && apt-get install -y -qq valgrind) >/dev/null
 	cargo build --release --locked --features cli,internals --bin streamlog --example client \
 	  --example inside
 	cargo build --manifest-path bench/Cargo.toml --locked --release
-	python bench/suite.py $(BENCH)
+	PYTHONPATH=examples python bench/suite.py $(BENCH)
 
 docs: $(VENV)/spark.stamp ## Builds the site, target/docs/html, and the Rust API, target/doc; fails on a broken link
 	sphinx-build -q -W --keep-going -d target/docs/doctrees docs target/docs/html

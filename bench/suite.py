@@ -20,6 +20,7 @@ from sections import (
     instructions,
     lifecycle,
     reading,
+    replication,
     scale,
     scrubbing,
     throughput,
@@ -40,6 +41,7 @@ SECTIONS: dict[str, Section] = {
     "descriptors": lambda options, place: scale.few_descriptors(
         options.rounds, options.partitions, place
     ),
+    "replication": lambda options, place: replication.rows(options.rounds, options.records, place),
     "clients": lambda options, place: clients.rows(options.rounds, options.records, place),
 }
 

@@ -1,0 +1,250 @@
+"""Replication of partitions on three brokers, beside the same brokers without it.
+
+Both topics of a comparison are led by the same broker. Their loads take turns, because the
+machine's speed drifts.
+"""
+
+import signal
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from figures import Figure, Gate, Work, at_most
+from servers import Place
+from three_brokers import IDS, Member, ThreeBrokers, three_brokers, until
+
+PARTITIONS = 1_000
+KILLS_MIN = 20
+STOPS_MIN = 5
+IDLE_SECONDS = 10.0
+# The part of the capacity at which latencies are measured.
+LOAD = 0.1
+LATENCY_SECONDS = 5.0
+SINGLE, REPLICATED, MANY = "single", "replicated", "many"
+NO_WORK = Work()
+FLUSHED = Work("flushed", "bench/load", 1000, 200, 50)
+AT_A_RATE = Work("flushed", "bench/load", None, 200, 1)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of a load, in all brokers."""
+
+    cpu_us: float
+    """The processor time of a record, summed."""
+    syncs_per_second: float
+    """The syncs of the broker that has most."""
+
+
+def rows(rounds: int, records: int, place: Place) -> Iterator[Figure]:
+    """Yields all rows of the section."""
+    with three_brokers(place) as brokers:
+        make_pair(brokers)
+        yield from throughput(brokers, rounds, records)
+        yield from latencies(brokers, rounds)
+        yield first_acknowledgement(brokers, max(rounds, KILLS_MIN))
+        yield controlled_stop(brokers, max(rounds, STOPS_MIN))
+    with three_brokers(place) as brokers:
+        yield from many_partitions(brokers)
+
+
+def make_pair(brokers: ThreeBrokers) -> None:
+    """Creates a topic with three replicas, and one with a single replica on the same leader."""
+    brokers.topic(REPLICATED)
+    while True:
+        brokers.topic(SINGLE, replicas=1)
+        if brokers.leader(SINGLE) == brokers.leader(REPLICATED):
+            break
+        brokers.client.admin.delete_topic(SINGLE)
+    for topic in (SINGLE, REPLICATED):
+        brokers.load(topic, "produce", "--batch", "50", "--records", "20000")
+
+
+def cost(brokers: ThreeBrokers, topic: str, *options: str) -> tuple[dict[str, float], Cost]:
+    """Runs a load, and returns its figures and its cost."""
+    before, began = brokers.usage(), time.perf_counter()
+    figures = brokers.load(topic, *options)
+    after, seconds = brokers.usage(), time.perf_counter() - began
+    used = sum(after.cpu_seconds.values()) - sum(before.cpu_seconds.values())
+    syncs = max(after.syncs[number] - before.syncs[number] for number in IDS)
+    return figures, Cost(used * 1e6 / figures["records"], syncs / seconds)
+
+
+def throughput(brokers: ThreeBrokers, rounds: int, records: int) -> Iterator[Figure]:
+    """Compares the processor time of a record."""
+    row = "produce 50, acks=all, 3 replicas"
+    options = ("produce", "--batch", "50", "--records", str(records))
+    ratios: list[float] = []
+    single: list[float] = []
+    replicated: list[float] = []
+    for _ in range(rounds):
+        single.append(cost(brokers, SINGLE, *options)[1].cpu_us)
+        replicated.append(cost(brokers, REPLICATED, *options)[1].cpu_us)
+        ratios.append(replicated[-1] / single[-1])
+    name = "CPU of three brokers ÷ 1 replica"
+    yield middle(row, name, ratios, FLUSHED, at_most(4, goal=3.3))
+    yield middle(row, "CPU µs/record", replicated, FLUSHED)
+    yield middle("produce 50, acks=all, 1 replica", "CPU µs/record", single, FLUSHED)
+
+
+def latencies(brokers: ThreeBrokers, rounds: int) -> Iterator[Figure]:
+    """Compares latencies and syncs at the same rate.
+
+    A record is timed until a consumer has it, which is when its producer is answered: once every
+    in-sync replica has flushed it.
+    """
+    capacity = brokers.load(REPLICATED, "produce", "--records", "100000")["per_second"]
+    rate = capacity * LOAD
+    records = str(round(rate * LATENCY_SECONDS))
+    options = ("latency", "--rate", str(rate), "--records", records)
+    row = f"{rate:,.0f} records/s, acks=all, 3 replicas"
+    ratios: dict[str, list[float]] = {"p50_us": [], "p99_us": [], "syncs": []}
+    absolute: dict[str, list[float]] = {"p50_us": [], "p99_us": [], "syncs": []}
+    for _ in range(rounds):
+        single, single_cost = cost(brokers, SINGLE, *options)
+        replicated, replicated_cost = cost(brokers, REPLICATED, *options)
+        single["syncs"] = single_cost.syncs_per_second
+        replicated["syncs"] = replicated_cost.syncs_per_second
+        for name, values in ratios.items():
+            values.append(replicated[name] / single[name])
+            absolute[name].append(replicated[name])
+    yield middle(row, "p50 ÷ 1 replica", ratios["p50_us"], AT_A_RATE, at_most(3))
+    yield middle(row, "p99 ÷ 1 replica", ratios["p99_us"], AT_A_RATE, at_most(4))
+    yield middle(row, "syncs of a broker/s ÷ 1 replica", ratios["syncs"], AT_A_RATE, at_most(1.5))
+    yield middle(row, "p50 µs", absolute["p50_us"], AT_A_RATE)
+    yield middle(row, "p99 µs", absolute["p99_us"], AT_A_RATE)
+    yield middle(row, "syncs of a broker/s", absolute["syncs"], AT_A_RATE)
+
+
+class Writer(threading.Thread):
+    """Writes one record after another, and notes when each was sent and acknowledged."""
+
+    def __init__(self, brokers: ThreeBrokers, topic: str) -> None:
+        """Begins to write, and waits for the first acknowledgement."""
+        super().__init__(daemon=True)
+        self._producer = brokers.client.producer()
+        self._topic = topic
+        self._is_over = threading.Event()
+        # The times of sending and of the acknowledgement.
+        self.written: list[tuple[float, float]] = []
+        self.start()
+        until(lambda: bool(self.written), "nothing is acknowledged")
+
+    def run(self) -> None:
+        """Writes."""
+        while not self._is_over.is_set():
+            sent = time.perf_counter()
+            self._producer.send(self._topic, bytes(200)).result()
+            self.written.append((sent, time.perf_counter()))
+
+    def first_since(self, moment: float) -> float:
+        """Waits for the acknowledgement of a record that was sent later, and returns its time."""
+        until(lambda: self.written[-1][0] > moment, "nothing is acknowledged")
+        return next(acknowledged for sent, acknowledged in self.written if sent > moment)
+
+    def longest_since(self, moment: float) -> float:
+        """The longest time to an acknowledgement of those that came later."""
+        return max(heard - sent for sent, heard in self.written if heard > moment)
+
+    def finish(self) -> None:
+        """Ends the writing."""
+        self._is_over.set()
+        self.join()
+        self._producer.close()
+
+
+def first_acknowledgement(brokers: ThreeBrokers, kills: int) -> Figure:
+    """Measures from the kill of a leader to the first record that another acknowledges."""
+    times = []
+    for _ in range(kills):
+        writer = Writer(brokers, REPLICATED)
+        leader = brokers.members[brokers.leader(REPLICATED)]
+        killed = time.perf_counter()
+        leader.end(signal.SIGKILL)
+        times.append(writer.first_since(killed) - killed)
+        writer.finish()
+        leader.start()
+        brokers.await_in_sync(REPLICATED)
+    row = f"kill -9 of a leader, {kills} times"
+    name = "s to the first acknowledgement, p99"
+    return Figure(row, name, highest(times), gate=at_most(1), low=min(times), high=max(times))
+
+
+def controlled_stop(brokers: ThreeBrokers, stops: int) -> Figure:
+    """Measures how long a producer waits while the leader stops in order."""
+    times = []
+    for _ in range(stops):
+        writer = Writer(brokers, REPLICATED)
+        leader = brokers.members[brokers.leader(REPLICATED)]
+        stopped = time.perf_counter()
+        leader.end(signal.SIGTERM)
+        writer.first_since(time.perf_counter())
+        times.append(writer.longest_since(stopped) * 1000)
+        writer.finish()
+        leader.start()
+        brokers.await_in_sync(REPLICATED)
+    row = f"controlled stop of a leader, {stops} times"
+    name = "ms, the longest acknowledgement"
+    return Figure(row, name, max(times), gate=at_most(500), low=min(times), high=max(times))
+
+
+def many_partitions(brokers: ThreeBrokers) -> Iterator[Figure]:
+    """Measures many partitions: idle, through a kill of the controller, and its return."""
+    row = f"{PARTITIONS:,} partitions, 3 replicas each"
+    empty = {number: member.resident_kib() for number, member in brokers.members.items()}
+    brokers.topic(MANY, partitions=PARTITIONS)
+    with brokers.client.producer() as producer:
+        for partition in range(PARTITIONS):
+            producer.send(MANY, bytes(200), partition=partition)
+    yield from idle(brokers, row, empty)
+
+    # The first to start is the controller, which another has to become before it elects leaders.
+    controller = brokers.members[IDS[0]]
+    began = time.perf_counter()
+    controller.end(signal.SIGKILL)
+    until(lambda: is_led_by_others(brokers, controller), "partitions have no leader")
+    seconds = time.perf_counter() - began
+    yield Figure(row, "s to other leaders, controller killed", seconds, gate=at_most(2))
+    began = time.perf_counter()
+    controller.start()
+    until(lambda: is_in_sync(brokers), "replicas are not in sync")
+    seconds = time.perf_counter() - began
+    yield Figure(row, "s from its start to all in sync", seconds, gate=at_most(30))
+
+
+def idle(brokers: ThreeBrokers, row: str, empty: dict[int, int]) -> Iterator[Figure]:
+    """Measures the memory and the processor time of idle brokers: those of the one with most."""
+    members = brokers.members
+    grown = [member.resident_kib() - empty[number] for number, member in members.items()]
+    yield Figure(row, "KiB for each replica of a broker", max(grown) / PARTITIONS, gate=at_most(4))
+    before = brokers.usage().cpu_seconds
+    time.sleep(IDLE_SECONDS)
+    after = brokers.usage().cpu_seconds
+    used = max(after[number] - before[number] for number in IDS) / IDLE_SECONDS
+    yield Figure(row, "% of a core, idle broker", 100 * used, gate=at_most(1))
+
+
+def is_led_by_others(brokers: ThreeBrokers, ended: Member) -> bool:
+    """Returns whether every partition has another leader than a broker that has ended."""
+    partitions = brokers.client.admin.topic(MANY).partitions
+    return all(partition.leader not in (None, ended.number) for partition in partitions)
+
+
+def is_in_sync(brokers: ThreeBrokers) -> bool:
+    """Returns whether every partition has all its replicas in sync."""
+    partitions = brokers.client.admin.topic(MANY).partitions
+    return all(len(partition.isr) == len(IDS) for partition in partitions)
+
+
+def middle(
+    row: str, name: str, values: list[float], work: Work = NO_WORK, gate: Gate | None = None
+) -> Figure:
+    """The median of values, with their range."""
+    return Figure(row, name, statistics.median(values), work, gate, min(values), max(values))
+
+
+def highest(values: list[float]) -> float:
+    """The 99th percentile."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * 0.99))]
