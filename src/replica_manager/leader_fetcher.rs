@@ -41,7 +41,7 @@ impl LeaderFetcher {
         config: ReplicaConfig,
     ) -> Self {
         followed.mark_changed();
-        let replicas = Replicas::new(leader, config.backoff);
+        let replicas = Replicas::new(leader, config.backoff, Arc::clone(&engine.failure));
         let link = LeaderLink::new(leader, connector, config);
         Self { engine, followed, current: Arc::default(), link, replicas }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::engine::{Control, Unavailable};
+use crate::engine::{Control, Failure, Unavailable};
 use crate::replica_manager::answers::{Refusal, read_answer};
 use crate::replica_manager::fetch_session::{FetchSession, PartitionKey, Positions};
 use crate::replica_manager::followed::FollowedPartition;
@@ -30,6 +30,8 @@ pub(super) struct Replicas {
     /// The replicas whose positions have to be computed again.
     stale: BTreeSet<PartitionKey>,
     pauses: Pauses,
+    /// Ends the engine when a sync has failed.
+    failure: Arc<Failure>,
 }
 
 /// The records that a leader sent for a partition, and all that came with them.
@@ -41,14 +43,16 @@ struct Fetched {
 }
 
 impl Replicas {
-    /// No replicas of `leader` yet. Those that fail are fetched again after `pause`.
-    pub(super) fn new(leader: BrokerId, pause: Duration) -> Self {
+    /// No replicas of `leader` yet. Those that fail are fetched again after `pause`, but a failure
+    /// that leaves the disk unknown is reported as `failure`.
+    pub(super) fn new(leader: BrokerId, pause: Duration, failure: Arc<Failure>) -> Self {
         Self {
             leader,
             partitions: BTreeMap::new(),
             positions: Positions::new(),
             stale: BTreeSet::new(),
             pauses: Pauses::new(pause),
+            failure,
         }
     }
 
@@ -204,6 +208,11 @@ impl Replicas {
     fn failed(&mut self, key: PartitionKey, stop: &Stop, now: Duration) {
         self.stale.insert(key);
         self.positions.remove(&key);
+        if let Stop::Local(error) = stop
+            && error.leaves_disk_unknown()
+        {
+            self.failure.report(WithCauses(error).to_string());
+        }
         let is_news = self.pauses.failed(key, stop.fault(), now);
         let Some(followed) = self.partitions.get(&key).filter(|_| is_news) else { return };
         let (id, leader) = (followed.partition.id(), self.leader);
@@ -234,9 +243,7 @@ impl Stop {
     fn fault(&self) -> Fault {
         match self {
             Self::Refused(Refusal::OutdatedMetadata(_)) => Fault::OutdatedMetadata,
-            Self::Local(FollowerError::Partition(error)) if error.ends_epoch() => {
-                Fault::OutdatedMetadata
-            }
+            Self::Local(error) if error.ends_epoch() => Fault::OutdatedMetadata,
             Self::Refused(_) | Self::Local(_) => Fault::Lasting,
         }
     }
@@ -265,5 +272,29 @@ impl FlushWait {
         let registration = partition.wait_for(Progress::Stored, last, &wake);
         // Looked at again after the registration: a flush may have ended in between.
         partition.unstored_end().map(|_| Self { wake, _registration: registration })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::errno::Errno;
+
+    use super::*;
+    use crate::io::failed_sync;
+    use crate::types::TopicId;
+
+    #[test]
+    fn a_failed_sync_of_a_replica_ends_the_engine_and_another_failure_pauses_the_replica() {
+        let failure = Arc::new(Failure::default());
+        let pause = Duration::from_secs(2);
+        let mut replicas = Replicas::new(BrokerId(1), pause, Arc::clone(&failure));
+        let key = PartitionKey { topic: TopicId([1; 16]), index: PartitionIndex(0) };
+        let error = |source| Err(PartitionError::of_sync("/data/t-0", source));
+        replicas.note_position(key, error(Errno::EIO.into()), Duration::ZERO);
+        assert_eq!(failure.reason(), None);
+        assert_eq!(replicas.next_due(Duration::ZERO), Some(pause));
+        replicas.note_position(key, error(failed_sync(Errno::EIO.into())), Duration::ZERO);
+        assert!(failure.reason().unwrap().contains("cannot sync '/data/t-0'"));
+        assert!(failure.stopping.is_cancelled());
     }
 }

@@ -149,12 +149,15 @@ impl Partition {
         (flushed, end): (Offset, Offset),
         high_watermark: Offset,
     ) {
-        let Some(assignment) = &leadership.assigned else { return };
-        if leadership.leader.is_some() {
-            // The log was created in this epoch. Its followers, and the in-sync set that may have
-            // changed since, are known.
+        if let Some(leader) = &mut leadership.leader {
+            // The log was created or recovered in this epoch. Its followers, and the in-sync set
+            // that may have changed since, are known.
+            leader.stored(flushed);
+            self.set_stored(flushed);
+            self.publish(leader);
             return;
         }
+        let Some(assignment) = &leadership.assigned else { return };
         let start = LeaderStart {
             broker: self.broker(),
             epoch: assignment.epoch,

@@ -123,6 +123,12 @@ impl PartitionError {
         )
     }
 
+    /// The error of a sync of a file, for tests of other layers.
+    #[cfg(test)]
+    pub(crate) fn of_sync(path: &str, source: std::io::Error) -> Self {
+        StorageError::io("sync", path.as_ref(), source).into()
+    }
+
     /// Returns whether the disk has logged this error itself.
     pub fn is_logged(&self) -> bool {
         matches!(self, Self::Storage(error) if error.is_logged())

@@ -117,6 +117,24 @@ impl Partition {
         self.install(log);
     }
 
+    /// Lets go of the log after a truncation that the disk refused: the next use opens it again and
+    /// finds where it ends, by a recovery if the truncation was under way.
+    pub(super) fn detach(&self) {
+        let Some(log) = self.log() else { return };
+        log.end_epoch(self.epoch());
+        if self.logs().data.close_half_truncated(&log) {
+            self.logs().flusher.forget(&self.id);
+        }
+        let mut leadership = self.lock_leadership();
+        leadership.follower = None;
+        self.update(|current| Current {
+            log: None,
+            is_open: false,
+            is_appendable: false,
+            ..current.clone()
+        });
+    }
+
     /// The error of an append to a log that is not open.
     pub(super) fn not_open(&self) -> PartitionError {
         let failure = self.open_failure.lock().unwrap_or_else(PoisonError::into_inner);

@@ -35,6 +35,21 @@ pub enum FollowerError {
     Refused(#[source] FetchedError),
 }
 
+impl FollowerError {
+    /// Returns true if the disk's content is unknown because of it: only a restart may continue.
+    pub fn leaves_disk_unknown(&self) -> bool {
+        match self {
+            Self::Partition(PartitionError::Storage(error)) => error.leaves_disk_unknown(),
+            Self::Partition(_) | Self::Refused(_) => false,
+        }
+    }
+
+    /// Returns true if the leader epoch is over in which the answer was asked for.
+    pub fn ends_epoch(&self) -> bool {
+        matches!(self, Self::Partition(error) if error.ends_epoch())
+    }
+}
+
 impl Partition {
     /// The next fetch; `None` if this broker does not follow another. Opens the log on first use,
     /// which blocks on the disk.
@@ -76,7 +91,8 @@ impl Partition {
     ///
     /// # Errors
     /// If the records are not what may follow in this log (R17), or the disk fails. The next fetch
-    /// begins where the log then ends.
+    /// begins where the log then ends; if it was truncated half-way, that is where its recovery
+    /// finds its end.
     pub fn take_fetched(
         self: &Arc<Self>,
         answer: &FetchAnswer,
@@ -85,18 +101,23 @@ impl Partition {
         self.open()?;
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let epoch = answer.position.epoch;
-        match self.next_step(answer)? {
-            FollowerStep::Discard => Ok(()),
-            FollowerStep::Append => self.append_fetched(answer, records),
+        let changed = match self.next_step(answer)? {
+            FollowerStep::Discard => return Ok(()),
+            FollowerStep::Append => return self.append_fetched(answer, records),
             FollowerStep::Truncate(to) => match self.truncate_diverging(epoch, to) {
                 // The log starts within the batch that has to go.
                 Err(PartitionError::Storage(StorageError::OffsetOutOfRange { .. })) => {
-                    Ok(self.start_over(epoch, answer.log_start)?)
+                    self.start_over(epoch, answer.log_start)
                 }
-                truncated => Ok(truncated?),
+                truncated => truncated,
             },
-            FollowerStep::StartOver(at) => Ok(self.start_over(epoch, at)?),
-        }
+            FollowerStep::StartOver(at) => self.start_over(epoch, at),
+        };
+        changed.map_err(FollowerError::from).inspect_err(|error| {
+            if !error.leaves_disk_unknown() && !error.ends_epoch() {
+                self.detach();
+            }
+        })
     }
 
     fn next_step(&self, answer: &FetchAnswer) -> Result<FollowerStep, PartitionError> {

@@ -7,6 +7,8 @@ mod handing_over;
 mod in_sync_changes;
 #[cfg(test)]
 mod schedule_tests;
+#[cfg(test)]
+mod truncation_faults_tests;
 
 pub use following::{FollowerError, FollowerPosition};
 pub use handing_over::HandOverProgress;

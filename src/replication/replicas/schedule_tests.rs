@@ -32,15 +32,15 @@ const BROKERS: usize = 3;
 const MINIMUM: usize = 2;
 const STEPS: usize = 400;
 const LAG_MAX: Duration = Duration::from_secs(10);
-const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+pub(super) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 /// A broker with its replica.
-struct Broker {
-    id: BrokerId,
-    incarnation: Incarnation,
-    disk: FaultyDisk,
-    logs: Arc<LocalLogs>,
-    partition: Arc<Partition>,
+pub(super) struct Broker {
+    pub(super) id: BrokerId,
+    pub(super) incarnation: Incarnation,
+    pub(super) disk: FaultyDisk,
+    pub(super) logs: Arc<LocalLogs>,
+    pub(super) partition: Arc<Partition>,
 }
 
 /// The state of the partition in the store.
@@ -74,7 +74,7 @@ struct World {
     elections: usize,
 }
 
-fn member(broker: &Broker) -> IsrMember {
+pub(super) fn member(broker: &Broker) -> IsrMember {
     IsrMember { broker: broker.id, incarnation: broker.incarnation }
 }
 
@@ -117,7 +117,7 @@ fn replica(logs: &Arc<LocalLogs>, broker: BrokerId) -> Arc<Partition> {
 }
 
 impl Broker {
-    fn start(
+    pub(super) fn start(
         disk: FaultyDisk,
         clock: &Arc<ManualClock>,
         (id, incarnation): (BrokerId, i64),
@@ -127,16 +127,16 @@ impl Broker {
         Self { id, incarnation: Incarnation(incarnation), disk, logs, partition }
     }
 
-    fn log(&self) -> Option<Arc<Log>> {
+    pub(super) fn log(&self) -> Option<Arc<Log>> {
         self.partition.log()
     }
 
-    fn flush(&self) {
+    pub(super) fn flush(&self) {
         self.log().map(|log| log.flush().unwrap());
     }
 
     /// The batches of the log below an offset.
-    fn bytes_below(&self, below: Offset) -> Vec<u8> {
+    pub(super) fn bytes_below(&self, below: Offset) -> Vec<u8> {
         let Some(log) = self.log() else { return Vec::new() };
         let limit = ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true };
         let (mut bytes, mut next) = (Vec::new(), log.log_start_offset());
@@ -151,7 +151,7 @@ impl Broker {
         bytes
     }
 
-    fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.partition.stop("its broker has ended");
         self.logs.flusher.stop();
         self.logs.upkeep.stop();

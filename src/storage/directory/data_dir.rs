@@ -301,10 +301,11 @@ impl DataDir {
             .map_err(|source| StorageError::io("keep", &self.path, source))
     }
 
-    /// Collects the current offsets of all logs.
+    /// Collects the current offsets of all logs. What is recorded of a log that has to be recovered
+    /// stays: its recovery begins there.
     fn gather(&self, checkpoints: &mut Checkpoints, high_watermarks: &Offsets) {
         for (partition, slot) in &*self.lock_logs() {
-            if !slot.is_known() {
+            if !slot.is_known() || slot.needs_recovery() {
                 continue;
             }
             checkpoints.set(partition, slot.checkpoint_offsets());
@@ -327,7 +328,8 @@ impl DataDir {
                 log_end: bounds.durable,
             })
         };
-        self.lock_logs().values().filter_map(stopped).collect()
+        let logs = self.lock_logs();
+        logs.values().filter(|slot| !slot.needs_recovery()).filter_map(stopped).collect()
     }
 
     pub(super) fn lock_logs(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, Arc<Slot>>> {

@@ -155,7 +155,9 @@ impl DataDir {
         let lowered: Vec<_> = wanted.iter().map(&mut lower).collect();
         checkpoints.write(&*self.disk)?;
         let truncate = |(wanted, lowered): (&Truncation, Result<(), StorageError>)| {
-            lowered.and_then(|()| wanted.log.truncate_in(wanted.epoch, wanted.to))
+            let Truncation { log, epoch, to } = wanted;
+            let truncated = lowered.and_then(|()| log.truncate_in(*epoch, *to));
+            truncated.inspect_err(|_| self.note_if_half_truncated(log))
         };
         Ok(wanted.iter().zip(lowered).map(truncate).collect())
     }
@@ -186,10 +188,48 @@ impl DataDir {
         // Nothing that is about to go may count as durable, or its absence would be damage.
         checkpoints.lower_all(log.partition(), at.min(log.log_start_offset()));
         checkpoints.write(&*self.disk)?;
-        log.start_over(epoch, at)?;
+        log.start_over(epoch, at).inspect_err(|_| self.note_if_half_truncated(log))?;
         // Not the durable point, which must not be recorded before the start below it is.
         checkpoints.start_at(log.partition(), at);
         checkpoints.write(&*self.disk)
+    }
+
+    /// Closes a log of which a truncation failed half-way, so that the next use recovers it, from
+    /// the offsets that were recorded before the truncation, as after the end of the process there.
+    /// Returns false for any other log.
+    ///
+    /// That is safe after any error but that of a sync: the bytes of a failed sync may be in the
+    /// page cache only, where the recovery would find them and take them for durable.
+    pub fn close_half_truncated(&self, log: &Arc<Log>) -> bool {
+        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody may write to the files by their names any more when the recovery begins.
+        let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
+        let checkpoints = self.lock_checkpoints();
+        let mut logs = self.lock_logs();
+        let slot = logs.get(log.partition()).filter(|slot| slot.is_half_truncated());
+        let Some(slot) = slot.filter(|slot| slot.opened().is_some_and(|l| Arc::ptr_eq(&l, log)))
+        else {
+            return false;
+        };
+        let CheckpointOffsets { log_start, durable, rebuild } = checkpoints.of(log.partition());
+        let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: true };
+        let closed = Arc::new(slot.unclean(start));
+        logs.insert(log.partition().clone(), closed);
+        drop(logs);
+        log.abandon();
+        log.retire();
+        true
+    }
+
+    /// Keeps the recorded offsets of a log as they are if a truncation of it failed half-way. The
+    /// caller holds the lock of these offsets.
+    fn note_if_half_truncated(&self, log: &Arc<Log>) {
+        if !log.is_half_truncated() {
+            return;
+        }
+        if let Some(slot) = self.lock_logs().get(log.partition()) {
+            slot.note_half_truncated();
+        }
     }
 
     /// Advances the starts of logs to these offsets, if they are lower, and returns the new starts;

@@ -1,6 +1,7 @@
 //! The entry of a log in the directory, for an open or closed log.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::storage::directory::names;
@@ -19,6 +20,9 @@ pub(super) struct Slot {
     metadata: Result<PartitionMetadata, String>,
     start: StartPoint,
     log: Mutex<Option<Arc<Log>>>,
+    /// True from the failure of a truncation on; written and read under the lock of the recorded
+    /// offsets.
+    is_half_truncated: AtomicBool,
 }
 
 impl Slot {
@@ -27,7 +31,8 @@ impl Slot {
         metadata: Result<PartitionMetadata, String>,
         start: StartPoint,
     ) -> Self {
-        Self { partition, metadata, start, log: Mutex::default() }
+        let is_half_truncated = AtomicBool::new(false);
+        Self { partition, metadata, start, log: Mutex::default(), is_half_truncated }
     }
 
     pub(super) fn partition(&self) -> &TopicPartition {
@@ -47,9 +52,25 @@ impl Slot {
         self.metadata.is_ok()
     }
 
-    /// Returns true if it must be recovered before it can be used.
+    /// Returns true if it must be recovered before it can be used: its bounds are not known.
     pub(super) fn needs_recovery(&self) -> bool {
-        self.is_known() && matches!(self.start, StartPoint::Unclean { .. })
+        let is_unclean = self.is_known() && matches!(self.start, StartPoint::Unclean { .. });
+        self.is_half_truncated() || is_unclean && self.opened().is_none()
+    }
+
+    /// Records that a truncation of the open log failed half-way.
+    pub(super) fn note_half_truncated(&self) {
+        self.is_half_truncated.store(true, Ordering::Release);
+    }
+
+    /// Returns true if a truncation of the open log failed half-way.
+    pub(super) fn is_half_truncated(&self) -> bool {
+        self.is_half_truncated.load(Ordering::Acquire)
+    }
+
+    /// The same log, closed, to be recovered by the next use.
+    pub(super) fn unclean(&self, start: StartPoint) -> Self {
+        Self::new(self.partition.clone(), self.metadata.clone(), start)
     }
 
     /// The same log with its topic known.

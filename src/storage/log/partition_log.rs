@@ -180,6 +180,11 @@ impl Log {
         self.lock_tail().fail(cause);
     }
 
+    /// Returns true if a truncation failed half-way: the log is to be recovered.
+    pub(in crate::storage) fn is_half_truncated(&self) -> bool {
+        self.lock_tail().is_half_truncated()
+    }
+
     /// Closes its files for good, including those of removed segments, because their names are
     /// about to be removed or reused.
     pub(in crate::storage) fn retire(&self) {

@@ -23,7 +23,7 @@ impl Log {
     ///
     /// # Errors
     /// `OffsetOutOfRange` below the log start. If the disk fails half-way, the log accepts no more
-    /// records until it is opened again.
+    /// records until it is recovered.
     #[cfg(any(test, feature = "internals"))]
     pub fn truncate(&self, to: Offset) -> Result<Offset, StorageError> {
         let _segments = self.hold_segments();
@@ -70,7 +70,7 @@ impl Log {
         }
         let done = self.truncate_files(&mut tail, &segments, &cut);
         if let Err(error) = &done {
-            tail.fail_half_way(error);
+            tail.fail_truncation(error);
         }
         done.map(|()| cut.end)
     }
@@ -83,7 +83,7 @@ impl Log {
     ///
     /// # Errors
     /// `EpochMismatch` unless the log follows in this leader epoch. If the disk fails half-way, the
-    /// log accepts no more records until it is opened again.
+    /// log accepts no more records until it is recovered.
     pub fn start_over(&self, epoch: LeaderEpoch, at: Offset) -> Result<(), StorageError> {
         // As for a truncation.
         let _segments = self.hold_segments();
@@ -93,7 +93,7 @@ impl Log {
         let done = self.remove_files(&segments);
         match &done {
             Ok(()) => tail.finish_start_over(at),
-            Err(error) => tail.fail_half_way(error),
+            Err(error) => tail.fail_truncation(error),
         }
         done
     }

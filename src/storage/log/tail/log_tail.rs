@@ -87,7 +87,9 @@ impl Tail {
         let context = &self.view.context;
         match &self.state {
             State::NotLoaded | State::Open => Ok(()),
-            State::Failed(failure) => Err(failure.refusal(&context.partition)),
+            State::Failed(failure) | State::HalfTruncated(failure) => {
+                Err(failure.refusal(&context.partition))
+            }
             State::EndsInDamage => Err(self.last_damage()),
             State::Closed | State::Abandoned => {
                 Err(StorageError::Closed { partition: context.partition.clone() })
@@ -106,9 +108,19 @@ impl Tail {
 
     /// Makes the log fail because of `cause`.
     pub(in crate::storage::log) fn fail(&mut self, cause: &StorageError) {
-        if !matches!(self.state, State::Failed(_) | State::Abandoned) {
+        if !matches!(self.state, State::Failed(_) | State::HalfTruncated(_) | State::Abandoned) {
             self.state = State::Failed(Failure::of(cause));
         }
+    }
+
+    /// Makes the log wait for its recovery, because a truncation of it failed half-way.
+    pub(in crate::storage::log) fn fail_truncation(&mut self, cause: &StorageError) {
+        self.state = State::HalfTruncated(Failure::of(cause));
+    }
+
+    /// Returns true if a truncation failed half-way.
+    pub(in crate::storage::log) fn is_half_truncated(&self) -> bool {
+        matches!(self.state, State::HalfTruncated(_))
     }
 
     /// Makes the log fail half-way through an operation, after which the disk's content is unknown.
@@ -177,13 +189,17 @@ impl Tail {
     pub(in crate::storage::log) fn begin_flush(
         &mut self,
     ) -> Result<Option<Unsynced>, StorageError> {
-        if let State::Failed(failure) = &self.state {
-            return Err(failure.refusal(&self.view.context.partition));
-        }
-        if self.state == State::Abandoned {
-            // The topic is deleted and its files may be gone; no promise is left to keep.
-            self.unsynced.forget_records();
-            return Ok(None);
+        match &self.state {
+            State::Failed(failure) => return Err(failure.refusal(&self.view.context.partition)),
+            State::HalfTruncated(failure) if failure.is_disk_unknown() => {
+                return Err(failure.refusal(&self.view.context.partition));
+            }
+            // The topic is deleted and its files may be gone, or the recovery syncs what is left.
+            State::Abandoned | State::HalfTruncated(_) => {
+                self.unsynced.forget_records();
+                return Ok(None);
+            }
+            _ => {}
         }
         // Without new records, a new name or a truncation may still have to be synced.
         let has_records = self.next_offset != self.view.offsets.flushed();

@@ -28,7 +28,8 @@ impl Tail {
     /// Returns true if enough was appended for the rebuild point to advance, or a segment was
     /// rolled.
     pub(in crate::storage::log) fn is_rebuild_point_due(&self) -> bool {
-        self.unrecorded.is_enough() && self.state != State::Abandoned
+        let is_written = !matches!(self.state, State::Abandoned | State::HalfTruncated(_));
+        is_written && self.unrecorded.is_enough()
     }
 
     /// The state to write for a rebuild point at the log end; `None` before the first append.

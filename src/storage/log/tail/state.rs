@@ -16,6 +16,9 @@ pub(super) enum State {
     Open,
     /// Reads only, after a failure.
     Failed(Failure),
+    /// Reads only, after a truncation that failed half-way: only a recovery tells where the log
+    /// ends.
+    HalfTruncated(Failure),
     /// Reads only: the last segment ends in damage, after which nothing can follow.
     EndsInDamage,
     /// Reads only, after a clean close.
@@ -54,6 +57,11 @@ impl Failure {
     /// A failure half-way through an operation, after which the disk's content is unknown.
     pub(super) fn half_way(error: &StorageError) -> Self {
         Self { is_disk_unknown: true, ..Self::of(error) }
+    }
+
+    /// Returns true if the disk's content is unknown because of it.
+    pub(super) fn is_disk_unknown(&self) -> bool {
+        self.is_disk_unknown
     }
 
     /// The error for operations that would change the log.

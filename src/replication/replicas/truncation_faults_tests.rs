@@ -1,0 +1,283 @@
+//! A follower whose disk fails at any call while it removes what diverges from its leader's log.
+
+use std::sync::Arc;
+
+use super::schedule_tests::{Broker, NOW, member};
+use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
+use crate::io::{Clock, ManualClock, MemoryDisk, read_exact_at};
+use crate::record::{BatchBuilder, BatchSettings, Compressor};
+use crate::replication::{
+    Acks, Assignment, FetchAnswer, FetchOutcome, FollowerError, InSyncState, ReadRequest, Reader,
+};
+use crate::storage::Offsets;
+use crate::types::{BrokerId, LeaderEpoch, Offset};
+
+/// The number of records of both logs, one in each batch.
+const RECORDS: i64 = 20;
+/// The end of the records that the follower keeps where the logs diverge.
+const COMMON: i64 = 3;
+/// The offset at which the leader's log begins where it has none of the follower's records.
+const LATER: i64 = 70;
+
+/// A leader and a follower with the same records.
+struct Pair {
+    leader: Broker,
+    follower: Broker,
+    clock: Arc<ManualClock>,
+}
+
+/// The reason for which the follower removes records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// The logs diverge.
+    Diverging,
+    /// The leader has removed all records that the follower has.
+    OutOfRange,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let clock = Arc::new(ManualClock::at(NOW));
+        let start = |id: i32| {
+            let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+            let broker = Broker::start(disk, &clock, (BrokerId(id), i64::from(id)));
+            // The test flushes itself, so that each run makes the same calls.
+            broker.logs.flusher.stop();
+            broker.logs.upkeep.stop();
+            broker
+        };
+        let (leader, follower) = (start(0), start(1));
+        let pair = Self { leader, follower, clock };
+        pair.begin_epoch(0);
+        pair.append();
+        while pair.follower_end() < RECORDS {
+            pair.fetch();
+        }
+        pair.follower.flush();
+        pair.follower.logs.data.checkpoint(&Offsets::new()).unwrap();
+        pair.begin_epoch(1);
+        pair
+    }
+
+    fn begin_epoch(&self, epoch: i32) {
+        let members = vec![member(&self.leader), member(&self.follower)];
+        for broker in [&self.leader, &self.follower] {
+            let assignment = Assignment {
+                lease: None,
+                epoch: LeaderEpoch(epoch),
+                leader: Some(self.leader.id),
+                leader_incarnation: self.leader.incarnation,
+                incarnation: broker.incarnation,
+                in_sync: InSyncState { members: members.clone(), minimum: 2, version: epoch },
+            };
+            broker.partition.assign(assignment, self.clock.monotonic());
+            broker.partition.open().unwrap();
+        }
+    }
+
+    fn append(&self) {
+        let leader = &self.leader.partition;
+        leader.lead().unwrap();
+        for value in 0..RECORDS {
+            let mut builder = BatchBuilder::new();
+            builder.push(NOW, None, Some(&value.to_be_bytes()), &[]).unwrap();
+            let mut batch =
+                builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+            let appended = leader.append(leader.epoch(), &mut [&mut batch], Acks::All, NOW);
+            assert!(appended.unwrap()[0].is_ok());
+        }
+        self.leader.flush();
+    }
+
+    fn follower_end(&self) -> i64 {
+        self.follower.log().map_or(0, |log| log.log_end_offset().get())
+    }
+
+    /// Takes an answer with this outcome to the follower's next fetch.
+    fn take(
+        &self,
+        outcome: FetchOutcome,
+        (log_start, records): (i64, &[u8]),
+    ) -> Result<(), FollowerError> {
+        let next = self.follower.partition.follower_position()?.unwrap();
+        let (position, log_start) = (next.position, Offset::new(log_start));
+        let high_watermark = Offset::ZERO;
+        let answer = FetchAnswer { position, outcome, high_watermark, log_start };
+        self.follower.partition.take_fetched(&answer, records)
+    }
+
+    /// Lets the follower fetch the leader's records from its log end on.
+    fn fetch(&self) {
+        let read = self.leader.partition.read(ReadRequest {
+            reader: Reader::Follower,
+            offset: self.follower_end(),
+            max_bytes: 300,
+            at_least_one_batch: true,
+            shows_gap: false,
+        });
+        let range = read.unwrap().records.unwrap();
+        let mut records = vec![0; usize::try_from(range.length).unwrap()];
+        read_exact_at(&*range.file, &mut records, range.position).unwrap();
+        self.take(FetchOutcome::Records, (0, &records)).unwrap();
+    }
+
+    /// Lets the follower learn that it has records that the leader lacks.
+    fn remove(&self, reason: Reason) -> Result<(), FollowerError> {
+        let (outcome, log_start) = match reason {
+            Reason::Diverging => {
+                let end = Offset::new(COMMON);
+                (FetchOutcome::Diverging { epoch: LeaderEpoch(0), end }, 0)
+            }
+            Reason::OutOfRange => (FetchOutcome::OutOfRange, LATER),
+        };
+        self.take(outcome, (log_start, &[]))
+    }
+
+    /// Checks that the follower has removed what it should, and goes on.
+    fn check(&self, reason: Reason) {
+        let log = self.follower.log().unwrap();
+        let bounds = (log.log_start_offset().get(), log.log_end_offset().get());
+        assert!(log.damages().is_empty(), "{:?}", log.damages());
+        if reason == Reason::OutOfRange {
+            assert_eq!(bounds, (LATER, LATER));
+            return;
+        }
+        assert_eq!(bounds, (0, COMMON));
+        while self.follower_end() < RECORDS {
+            self.fetch();
+        }
+        self.follower.flush();
+        let end = Offset::new(RECORDS);
+        assert_eq!(self.follower.log().unwrap().flushed_offset(), end);
+        assert!(self.follower.bytes_below(end) == self.leader.bytes_below(end));
+    }
+
+    /// Stops the follower in order, and checks that the next start finds its log as it was.
+    fn check_restart(&self) {
+        let log = self.follower.log().unwrap();
+        let bounds = (log.log_start_offset(), log.log_end_offset());
+        let high_watermarks = Offsets::new();
+        self.follower.logs.data.close(&high_watermarks).unwrap();
+        self.follower.logs.data.unlock();
+        let disk = self.follower.disk.clone();
+        let again = Broker::start(disk, &self.clock, (self.follower.id, 9));
+        again.partition.open().unwrap();
+        let log = again.log().unwrap();
+        assert_eq!((log.log_start_offset(), log.log_end_offset()), bounds);
+        assert!(log.damages().is_empty(), "{:?}", log.damages());
+        again.stop();
+    }
+}
+
+/// Lets each call of an operation fail in turn while a follower removes records, and passes what
+/// became of each.
+fn at_every_call(
+    (operation, failure): (Operation, Failure),
+    reason: Reason,
+    mut check: impl FnMut(&Pair, Result<(), FollowerError>),
+) {
+    for call in 1.. {
+        let pair = Pair::new();
+        let disk = &pair.follower.disk;
+        let before = disk.calls(operation);
+        disk.inject(Fault::new(operation, failure).at_call(call));
+        let removed = pair.remove(reason);
+        let is_over = disk.calls(operation) - before < call;
+        disk.clear_faults();
+        println!("{reason:?}: call {call} of {operation:?} fails by {failure:?}: {removed:?}");
+        check(&pair, removed);
+        pair.leader.stop();
+        pair.follower.stop();
+        if is_over {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_truncation_that_the_disk_refuses_is_made_once_the_disk_works() {
+    let (failed, full) = (Failure::InputOutput, Failure::NoSpace);
+    let faults = [
+        (Operation::Open, failed),
+        (Operation::Read, failed),
+        (Operation::Write, failed),
+        (Operation::Write, full),
+        (Operation::SetLen, failed),
+        (Operation::Rename, failed),
+        (Operation::Remove, failed),
+        (Operation::Look, failed),
+        (Operation::SyncData, Failure::TooManyOpenFiles),
+        (Operation::SyncDir, Failure::TooManyOpenFiles),
+    ];
+    for reason in [Reason::Diverging, Reason::OutOfRange] {
+        let mut refused = 0;
+        for fault in faults {
+            at_every_call(fault, reason, |pair, removed| {
+                if let Err(error) = removed {
+                    assert!(!error.leaves_disk_unknown(), "{error}");
+                    refused += 1;
+                    // What is recorded meanwhile must not mislead the recovery.
+                    pair.follower.logs.data.checkpoint(&Offsets::new()).unwrap();
+                    pair.remove(reason).unwrap();
+                }
+                pair.check(reason);
+                pair.check_restart();
+            });
+        }
+        assert!(refused > 10, "only {refused} truncations were refused");
+    }
+}
+
+#[test]
+fn a_log_waits_for_the_disk_and_its_recovery_is_tried_again() {
+    let pair = Pair::new();
+    let disk = &pair.follower.disk;
+    disk.inject(Fault::new(Operation::SetLen, Failure::InputOutput).on(".log").for_ever());
+    pair.remove(Reason::Diverging).unwrap_err();
+    disk.inject(Fault::new(Operation::Look, Failure::InputOutput).for_ever());
+    disk.inject(Fault::new(Operation::Open, Failure::InputOutput).for_ever());
+    for _ in 0..3 {
+        pair.follower.partition.follower_position().unwrap_err();
+    }
+    disk.clear_faults();
+    pair.remove(Reason::Diverging).unwrap();
+    pair.check(Reason::Diverging);
+    pair.leader.stop();
+    pair.follower.stop();
+}
+
+#[test]
+fn a_truncation_whose_sync_fails_is_left_to_a_restart() {
+    for reason in [Reason::Diverging, Reason::OutOfRange] {
+        for operation in [Operation::SyncData, Operation::SyncDir] {
+            let mut refused = 0;
+            at_every_call((operation, Failure::InputOutput), reason, |_, removed| {
+                let Err(error) = removed else { return };
+                assert!(error.leaves_disk_unknown(), "{error}");
+                refused += 1;
+            });
+            assert!(refused > 1, "only {refused} calls of {operation:?} failed");
+        }
+    }
+}
+
+#[test]
+fn a_log_that_is_half_truncated_when_the_broker_stops_is_recovered_by_the_next_start() {
+    for reason in [Reason::Diverging, Reason::OutOfRange] {
+        let pair = Pair::new();
+        let disk = pair.follower.disk.clone();
+        disk.inject(Fault::new(Operation::Remove, Failure::InputOutput).at_call(2).for_ever());
+        pair.remove(reason).unwrap_err();
+        disk.clear_faults();
+        pair.follower.logs.data.close(&Offsets::new()).unwrap();
+        pair.follower.logs.data.unlock();
+        let again = Broker::start(disk, &pair.clock, (pair.follower.id, 9));
+        assert_eq!(again.logs.data.start_report().recovered, 1);
+        again.partition.open().unwrap();
+        let log = again.log().unwrap();
+        assert!(log.damages().is_empty(), "{:?}", log.damages());
+        assert!(log.log_end_offset() <= Offset::new(RECORDS), "{log:?}");
+        again.stop();
+        pair.leader.stop();
+    }
+}
