@@ -137,14 +137,14 @@ impl Metadata {
                     Some(OpResult::Created { created, .. }) => return Ok(*created),
                     _ => panic!("a creation answered {results:?}"),
                 },
+                Err(error) if error.remedy() != Remedy::Refresh || attempts == ATTEMPTS_MAX => {
+                    return Err(error.into());
+                }
                 Err(StoreError::NodeExists { path: found }) if found == path => {
-                    if !removal.is_empty() {
-                        return Err(StoreError::NodeExists { path: found }.into());
-                    }
                     removal = self.removal_of_predecessor(&*store, path, registration).await?;
                 }
-                Err(error) if error.remedy() == Remedy::Refresh && attempts < ATTEMPTS_MAX => {}
-                Err(error) => return Err(error.into()),
+                // The session of the predecessor may have ended meanwhile, and its nodes with it.
+                Err(_) => removal.clear(),
             }
         }
     }
@@ -175,7 +175,7 @@ impl Metadata {
     }
 
     /// The operations that remove what a dead process on the same data directory has left: its
-    /// registration and its controller role.
+    /// registration and its controller role. None are needed if its session has just ended.
     ///
     /// This process holds the lock of the directory, and the machine has not been started since, so
     /// the other process has ended, and nobody has to wait until the store notices it.
@@ -187,9 +187,7 @@ impl Metadata {
     ) -> Result<Vec<Op>, MetadataError> {
         let controller = NodePath::Controller.to_string();
         let nodes = store.read(&[path.to_owned(), controller.clone()]).await?;
-        let [Some(predecessor), role] = nodes.as_slice() else {
-            return Err(StoreError::NoNode { path: path.to_owned() }.into());
-        };
+        let [Some(predecessor), role] = nodes.as_slice() else { return Ok(Vec::new()) };
         let found = self.registration_in(predecessor);
         let is_dead = found.is_some_and(|found| {
             is_same_directory(&found, registration)

@@ -55,6 +55,9 @@ struct Link {
     has_expired: bool,
     /// Messages lost by the transactions to come, in order.
     lost: Vec<Lost>,
+    /// Another session to end, and the number of calls that come first, counting the one that
+    /// finds it ended.
+    rival: Option<(usize, Arc<MemoryStore>)>,
     heard: Duration,
 }
 
@@ -131,10 +134,29 @@ impl MemoryStore {
         locked(&self.link).lost.push(lost);
     }
 
+    /// Has the store end another session just before the `nth` call of this one from now on.
+    pub fn expire_before_call(&self, nth: usize, other: Arc<Self>) {
+        locked(&self.link).rival = Some((nth, other));
+    }
+
     /// Returns an error unless the store answers this session.
     fn reach(&self) -> Result<(), StoreError> {
+        if let Some(rival) = self.ending_rival() {
+            rival.expire();
+        }
         self.connect()?;
         self.session.check()
+    }
+
+    /// The session that ends before this call, if any.
+    fn ending_rival(&self) -> Option<Arc<Self>> {
+        let mut link = locked(&self.link);
+        let (calls, _) = link.rival.as_mut()?;
+        *calls = calls.saturating_sub(1);
+        if *calls > 0 {
+            return None;
+        }
+        link.rival.take().map(|(_, rival)| rival)
     }
 
     /// Returns an error if the session is cut off.

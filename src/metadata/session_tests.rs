@@ -151,6 +151,22 @@ async fn a_dead_process_on_the_same_directory_is_replaced_at_once_and_no_other()
 }
 
 #[tokio::test]
+async fn a_broker_registers_at_whichever_moment_the_session_of_its_predecessor_ends() {
+    for call in 1..=8 {
+        let store = fresh();
+        let dead = start(&store, 1).await;
+        let session = Arc::new(store.another());
+        let next = open(&session, 1).await;
+        session.expire_before_call(call, Arc::clone(&store));
+        let registered = next.register(&registration("directory", "boot")).await;
+        let incarnation = registered.unwrap_or_else(|error| panic!("call {call}: {error}"));
+        assert!(incarnation > dead.membership().unwrap().incarnation);
+        let image = Arc::clone(&next.image().borrow());
+        assert_eq!(image.broker(BrokerId(1)).unwrap().incarnation, incarnation, "call {call}");
+    }
+}
+
+#[tokio::test]
 async fn after_a_restart_of_the_machine_the_end_of_the_earlier_session_is_awaited() {
     let store = fresh();
     let _dead = start(&store, 1).await;
