@@ -11,7 +11,7 @@ enum Link {
     Whole,
     /// Connections are accepted and closed at once.
     Cut,
-    /// Requests arrive, their answers do not.
+    /// Requests on open connections arrive, their answers do not. Further connections are silent.
     AnswersLost,
 }
 
@@ -68,8 +68,12 @@ impl Proxy {
 
 impl Shared {
     fn accept(self: &Arc<Self>, client: TcpStream) {
-        if *self.link.lock().unwrap() == Link::Cut {
-            return;
+        match *self.link.lock().unwrap() {
+            Link::Whole => {}
+            Link::Cut => return,
+            // Without any answer there would be no connection at all. A request for a session would
+            // keep it alive.
+            Link::AnswersLost => return self.open.lock().unwrap().push(client),
         }
         // The server may be down; the client then sees a closed connection.
         let Ok(server) = TcpStream::connect(self.server) else { return };
