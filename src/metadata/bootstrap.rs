@@ -45,6 +45,11 @@ pub(super) async fn bootstrap(
 async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<(), MetadataError> {
     let mut others = store.children("/").await?;
     others.retain(|name| name != ENSEMBLE);
+    let marker = NodePath::Marker.to_string();
+    if !others.is_empty() && store.get(&marker).await?.is_some() {
+        // The nodes are those of a broker that has started since the marker was looked for.
+        return Err(StoreError::NodeExists { path: marker }.into());
+    }
     if !others.is_empty() {
         return Err(MetadataError::ForeignStore {
             expected: "an empty tree or one of streamlog".to_owned(),
