@@ -169,8 +169,8 @@ lock: $(VENV)/tools.stamp ## Upgrades and pins requirements/*.in as requirements
 ON_ZOOKEEPER := groups:: idempotence:: stopping:: administration::deleting
 # The unit tests run models with thousands of seeds. Optimised, these repay the compiler twice over.
 test: check docs ## Runs all checks, then the Rust and the Python tests (sets everything up)
-	CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --locked --features $(LAYERS) --lib
-	cargo test --locked --features $(LAYERS) --bins --test '*'
+	CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --locked --features $(LAYERS) --lib --test simulation
+	cargo test --locked --features $(LAYERS) --bins --test it
 	cargo test --locked --features $(LAYERS) --doc
 	cargo build --locked --features $(LAYERS) --examples --quiet
 	STREAMLOG_ON_ZOOKEEPER=1 cargo test --locked --features $(LAYERS) --test it -- $(ON_ZOOKEEPER)
@@ -187,7 +187,10 @@ test-disks: setup ## Runs the long disk tests: 90 fills of each file system, eve
 test-model: ## Searches 4 million states of the replication model, then switches each rule off
 	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture
 
-test-faults: setup $(VENV)/spark.stamp ## Searches 130 million states of the replication model, then runs 120 faults against three brokers, and the fault tests of one broker on ZooKeeper
+SIMULATIONS ?= 5000
+test-faults: setup $(VENV)/spark.stamp ## Runs 5,000 seeds of the simulation, searches 130 million states of the replication model, then runs 120 faults against three brokers, and the fault tests of one broker on ZooKeeper
+	STREAMLOG_SEEDS=$(SIMULATIONS) CARGO_PROFILE_TEST_OPT_LEVEL=1 \
+	  cargo test --locked --features $(LAYERS) --test simulation no_seed -- --nocapture
 	cargo build --manifest-path model/Cargo.toml --locked --quiet
 	ulimit -v $$((8 << 20)) && model/target/debug/streamlog-model deep
 	STREAMLOG_SEEDS=20 STREAMLOG_FAULTS=6 cargo test --locked --features $(LAYERS) --test it \

@@ -1,0 +1,293 @@
+//! The parts of a broker, its start, and the tasks that keep it in line with the metadata.
+
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use serde_json::Value;
+use streamlog::config::ByteSize;
+use streamlog::io::{Clock, Disk, Share, World as IoWorld};
+use streamlog::metadata::{
+    ConfigEdit, ConfigRules, ConfigTarget, Image, Incarnation, Metadata, MetadataConfig,
+    MetadataError, NewTopic, Registration,
+};
+use streamlog::replication::{
+    Assignment, InSyncChanges, LocalLogs, Partition, PartitionSpec, Partitions, Topic,
+};
+use streamlog::storage::{
+    DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig, Opener,
+    ProducerLimits, StorageError, Upkeep, UpkeepListener, UpkeepOptions,
+};
+use streamlog::types::{BrokerId, PartitionIndex, TopicPartition};
+use tokio::time::sleep;
+
+use crate::broker::applied::AppliedImages;
+use crate::clock::VirtualClock;
+use crate::disks::DIRECTORY;
+use crate::ensemble::{BrokerSession, index};
+use crate::world::{MACHINES, TOPIC, World};
+
+/// The id of the cluster.
+const CLUSTER: &str = "cluster";
+
+/// A part of a broker that runs until its process ends.
+pub(crate) type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A broker that has registered.
+pub(crate) struct Broker {
+    pub(super) world: Arc<World>,
+    pub(super) machine: usize,
+    pub(super) id: BrokerId,
+    pub(super) logs: Arc<LocalLogs>,
+    pub(super) metadata: Metadata,
+    pub(super) partitions: Arc<Partitions>,
+    pub(super) in_sync_changes: InSyncChanges,
+    /// The images that have been applied to `partitions`.
+    pub(super) applied: AppliedImages,
+}
+
+impl Broker {
+    /// Opens the data directory of a machine, and registers.
+    pub(crate) async fn start(world: &Arc<World>, machine: usize) -> Result<Arc<Self>, String> {
+        let id = world.machines[machine].id();
+        let partitions = Arc::<Partitions>::default();
+        let logs = open_logs(world, machine, &partitions).map_err(|error| error.to_string())?;
+        let store = BrokerSession::open(world, machine).ok_or("the store cannot be reached")?;
+        let clock = shared(&world.clock);
+        let config = MetadataConfig::default();
+        let metadata = Metadata::open(Arc::new(store), clock, id, Some(CLUSTER), config).await;
+        let metadata = metadata.map_err(|error| error.to_string())?;
+        let run = logs.data.run().incarnation;
+        let is_older_copy = {
+            let directory = logs.data.identity().directory_id;
+            let image = Arc::clone(&metadata.image().borrow());
+            image.known_broker(id).is_some_and(|known| known.is_ahead_of(&directory, run))
+        };
+        if is_older_copy {
+            logs.data.renew_identity().map_err(|error| error.to_string())?;
+        }
+        let registration = Registration {
+            directory_id: Some(logs.data.identity().directory_id),
+            starts: Some(run),
+            boot_id: world.machines[machine].disk().boot_id().ok(),
+            clean_shutdown: logs.data.start_report().was_clean,
+            ..Registration::default()
+        };
+        metadata.register(&registration).await.map_err(|error| error.to_string())?;
+        Ok(Arc::new(Self {
+            world: Arc::clone(world),
+            machine,
+            id,
+            logs,
+            metadata,
+            partitions,
+            in_sync_changes: InSyncChanges::default(),
+            applied: AppliedImages::default(),
+        }))
+    }
+
+    /// Creates a topic; returns false if the store did not take it.
+    pub(crate) async fn create_topic(&self, topic: &NewTopic) -> bool {
+        match self.metadata.create_topic(topic, &|_, _| Ok(())).await {
+            Ok(_) | Err(MetadataError::TopicExists(_)) => true,
+            Err(_) => false,
+        }
+    }
+
+    /// Sets the number of in-sync replicas that `acks=all` requires.
+    pub(crate) async fn set_minimum(self: Arc<Self>, minimum: u64) -> bool {
+        let target = ConfigTarget::Topic(TOPIC.parse().unwrap());
+        let edits = [ConfigEdit::Set("min.insync.replicas".to_owned(), minimum.to_string())];
+        let rules = ConfigRules { check: &|_, _| Ok(()), inherited_list: &|_| None };
+        self.metadata.edit_configs(&target, &edits, rules).await.is_ok()
+    }
+
+    /// The tasks that run until the process ends.
+    pub(crate) fn tasks(self: &Arc<Self>) -> Vec<Task> {
+        let mut tasks: Vec<Task> = vec![
+            Box::pin(Arc::clone(self).attend()),
+            Box::pin(Arc::clone(self).keep_lease()),
+            Box::pin(Arc::clone(self).follow_images()),
+            Box::pin(Arc::clone(self).flush()),
+            Box::pin(Arc::clone(self).send_in_sync_changes()),
+            Box::pin(Arc::clone(self).return_to_preferred_leaders()),
+        ];
+        let others = (0..MACHINES).filter(|other| *other != self.machine);
+        for leader in others {
+            tasks.push(Box::pin(Arc::clone(self).fetch_from(leader)));
+        }
+        tasks
+    }
+
+    /// The image of the cluster.
+    pub(crate) fn image(&self) -> Arc<Image> {
+        Arc::clone(&self.metadata.image().borrow())
+    }
+
+    /// The id of the broker.
+    pub(crate) fn id(&self) -> BrokerId {
+        self.id
+    }
+
+    /// The incarnation; unknown between two sessions.
+    pub(crate) fn incarnation(&self) -> Incarnation {
+        self.metadata.membership().map_or(Incarnation::UNKNOWN, |own| own.incarnation)
+    }
+
+    /// True if this broker may lead in the state of a partition: it is an in-sync member, as it is
+    /// registered, or an eligible one, with the data directory that it has.
+    pub(crate) fn may_lead(&self, state: &Value) -> bool {
+        let (id, Incarnation(incarnation)) = (self.id.0, self.incarnation());
+        let directory = self.logs.data.identity().directory_id;
+        let members = state["isr"].as_array().into_iter().flatten();
+        let incarnations = state["isr_incarnations"].as_array().into_iter().flatten();
+        let mut eligible = state["eligible"].as_array().into_iter().flatten();
+        members.zip(incarnations).any(|(member, as_of)| *member == id && *as_of == incarnation)
+            || eligible.any(|replica| replica["broker"] == id && replica["directory"] == directory)
+    }
+
+    /// The replica of a partition.
+    pub(crate) fn partition(&self, index: PartitionIndex) -> Option<Arc<Partition>> {
+        self.partitions.get(TOPIC, index)
+    }
+
+    /// All replicas.
+    pub(crate) fn replicas(&self) -> Vec<Arc<Partition>> {
+        let topics = self.partitions.topics();
+        topics.iter().flat_map(|topic| topic.partitions()).cloned().collect()
+    }
+
+    /// Ends the session, and closes the logs; all tasks have ended.
+    pub(crate) async fn close(&self) {
+        if self.metadata.leave().await.is_err() {
+            self.world.note("session not closed", &[index(self.machine)]);
+        }
+        self.logs.data.close(&self.partitions.high_watermarks()).unwrap();
+    }
+
+    /// Follows the metadata. It ends only if another broker has its id, which no machine has.
+    async fn attend(self: Arc<Self>) {
+        let error = self.metadata.run().await;
+        panic!("broker {} gives up: {error}", self.id);
+    }
+
+    async fn keep_lease(self: Arc<Self>) {
+        let on_end = || {
+            self.world.note("lease ran out", &[index(self.machine)]);
+            self.partitions.lease_ended();
+        };
+        self.metadata.keep_lease(on_end).await;
+    }
+
+    async fn follow_images(self: Arc<Self>) {
+        let mut images = self.metadata.image();
+        loop {
+            let image = Arc::clone(&images.borrow_and_update());
+            self.apply(&image);
+            if images.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Brings the partitions in line with an image, as `engine::topology` does.
+    fn apply(&self, image: &Image) {
+        let Some(topic) = image.topics().find(|topic| topic.name.as_str() == TOPIC) else { return };
+        let incarnation = image.broker(self.id).map(|broker| broker.incarnation);
+        let incarnation = incarnation.unwrap_or(Incarnation::UNKNOWN);
+        let (now, lease) = (self.world.clock.monotonic(), self.metadata.lease(incarnation));
+        let config = log_config();
+        let partitions = topic.numbered().filter_map(|(number, image)| {
+            let state = image.state.as_ref()?;
+            self.world.observe(number, state);
+            let partition = self.partition(number).unwrap_or_else(|| {
+                let partition = TopicPartition { topic: topic.name.clone(), partition: number };
+                let spec = PartitionSpec {
+                    partition,
+                    topic_id: topic.id,
+                    broker: self.id,
+                    config: Arc::clone(&config),
+                    rules: self.world.rules,
+                };
+                Partition::new(spec, Arc::clone(&self.logs))
+            });
+            let assignment = Assignment {
+                lease: Some(Arc::clone(&lease)),
+                ..Assignment::of(image, incarnation, &config)
+            };
+            partition.assign(assignment, now);
+            Some(partition)
+        });
+        let partitions: Vec<_> = partitions.collect();
+        self.partitions.replace([Topic::new(topic.name.clone(), topic.id, partitions)]);
+        self.applied.add();
+    }
+
+    /// Does the work of the flusher's and the maintenance threads.
+    async fn flush(self: Arc<Self>) {
+        loop {
+            let machine = &self.world.machines[self.machine];
+            let is_slow = machine.is_flushing_slowly.load(Ordering::Relaxed);
+            let pause = if is_slow { (500, 4_000) } else { (2, 12) };
+            sleep(self.world.millis(pause.0, pause.1)).await;
+            self.logs.flusher.flush_due();
+            self.logs.upkeep.run_due();
+        }
+    }
+}
+
+/// Opens the data directory with its services, as `engine::startup` does.
+fn open_logs(
+    world: &Arc<World>,
+    machine: usize,
+    partitions: &Arc<Partitions>,
+) -> Result<Arc<LocalLogs>, StorageError> {
+    let machine = &world.machines[machine];
+    let disk = machine.disk();
+    let options = DataDirOptions {
+        opener: Opener { cluster_id: Some(CLUSTER.to_owned()), broker_id: machine.id() },
+        boot_id: disk.boot_id().unwrap(),
+        configs: Arc::new(|_, _| log_config()),
+        producers: ProducerLimits::default(),
+        recovery_threads: 1,
+        keep_deleted: Duration::from_secs(5),
+        open_files: Share::Fixed(256),
+    };
+    let path = Path::new(DIRECTORY);
+    let io = IoWorld { disk: Arc::new(disk), clock: shared(&world.clock) };
+    let data = Arc::new(DataDir::open(io.clone(), path, options)?);
+    let watched: Weak<Partitions> = Arc::downgrade(partitions);
+    let listener = UpkeepListener {
+        high_watermarks: Box::new(move || {
+            watched.upgrade().map(|partitions| partitions.high_watermarks()).unwrap_or_default()
+        }),
+        on_fatal: fatal(),
+    };
+    let clock = Arc::clone(&io.clock);
+    let options = UpkeepOptions::default();
+    let upkeep = Arc::new(Upkeep::without_threads(Arc::clone(&data), clock, options, listener)?);
+    let informed = Arc::clone(&upkeep);
+    let io = IoWorld { disk: Arc::clone(data.disk()), ..io };
+    let listener = FlushListener {
+        on_flushed: Box::new(move |flushed| informed.flushed(flushed.bytes)),
+        on_fatal: fatal(),
+    };
+    let flusher = Flusher::without_threads(io, path, FlusherOptions::default(), listener)?;
+    Ok(Arc::new(LocalLogs { data, flusher: Arc::new(flusher), upkeep }))
+}
+
+/// The reaction to a failed disk, of which no machine has one.
+fn fatal() -> Box<dyn Fn(&StorageError) + Send + Sync> {
+    Box::new(|error| panic!("{error}"))
+}
+
+fn shared(clock: &Arc<VirtualClock>) -> Arc<dyn Clock> {
+    Arc::<VirtualClock>::clone(clock)
+}
+
+/// Small segments, so that a run has many.
+fn log_config() -> Arc<LogConfig> {
+    Arc::new(LogConfig { segment_size: ByteSize(4 << 10), ..LogConfig::default() })
+}

@@ -1,0 +1,51 @@
+//! The disks of machines: empty ones, and copies of what a machine has had on its disk.
+
+use std::io::IoSlice;
+use std::path::Path;
+use std::sync::Arc;
+
+use streamlog::io::faulty::FaultyDisk;
+use streamlog::io::{Disk, Entry, MemoryDisk, OpenMode, read_exact_at, write_all_at};
+
+/// The directory that a copy contains.
+pub(crate) const DIRECTORY: &str = "/data";
+
+/// One call of a disk in this many writes something back on its own.
+const WRITE_BACK_ONE_IN: u64 = 40;
+
+/// An empty disk, which forgets what was not synced.
+pub(crate) fn empty(seed: u64) -> FaultyDisk {
+    over(MemoryDisk::default(), seed)
+}
+
+/// A disk with the content of another, durable at once; `None` if that has no data directory.
+pub(crate) fn copy_of(disk: &FaultyDisk, seed: u64) -> Option<FaultyDisk> {
+    let (path, copy) = (Path::new(DIRECTORY), MemoryDisk::default());
+    if !disk.exists(path).unwrap() {
+        return None;
+    }
+    copy_dir((disk, &copy), path);
+    Some(over(copy, seed))
+}
+
+fn over(inner: MemoryDisk, seed: u64) -> FaultyDisk {
+    let disk = FaultyDisk::new(Arc::new(inner), seed);
+    disk.set_write_back(WRITE_BACK_ONE_IN);
+    disk
+}
+
+fn copy_dir((from, to): (&dyn Disk, &dyn Disk), dir: &Path) {
+    to.create_dir(dir).unwrap();
+    for Entry { name, is_dir } in from.list(dir).unwrap() {
+        let path = dir.join(name);
+        if is_dir {
+            copy_dir((from, to), &path);
+        } else {
+            let source = from.open(&path, OpenMode::Read).unwrap();
+            let mut bytes = vec![0; usize::try_from(source.len().unwrap()).unwrap()];
+            read_exact_at(&*source, &mut bytes, 0).unwrap();
+            let target = to.open(&path, OpenMode::CreateNew).unwrap();
+            write_all_at(&*target, &mut [IoSlice::new(&bytes)], 0).unwrap();
+        }
+    }
+}

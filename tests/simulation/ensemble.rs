@@ -1,0 +1,254 @@
+//! The metadata store of the cluster: the shipped store in memory, behind links that delay and lose
+//! messages or are cut, and with sessions that end after their time-out.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use serde_json::Value;
+use streamlog::io::Clock;
+use streamlog::metadata::{
+    MemoryStore, Node, Op, OpResult, SessionError, SessionId, Store, StoreError, StoreFuture, Watch,
+};
+use streamlog::types::PartitionIndex;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use crate::clock::VirtualClock;
+use crate::world::{MACHINES, TOPIC, World};
+
+/// The interval at which the store looks for sessions that have been silent for too long.
+const TICK: Duration = Duration::from_millis(100);
+
+/// One in this many messages of a transaction is lost.
+const LOST_ONE_IN: u64 = 60;
+
+/// The store, with the sessions of all machines.
+pub(crate) struct Ensemble {
+    clock: Arc<VirtualClock>,
+    /// A session of nobody, from which the others are opened.
+    origin: MemoryStore,
+    sessions: Mutex<Vec<OpenSession>>,
+    cut_off: [AtomicBool; MACHINES],
+}
+
+/// A session that the store has not ended, or whose broker has yet to learn that.
+#[derive(Clone)]
+struct OpenSession {
+    machine: usize,
+    store: Arc<MemoryStore>,
+    has_expired: bool,
+}
+
+/// A session of a broker.
+pub(crate) struct BrokerSession {
+    world: Weak<World>,
+    machine: usize,
+    inner: Arc<MemoryStore>,
+}
+
+impl Ensemble {
+    pub(crate) fn new(clock: &Arc<VirtualClock>) -> Self {
+        let shared: Arc<dyn Clock> = Arc::<VirtualClock>::clone(clock);
+        Self {
+            clock: Arc::clone(clock),
+            origin: MemoryStore::new(shared),
+            sessions: Mutex::default(),
+            cut_off: Default::default(),
+        }
+    }
+
+    /// The state of a partition as the store has it now.
+    pub(crate) async fn state(&self, partition: PartitionIndex) -> Option<Value> {
+        let path = format!("/brokers/topics/{TOPIC}/partitions/{}/state", partition.0);
+        let node = self.origin.get(&path).await.unwrap()?;
+        Some(serde_json::from_slice(&node.value).unwrap())
+    }
+
+    /// Cuts a machine off from the store.
+    pub(crate) fn cut_off(&self, machine: usize) {
+        self.cut_off[machine].store(true, Ordering::Relaxed);
+        for session in self.lock().iter().filter(|session| session.machine == machine) {
+            session.store.disconnect();
+        }
+    }
+
+    /// Lets a machine reach the store again.
+    pub(crate) fn repair(&self, machine: usize) {
+        if self.cut_off[machine].swap(false, Ordering::Relaxed) {
+            for session in self.lock().iter().filter(|session| session.machine == machine) {
+                session.store.reconnect();
+            }
+        }
+    }
+
+    /// Ends the sessions of a machine at once.
+    pub(crate) fn expire(&self, machine: usize) {
+        self.expire_where(|session| session.machine == machine);
+    }
+
+    /// Ends sessions after their time-out, for ever.
+    pub(crate) async fn end_silent_sessions(world: Arc<World>) {
+        let ensemble = &world.ensemble;
+        loop {
+            sleep(TICK).await;
+            let now = ensemble.clock.monotonic();
+            let is_silent = |session: &OpenSession| {
+                let heard = session.store.last_heard().unwrap_or(now);
+                now.saturating_sub(heard) > MemoryStore::SESSION_TIMEOUT
+            };
+            for machine in ensemble.expire_where(is_silent) {
+                world.note("session expired", &[index(machine)]);
+            }
+        }
+    }
+
+    /// Ends some sessions, and returns their machines.
+    fn expire_where(&self, is_due: impl Fn(&OpenSession) -> bool) -> Vec<usize> {
+        let mut sessions = self.lock();
+        let due = |session: &&mut OpenSession| !session.has_expired && is_due(session);
+        let mut machines = Vec::new();
+        for session in sessions.iter_mut().filter(due) {
+            session.store.expire();
+            session.has_expired = true;
+            machines.push(session.machine);
+        }
+        // Those that are cut off have yet to learn it.
+        sessions.retain(|session| !session.has_expired || self.is_cut_off(session.machine));
+        machines
+    }
+
+    fn open(&self, machine: usize) -> Option<Arc<MemoryStore>> {
+        if self.is_cut_off(machine) {
+            return None;
+        }
+        let store = Arc::new(self.origin.another());
+        let opened = OpenSession { machine, store: Arc::clone(&store), has_expired: false };
+        self.lock().push(opened);
+        Some(store)
+    }
+
+    fn is_cut_off(&self, machine: usize) -> bool {
+        self.cut_off[machine].load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<OpenSession>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl BrokerSession {
+    /// Opens a session from a machine; `None` if it does not reach the store.
+    pub(crate) fn open(world: &Arc<World>, machine: usize) -> Option<Self> {
+        let inner = world.ensemble.open(machine)?;
+        Some(Self { world: Arc::downgrade(world), machine, inner })
+    }
+
+    /// Waits as long as a message to or from the store takes.
+    async fn travel(&self) {
+        if let Some(time) = self.world.upgrade().map(|world| world.store_delay()) {
+            sleep(time).await;
+        }
+    }
+
+    /// Has the store execute a transaction even if the broker is paused or ends meanwhile.
+    async fn send(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, StoreError> {
+        let Some(world) = self.world.upgrade() else { return Err(out_of_reach()) };
+        let is_lost = world.chance(LOST_ONE_IN);
+        let (inner, delay) = (Arc::clone(&self.inner), world.store_delay());
+        let (answer, answered) = oneshot::channel();
+        world.start(async move {
+            sleep(delay).await;
+            if !is_lost {
+                // The broker may have ended and not wait any more.
+                let _ = answer.send(inner.multi(ops).await);
+            }
+        });
+        let executed = answered.await;
+        self.travel().await;
+        let is_answer_lost = world.ensemble.is_cut_off(self.machine) || world.chance(LOST_ONE_IN);
+        match executed {
+            Ok(executed) if !is_answer_lost || executed.is_err() => executed,
+            _ => Err(SessionError::OutcomeUnknown.into()),
+        }
+    }
+}
+
+fn out_of_reach() -> StoreError {
+    let (servers, reason) = ("simulated".to_owned(), "cut off".to_owned());
+    SessionError::Unreachable { servers, reason }.into()
+}
+
+impl Store for BrokerSession {
+    fn session(&self) -> SessionId {
+        self.inner.session()
+    }
+
+    fn last_heard(&self) -> Option<Duration> {
+        self.inner.last_heard()
+    }
+
+    fn session_timeout(&self) -> Option<Duration> {
+        self.inner.session_timeout()
+    }
+
+    fn new_session(&self) -> StoreFuture<'_, Arc<dyn Store>> {
+        Box::pin(async move {
+            self.travel().await;
+            let world = self.world.upgrade().ok_or_else(out_of_reach)?;
+            let opened = Self::open(&world, self.machine).ok_or_else(out_of_reach)?;
+            Ok(Arc::new(opened) as Arc<dyn Store>)
+        })
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.travel().await;
+            self.inner.close().await
+        })
+    }
+
+    fn read<'a>(&'a self, paths: &'a [String]) -> StoreFuture<'a, Vec<Option<Node>>> {
+        Box::pin(async move {
+            self.travel().await;
+            self.inner.read(paths).await
+        })
+    }
+
+    fn children<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Vec<String>> {
+        Box::pin(async move {
+            self.travel().await;
+            self.inner.children(path).await
+        })
+    }
+
+    fn snapshot<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Vec<(String, Node)>> {
+        Box::pin(async move {
+            self.travel().await;
+            self.inner.snapshot(path).await
+        })
+    }
+
+    fn multi(&self, ops: Vec<Op>) -> StoreFuture<'_, Vec<OpResult>> {
+        Box::pin(self.send(ops))
+    }
+
+    fn watch<'a>(&'a self, subtrees: &'a [&'a str]) -> StoreFuture<'a, Watch> {
+        Box::pin(async move {
+            self.travel().await;
+            self.inner.watch(subtrees).await
+        })
+    }
+}
+
+impl fmt::Debug for BrokerSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BrokerSession({} of machine {})", self.inner.session(), self.machine)
+    }
+}
+
+/// The number of a machine, as events have it.
+pub(crate) fn index(machine: usize) -> i64 {
+    i64::try_from(machine).unwrap_or(i64::MAX)
+}

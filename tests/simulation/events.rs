@@ -1,0 +1,69 @@
+//! The events of a run: how often each occurred, and a hash of all of them in order.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The counts of events by name, and their hash.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Events {
+    counts: BTreeMap<&'static str, u64>,
+    hash: u64,
+}
+
+/// The events that a run of all seeds must contain: without them it proves nothing.
+pub(crate) const REQUIRED: &[&str] = &[
+    "acknowledged",
+    "blackout",
+    "broker stopped in order",
+    "cut in both directions",
+    "cut in one direction",
+    "cut off from the store",
+    "disk emptied",
+    "disk rolled back",
+    "elected",
+    "eligible replica elected",
+    "expired while alive",
+    "flush slowed",
+    "follower out of step",
+    "handed over",
+    "in-sync set grew",
+    "in-sync set shrank",
+    "killed",
+    "lease ran out",
+    "member stays eligible",
+    "minimum changed",
+    "nobody leads",
+    "outcome unknown",
+    "paused beyond the session",
+    "power cut",
+    "read",
+    "refused change",
+    "session expired",
+    "truncated",
+];
+
+impl Events {
+    /// Counts an event, which happened at `time` and has these numbers.
+    pub(crate) fn note(&mut self, time: Duration, name: &'static str, numbers: &[i64]) {
+        *self.counts.entry(name).or_default() += 1;
+        let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        let bytes = name.bytes().map(u64::from);
+        let numbers = numbers.iter().chain([&millis]).map(|number| number.cast_unsigned());
+        for word in bytes.chain(numbers) {
+            // FNV-1a, by words.
+            self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23);
+        }
+    }
+
+    /// The number of events of a name.
+    pub(crate) fn count(&self, name: &str) -> u64 {
+        self.counts.get(name).copied().unwrap_or_default()
+    }
+
+    /// Adds the counts of another run.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (name, count) in &other.counts {
+            *self.counts.entry(name).or_default() += count;
+        }
+    }
+}

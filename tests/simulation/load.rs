@@ -1,0 +1,139 @@
+//! The clients: producers of unique values, consumers that read up to the high watermark, and an
+//! operator.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use streamlog::record::{BatchBuilder, BatchSettings, Batches, Compressor, Limits};
+use streamlog::replication::Acks;
+use streamlog::types::{PartitionIndex, Timestamp};
+use tokio::time::sleep;
+
+use crate::network::Place;
+use crate::world::{MACHINES, PARTITIONS, World};
+
+/// The numbers of clients.
+const PRODUCERS: usize = 5;
+const CONSUMERS: usize = 2;
+
+/// The minima of in-sync replicas that an operator sets.
+const MINIMA: [u64; 4] = [1, 2, 2, 3];
+
+/// The most records of a batch.
+const RECORDS_MAX: u64 = 3;
+
+/// One batch in this many asks for the acknowledgement of the leader alone.
+const LEADER_ONLY_ONE_IN: u64 = 8;
+
+/// The time that all records carry.
+const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+/// Starts all clients.
+pub(crate) fn start(world: &Arc<World>) {
+    for _ in 0..PRODUCERS {
+        world.start(produce(Arc::clone(world)));
+    }
+    for _ in 0..CONSUMERS {
+        world.start(consume(Arc::clone(world)));
+    }
+    world.start(operate(Arc::clone(world)));
+}
+
+/// Produces until the load ends.
+async fn produce(world: Arc<World>) {
+    let mut leaders = [0; PARTITIONS];
+    while world.is_loaded.load(Ordering::Relaxed) {
+        sleep(world.millis(20, 300)).await;
+        let index = world.index(PARTITIONS);
+        let number = partition(index);
+        let acks = if world.chance(LEADER_ONLY_ONE_IN) { Acks::Leader } else { Acks::All };
+        let values: Vec<u64> = (0..=world.below(RECORDS_MAX)).map(|_| world.next_value()).collect();
+        let Some(floor) = world.check(|checkers| Ok(checkers.floor(number))) else { return };
+        let (to, sent) = (leaders[index], values.clone());
+        let answer =
+            world.ask((Place::Clients, to), move |broker| broker.produce((number, acks), sent));
+        let Some(acknowledged) = answer.await.flatten() else {
+            leaders[index] = world.index(MACHINES);
+            continue;
+        };
+        let base = acknowledged.base_offset.get();
+        let name = if acks == Acks::All { "acknowledged" } else { "acknowledged by the leader" };
+        world.note(name, &[number.0.into(), base, acknowledged.epoch.0.into()]);
+        world.check(|checkers| {
+            checkers.leaders.heard((number, acknowledged.epoch), floor.epoch)?;
+            match acks {
+                Acks::All => checkers.acknowledged(number, base, &values),
+                Acks::Leader | Acks::None => Ok(()),
+            }
+        });
+    }
+}
+
+/// Reads until the load ends: what is new, and now and then from anywhere.
+async fn consume(world: Arc<World>) {
+    let (mut leaders, mut next) = ([0; PARTITIONS], [0_i64; PARTITIONS]);
+    while world.is_loaded.load(Ordering::Relaxed) {
+        sleep(world.millis(20, 300)).await;
+        let index = world.index(PARTITIONS);
+        let number = partition(index);
+        let behind = next[index].cast_unsigned();
+        let from =
+            if world.chance(4) { world.below(behind + 1).cast_signed() } else { next[index] };
+        let Some(floor) = world.check(|checkers| Ok(checkers.floor(number))) else { return };
+        let to = leaders[index];
+        let answer = world.ask((Place::Clients, to), move |broker| broker.read(number, from));
+        let Some(shown) = answer.await.flatten() else {
+            leaders[index] = world.index(MACHINES);
+            continue;
+        };
+        let watermark = shown.high_watermark.get();
+        world.note("read", &[number.0.into(), from, watermark, shown.epoch.0.into()]);
+        world.check(|checkers| {
+            checkers.leaders.heard((number, shown.epoch), floor.epoch)?;
+            checkers.watermarks.heard((number, shown.high_watermark), floor.watermark)?;
+            checkers.shown(number, &shown.records)
+        });
+        if let Some((last, _)) = shown.records.last() {
+            next[index] = next[index].max(last + 1);
+        }
+    }
+}
+
+/// Changes the number of in-sync replicas that `acks=all` requires, now and then.
+async fn operate(world: Arc<World>) {
+    while world.is_loaded.load(Ordering::Relaxed) {
+        sleep(world.millis(5_000, 30_000)).await;
+        let (to, minimum) = (world.index(MACHINES), MINIMA[world.index(MINIMA.len())]);
+        let places = (Place::Clients, to);
+        if world.ask(places, move |broker| broker.set_minimum(minimum)).await == Some(true) {
+            world.note("minimum changed", &[minimum.cast_signed()]);
+        }
+    }
+}
+
+fn partition(index: usize) -> PartitionIndex {
+    PartitionIndex(i32::try_from(index).unwrap())
+}
+
+/// A batch of these values.
+pub(crate) fn batch_of(values: &[u64]) -> Vec<u8> {
+    let mut builder = BatchBuilder::new();
+    for value in values {
+        builder.push(NOW, None, Some(&value.to_be_bytes()), &[]).unwrap();
+    }
+    builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap()
+}
+
+/// The offsets and values of all records of some batches.
+pub(crate) fn records_in(bytes: &[u8]) -> Vec<(i64, u64)> {
+    let mut found = Vec::new();
+    for batch in Batches::new(bytes) {
+        let batch = batch.unwrap();
+        for record in batch.records(batch.payload(), &Limits::default()) {
+            let record = record.unwrap();
+            let value = record.value.and_then(|value| value.try_into().ok()).unwrap();
+            found.push((batch.offset_of(&record).get(), u64::from_be_bytes(value)));
+        }
+    }
+    found
+}

@@ -1,0 +1,263 @@
+//! The world of a run: machines, links, the store and the clients, all in one thread and from one
+//! seed.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use streamlog::io::SeededRandom;
+use streamlog::metadata::{IsrMember, PartitionState};
+use streamlog::replication::Rules;
+use streamlog::types::PartitionIndex;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::broker::Broker;
+use crate::checkers::{Checkers, Violation};
+use crate::clock::VirtualClock;
+use crate::ensemble::Ensemble;
+use crate::events::Events;
+use crate::machine::{Machine, locked, reap};
+use crate::network::{Network, Place};
+
+/// The number of machines.
+pub(crate) const MACHINES: usize = 3;
+
+/// The name of the topic.
+pub(crate) const TOPIC: &str = "t";
+
+/// The number of its partitions.
+pub(crate) const PARTITIONS: usize = 2;
+
+/// The longest wait for an answer over the network.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A cluster, its clients, and all that is known of what it has promised.
+pub(crate) struct World {
+    pub(crate) clock: Arc<VirtualClock>,
+    pub(crate) rules: Rules,
+    pub(crate) machines: Vec<Machine>,
+    pub(crate) network: Network,
+    pub(crate) ensemble: Ensemble,
+    random: Mutex<SeededRandom>,
+    events: Mutex<Events>,
+    checkers: Mutex<Checkers>,
+    violation: Mutex<Option<Violation>>,
+    /// The last state of each partition that a broker has seen.
+    states: Mutex<BTreeMap<PartitionIndex, Arc<PartitionState>>>,
+    /// The last value that was produced.
+    values: AtomicU64,
+    /// True while clients produce.
+    pub(crate) is_loaded: AtomicBool,
+    /// The tasks that belong to no broker: messages under way, clients, faults.
+    tasks: Mutex<JoinSet<()>>,
+    is_telling: bool,
+}
+
+impl World {
+    /// A world whose brokers have not been started.
+    pub(crate) fn new(seed: u64, rules: Rules) -> Arc<Self> {
+        let clock = Arc::new(VirtualClock::begin());
+        let mut random = SeededRandom::new(seed);
+        let machines = (0..MACHINES).map(|index| Machine::new(index, random.number())).collect();
+        Arc::new(Self {
+            ensemble: Ensemble::new(&clock),
+            clock,
+            rules,
+            machines,
+            network: Network::default(),
+            random: Mutex::new(random),
+            events: Mutex::default(),
+            checkers: Mutex::default(),
+            violation: Mutex::default(),
+            states: Mutex::default(),
+            values: AtomicU64::new(0),
+            is_loaded: AtomicBool::new(true),
+            tasks: Mutex::default(),
+            is_telling: std::env::var_os("STREAMLOG_TELL").is_some(),
+        })
+    }
+
+    /// Starts a task that belongs to no broker.
+    pub(crate) fn start(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = locked(&self.tasks);
+        reap(&mut tasks);
+        tasks.spawn(task);
+    }
+
+    /// Ends all brokers and tasks, and returns what was counted and the first violation.
+    pub(crate) async fn end(&self) -> (Events, Option<Violation>) {
+        let mut tasks = std::mem::take(&mut *locked(&self.tasks));
+        tasks.shutdown().await;
+        for machine in &self.machines {
+            machine.kill().await;
+        }
+        (locked(&self.events).clone(), locked(&self.violation).clone())
+    }
+
+    /// Asks the broker on a machine; `None` if no answer comes. The question goes on its way even
+    /// if the caller does not wait for the answer.
+    pub(crate) async fn ask<T, F>(
+        self: &Arc<Self>,
+        (from, to): (Place, usize),
+        answer: impl FnOnce(Arc<Broker>) -> F + Send + 'static,
+    ) -> Option<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let (reply, replied) = oneshot::channel();
+        let world = Arc::clone(self);
+        self.start(async move {
+            if !world.travel(from, Place::Machine(to)).await {
+                return;
+            }
+            let (given, taken) = oneshot::channel();
+            // The asker may be gone when the answer arrives, and the broker before it is given.
+            let is_taken = world.machines[to].handle(|broker| {
+                let answer = answer(broker);
+                async move { drop(given.send(answer.await)) }
+            });
+            if !is_taken {
+                return;
+            }
+            let Ok(answer) = taken.await else { return };
+            if world.travel(Place::Machine(to), from).await {
+                drop(reply.send(answer));
+            }
+        });
+        timeout(ANSWER_TIMEOUT, replied).await.ok()?.ok()
+    }
+
+    /// Waits until a message arrives; returns false if it does not.
+    async fn travel(&self, from: Place, to: Place) -> bool {
+        let delay = match self.below(1000) {
+            0 => Duration::from_millis(self.below(3000)),
+            1..20 => Duration::from_millis(self.below(200)),
+            _ => Duration::from_millis(self.below(3)),
+        };
+        sleep(delay).await;
+        !self.network.is_cut(from, to)
+    }
+
+    /// The time that a message to or from the store takes.
+    pub(crate) fn store_delay(&self) -> Duration {
+        Duration::from_millis(if self.chance(50) { self.below(300) } else { self.below(3) })
+    }
+
+    /// A random number below `end`.
+    pub(crate) fn below(&self, end: u64) -> u64 {
+        locked(&self.random).below(end)
+    }
+
+    /// A random index below `length`.
+    pub(crate) fn index(&self, length: usize) -> usize {
+        locked(&self.random).index(length)
+    }
+
+    /// True once in `one_in` calls.
+    pub(crate) fn chance(&self, one_in: u64) -> bool {
+        locked(&self.random).chance(one_in)
+    }
+
+    /// A random time between two numbers of milliseconds.
+    pub(crate) fn millis(&self, least: u64, most: u64) -> Duration {
+        Duration::from_millis(locked(&self.random).between(least, most))
+    }
+
+    /// Counts an event.
+    pub(crate) fn note(&self, name: &'static str, numbers: &[i64]) {
+        self.tell(|| format!("{name} {numbers:?}"));
+        locked(&self.events).note(self.clock.elapsed(), name, numbers);
+    }
+
+    /// Prints a line for the reader of a single seed, if `STREAMLOG_TELL` is set.
+    pub(crate) fn tell(&self, line: impl FnOnce() -> String) {
+        if self.is_telling {
+            eprintln!("{:>9.3} {}", self.clock.elapsed().as_secs_f64(), line());
+        }
+    }
+
+    /// The number of events of a name so far.
+    pub(crate) fn count(&self, name: &str) -> u64 {
+        locked(&self.events).count(name)
+    }
+
+    /// A value that no record has yet.
+    pub(crate) fn next_value(&self) -> u64 {
+        self.values.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Notes a state of a partition as a broker sees it.
+    pub(crate) fn observe(&self, partition: PartitionIndex, state: &Arc<PartitionState>) {
+        let mut states = locked(&self.states);
+        let before = states.get(&partition).cloned();
+        if before.as_ref().is_some_and(|before| before.version >= state.version) {
+            return;
+        }
+        states.insert(partition, Arc::clone(state));
+        drop(states);
+        let Some(before) = before else { return };
+        let leader = state.leader.map_or(-1, |leader| leader.0.into());
+        let numbers = [partition.0.into(), state.leader_epoch.0.into(), leader];
+        if state.leader_epoch > before.leader_epoch {
+            self.note(if state.leader.is_some() { "elected" } else { "nobody leads" }, &numbers);
+            if !before.eligible.is_empty()
+                && !before.isr.iter().any(|member| Some(member.broker) == state.leader)
+            {
+                self.note("eligible replica elected", &numbers);
+            }
+        }
+        if state.isr.len() > before.isr.len() {
+            self.note("in-sync set grew", &numbers);
+        } else if state.isr.len() < before.isr.len() {
+            self.note("in-sync set shrank", &numbers);
+        }
+        if state.eligible.len() > before.eligible.len() {
+            self.note("member stays eligible", &numbers);
+        }
+    }
+
+    /// True if every partition has a leader and all brokers as members, as they are registered.
+    pub(crate) fn is_in_sync(&self) -> bool {
+        let states = locked(&self.states);
+        let brokers: Option<Vec<_>> = self.machines.iter().map(Machine::broker).collect();
+        let Some(brokers) = brokers else { return false };
+        let is_member = |state: &PartitionState, broker: &Broker| {
+            let own = IsrMember { broker: broker.id(), incarnation: broker.incarnation() };
+            state.isr.contains(&own)
+        };
+        let is_whole = |state: &Arc<PartitionState>| {
+            state.leader.is_some() && brokers.iter().all(|broker| is_member(state, broker))
+        };
+        states.len() == PARTITIONS && states.values().all(is_whole)
+    }
+
+    /// Lets the checkers judge something, and keeps the first violation.
+    pub(crate) fn check<T>(
+        &self,
+        judge: impl FnOnce(&mut Checkers) -> Result<T, Violation>,
+    ) -> Option<T> {
+        match judge(&mut locked(&self.checkers)) {
+            Ok(value) => Some(value),
+            Err(violation) => {
+                self.tell(|| format!("VIOLATION {violation:?}"));
+                locked(&self.violation).get_or_insert(violation);
+                None
+            }
+        }
+    }
+
+    /// True once an invariant is broken.
+    pub(crate) fn is_broken(&self) -> bool {
+        locked(&self.violation).is_some()
+    }
+
+    /// Fails if a task has panicked.
+    pub(crate) fn check_tasks(&self) {
+        reap(&mut locked(&self.tasks));
+        self.machines.iter().for_each(Machine::check_tasks);
+    }
+}
