@@ -5,6 +5,7 @@
 //! `acks=all` is answered once it covers the record. It never decreases. Followers fetch as
 //! consumers do; this layer knows no socket.
 
+mod acknowledgement;
 mod answering;
 mod assigning;
 mod damage;
@@ -25,9 +26,10 @@ mod role;
 mod spec;
 mod waiting;
 
+pub use acknowledgement::{Acks, Reached, Target};
 pub use deletion::Deletion;
 pub use error::{NotLeading, PartitionError};
-pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Reader, Target, TryRead};
+pub use partition::{Partition, ReadAnswer, ReadRequest, Reader, TryRead};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{
     ChangeOutcome, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition,

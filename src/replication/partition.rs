@@ -12,35 +12,15 @@ use std::sync::{Arc, Mutex};
 use arc_swap::{ArcSwap, Guard};
 
 use crate::io::FileRange;
-use crate::replication::role::{Current, Leadership, Reached};
-use crate::replication::{LocalLogs, PartitionError, PartitionSpec, Rules, Waiting};
+use crate::replication::role::{Current, Leadership};
+use crate::replication::{
+    Acks, LocalLogs, PartitionError, PartitionSpec, Reached, Rules, Target, Waiting,
+};
 use crate::storage::{
     AppendAt, Appended, Extent, InMemory, Log, LogConfig, ReadLimit, RecordAt, SequenceError,
     StorageError, StoredBatches,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
-
-/// The acknowledgement that a producer asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acks {
-    /// Never.
-    None,
-    /// Once the leader has stored the record safely.
-    Leader,
-    /// Once the high watermark covers the record.
-    All,
-}
-
-/// The condition under which a producer is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// The leader epoch of the append; no other epoch can make the promise.
-    pub epoch: LeaderEpoch,
-    /// The offset after the last appended record.
-    pub next_offset: Offset,
-    /// The acknowledgement that the producer asked for.
-    pub acks: Acks,
-}
 
 /// The kind of reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

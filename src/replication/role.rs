@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::metadata::Lease;
 use crate::replication::{
-    Acks, Assignment, Follower, HandOverStage, Leader, NotLeading, PartitionError, Rules, Target,
+    Acks, Assignment, Follower, HandOverStage, Leader, NotLeading, PartitionError, Reached, Rules,
+    Target,
 };
 use crate::storage::Log;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -49,15 +50,6 @@ pub(super) struct Current {
     pub(super) is_appendable: bool,
     /// The effect of a hand-over to another leader.
     pub(super) hand_over: HandOverStage,
-}
-
-/// The progress of a partition that producers wait for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reached {
-    /// The offset up to which this replica has stored the log.
-    pub(super) stored: Offset,
-    /// The high watermark.
-    pub(super) replicated: Offset,
 }
 
 /// The state machine of this broker's role in a partition, under its lock.
@@ -151,12 +143,11 @@ impl Current {
     /// If it can no longer be reached, or not be acknowledged for want of in-sync replicas.
     pub(super) fn covers(&self, target: Target, reached: Reached) -> Result<bool, PartitionError> {
         self.check_goes_on(target.epoch)?;
-        match target.acks {
-            Acks::None => Ok(true),
-            Acks::Leader => Ok(reached.stored >= target.next_offset),
-            Acks::All if reached.replicated < target.next_offset => Ok(false),
-            Acks::All => self.check_minimum(true).map(|()| true),
+        let is_reached = target.is_reached(reached);
+        if is_reached && target.acks == Acks::All {
+            self.check_minimum(true)?;
         }
+        Ok(is_reached)
     }
 
     /// Fails if there are too few in-sync replicas for `acks=all`.
