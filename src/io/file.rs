@@ -152,6 +152,16 @@ pub(crate) trait FileWrapper: Send + Sync + Debug {
         self.wrapped().allocate(length)
     }
 
+    /// As [`File::len`].
+    fn len(&self) -> io::Result<u64> {
+        self.wrapped().len()
+    }
+
+    /// As [`File::inode`].
+    fn inode(&self) -> io::Result<Inode> {
+        self.wrapped().inode()
+    }
+
     /// As [`File::sync_data`].
     fn sync_data(&self) -> io::Result<()> {
         self.wrapped().sync_data()
@@ -206,11 +216,11 @@ impl<W: FileWrapper> File for W {
     }
 
     fn len(&self) -> io::Result<u64> {
-        self.wrapped().len()
+        FileWrapper::len(self)
     }
 
     fn inode(&self) -> io::Result<Inode> {
-        self.wrapped().inode()
+        FileWrapper::inode(self)
     }
 
     fn sync_data(&self) -> io::Result<()> {

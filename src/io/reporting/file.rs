@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::error_log::ErrorLog;
-use crate::io::{DirectBuffer, File, Inode, is_error_of_file};
+use crate::io::{DirectBuffer, File, FileWrapper, Inode, is_error_of_file};
 
 /// A file that logs its errors under the name it was opened with.
 pub(super) struct ReportingFile {
@@ -32,17 +32,13 @@ impl fmt::Debug for ReportingFile {
     }
 }
 
-impl File for ReportingFile {
+impl FileWrapper for ReportingFile {
+    fn wrapped(&self) -> &dyn File {
+        &*self.inner
+    }
+
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.reported("read", self.inner.read_at(buffer, position))
-    }
-
-    fn read_ahead(&self, position: u64, length: u64) {
-        self.inner.read_ahead(position, length);
-    }
-
-    fn is_cached(&self, position: u64, length: u64) -> bool {
-        self.inner.is_cached(position, length)
     }
 
     fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
