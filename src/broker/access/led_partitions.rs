@@ -19,8 +19,8 @@ use crate::replication::{
 };
 use crate::storage::{DataDir, StorageError};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId};
-use crate::wire::ErrorCode;
 use crate::wire::metadata::Broker;
+use crate::wire::{ErrorCode, NodeEndpoint};
 
 /// The partitions that this broker leads, as far as the client of a connection may use them.
 #[derive(Clone, Copy)]
@@ -96,15 +96,19 @@ impl<'a> LedPartitions<'a> {
     }
 
     /// The brokers with these ids, each at the address that the client should use (KIP-951).
-    pub(crate) fn endpoints(&self, ids: impl Iterator<Item = i32>) -> Vec<Broker> {
+    pub(crate) fn endpoints(&self, ids: impl Iterator<Item = i32>) -> Vec<NodeEndpoint> {
         let ids: BTreeSet<i32> = ids.filter(|id| *id >= 0).collect();
         if ids.is_empty() {
             return Vec::new();
         }
         let image = self.engine.image();
         let addresses = Addresses::new(self.engine.config.broker_id, self.session.identity());
-        let broker = |id| addresses.broker(image.broker(BrokerId(id))?);
-        ids.into_iter().filter_map(broker).collect()
+        let endpoint = |id| {
+            let Broker { node_id, host, port, rack } =
+                addresses.broker(image.broker(BrokerId(id))?)?;
+            Some(NodeEndpoint { node_id, host, port, rack })
+        };
+        ids.into_iter().filter_map(endpoint).collect()
     }
 
     /// The error code for a partition of which this broker has no replica.

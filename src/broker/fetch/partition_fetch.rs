@@ -10,8 +10,8 @@ use crate::replication::{
 };
 use crate::storage::{CompressionType, StoredBatches};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
-use crate::wire::ErrorCode;
-use crate::wire::fetch::{LeaderIdAndEpoch, RequestPartition, RequestTopic};
+use crate::wire::fetch::{RequestPartition, RequestTopic};
+use crate::wire::{ErrorCode, LeaderIdAndEpoch};
 
 /// The first version that identifies topics by id.
 const BY_ID_SINCE: i16 = 13;
@@ -85,7 +85,7 @@ impl Refused {
 
     /// The refusal of a partition that another broker leads.
     fn not_leader(leader: BrokerId, epoch: LeaderEpoch) -> Self {
-        let leader = LeaderIdAndEpoch { leader_id: leader.0, leader_epoch: epoch.0 };
+        let leader = LeaderIdAndEpoch::from((leader, epoch));
         Self { leader, ..Self::from(ErrorCode::NotLeaderOrFollower) }
     }
 

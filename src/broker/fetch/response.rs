@@ -10,11 +10,11 @@ use crate::broker::isolation::Isolation;
 use crate::net::Piece;
 use crate::storage::StoredBatches;
 use crate::wire::fetch::{
-    EpochEndOffset, FetchRequest, FetchResponse, NodeEndpoint, Partition as PartitionAnswer,
-    RequestTopic, Topic,
+    EpochEndOffset, FetchRequest, FetchResponse, Partition as PartitionAnswer, RequestTopic, Topic,
 };
-use crate::wire::metadata::Broker;
-use crate::wire::{ErrorCode, Piece as FramePiece, Records, RequestHeader, encode_response};
+use crate::wire::{
+    ErrorCode, NodeEndpoint, Piece as FramePiece, Records, RequestHeader, encode_response,
+};
 
 /// The topics of a response, and the places of their records in the same order.
 #[derive(Debug)]
@@ -46,10 +46,7 @@ impl Answered {
     /// The addresses of the leaders that the response names.
     pub(super) fn node_endpoints(&self, led: LedPartitions<'_>) -> Vec<NodeEndpoint> {
         let partitions = self.topics.iter().flat_map(|topic| &topic.partitions);
-        let leaders = partitions.map(|partition| partition.current_leader.leader_id);
-        let endpoint =
-            |Broker { node_id, host, port, rack }| NodeEndpoint { node_id, host, port, rack };
-        led.endpoints(leaders).into_iter().map(endpoint).collect()
+        led.endpoints(partitions.map(|partition| partition.current_leader.leader_id))
     }
 }
 

@@ -9,8 +9,8 @@ use crate::broker::errors::Refusal;
 use crate::replication::{Acks, Partition, Progress, Target};
 use crate::storage::Appended;
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId};
-use crate::wire::ErrorCode;
-use crate::wire::produce::{LeaderIdAndEpoch, Partition as Answer, PartitionView, TopicView};
+use crate::wire::produce::{Partition as Answer, PartitionView, TopicView};
+use crate::wire::{ErrorCode, LeaderIdAndEpoch};
 
 /// One partition of a produce request.
 #[derive(Debug)]
@@ -139,10 +139,7 @@ impl Part {
             Addressee::Named(_, _, index) => PartitionIndex(*index),
         };
         let leader = led.other_leader((name, id), index);
-        leader.map_or_else(LeaderIdAndEpoch::default, |(leader, epoch)| LeaderIdAndEpoch {
-            leader_id: leader.0,
-            leader_epoch: epoch.0,
-        })
+        leader.map_or_else(LeaderIdAndEpoch::default, LeaderIdAndEpoch::from)
     }
 
     /// The response for this partition.

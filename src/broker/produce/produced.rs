@@ -13,8 +13,7 @@ use super::part::Part;
 use crate::broker::access::LedPartitions;
 use crate::broker::call::Unanswerable;
 use crate::replication::Acks;
-use crate::wire::metadata::Broker;
-use crate::wire::produce::{BY_ID_SINCE, NodeEndpoint, ProduceAnswers};
+use crate::wire::produce::{BY_ID_SINCE, ProduceAnswers};
 
 /// The produce requests of one read, until they are answered.
 #[derive(Debug, Default)]
@@ -108,9 +107,7 @@ impl Request {
             if self.version >= BY_ID_SINCE { one.id == next.id } else { one.name == next.name }
         };
         let leaders = parts.iter().map(|part| part.other_leader(led).leader_id);
-        let endpoint =
-            |Broker { node_id, host, port, rack }| NodeEndpoint { node_id, host, port, rack };
-        let endpoints = led.endpoints(leaders).into_iter().map(endpoint).collect();
+        let endpoints = led.endpoints(leaders);
         let answer = move |part: &Part| part.answer(led);
         let topics = parts.chunk_by(is_same);
         let topics = topics.map(|parts| (parts[0].topic(), parts.iter().map(answer)));

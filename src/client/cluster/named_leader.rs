@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::config::HostPort;
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId};
-use crate::wire::{FetchResponse, ProduceResponse, fetch, produce};
+use crate::wire::{FetchResponse, LeaderIdAndEpoch, NodeEndpoint, ProduceResponse};
 
 /// A partition's leader with its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,49 +23,59 @@ pub(crate) struct NamedLeader {
     pub(crate) address: HostPort,
 }
 
+/// A partition of a response, with its leader as it is named there.
+struct Row<'a> {
+    topic: &'a str,
+    id: TopicId,
+    partition: i32,
+    leader: &'a LeaderIdAndEpoch,
+}
+
 impl NamedLeader {
     /// The leaders that a response to a producer names.
     pub(crate) fn in_produced(answer: &ProduceResponse) -> Vec<Self> {
-        let endpoint = |e: &produce::NodeEndpoint| (e.node_id, address(&e.host, e.port));
-        let addresses: HashMap<i32, _> = answer.node_endpoints.iter().map(endpoint).collect();
-        let of = |topic: &produce::Topic, row: &produce::Partition| {
-            let produce::LeaderIdAndEpoch { leader_id, leader_epoch } = row.current_leader;
-            Some(Self {
-                topic: topic.name.clone(),
+        let rows = answer.topics.iter().flat_map(|topic| {
+            topic.partitions.iter().map(|row| Row {
+                topic: &topic.name,
                 id: topic.topic_id,
-                partition: PartitionIndex(row.index),
-                leader: BrokerId(leader_id),
-                epoch: LeaderEpoch(leader_epoch),
-                address: addresses.get(&leader_id)?.clone()?,
+                partition: row.index,
+                leader: &row.current_leader,
             })
-        };
-        if addresses.is_empty() {
-            return Vec::new();
-        }
-        let topics = answer.topics.iter();
-        topics.flat_map(|topic| topic.partitions.iter().filter_map(|row| of(topic, row))).collect()
+        });
+        Self::in_rows(&answer.node_endpoints, rows)
     }
 
     /// The leaders that a response to a consumer names.
     pub(crate) fn in_fetched(answer: &FetchResponse) -> Vec<Self> {
-        let endpoint = |e: &fetch::NodeEndpoint| (e.node_id, address(&e.host, e.port));
-        let addresses: HashMap<i32, _> = answer.node_endpoints.iter().map(endpoint).collect();
-        let of = |topic: &fetch::Topic, row: &fetch::Partition| {
-            let fetch::LeaderIdAndEpoch { leader_id, leader_epoch } = row.current_leader;
-            Some(Self {
-                topic: topic.topic.clone(),
+        let rows = answer.topics.iter().flat_map(|topic| {
+            topic.partitions.iter().map(|row| Row {
+                topic: &topic.topic,
                 id: topic.topic_id,
-                partition: PartitionIndex(row.partition_index),
-                leader: BrokerId(leader_id),
-                epoch: LeaderEpoch(leader_epoch),
-                address: addresses.get(&leader_id)?.clone()?,
+                partition: row.partition_index,
+                leader: &row.current_leader,
             })
-        };
-        if addresses.is_empty() {
+        });
+        Self::in_rows(&answer.node_endpoints, rows)
+    }
+
+    /// The leaders of which a response has the address.
+    fn in_rows<'a>(endpoints: &[NodeEndpoint], rows: impl Iterator<Item = Row<'a>>) -> Vec<Self> {
+        if endpoints.is_empty() {
             return Vec::new();
         }
-        let topics = answer.topics.iter();
-        topics.flat_map(|topic| topic.partitions.iter().filter_map(|row| of(topic, row))).collect()
+        let endpoint = |e: &NodeEndpoint| (e.node_id, address(&e.host, e.port));
+        let addresses: HashMap<i32, _> = endpoints.iter().map(endpoint).collect();
+        let named = |Row { topic, id, partition, leader }: Row<'_>| {
+            Some(Self {
+                topic: topic.to_owned(),
+                id,
+                partition: PartitionIndex(partition),
+                leader: BrokerId(leader.leader_id),
+                epoch: LeaderEpoch(leader.leader_epoch),
+                address: addresses.get(&leader.leader_id)?.clone()?,
+            })
+        };
+        rows.filter_map(named).collect()
     }
 }
 

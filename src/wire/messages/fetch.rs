@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::types::TopicId;
 use crate::wire::structure::{api, structure};
-use crate::wire::{ErrorCode, Records};
+use crate::wire::{ErrorCode, LeaderIdAndEpoch, NodeEndpoint, Records};
 
 structure! {
     /// A request for records.
@@ -158,28 +158,10 @@ structure! {
 }
 
 structure! {
-    /// The leader of a partition; −1 if unknown.
-    LeaderIdAndEpoch {
-        leader_id: i32 = -1,
-        leader_epoch: i32 = -1,
-    }
-}
-
-structure! {
     /// A snapshot, identified by its end.
     SnapshotId {
         end_offset: i64 = -1,
         epoch: i32 = -1,
-    }
-}
-
-structure! {
-    /// The address of a broker.
-    NodeEndpoint {
-        node_id: i32,
-        host: String,
-        port: i32,
-        rack: Option<String>,
     }
 }
 

@@ -1,4 +1,5 @@
-//! One file per API: a request, its response, and the structures within them.
+//! One file per API: a request, its response, and the structures within them. `current_leader.rs`
+//! has those that two APIs share.
 //!
 //! Field names are Kafka's. A structure of a request that has a counterpart in the response is
 //! called `Request…`. Enumerations that brokers may extend are plain numbers here, with constants
@@ -10,6 +11,7 @@ pub mod api_versions;
 pub mod create_acls;
 pub mod create_partitions;
 pub mod create_topics;
+mod current_leader;
 pub mod delete_acls;
 pub mod delete_groups;
 pub mod delete_records;
@@ -58,6 +60,7 @@ pub use api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 pub use create_acls::{CreateAclsRequest, CreateAclsResponse};
 pub use create_partitions::{CreatePartitionsRequest, CreatePartitionsResponse};
 pub use create_topics::{CreateTopicsRequest, CreateTopicsResponse};
+pub use current_leader::{LeaderIdAndEpoch, NodeEndpoint};
 pub use delete_acls::{DeleteAclsRequest, DeleteAclsResponse};
 pub use delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse};
 pub use delete_records::{DeleteRecordsRequest, DeleteRecordsResponse};

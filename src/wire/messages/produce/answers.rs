@@ -6,11 +6,11 @@
 
 use bytes::Bytes;
 
-use super::message::{BY_ID_SINCE, NodeEndpoint, Partition, ProduceRequest};
+use super::message::{BY_ID_SINCE, Partition, ProduceRequest};
 use super::view::TopicView;
 use crate::wire::frame::write_response;
 use crate::wire::structure::tag;
-use crate::wire::{Layout, Wire, WireError, Writer};
+use crate::wire::{Layout, NodeEndpoint, Wire, WireError, Writer};
 
 /// Encoded produce responses, to be sent together.
 #[derive(Debug)]

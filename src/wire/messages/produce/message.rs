@@ -2,7 +2,7 @@
 
 use crate::types::TopicId;
 use crate::wire::structure::{api, structure};
-use crate::wire::{ErrorCode, Records};
+use crate::wire::{ErrorCode, LeaderIdAndEpoch, NodeEndpoint, Records};
 
 /// The first version that identifies topics by id.
 pub const BY_ID_SINCE: i16 = 13;
@@ -86,24 +86,6 @@ structure! {
         /// The index within the batch, from 0.
         batch_index: i32,
         message: Option<String>,
-    }
-}
-
-structure! {
-    /// The leader of a partition; −1 if unknown.
-    LeaderIdAndEpoch {
-        leader_id: i32 = -1,
-        leader_epoch: i32 = -1,
-    }
-}
-
-structure! {
-    /// The address of a broker.
-    NodeEndpoint {
-        node_id: i32,
-        host: String,
-        port: i32,
-        rack: Option<String>,
     }
 }
 

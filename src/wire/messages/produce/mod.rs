@@ -10,7 +10,7 @@ mod view;
 
 pub use answers::ProduceAnswers;
 pub use message::{
-    BY_ID_SINCE, LeaderIdAndEpoch, NodeEndpoint, Partition, ProduceRequest, ProduceResponse,
-    RecordError, RequestPartition, RequestTopic, Topic,
+    BY_ID_SINCE, Partition, ProduceRequest, ProduceResponse, RecordError, RequestPartition,
+    RequestTopic, Topic,
 };
 pub use view::{PartitionView, Partitions, ProduceRequestView, TopicView};
