@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::access::Addresses;
+use crate::broker::access::queries::{Answer, OfTopic, Query};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::errors::Refusal;
 use crate::broker::session::Session;
@@ -208,12 +209,17 @@ impl<'a> LedPartitions<'a> {
     /// loaded yet is read, or even recovered, and whatever needs its tail waits meanwhile.
     pub(crate) async fn query<Q: Send + 'static, T: Send + 'static>(
         &self,
-        queries: Vec<Result<(Arc<Partition>, Q), Refusal>>,
-        answer: fn(&Partition, Q) -> Result<T, PartitionError>,
-    ) -> Vec<Result<T, Refusal>> {
-        let count = queries.len();
-        let answers = self.engine.control.run_slow(move || answer_each(queries, answer)).await;
-        answers.unwrap_or_else(|stopping| (0..count).map(|_| Err(stopping.into())).collect())
+        topics: Vec<OfTopic<Query<Q>>>,
+        answer: Answer<Q, T>,
+    ) -> Vec<OfTopic<T>> {
+        let asked: Vec<_> = topics.iter().map(|t| (t.name.clone(), t.indexes())).collect();
+        let answer_all = move || topics.into_iter().map(|t| t.answered_by(answer)).collect();
+        let answers = self.engine.control.run_slow(answer_all).await;
+        answers.unwrap_or_else(|stopping| {
+            let reason = Refusal::from(stopping);
+            let refused = |(name, indexes)| OfTopic::refused(name, indexes, &reason);
+            asked.into_iter().map(refused).collect()
+        })
     }
 
     /// Runs work that would occupy the shard for long on another thread.
@@ -307,18 +313,6 @@ impl<'a> LedPartitions<'a> {
         let logs = Arc::clone(&self.engine.logs);
         Ok(self.engine.control.run_blocking(move || inspection(&logs.data)).await?)
     }
-}
-
-/// Answers queries to partitions, in order; those already refused stay so.
-pub(crate) fn answer_each<Q, T>(
-    queries: Vec<Result<(Arc<Partition>, Q), Refusal>>,
-    answer: fn(&Partition, Q) -> Result<T, PartitionError>,
-) -> Vec<Result<T, Refusal>> {
-    let answer = |query: Result<(Arc<Partition>, Q), Refusal>| {
-        let (partition, query) = query?;
-        answer(&partition, query).map_err(|error| Refusal::from(&error))
-    };
-    queries.into_iter().map(answer).collect()
 }
 
 /// True if the log has records of a later epoch than the one in which the partition is led now: its

@@ -7,9 +7,11 @@
 mod cluster;
 mod led_partitions;
 mod peers;
+mod queries;
 mod topics;
 
 pub(crate) use cluster::{Addresses, Cluster};
-pub(crate) use led_partitions::{LedPartitions, answer_each};
+pub(crate) use led_partitions::LedPartitions;
 pub(crate) use peers::Peers;
+pub(crate) use queries::{OfTopic, Query};
 pub(crate) use topics::{Growth, Topics};

@@ -1,8 +1,6 @@
 //! `DescribeProducers`: the state that partitions keep of idempotent producers.
 
-use std::sync::Arc;
-
-use crate::broker::access::LedPartitions;
+use crate::broker::access::{LedPartitions, OfTopic, Query};
 use crate::broker::authorize::Operation;
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -25,27 +23,23 @@ pub(crate) async fn handle(
     led: &LedPartitions<'_>,
     request: Request,
 ) -> DescribeProducersResponse {
-    let mut queries = Vec::new();
-    for topic in &request.topics {
-        for index in &topic.partition_indexes {
-            queries.push(opened(led, &topic.name, *index).await);
+    let mut queries = Vec::with_capacity(request.topics.len());
+    for RequestTopic { name, partition_indexes } in request.topics {
+        let mut partitions = Vec::with_capacity(partition_indexes.len());
+        for index in partition_indexes {
+            partitions.push((index, opened(led, &name, index).await));
         }
+        queries.push(OfTopic { name, partitions });
     }
-    let mut results = led.query(queries, producers).await.into_iter();
-    let answers = |topic: RequestTopic| {
-        let indexes = topic.partition_indexes.into_iter();
-        let answers = indexes.zip(results.by_ref()).map(|(index, found)| answer(index, found));
-        Topic { partitions: answers.collect(), name: topic.name }
+    let topic = |answered: OfTopic<_>| {
+        let (name, partitions) = answered.rows(answer);
+        Topic { name, partitions }
     };
-    let topics = request.topics.into_iter().map(answers).collect();
+    let topics = led.query(queries, producers).await.into_iter().map(topic).collect();
     DescribeProducersResponse { topics, ..DescribeProducersResponse::default() }
 }
 
-async fn opened(
-    led: &LedPartitions<'_>,
-    topic: &str,
-    index: i32,
-) -> Result<(Arc<Partition>, ()), Refusal> {
+async fn opened(led: &LedPartitions<'_>, topic: &str, index: i32) -> Result<Query<()>, Refusal> {
     let partition = led.find(topic, index, Operation::Read).await?;
     if !partition.is_open() {
         return Err(Refusal::of(ErrorCode::KafkaStorageError));

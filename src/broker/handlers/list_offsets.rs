@@ -1,9 +1,8 @@
 //! `ListOffsets`: the start and end of partitions, and offsets by timestamp.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use crate::broker::access::{LedPartitions, answer_each};
+use crate::broker::access::{LedPartitions, OfTopic, Query};
 use crate::broker::authorize::Operation;
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -32,7 +31,7 @@ const EARLIEST_PENDING_UPLOAD_SINCE: i16 = 11;
 
 /// A query for an offset of one partition.
 #[derive(Clone, Copy, Debug)]
-struct Query {
+struct OffsetQuery {
     /// A timestamp, or a negative number for a special query.
     timestamp: i64,
     current_leader_epoch: LeaderEpoch,
@@ -42,34 +41,37 @@ struct Query {
 pub(crate) async fn handle(
     call: &Call<'_>,
     led: &LedPartitions<'_>,
-    mut request: Request,
+    request: Request,
 ) -> ListOffsetsResponse {
     let isolation = Isolation::of(request.isolation_level);
-    let mut queries = Vec::new();
-    for topic in &mut request.topics {
-        let repeated = repeated(topic.partitions.iter().map(|wanted| wanted.partition_index));
+    let mut queries = Vec::with_capacity(request.topics.len());
+    let mut reads_log = false;
+    for RequestTopic { name, partitions: mut wanted } in request.topics {
+        let repeated = repeated(wanted.iter().map(|wanted| wanted.partition_index));
         let mut seen = HashSet::new();
-        topic.partitions.retain(|wanted| seen.insert(wanted.partition_index));
-        for wanted in &topic.partitions {
-            queries.push(match isolation {
+        wanted.retain(|wanted| seen.insert(wanted.partition_index));
+        let mut partitions = Vec::with_capacity(wanted.len());
+        for wanted in &wanted {
+            let query = match isolation {
                 Err(code) => Err(Refusal::of(code)),
                 Ok(_) if repeated.contains(&wanted.partition_index) => Err(named_twice()),
-                Ok(_) => query(led, &topic.name, wanted, call.version).await,
-            });
+                Ok(_) => query(led, &name, wanted, call.version).await,
+            };
+            reads_log |= query.as_ref().is_ok_and(|(_, query)| query.reads_log());
+            partitions.push((wanted.partition_index, query));
         }
+        queries.push(OfTopic { name, partitions });
     }
-    let results = if queries.iter().flatten().any(|(_, query)| query.reads_log()) {
+    let answers = if reads_log {
         led.query(queries, find).await
     } else {
-        answer_each(queries, find)
+        queries.into_iter().map(|topic| topic.answered_by(find)).collect()
     };
-    let mut results = results.into_iter();
-    let answers = |topic: RequestTopic| {
-        let indexes = topic.partitions.iter().map(|wanted| wanted.partition_index);
-        let answers = indexes.zip(results.by_ref()).map(|(index, found)| answer(index, found));
-        Topic { partitions: answers.collect(), name: topic.name }
+    let topic = |answered: OfTopic<_>| {
+        let (name, partitions) = answered.rows(answer);
+        Topic { name, partitions }
     };
-    let topics = request.topics.into_iter().map(answers).collect();
+    let topics = answers.into_iter().map(topic).collect();
     ListOffsetsResponse { topics, ..ListOffsetsResponse::default() }
 }
 
@@ -79,23 +81,23 @@ async fn query(
     topic: &str,
     wanted: &RequestPartition,
     version: i16,
-) -> Result<(Arc<Partition>, Query), Refusal> {
+) -> Result<Query<OffsetQuery>, Refusal> {
     let partition = led.find(topic, wanted.partition_index, Operation::Describe).await?;
     if !is_known(wanted.timestamp, version) {
         return Err(Refusal::of(ErrorCode::UnsupportedVersion));
     }
     let current_leader_epoch = LeaderEpoch(wanted.current_leader_epoch);
-    Ok((partition, Query { timestamp: wanted.timestamp, current_leader_epoch }))
+    Ok((partition, OffsetQuery { timestamp: wanted.timestamp, current_leader_epoch }))
 }
 
-impl Query {
+impl OffsetQuery {
     /// Returns true if the answer is not in memory.
     fn reads_log(&self) -> bool {
         self.timestamp >= 0 || self.timestamp == MAX_TIMESTAMP
     }
 }
 
-fn find(partition: &Partition, query: Query) -> Result<Option<RecordAt>, PartitionError> {
+fn find(partition: &Partition, query: OffsetQuery) -> Result<Option<RecordAt>, PartitionError> {
     partition.check_epoch(query.current_leader_epoch)?;
     let found = match query.timestamp {
         LATEST => Some(partition.latest()?),

@@ -1,9 +1,7 @@
 //! `OffsetForLeaderEpoch`: the end offset of a leader epoch, by which a reader detects that its log
 //! has diverged.
 
-use std::sync::Arc;
-
-use crate::broker::access::LedPartitions;
+use crate::broker::access::{LedPartitions, OfTopic, Query};
 use crate::broker::authorize::Operation;
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -18,7 +16,7 @@ pub(crate) type Request = OffsetForLeaderEpochRequest;
 
 /// A query for the end of a leader epoch.
 #[derive(Clone, Copy, Debug)]
-struct Query {
+struct EpochQuery {
     leader_epoch: LeaderEpoch,
     current_leader_epoch: LeaderEpoch,
 }
@@ -29,19 +27,19 @@ pub(crate) async fn handle(
     led: &LedPartitions<'_>,
     request: Request,
 ) -> OffsetForLeaderEpochResponse {
-    let mut queries = Vec::new();
-    for topic in &request.topics {
-        for wanted in &topic.partitions {
-            queries.push(query(led, &topic.topic, wanted).await);
+    let mut queries = Vec::with_capacity(request.topics.len());
+    for RequestTopic { topic: name, partitions: wanted } in request.topics {
+        let mut partitions = Vec::with_capacity(wanted.len());
+        for wanted in &wanted {
+            partitions.push((wanted.partition, query(led, &name, wanted).await));
         }
+        queries.push(OfTopic { name, partitions });
     }
-    let mut results = led.query(queries, find).await.into_iter();
-    let answers = |topic: RequestTopic| {
-        let indexes = topic.partitions.iter().map(|wanted| wanted.partition);
-        let answers = indexes.zip(results.by_ref()).map(|(index, end)| answer(index, end));
-        Topic { partitions: answers.collect(), topic: topic.topic }
+    let topic = |answered: OfTopic<_>| {
+        let (topic, partitions) = answered.rows(answer);
+        Topic { topic, partitions }
     };
-    let topics = request.topics.into_iter().map(answers).collect();
+    let topics = led.query(queries, find).await.into_iter().map(topic).collect();
     OffsetForLeaderEpochResponse { topics, ..OffsetForLeaderEpochResponse::default() }
 }
 
@@ -50,16 +48,16 @@ async fn query(
     led: &LedPartitions<'_>,
     topic: &str,
     wanted: &RequestPartition,
-) -> Result<(Arc<Partition>, Query), Refusal> {
+) -> Result<Query<EpochQuery>, Refusal> {
     let partition = led.find(topic, wanted.partition, Operation::Describe).await?;
     let leader_epoch = LeaderEpoch(wanted.leader_epoch);
     let current_leader_epoch = LeaderEpoch(wanted.current_leader_epoch);
-    Ok((partition, Query { leader_epoch, current_leader_epoch }))
+    Ok((partition, EpochQuery { leader_epoch, current_leader_epoch }))
 }
 
 fn find(
     partition: &Partition,
-    query: Query,
+    query: EpochQuery,
 ) -> Result<Option<(LeaderEpoch, Offset)>, PartitionError> {
     partition.check_epoch(query.current_leader_epoch)?;
     let end = partition.epoch_end(query.leader_epoch)?;
