@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::engine::EngineState;
 use crate::metadata::{InSyncOutcome, InSyncStateChange, IsrMember};
-use crate::replication::{ChangeOutcome, RequestedChange};
+use crate::replication::RequestedChange;
 
 /// The time for which further changes are gathered after the first.
 const GATHERING: Duration = Duration::from_millis(5);
@@ -111,15 +111,14 @@ impl InSyncChanges {
         if asked.is_empty() {
             return;
         }
-        let changes: Vec<_> = asked.iter().map(state_change).collect();
+        let changes: Vec<_> = asked.iter().map(|asked| state_change(asked, are_repeated)).collect();
         let outcomes = self.engine.metadata.change_in_sync(&changes).await;
         for (asked, outcome) in asked.into_iter().zip(outcomes) {
-            let outcome = outcome_of(outcome, are_repeated);
             asked.answer(outcome);
             match outcome {
-                ChangeOutcome::Applied { .. } => report(&asked),
-                ChangeOutcome::Refused => {}
-                ChangeOutcome::Unknown => self.unsettled.push(asked),
+                InSyncOutcome::Applied { .. } => report(&asked),
+                InSyncOutcome::Refused => {}
+                InSyncOutcome::Unknown => self.unsettled.push(asked),
             }
         }
     }
@@ -135,7 +134,7 @@ fn report(applied: &RequestedChange) {
     }
 }
 
-fn state_change(asked: &RequestedChange) -> InSyncStateChange {
+fn state_change(asked: &RequestedChange, is_repeated: bool) -> InSyncStateChange {
     let id = asked.partition.id();
     InSyncStateChange {
         topic: id.topic.clone(),
@@ -145,34 +144,11 @@ fn state_change(asked: &RequestedChange) -> InSyncStateChange {
         version: asked.change.version,
         members: asked.change.members.clone(),
         successor: asked.change.successor,
-    }
-}
-
-/// The outcome of a change that was sent for the first time, or is repeated because it may have
-/// been made before.
-fn outcome_of(outcome: InSyncOutcome, is_repeated: bool) -> ChangeOutcome {
-    match outcome {
-        InSyncOutcome::Applied { version } => ChangeOutcome::Applied { version },
-        InSyncOutcome::NotWritten if is_repeated => ChangeOutcome::Unknown,
-        InSyncOutcome::Refused | InSyncOutcome::NotWritten => ChangeOutcome::Refused,
-        InSyncOutcome::Unknown => ChangeOutcome::Unknown,
+        is_repeated,
     }
 }
 
 fn brokers(members: &[IsrMember]) -> String {
     let ids: Vec<String> = members.iter().map(|member| member.broker.to_string()).collect();
     format!("brokers {}", ids.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_repetition_that_writes_nothing_does_not_settle_an_earlier_attempt() {
-        let outcome = |is_repeated| outcome_of(InSyncOutcome::NotWritten, is_repeated);
-        assert_eq!(outcome(false), ChangeOutcome::Refused);
-        assert_eq!(outcome(true), ChangeOutcome::Unknown);
-        assert_eq!(outcome_of(InSyncOutcome::Refused, true), ChangeOutcome::Refused);
-    }
 }

@@ -32,9 +32,9 @@ pub use error::{NotLeading, PartitionError};
 pub use partition::{Partition, ReadAnswer, ReadRequest, Reader, TryRead};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{
-    ChangeOutcome, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition,
-    FetchingReplica, Follower, FollowerStep, HandOverStage, HandOverStep, InSyncChange, InSyncSet,
-    InSyncState, Leader, LeaderStart, Rule, Rules,
+    CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
+    Follower, FollowerStep, HandOverStage, HandOverStep, InSyncChange, InSyncSet, InSyncState,
+    Leader, LeaderStart, Rule, Rules,
 };
 pub use registration::Registration;
 pub use replicas::{

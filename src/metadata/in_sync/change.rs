@@ -21,6 +21,8 @@ pub struct InSyncStateChange {
     /// The member that leads after the change, in the next leader epoch; `None` if the leader
     /// stays.
     pub successor: Option<IsrMember>,
+    /// True if it was tried before, with an unknown outcome.
+    pub is_repeated: bool,
 }
 
 /// The result of a change of an in-sync set.
@@ -31,10 +33,16 @@ pub enum InSyncOutcome {
         /// The version.
         version: i32,
     },
-    /// The change is not in force and never will be: the partition's state has changed.
+    /// The change is not in force and never will be: the partition's state has changed, or the
+    /// store was not reached.
     Refused,
-    /// Nothing was written. If the change was tried before, nothing is known of that attempt.
-    NotWritten,
     /// The change may be in force now or later. Repeating it settles it.
     Unknown,
+}
+
+impl InSyncStateChange {
+    /// The outcome of an attempt that has written nothing: an earlier one may have.
+    pub(in crate::metadata) fn unwritten(&self) -> InSyncOutcome {
+        if self.is_repeated { InSyncOutcome::Unknown } else { InSyncOutcome::Refused }
+    }
 }

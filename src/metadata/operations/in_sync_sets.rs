@@ -48,7 +48,7 @@ impl Metadata {
     /// Changes the in-sync sets of partitions that this broker leads. Each change takes effect or
     /// not, whatever becomes of the others. Returns their outcomes in order.
     pub async fn change_in_sync(&self, changes: &[InSyncStateChange]) -> Vec<InSyncOutcome> {
-        let mut outcomes = vec![InSyncOutcome::NotWritten; changes.len()];
+        let mut outcomes: Vec<_> = changes.iter().map(InSyncStateChange::unwritten).collect();
         for (changes, outcomes) in changes.chunks(CHANGES_MAX).zip(outcomes.chunks_mut(CHANGES_MAX))
         {
             let pending = changes.iter().zip(outcomes);
@@ -135,19 +135,19 @@ impl Metadata {
         node: Option<&Node>,
         registrations: &Registrations,
     ) -> Result<(Op, BTreeSet<BrokerId>), InSyncOutcome> {
-        let (refused, not_written) = (InSyncOutcome::Refused, InSyncOutcome::NotWritten);
-        let node = node.ok_or(not_written)?;
-        let state = decode_state(&node.value, node.version).map_err(|_| not_written)?;
+        let (refused, unwritten) = (InSyncOutcome::Refused, change.unwritten());
+        let node = node.ok_or(unwritten)?;
+        let state = decode_state(&node.value, node.version).map_err(|_| unwritten)?;
         // Also after the end of the session that wrote it.
         if is_applied(&state, change) {
             return Err(InSyncOutcome::Applied { version: state.version });
         }
-        let own = registrations.get(&self.broker).ok_or(not_written)?;
+        let own = registrations.get(&self.broker).ok_or(unwritten)?;
         let author = IsrMember { broker: self.broker, incarnation: own.broker.incarnation };
         let is_own = self.membership().is_some_and(|own| own.incarnation == author.incarnation);
         if !is_own || state.leader_epoch != change.leader_epoch {
             // An earlier attempt may have been made, and the state changed again since.
-            return Err(not_written);
+            return Err(unwritten);
         }
         if !rules::is_current(&state, change, &author) || !self.is_replicated(change) {
             return Err(refused);
@@ -226,11 +226,7 @@ impl Metadata {
 
     /// Settles the changes that a refused transaction has failed for, and returns the others.
     fn refused<'a>(&self, writes: Vec<Write<'a>>, error: &MetadataError) -> Vec<Pending<'a>> {
-        let outcome = match error.remedy() {
-            Remedy::Fatal => InSyncOutcome::Unknown,
-            _ if is_unanswered(error) => InSyncOutcome::Unknown,
-            _ => InSyncOutcome::NotWritten,
-        };
+        let is_unknown = error.remedy() == Remedy::Fatal || is_unanswered(error);
         let failed = failed_path(error);
         let concerned = |write: &Write<'_>| {
             let Some(path) = failed else { return true };
@@ -243,8 +239,9 @@ impl Metadata {
             }
         };
         let (settled, left): (Vec<_>, Vec<_>) = writes.into_iter().partition(concerned);
-        for write in settled {
-            *write.pending.outcome = outcome;
+        for Write { pending, .. } in settled {
+            let unwritten = pending.change.unwritten();
+            *pending.outcome = if is_unknown { InSyncOutcome::Unknown } else { unwritten };
         }
         left.into_iter().map(|write| write.pending).collect()
     }

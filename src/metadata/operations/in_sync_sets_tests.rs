@@ -12,7 +12,6 @@ use crate::metadata::{
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
 
 const REFUSED: InSyncOutcome = InSyncOutcome::Refused;
-const NOT_WRITTEN: InSyncOutcome = InSyncOutcome::NotWritten;
 
 fn clock() -> Arc<dyn Clock> {
     Arc::new(ManualClock::at(Timestamp::from_millis(1_700_000_000_000)))
@@ -147,6 +146,7 @@ impl Cluster {
             version: state.version,
             members: self.members(brokers),
             successor: None,
+            is_repeated: false,
         }
     }
 
@@ -204,17 +204,28 @@ async fn a_change_from_an_earlier_state_or_epoch_or_by_another_broker_is_refused
         change.partition = PartitionIndex(9);
         change
     };
-    for change in [stale, other, without_leader] {
+    for change in [stale, other, without_leader, fenced, absent] {
         assert_eq!(cluster.leader.change_in_sync(&[change]).await, [REFUSED]);
-    }
-    for change in [fenced, absent] {
-        assert_eq!(cluster.leader.change_in_sync(&[change]).await, [NOT_WRITTEN]);
     }
     let others = cluster.others[0].change_in_sync(std::slice::from_ref(&current)).await;
     assert_eq!(others, [REFUSED]);
     assert_eq!(cluster.isr(0), [1, 2, 3]);
     let outcomes = cluster.leader.change_in_sync(&[current]).await;
     assert_eq!(outcomes, [InSyncOutcome::Applied { version: 1 }]);
+}
+
+#[tokio::test]
+async fn a_repetition_that_writes_nothing_does_not_settle_an_earlier_attempt() {
+    let cluster = Cluster::new(1).await;
+    let repeated = InSyncStateChange { is_repeated: true, ..cluster.change(0, &[1, 2]) };
+    let fenced = InSyncStateChange { leader_epoch: LeaderEpoch(7), ..repeated.clone() };
+    let absent = InSyncStateChange { partition: PartitionIndex(9), ..repeated.clone() };
+    for change in [fenced, absent] {
+        let outcomes = cluster.leader.change_in_sync(&[change]).await;
+        assert_eq!(outcomes, [InSyncOutcome::Unknown]);
+    }
+    let stale = InSyncStateChange { version: repeated.version - 1, ..repeated };
+    assert_eq!(cluster.leader.change_in_sync(&[stale]).await, [REFUSED]);
 }
 
 #[tokio::test]
@@ -240,7 +251,7 @@ async fn a_replica_that_registers_again_between_check_and_write_does_not_join() 
     cluster.leader.change_in_sync(&[shrunk]).await;
     let joining = cluster.change(0, &[1, 2, 3]);
     cluster.register_first(3).await;
-    assert_eq!(cluster.leader.change_in_sync(&[joining]).await, [NOT_WRITTEN]);
+    assert_eq!(cluster.leader.change_in_sync(&[joining]).await, [REFUSED]);
     assert_eq!(cluster.isr(0), [1, 2]);
 }
 
@@ -249,7 +260,7 @@ async fn a_leader_that_registers_again_between_check_and_write_changes_nothing()
     let cluster = Cluster::new(1).await;
     let shrunk = cluster.change(0, &[1, 2]);
     cluster.register_first(1).await;
-    assert_eq!(cluster.leader.change_in_sync(&[shrunk]).await, [NOT_WRITTEN]);
+    assert_eq!(cluster.leader.change_in_sync(&[shrunk]).await, [REFUSED]);
     let state = "/brokers/topics/clicks/partitions/0/state";
     assert_eq!(cluster.stores[0].get(state).await.unwrap().unwrap().version, 0);
 }
@@ -293,10 +304,10 @@ async fn a_change_that_cannot_be_written_says_nothing_of_an_earlier_attempt() {
     let change = cluster.change(0, &[1, 2]);
     cluster.stores[0].disconnect();
     let outcomes = cluster.leader.change_in_sync(std::slice::from_ref(&change)).await;
-    assert_eq!(outcomes, [NOT_WRITTEN]);
+    assert_eq!(outcomes, [REFUSED]);
     cluster.stores[0].expire();
     cluster.stores[0].reconnect();
-    assert_eq!(cluster.leader.change_in_sync(&[change]).await, [NOT_WRITTEN]);
+    assert_eq!(cluster.leader.change_in_sync(&[change]).await, [REFUSED]);
 }
 
 #[tokio::test]

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use crate::metadata::IsrMember;
-use crate::replication::protocol::{ChangeOutcome, InSyncChange, Rules};
+use crate::metadata::{InSyncOutcome, IsrMember};
+use crate::replication::protocol::{InSyncChange, Rules};
 
 /// The longest time for which a leader appends nothing while its successor catches up.
 const CATCH_UP_MAX: Duration = Duration::from_secs(5);
@@ -87,14 +87,14 @@ impl HandOver {
     }
 
     /// Takes the outcome of a change. Returns true if the hand-over has failed.
-    pub(super) fn answered(&mut self, id: u64, outcome: ChangeOutcome) -> bool {
+    pub(super) fn answered(&mut self, id: u64, outcome: InSyncOutcome) -> bool {
         let Some(asked) = self.asked.as_mut().filter(|asked| asked.id == id) else { return false };
         match outcome {
             // The new leader epoch will be read; this one answers nobody any more.
-            ChangeOutcome::Applied { .. } => false,
+            InSyncOutcome::Applied { .. } => false,
             // An earlier attempt may have been made, and the state changed again since.
-            ChangeOutcome::Refused => !asked.is_unknown,
-            ChangeOutcome::Unknown => {
+            InSyncOutcome::Refused => !asked.is_unknown,
+            InSyncOutcome::Unknown => {
                 asked.is_unknown = true;
                 false
             }

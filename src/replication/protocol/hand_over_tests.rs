@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::leader_tests::{START, fetch, leader, leader_by, member, state};
-use super::{ChangeOutcome, HandOverStage, HandOverStep, InSyncChange, Leader, Rule, Rules};
+use super::{HandOverStage, HandOverStep, InSyncChange, Leader, Rule, Rules};
+use crate::metadata::InSyncOutcome;
 use crate::types::{BrokerId, Offset};
 
 const LOG_END: Offset = Offset::new(9);
@@ -36,7 +37,7 @@ fn an_in_sync_replica_that_has_the_whole_log_is_asked_for() {
     assert_eq!(leader.hand_over_stage(), HandOverStage::Silent);
     assert_eq!(step(&mut leader, Duration::ZERO), HandOverStep::Wait);
     assert_eq!(fetch(&mut leader, 4, 9), None, "one change at a time");
-    leader.change_answered(change.id, ChangeOutcome::Applied { version: 8 });
+    leader.change_answered(change.id, InSyncOutcome::Applied { version: 8 });
     assert_eq!(leader.hand_over_stage(), HandOverStage::Silent, "until the epoch ends");
 }
 
@@ -92,7 +93,7 @@ fn a_leader_whose_successor_does_not_catch_up_in_5_s_leads_on() {
 fn a_refused_hand_over_is_over() {
     let mut leader = leader(&[1, 2]);
     let change = ask(&mut leader);
-    leader.change_answered(change.id, ChangeOutcome::Refused);
+    leader.change_answered(change.id, InSyncOutcome::Refused);
     assert_eq!(leader.hand_over_stage(), HandOverStage::None);
 }
 
@@ -100,9 +101,9 @@ fn a_refused_hand_over_is_over() {
 fn a_leader_that_may_have_handed_over_is_silent_until_a_later_state_of_its_epoch_is_read() {
     let mut leader = leader(&[1, 2]);
     let change = ask(&mut leader);
-    leader.change_answered(change.id, ChangeOutcome::Unknown);
+    leader.change_answered(change.id, InSyncOutcome::Unknown);
     // The first attempt may have been made, and the new leader have changed the state since.
-    leader.change_answered(change.id, ChangeOutcome::Refused);
+    leader.change_answered(change.id, InSyncOutcome::Refused);
     leader.state_read(state(&[1, 2], 7), false);
     assert_eq!(leader.hand_over_stage(), HandOverStage::Silent);
     leader.state_read(state(&[1, 2], 8), false);
@@ -116,7 +117,7 @@ fn two_leaders_answer(rules: Rules) -> bool {
     let answers = |leader: &Leader| leader.hand_over_stage() != HandOverStage::Silent;
     // The change is made at this moment, and its answer is lost.
     let while_asking = answers(&old);
-    old.change_answered(change.id, ChangeOutcome::Unknown);
+    old.change_answered(change.id, InSyncOutcome::Unknown);
     while_asking || answers(&old)
 }
 

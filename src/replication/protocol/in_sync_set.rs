@@ -3,7 +3,7 @@
 //! A change is a conditional write to the store, whose outcome may never be known. Until it is, the
 //! watermark waits for the members of both sets: the maximal in-sync set.
 
-use crate::metadata::IsrMember;
+use crate::metadata::{InSyncOutcome, IsrMember};
 use crate::replication::protocol::Rules;
 use crate::types::BrokerId;
 
@@ -29,20 +29,6 @@ pub struct InSyncChange {
     pub version: i32,
     /// The member that leads after the change, if another does.
     pub successor: Option<IsrMember>,
-}
-
-/// The result of writing a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeOutcome {
-    /// It is in force; the state has this version.
-    Applied {
-        /// The version.
-        version: i32,
-    },
-    /// It is not in force and never will be: the state had changed, or was not reached.
-    Refused,
-    /// It may be in force now or later.
-    Unknown,
 }
 
 /// The in-sync set of one leader epoch.
@@ -132,19 +118,19 @@ impl InSyncSet {
     }
 
     /// Takes the outcome of a change.
-    pub(super) fn answered(&mut self, id: u64, outcome: ChangeOutcome) {
+    pub(super) fn answered(&mut self, id: u64, outcome: InSyncOutcome) {
         let Some(asked) = self.asked.as_mut().filter(|asked| asked.id == id) else {
             // A read of the state has settled it before.
             return;
         };
         match outcome {
-            ChangeOutcome::Applied { version } => {
+            InSyncOutcome::Applied { version } => {
                 self.committed.members = std::mem::take(&mut asked.members);
                 self.committed.version = version;
                 self.asked = None;
             }
-            ChangeOutcome::Refused => self.asked = None,
-            ChangeOutcome::Unknown => asked.counts = self.rules.keeps_unknown(),
+            InSyncOutcome::Refused => self.asked = None,
+            InSyncOutcome::Unknown => asked.counts = self.rules.keeps_unknown(),
         }
     }
 

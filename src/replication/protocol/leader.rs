@@ -6,11 +6,11 @@
 
 use std::time::Duration;
 
-use crate::metadata::{Incarnation, IsrMember};
+use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
 use crate::replication::protocol::hand_over::HandOver;
 use crate::replication::protocol::{
-    ChangeOutcome, EpochHistory, FetchPosition, FetchingReplica, HandOverStage, HandOverStep,
-    InSyncChange, InSyncSet, InSyncState, Rules,
+    EpochHistory, FetchPosition, FetchingReplica, HandOverStage, HandOverStep, InSyncChange,
+    InSyncSet, InSyncState, Rules,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -169,7 +169,7 @@ impl Leader {
     }
 
     /// Takes the outcome of a change. Returns true if the high watermark has moved.
-    pub fn change_answered(&mut self, id: u64, outcome: ChangeOutcome) -> bool {
+    pub fn change_answered(&mut self, id: u64, outcome: InSyncOutcome) -> bool {
         self.hand_over.take_if(|hand_over| hand_over.answered(id, outcome));
         self.in_sync.answered(id, outcome);
         self.advance()

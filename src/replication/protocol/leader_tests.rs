@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::{
-    ChangeOutcome, CountedFetch, EpochHistory, FetchPosition, FetchingReplica, InSyncChange,
-    InSyncState, Leader, LeaderStart, Rule, Rules,
+    CountedFetch, EpochHistory, FetchPosition, FetchingReplica, InSyncChange, InSyncState, Leader,
+    LeaderStart, Rule, Rules,
 };
-use crate::metadata::{Incarnation, IsrMember};
+use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
 use crate::storage::EpochStart;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -110,7 +110,7 @@ fn the_watermark_stands_still_below_the_minimum() {
     assert!(!leader.in_sync().has_minimum());
     let change = fetch(&mut leader, 2, 9).unwrap();
     assert_eq!(watermark(&leader), 4, "the state with broker 2 is not in force yet");
-    assert!(leader.change_answered(change.id, ChangeOutcome::Applied { version: 8 }));
+    assert!(leader.change_answered(change.id, InSyncOutcome::Applied { version: 8 }));
     assert_eq!(watermark(&leader), 9);
 }
 
@@ -210,7 +210,7 @@ fn a_set_asked_for_counts_until_its_outcome_is_known() {
     leader.fetched(restarted, &position(0, 0), log, START);
     fetch(&mut leader, 2, 9);
     assert_eq!(watermark(&leader), 4);
-    assert!(!leader.change_answered(change.id, ChangeOutcome::Unknown));
+    assert!(!leader.change_answered(change.id, InSyncOutcome::Unknown));
     assert!(!leader.state_read(state(&[1, 2], 7), false), "the read may come too early");
     assert_eq!(watermark(&leader), 4);
     assert!(leader.state_read(state(&[1, 2], 7), true));
@@ -221,12 +221,12 @@ fn a_set_asked_for_counts_until_its_outcome_is_known() {
 fn a_later_version_settles_a_change_of_unknown_outcome() {
     let mut leader = leader(&[1, 2]);
     let change = fetch(&mut leader, 3, 9).unwrap();
-    leader.change_answered(change.id, ChangeOutcome::Unknown);
+    leader.change_answered(change.id, InSyncOutcome::Unknown);
     fetch(&mut leader, 2, 9);
     leader.state_read(state(&[1, 2, 3], 8), false);
     assert_eq!(leader.in_sync().members(), [1, 2, 3].map(member));
     assert_eq!(watermark(&leader), 9);
-    leader.change_answered(change.id, ChangeOutcome::Refused);
+    leader.change_answered(change.id, InSyncOutcome::Refused);
     leader.state_read(state(&[1, 2], 7), true);
     assert_eq!(leader.in_sync().members().len(), 3, "versions do not go back");
 }
@@ -243,6 +243,6 @@ fn a_member_that_lags_for_too_long_leaves() {
     assert_eq!(change.members, [1, 2].map(member));
     assert_eq!(leader.remove_lagging(later + LAG_MAX * 2, LAG_MAX), None, "one at a time");
     assert_eq!(watermark(&leader), 6, "broker 3 counts until it has left");
-    leader.change_answered(change.id, ChangeOutcome::Applied { version: 8 });
+    leader.change_answered(change.id, InSyncOutcome::Applied { version: 8 });
     assert_eq!(watermark(&leader), 9);
 }

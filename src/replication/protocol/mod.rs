@@ -26,7 +26,7 @@ mod schedule_tests;
 pub use epoch_history::EpochHistory;
 pub use follower::{FetchAnswer, FetchOutcome, Follower, FollowerStep};
 pub use hand_over::{HandOverStage, HandOverStep};
-pub use in_sync_set::{ChangeOutcome, InSyncChange, InSyncSet, InSyncState};
+pub use in_sync_set::{InSyncChange, InSyncSet, InSyncState};
 pub use leader::{CountedFetch, Leader, LeaderStart};
 pub use position::{FetchPosition, FetchingReplica};
 pub use rules::{Rule, Rules};

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{
-    ChangeOutcome, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition,
-    FetchingReplica, Follower, FollowerStep, InSyncChange, InSyncState, Leader, LeaderStart, Rules,
+    CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
+    Follower, FollowerStep, InSyncChange, InSyncState, Leader, LeaderStart, Rules,
 };
 use crate::io::SeededRandom;
-use crate::metadata::{Incarnation, IsrMember};
+use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
 use crate::storage::EpochStart;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -454,34 +454,34 @@ impl World {
             // The connection is lost: the write may still arrive, or never.
             let Write { author, session, epoch, ref change } = self.writes[chosen];
             let id = change.id;
-            self.answer_write((author, session, epoch), id, ChangeOutcome::Unknown);
+            self.answer_write((author, session, epoch), id, InSyncOutcome::Unknown);
             self.events.unknown += 1;
             return;
         }
         let write = self.writes.swap_remove(chosen);
         let outcome = self.carry_out(&write);
-        self.events.refusals += u32::from(outcome == ChangeOutcome::Refused);
+        self.events.refusals += u32::from(outcome == InSyncOutcome::Refused);
         let Write { author, session, epoch, change } = write;
         self.answer_write((author, session, epoch), change.id, outcome);
     }
 
-    fn carry_out(&mut self, write: &Write) -> ChangeOutcome {
+    fn carry_out(&mut self, write: &Write) -> InSyncOutcome {
         let is_current = [-1, self.version()].contains(&write.change.version);
         let is_owned = self.registered[write.author] == Some(write.session);
         if !is_current || !is_owned {
-            return ChangeOutcome::Refused;
+            return InSyncOutcome::Refused;
         }
         let mut node = self.nodes.last().unwrap().clone();
         node.change_to(write.change.members.clone());
         self.nodes.push(node);
-        ChangeOutcome::Applied { version: self.version() }
+        InSyncOutcome::Applied { version: self.version() }
     }
 
     fn answer_write(
         &mut self,
         (author, session, epoch): (usize, Incarnation, LeaderEpoch),
         id: u64,
-        outcome: ChangeOutcome,
+        outcome: InSyncOutcome,
     ) {
         let broker = &mut self.brokers[author];
         if let Role::Leader(leader) = &mut broker.role

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::metadata::InSyncOutcome;
 use crate::replication::replicas::following::{epochs_of, history};
 use crate::replication::{
-    ChangeOutcome, CountedFetch, FetchPosition, FetchingReplica, Leader, Partition, PartitionError,
+    CountedFetch, FetchPosition, FetchingReplica, Leader, Partition, PartitionError,
     RequestedChange,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -83,7 +84,7 @@ impl Partition {
     }
 
     /// Takes the outcome of a change that was requested in a leader epoch; ignored in any other.
-    pub fn change_answered(&self, epoch: LeaderEpoch, id: u64, outcome: ChangeOutcome) {
+    pub fn change_answered(&self, epoch: LeaderEpoch, id: u64, outcome: InSyncOutcome) {
         let mut leadership = self.lock_leadership();
         let is_current = |leader: &&mut Box<Leader>| leader.epoch() == epoch;
         let Some(leader) = leadership.leader.as_mut().filter(is_current) else { return };

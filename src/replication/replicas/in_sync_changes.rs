@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 
-use crate::replication::{ChangeOutcome, InSyncChange, Partition};
+use crate::metadata::InSyncOutcome;
+use crate::replication::{InSyncChange, Partition};
 use crate::types::LeaderEpoch;
 
 /// A change of a partition's in-sync set that its leader asks for.
@@ -39,7 +40,7 @@ impl InSyncChanges {
     /// Requests a change. If the queue is full it is refused, and asked for again later.
     pub fn request(&self, requested: RequestedChange) {
         if let Err(unsent) = self.sender.try_send(requested) {
-            unsent.into_inner().answer(ChangeOutcome::Refused);
+            unsent.into_inner().answer(InSyncOutcome::Refused);
         }
     }
 
@@ -51,7 +52,7 @@ impl InSyncChanges {
 
 impl RequestedChange {
     /// Tells the partition the outcome.
-    pub fn answer(&self, outcome: ChangeOutcome) {
+    pub fn answer(&self, outcome: InSyncOutcome) {
         self.partition.change_answered(self.epoch, self.change.id, outcome);
     }
 }

@@ -13,12 +13,12 @@ use crate::io::faulty::FaultyDisk;
 use crate::io::{
     Clock, Disk, ManualClock, MemoryDisk, SeededRandom, Share, World as IoWorld, read_exact_at,
 };
-use crate::metadata::{Incarnation, IsrMember};
+use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::{
-    Acks, Assignment, ChangeOutcome, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica,
-    HandOverProgress, InSyncState, LocalLogs, Partition, PartitionError, PartitionSpec,
-    ReadRequest, Reader, RequestedChange, Role, Rules,
+    Acks, Assignment, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica, HandOverProgress,
+    InSyncState, LocalLogs, Partition, PartitionError, PartitionSpec, ReadRequest, Reader,
+    RequestedChange, Role, Rules,
 };
 use crate::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Log, LogConfig, Offsets,
@@ -306,9 +306,9 @@ impl World {
         }
         let version = self.state.in_sync.version;
         requested.answer(match (applies, self.random.chance(6)) {
-            (_, true) => ChangeOutcome::Unknown,
-            (true, false) => ChangeOutcome::Applied { version },
-            (false, false) => ChangeOutcome::Refused,
+            (_, true) => InSyncOutcome::Unknown,
+            (true, false) => InSyncOutcome::Applied { version },
+            (false, false) => InSyncOutcome::Refused,
         });
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use streamlog::io::Clock;
 use streamlog::metadata::{InSyncOutcome, InSyncStateChange};
-use streamlog::replication::{ChangeOutcome, RequestedChange, Role};
+use streamlog::replication::{RequestedChange, Role};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::broker::Broker;
@@ -68,20 +68,19 @@ impl Broker {
         if asked.is_empty() {
             return Vec::new();
         }
-        let changes: Vec<_> = asked.iter().map(state_change).collect();
+        let changes: Vec<_> = asked.iter().map(|asked| state_change(asked, are_repeated)).collect();
         let outcomes = self.metadata.change_in_sync(&changes).await;
         let mut unsettled = Vec::new();
         for (asked, outcome) in asked.into_iter().zip(outcomes) {
-            let outcome = outcome_of(outcome, are_repeated);
             asked.answer(outcome);
             let number = asked.partition.id().partition.0.into();
             match outcome {
-                ChangeOutcome::Applied { .. } if asked.change.successor.is_some() => {
+                InSyncOutcome::Applied { .. } if asked.change.successor.is_some() => {
                     self.world.note("handed over", &[number]);
                 }
-                ChangeOutcome::Applied { .. } => {}
-                ChangeOutcome::Refused => self.world.note("refused change", &[number]),
-                ChangeOutcome::Unknown => {
+                InSyncOutcome::Applied { .. } => {}
+                InSyncOutcome::Refused => self.world.note("refused change", &[number]),
+                InSyncOutcome::Unknown => {
                     self.world.note("outcome unknown", &[number]);
                     unsettled.push(asked);
                 }
@@ -91,7 +90,7 @@ impl Broker {
     }
 }
 
-fn state_change(asked: &RequestedChange) -> InSyncStateChange {
+fn state_change(asked: &RequestedChange, is_repeated: bool) -> InSyncStateChange {
     let id = asked.partition.id();
     InSyncStateChange {
         topic: id.topic.clone(),
@@ -101,15 +100,6 @@ fn state_change(asked: &RequestedChange) -> InSyncStateChange {
         version: asked.change.version,
         members: asked.change.members.clone(),
         successor: asked.change.successor,
-    }
-}
-
-/// The outcome of a change that may have been made by an earlier attempt.
-fn outcome_of(outcome: InSyncOutcome, is_repeated: bool) -> ChangeOutcome {
-    match outcome {
-        InSyncOutcome::Applied { version } => ChangeOutcome::Applied { version },
-        InSyncOutcome::NotWritten if is_repeated => ChangeOutcome::Unknown,
-        InSyncOutcome::Refused | InSyncOutcome::NotWritten => ChangeOutcome::Refused,
-        InSyncOutcome::Unknown => ChangeOutcome::Unknown,
+        is_repeated,
     }
 }
