@@ -64,7 +64,7 @@ pub(crate) async fn delete_topic(
     let deleted = engine.control.run(async move { deleting.metadata.delete_topic(id).await });
     deleted.await??;
     tracing::info!("topic {name} deleted");
-    if is_alone(engine) {
+    if engine.image().has_single_broker() {
         // Nobody else has to hear of it, and on a full disk its last traces stay for a while.
         return applied(engine, &[id], within).await;
     }
@@ -96,7 +96,10 @@ pub(crate) async fn led(
     topics: &[TopicId],
     within: Duration,
 ) -> Result<(), EngineError> {
-    let is_led = |id| (is_alone(engine) || is_led(&engine.image(), id)) && is_applied(engine, id);
+    let is_led = |id| {
+        let image = engine.image();
+        (image.has_single_broker() || is_led(&image, id)) && is_applied(engine, id)
+    };
     until(engine, within, || topics.iter().all(|id| is_led(*id))).await
 }
 
@@ -129,11 +132,6 @@ async fn until(
         }
     };
     timeout(within, reached).await.map_err(|_| EngineError::NotApplied)
-}
-
-/// Returns true if this is the only live broker.
-fn is_alone(engine: &EngineState) -> bool {
-    engine.image().brokers().count() <= 1
 }
 
 /// Returns true if all partitions of a topic have leaders that can have any.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::config::HostPort;
@@ -56,8 +57,7 @@ impl Peers {
         within: Duration,
     ) -> Result<(), EngineError> {
         let image = self.engine.image();
-        let others: Vec<BrokerId> = image.brokers().map(|broker| broker.id).collect();
-        if others.len() <= 1 || topics.is_empty() {
+        if image.has_single_broker() || topics.is_empty() {
             return Ok(());
         }
         let awaited = topics.iter().map(|id| awaited(&TopicState::of(&image, *id)));
@@ -67,17 +67,22 @@ impl Peers {
             applied_within_ms: i32::try_from(within.as_millis()).unwrap_or(i32::MAX),
             ..MetadataRequest::default()
         };
-        let peers = Arc::clone(self);
-        let asking = async move { timeout(within, peers.ask_all(&others, &request)).await };
+        let me = self.engine.config.broker_id;
+        let others = image.brokers().map(|broker| broker.id).filter(|broker| *broker != me);
+        let (peers, others) = (Arc::clone(self), others.collect());
+        let asking = async move { timeout(within, peers.ask_all(others, request)).await };
         self.engine.control.run(asking).await?.map_err(|_| EngineError::NotApplied)
     }
 
-    async fn ask_all(&self, brokers: &[BrokerId], request: &MetadataRequest) {
-        let me = self.engine.config.broker_id;
-        for broker in brokers.iter().filter(|broker| **broker != me) {
-            let asked = self.ask(*broker, request);
-            self.engine.stopping.run_until_cancelled(asked).await;
+    /// Asks all these brokers at the same time, so that none waits for a slow one.
+    async fn ask_all(self: Arc<Self>, brokers: Vec<BrokerId>, request: MetadataRequest) {
+        let request = Arc::new(request);
+        let mut asked = JoinSet::new();
+        for broker in brokers {
+            let (peers, request) = (Arc::clone(&self), Arc::clone(&request));
+            asked.spawn(async move { peers.ask(broker, &request).await });
         }
+        self.engine.stopping.run_until_cancelled(asked.join_all()).await;
     }
 
     /// Asks a broker until it serves the topics, or has ended.

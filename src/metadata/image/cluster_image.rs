@@ -58,6 +58,11 @@ impl Image {
         self.brokers.values()
     }
 
+    /// Returns true unless several brokers live.
+    pub fn has_single_broker(&self) -> bool {
+        self.brokers.len() <= 1
+    }
+
     /// The live broker with this id.
     pub fn broker(&self, id: BrokerId) -> Option<&Arc<Broker>> {
         self.brokers.get(&id)
