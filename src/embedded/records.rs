@@ -15,7 +15,7 @@ use crate::embedded::{EmbeddedError, Record, Start, parking};
 use crate::io::{FileRange, read_exact_at};
 use crate::record::{Batch, Batches, Decompressor, HEADER_SIZE, Limits, RecordError};
 use crate::replication::{PartitionError, ReadRequest, Reader};
-use crate::storage::{OffsetUnit, StorageError};
+use crate::storage::{LogDamage, OffsetUnit, StorageError};
 use crate::types::Offset;
 
 /// The read size in bytes; a larger batch is read whole.
@@ -172,7 +172,7 @@ impl Records {
             return Ok(true);
         }
         let Some(log) = led.log() else { return Ok(false) };
-        self.gaps = log.gaps().map_err(|error| self.led.refused(error.into()))?;
+        self.gaps = LogDamage::of(&log).gaps().map_err(|error| self.led.refused(error.into()))?;
         Ok(covered(&self.gaps, from) >= to)
     }
 

@@ -49,7 +49,7 @@ impl Partition {
         } else {
             self.wake_reached();
         }
-        if let Some(log) = before.log.as_ref().filter(|log| log.unflushed().is_some()) {
+        if let Some(log) = before.log.as_ref().filter(|log| log.flushes().unflushed().is_some()) {
             // Nothing is shown before the watermark has reached the start of the epoch.
             self.logs().flusher.schedule(log, true);
         }
@@ -80,7 +80,7 @@ impl Partition {
         self.note_in_sync(leadership);
         if let Some(log) = &before.log {
             // An append may be on its way that has seen the role before.
-            log.end_epoch(before.epoch);
+            log.epochs().end(before.epoch);
         }
         let current = self.current();
         if current.is_open {
@@ -129,7 +129,7 @@ impl Partition {
             Role::Follower { leader: Some(leader) } => {
                 let epoch = self.epoch();
                 if let Some(log) = log {
-                    log.follow_epoch(epoch);
+                    log.epochs().follow(epoch);
                 }
                 let follower = leadership.follower.get_or_insert_with(|| {
                     let high_watermark = high_watermark.min(flushed);

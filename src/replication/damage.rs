@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::replication::{Partition, PartitionError};
-use crate::storage::{DamagedStretch, SkippedStretch};
+use crate::storage::{DamagedStretch, LogDamage, SkippedStretch};
 use crate::types::Offset;
 
 impl Partition {
@@ -15,7 +15,7 @@ impl Partition {
     pub fn damaged_stretches(self: &Arc<Self>) -> Result<Vec<DamagedStretch>, PartitionError> {
         self.open()?;
         self.check_running()?;
-        Ok(self.log().map_or_else(|| Ok(Vec::new()), |log| log.damaged_stretches())?)
+        Ok(self.log().map_or_else(|| Ok(Vec::new()), |log| LogDamage::of(&log).stretches())?)
     }
 
     /// Determines the extent of the damage that a reader met at `offset`, so that it can be
@@ -28,7 +28,7 @@ impl Partition {
         // Findings are stored under the log's file name, which a later log of the same partition
         // reuses: the hold keeps this log from being removed meanwhile.
         match self.logs().data.hold(&log) {
-            Some(_hold) => Ok(log.check_around(offset)?),
+            Some(_hold) => Ok(LogDamage::of(&log).check_around(offset)?),
             None => Ok(()),
         }
     }

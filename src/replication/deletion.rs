@@ -58,7 +58,7 @@ impl LocalLogs {
         // If the topic is deleted meanwhile, the deletion removes these files too.
         let held = self.data.hold(log);
         if held.is_some()
-            && let Err(error) = log.delete_before_start(partition.high_watermark())
+            && let Err(error) = log.retention().delete_before_start(partition.high_watermark())
         {
             tracing::warn!("deleted records of {} stay on disk for now: {error}", partition.id());
         }

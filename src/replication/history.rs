@@ -23,7 +23,8 @@ impl Partition {
         match self.log() {
             // An epoch may have ended below the log start offset, where nobody can read any more.
             Some(log) => Ok(log
-                .epoch_end(epoch)?
+                .epochs()
+                .end_offset_for(epoch)?
                 .map(|(epoch, end)| (epoch, end.max(log.log_start_offset())))),
             None => Ok(None),
         }

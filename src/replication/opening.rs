@@ -21,13 +21,13 @@ impl Partition {
     /// True if [`Partition::load`] has nothing left to do.
     pub fn is_loaded(&self) -> bool {
         let current = self.current();
-        current.is_open && current.log.as_ref().is_none_or(|log| log.is_loaded())
+        current.is_open && current.log.as_ref().is_none_or(|log| log.tail().is_loaded())
     }
 
     /// Opens the log if it exists, and loads its files. Blocks on the disk.
     pub fn load(self: &Arc<Self>) -> Result<(), PartitionError> {
         self.open()?;
-        Ok(self.log().map_or(Ok(()), |log| log.epochs().map(drop))?)
+        Ok(self.log().map_or(Ok(()), |log| log.epochs().entries().map(drop))?)
     }
 
     /// Opens the log if it exists. Blocks on the disk.
@@ -70,7 +70,7 @@ impl Partition {
         let epoch = current.epoch;
         log.start_epoch(epoch)?;
         // Prepare here, where blocking on the disk is allowed, rather than in the first append.
-        log.prepare()?;
+        log.epochs().prepare()?;
         self.update(|current| {
             let is_appendable =
                 current.check_leading_in(epoch).and(current.check_accepting()).is_ok();
@@ -79,7 +79,7 @@ impl Partition {
         if !self.is_appendable() {
             // Another leader was elected meanwhile, or is about to be, and the log must not accept
             // this epoch.
-            log.end_epoch(epoch);
+            log.epochs().end(epoch);
         }
         self.current().check_leading_in(epoch)?;
         self.current().check_accepting()
@@ -108,7 +108,7 @@ impl Partition {
         if let Some(log) = log {
             log.set_config(self.config());
             let weak = Arc::downgrade(self);
-            log.on_flush(move |flushed| {
+            log.flushes().listen(move |flushed| {
                 if let Some(partition) = Weak::upgrade(&weak) {
                     partition.advance(flushed);
                 }
@@ -121,7 +121,7 @@ impl Partition {
     /// finds where it ends, by a recovery if the truncation was under way.
     pub(super) fn detach(&self) {
         let Some(log) = self.log() else { return };
-        log.end_epoch(self.epoch());
+        log.epochs().end(self.epoch());
         if self.logs().data.close_half_truncated(&log) {
             self.logs().flusher.forget(&self.id);
         }

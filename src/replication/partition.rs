@@ -209,7 +209,9 @@ impl Partition {
     pub fn read(&self, request: ReadRequest) -> Result<ReadAnswer<FileRange>, PartitionError> {
         self.read_by(request, |log, from, limit| {
             Ok(match log.read(from, limit)? {
-                None if request.shows_gap => log.batch_of(from, limit)?.map(Extent::into_range),
+                None if request.shows_gap => {
+                    log.reads().batch_of(from, limit)?.map(Extent::into_range)
+                }
                 found => found,
             })
         })
@@ -221,8 +223,10 @@ impl Partition {
     /// # Errors
     /// As [`Partition::read`].
     pub fn verify(&self, request: ReadRequest) -> Result<(), PartitionError> {
-        self.read_by(request, |log, from, limit| log.verify(from, limit).map(|()| None::<()>))
-            .map(drop)
+        self.read_by(request, |log, from, limit| {
+            log.cold_ranges().verify(from, limit).map(|()| None::<()>)
+        })
+        .map(drop)
     }
 
     /// Reads the batches from an offset on into memory, as [`TryRead::read_ahead`] demands. Blocks
@@ -230,7 +234,7 @@ impl Partition {
     pub fn read_ahead(&self, from: Offset) {
         let current = self.current();
         if let Some(log) = current.log.as_ref().filter(|_| current.check_leading().is_ok()) {
-            log.read_ahead(from);
+            log.cold_ranges().read_ahead(from);
         }
     }
 
@@ -239,7 +243,7 @@ impl Partition {
     pub fn try_read(&self, request: ReadRequest) -> Result<Option<TryRead>, PartitionError> {
         let (mut is_verified, mut ahead) = (true, None);
         let answer = self.read_by(request, |log, from, limit| {
-            match log.find_in_memory(from, limit) {
+            match log.cold_ranges().find_in_memory(from, limit) {
                 InMemory::Found { batches, read_ahead } => {
                     ahead = read_ahead;
                     let batches = Some(batches).filter(|batches| !batches.is_empty());
@@ -251,8 +255,8 @@ impl Partition {
                 }
                 InMemory::Absent => {}
             }
-            let extent = match log.find_extent(from, limit)? {
-                None if request.shows_gap => log.batch_of(from, limit)?,
+            let extent = match log.reads().find_extent(from, limit)? {
+                None if request.shows_gap => log.reads().batch_of(from, limit)?,
                 found => found,
             };
             is_verified = extent.as_ref().is_none_or(Extent::is_verified);
@@ -275,7 +279,7 @@ impl Partition {
     /// Like [`Partition::read`], but verifies nothing: the sender of the bytes must.
     pub fn read_unchecked(&self, request: ReadRequest) -> Result<TryRead, PartitionError> {
         let answer = self.read_by(request, |log, from, limit| {
-            let extent = log.find_extent(from, limit)?;
+            let extent = log.reads().find_extent(from, limit)?;
             Ok(extent.map(|extent| StoredBatches::InFile(extent.into_range())))
         })?;
         Ok(TryRead { answer, read_ahead: None })
@@ -333,7 +337,7 @@ impl Partition {
             below: self.high_watermark(),
             at_least_one_batch: request.at_least_one_batch,
         };
-        Ok(log.salvage(from, limit)?)
+        Ok(log.reads().salvage(from, limit)?)
     }
 
     /// The high watermark, as the answer to a query for the latest offset.
@@ -353,12 +357,12 @@ impl Partition {
 
     /// The first visible record with this timestamp or a later one.
     pub fn first_at(&self, time: Timestamp) -> Result<Option<RecordAt>, PartitionError> {
-        self.visible(|log| log.offset_for_timestamp(time))
+        self.visible(|log| log.lookups().offset_for_timestamp(time))
     }
 
     /// The visible record with the largest timestamp.
     pub fn latest_by_time(&self) -> Result<Option<RecordAt>, PartitionError> {
-        self.visible(Log::max_timestamp)
+        self.visible(|log| log.lookups().max_timestamp())
     }
 
     fn untimed(&self, offset: Offset) -> RecordAt {

@@ -85,7 +85,7 @@ fn the_batch_of_an_offset_after_its_records_is_found() {
     let end = log.log_end_offset();
     let limit = ReadLimit { max_bytes: 1, below: end, at_least_one_batch: true };
     let base_of_batch = |offset: Offset| {
-        let range = log.batch_of(offset, limit).unwrap().map(Extent::into_range)?;
+        let range = log.reads().batch_of(offset, limit).unwrap().map(Extent::into_range)?;
         Some(Batch::parse(&bytes_of(&range)).unwrap().base_offset())
     };
     let last = Offset::new(end.get() - 1);
@@ -145,16 +145,16 @@ fn a_lookup_by_timestamp_returns_an_existing_record() {
         append_batch(&log, timed(&times), at()).unwrap();
     }
     let found = |time| {
-        let record = log.offset_for_timestamp(Timestamp::from_millis(time)).unwrap();
+        let record = log.lookups().offset_for_timestamp(Timestamp::from_millis(time)).unwrap();
         record.map(|record| (record.offset.get(), record.timestamp.millis()))
     };
     assert_eq!(found(12), Some((2, 12)));
     assert_eq!(found(13), Some((size, 20)));
     assert_eq!(found(21), Some((size + 1, 30)));
     assert_eq!(found(31), None);
-    assert_eq!(log.max_timestamp().unwrap().unwrap().offset.get(), size + 1);
+    assert_eq!(log.lookups().max_timestamp().unwrap().unwrap().offset.get(), size + 1);
     // The log starts after the records of its first batch.
-    log.advance_log_start(Offset::new(size - 1)).unwrap();
+    log.retention().advance_log_start(Offset::new(size - 1)).unwrap();
     assert_eq!(found(0), Some((size, 20)));
 }
 
@@ -192,7 +192,7 @@ fn a_truncation_a_torn_tail_and_a_lost_index_leave_whole_batches() {
     let size = length(&batch(&["a"]));
     log.flush().unwrap();
     // The offset is after the records of the third batch: the whole batch is removed.
-    assert_eq!(log.truncate(Offset::new(3 * size - 1)).unwrap().get(), 2 * size);
+    assert_eq!(log.truncator().cut(Offset::new(3 * size - 1)).unwrap().get(), 2 * size);
     log.start_epoch(at().epoch).unwrap();
     append(&log, &["e"]);
     append(&log, &["torn"]);

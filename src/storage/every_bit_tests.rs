@@ -70,9 +70,9 @@ fn filled(disk: &MemoryDisk, is_sealed: bool) -> (Log, Vec<Damage>) {
             next: appended.next_offset,
         });
     }
-    assert_eq!((log.size_bytes().unwrap(), log.segment_bases().len()), (SEGMENT, 1));
+    assert_eq!((log.size_bytes().unwrap(), log.checks().segment_bases().len()), (SEGMENT, 1));
     if is_sealed {
-        log.roll(NOW).unwrap();
+        log.tail().roll(NOW).unwrap();
     }
     let marks = log.close().unwrap();
     let (log_start, log_end) = (marks.log_start, marks.durable);
@@ -81,7 +81,7 @@ fn filled(disk: &MemoryDisk, is_sealed: bool) -> (Log, Vec<Damage>) {
 
 /// The findings of a check from the medium; nothing is recorded.
 fn found(log: &Log) -> Vec<Damage> {
-    let mut check = log.check_segment(Offset::ZERO, Medium::Disk).unwrap().unwrap();
+    let mut check = log.checks().check_segment(Offset::ZERO, Medium::Disk).unwrap().unwrap();
     let mut found = Vec::new();
     while !check.is_done() {
         found.extend(check.advance(u64::MAX).unwrap());

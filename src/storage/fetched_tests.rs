@@ -15,7 +15,7 @@ const FETCHED_IN: LeaderEpoch = LeaderEpoch(5);
 /// An empty log that follows.
 fn follower(world: &World) -> Log {
     let log = world.open(StartPoint::New);
-    log.follow_epoch(FETCHED_IN);
+    log.epochs().follow(FETCHED_IN);
     log
 }
 
@@ -59,14 +59,14 @@ fn fetched_batches_stay_byte_for_byte_with_their_epochs_and_producers() {
     assert_eq!(log.append_fetched(&records, FETCHED_IN).unwrap(), Offset::new(5));
     log.flush().unwrap();
     assert_eq!(fetch(&log, 0), records);
-    assert_eq!(log.epochs().unwrap(), leader.epochs().unwrap());
+    assert_eq!(log.epochs().entries().unwrap(), leader.epochs().entries().unwrap());
     assert_eq!(
-        log.active_producers().unwrap().len(),
-        leader.active_producers().unwrap().len(),
+        log.tail().active_producers().unwrap().len(),
+        leader.tail().active_producers().unwrap().len(),
         "a retry after a failover must be recognized"
     );
     let recovered = followed.open(crashed(5, false));
-    assert_eq!(recovered.epochs().unwrap(), leader.epochs().unwrap());
+    assert_eq!(recovered.epochs().entries().unwrap(), leader.epochs().entries().unwrap());
     assert_eq!(values(&recovered, 0, 5).len(), 5);
 }
 
@@ -96,7 +96,7 @@ fn a_damaged_batch_is_refused_and_nothing_of_the_answer_is_appended() {
         "{refused:?}"
     );
     assert_eq!(log.log_end_offset(), Offset::ZERO);
-    assert_eq!(log.epochs().unwrap(), []);
+    assert_eq!(log.epochs().entries().unwrap(), []);
 
     let cut = [batch_at(0, 3), batch_at(1, 3)[..size - 1].to_vec()].concat();
     let refused = log.append_fetched(&cut, FETCHED_IN);
@@ -141,7 +141,7 @@ fn gaps_are_taken_in_a_compacted_topic_only_and_are_no_damage_after_a_crash() {
     // The topic may have been changed since, and its log keeps its gaps.
     world.config.cleanup_policy = CleanupPolicy { compact: false, delete: true };
     let recovered = world.open(crashed(9, false));
-    assert_eq!(recovered.damages(), []);
+    assert_eq!(recovered.checks().damages(), []);
     assert_eq!(fetch(&recovered, 0).len(), batch_at(2, 3).len() * 3);
 }
 
@@ -154,7 +154,7 @@ fn a_truncation_within_a_gap_ends_the_log_before_the_gap() {
     log.append_fetched(&[batch_at(0, 3), batch_at(far, 3)].concat(), FETCHED_IN).unwrap();
     log.flush().unwrap();
     assert_eq!(world.segments(), [0, far], "too far for the index of one segment");
-    assert_eq!(log.truncate(Offset::new(4)).unwrap(), Offset::new(1));
+    assert_eq!(log.truncator().cut(Offset::new(4)).unwrap(), Offset::new(1));
     log.append_fetched(&batch_at(1, 5), FETCHED_IN).unwrap();
     log.flush().unwrap();
     assert_eq!(values(&world.open(crashed(2, false)), 0, 2).len(), 2);
@@ -164,7 +164,7 @@ fn a_truncation_within_a_gap_ends_the_log_before_the_gap() {
 fn a_log_takes_fetched_batches_only_in_the_epoch_in_which_it_follows() {
     let world = World::new();
     let log = follower(&world);
-    log.end_epoch(FETCHED_IN);
+    log.epochs().end(FETCHED_IN);
     let refused = log.append_fetched(&batch_at(0, 3), FETCHED_IN);
     assert!(
         matches!(refused, Err(FetchedError::Storage(StorageError::EpochMismatch { .. }))),
@@ -180,9 +180,9 @@ fn a_log_that_starts_over_is_empty_at_the_new_start_and_goes_on_there() {
         log.append_fetched(&batch_at(offset, 3), FETCHED_IN).unwrap();
     }
     log.flush().unwrap();
-    log.start_over(FETCHED_IN, Offset::new(70)).unwrap();
+    log.truncator().start_over(FETCHED_IN, Offset::new(70)).unwrap();
     assert_eq!(world.segments(), [] as [i64; 0]);
-    assert_eq!(log.epochs().unwrap(), []);
+    assert_eq!(log.epochs().entries().unwrap(), []);
     assert_eq!((log.log_start_offset().get(), log.log_end_offset().get()), (70, 70));
     log.append_fetched(&batch_at(70, 4), FETCHED_IN).unwrap();
     assert_eq!(log.flush().unwrap(), Offset::new(71));
@@ -196,10 +196,10 @@ fn a_log_may_start_over_below_its_start() {
     let world = World::new();
     let log = follower(&world);
     log.append_fetched(&batch_at(0, 3), FETCHED_IN).unwrap();
-    log.start_over(FETCHED_IN, Offset::new(70)).unwrap();
+    log.truncator().start_over(FETCHED_IN, Offset::new(70)).unwrap();
     log.append_fetched(&batch_at(70, 3), FETCHED_IN).unwrap();
     log.flush().unwrap();
-    log.start_over(FETCHED_IN, Offset::new(30)).unwrap();
+    log.truncator().start_over(FETCHED_IN, Offset::new(30)).unwrap();
     assert_eq!((log.log_start_offset().get(), log.log_end_offset().get()), (30, 30));
     log.append_fetched(&batch_at(30, 4), FETCHED_IN).unwrap();
     assert_eq!(log.flush().unwrap(), Offset::new(31));

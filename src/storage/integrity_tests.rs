@@ -11,7 +11,7 @@ use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_timed, batch, bytes_of, crashed, file, texts, try_values,
     values,
 };
-use crate::storage::{Damage, Log, ReadLimit, StartPoint, StorageError};
+use crate::storage::{Damage, Log, LogDamage, ReadLimit, StartPoint, StorageError};
 use crate::types::{Offset, Timestamp};
 
 /// Bytes of a batch of one letter.
@@ -42,8 +42,8 @@ fn damage(segment: i64, number: u64) -> Damage {
 
 /// Checks all segments from the medium and records the findings.
 fn check_all(log: &Log) {
-    for base in log.segment_bases() {
-        let mut check = log.check_segment(base, Medium::Disk).unwrap().unwrap();
+    for base in log.checks().segment_bases() {
+        let mut check = log.checks().check_segment(base, Medium::Disk).unwrap().unwrap();
         while !check.is_done() {
             let found = check.advance(check.position() + size()).unwrap();
             log.context().record_damage(&found);
@@ -64,8 +64,12 @@ fn a_check_finds_a_flip_in_any_part_of_any_batch_and_its_offsets_are_refused() {
             rot(&world, segment, number, byte);
             check_all(&log);
             let expected = damage(segment, number);
-            assert_eq!(log.damages(), [expected], "byte {byte} of batch {number} of {segment}");
-            assert_eq!(log.damage_found(), 1);
+            assert_eq!(
+                log.checks().damages(),
+                [expected],
+                "byte {byte} of batch {number} of {segment}"
+            );
+            assert_eq!(log.checks().damage_found(), 1);
             let first = expected.first.get();
             assert_eq!(values(&log, 0, first).len(), usize::try_from(first).unwrap());
             let refused = try_values(&log, first, 7);
@@ -85,8 +89,8 @@ fn found_damage_is_known_after_a_restart() {
     let marks = log.close().unwrap();
     let (log_start, log_end) = (marks.log_start, marks.durable);
     let log = world.open(StartPoint::Clean { log_start, log_end });
-    assert_eq!(log.damages(), [damage(3, 1)]);
-    assert_eq!(log.damage_found(), 0, "it was found before");
+    assert_eq!(log.checks().damages(), [damage(3, 1)]);
+    assert_eq!(log.checks().damage_found(), 0, "it was found before");
     assert!(try_values(&log, 4, 5).is_err());
     assert_eq!(texts(&values(&log, 5, 7)), ["f", "g"]);
 }
@@ -104,7 +108,7 @@ fn a_batch_lost_from_a_segments_end_is_damage() {
     let log = world.open(StartPoint::Clean { log_start, log_end });
     check_all(&log);
     let expected = Damage { end: size() * 2, ..damage(0, 2) };
-    assert_eq!(log.damages(), [expected]);
+    assert_eq!(log.checks().damages(), [expected]);
     assert_eq!(texts(&values(&log, 3, 7)), ["d", "e", "f", "g"]);
 }
 
@@ -119,7 +123,7 @@ fn a_read_of_bytes_that_are_not_a_batch_determines_the_extent_of_the_damage() {
             if (first.get(), next.get()) == (4, 5)),
         "{refused:?}"
     );
-    assert_eq!(log.damages(), [damage(3, 1)]);
+    assert_eq!(log.checks().damages(), [damage(3, 1)]);
     assert_eq!(texts(&values(&log, 5, 7)), ["f", "g"]);
 }
 
@@ -135,7 +139,11 @@ fn a_read_refuses_a_flip_in_any_part_of_a_batch_and_serves_those_before_and_behi
             assert_eq!(values(&log, 0, first).len(), usize::try_from(first).unwrap());
             let refused = try_values(&log, 0, 7);
             assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{byte}: {refused:?}");
-            assert_eq!(log.damages(), [damage(3, number)], "byte {byte} of batch {number}");
+            assert_eq!(
+                log.checks().damages(),
+                [damage(3, number)],
+                "byte {byte} of batch {number}"
+            );
             assert_eq!(values(&log, first + 1, 7).len(), usize::try_from(6 - first).unwrap());
         }
     }
@@ -173,7 +181,7 @@ fn the_first_read_after_a_start_checks() {
         let log = world.open(StartPoint::Clean { log_start, log_end });
         assert_eq!(values(&log, 0, 4).len(), 4);
         assert!(try_values(&log, 4, 7).is_err(), "byte {byte}");
-        assert_eq!(log.damages(), [damage(3, 1)]);
+        assert_eq!(log.checks().damages(), [damage(3, 1)]);
         assert_eq!(texts(&values(&log, 5, 7)), ["f", "g"]);
     }
 }
@@ -192,7 +200,7 @@ fn a_flip_before_a_clean_start_is_refused_and_listed_wherever_it_is() {
             let first = expected.first.get();
             let refused = try_values(&log, first, 7);
             assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{byte}: {refused:?}");
-            let listed = log.damaged_stretches().unwrap();
+            let listed = LogDamage::of(&log).stretches().unwrap();
             let listed: Vec<_> = listed.into_iter().map(|stretch| stretch.damage).collect();
             assert_eq!(listed, [expected], "byte {byte} of batch {number} of {segment}");
             assert_eq!(values(&log, 0, first).len(), usize::try_from(first).unwrap());
@@ -213,7 +221,7 @@ fn a_log_that_is_shorter_than_at_its_close_is_served_up_to_its_end() {
     assert_eq!(values(&log, 0, 5).len(), 5);
     assert!(matches!(try_values(&log, 5, 7), Err(StorageError::Corrupt { .. })));
     let (start, end, next) = (size() * 5, size() * 5, Offset::new(7));
-    assert_eq!(log.damages(), [Damage { start, end, next, ..damage(0, 5) }]);
+    assert_eq!(log.checks().damages(), [Damage { start, end, next, ..damage(0, 5) }]);
 }
 
 #[test]
@@ -231,11 +239,11 @@ fn a_log_that_does_not_end_where_it_was_closed_is_recovered_once_a_minute() {
     let opened = || world.disk.calls(Operation::Open);
     for minute in 1..4 {
         let before = opened();
-        assert!(matches!(log.epochs(), Err(StorageError::Corrupt { .. })));
+        assert!(matches!(log.epochs().entries(), Err(StorageError::Corrupt { .. })));
         assert!(opened() > before, "it is looked through in minute {minute}");
         let before = opened();
         for _ in 0..100 {
-            assert!(matches!(log.epochs(), Err(StorageError::Corrupt { .. })));
+            assert!(matches!(log.epochs().entries(), Err(StorageError::Corrupt { .. })));
         }
         assert_eq!(opened(), before, "and not again");
         world.clock.advance(Duration::from_mins(1));
@@ -255,11 +263,11 @@ fn a_damaged_log_that_cannot_be_read_is_recovered_at_most_once_a_minute() {
     world.disk.inject(unreadable.for_ever());
     let reads = || world.disk.calls(Operation::ReadMedium);
     assert_eq!(reads(), 0);
-    assert!(log.epochs().is_err());
+    assert!(log.epochs().entries().is_err());
     let read = reads();
     assert!(read > 0, "the whole log is read from the medium");
     for _ in 0..100 {
-        assert!(matches!(log.epochs(), Err(StorageError::Corrupt { .. })));
+        assert!(matches!(log.epochs().entries(), Err(StorageError::Corrupt { .. })));
     }
     assert_eq!(reads(), read, "and not again at once");
     world.disk.clear_faults();
@@ -273,18 +281,18 @@ fn a_lookup_by_timestamp_returns_no_offset_of_a_damaged_header() {
         for after_a_start in [false, true] {
             let world = World::with_segments_of(size() * 3);
             let mut log = letters(&world);
-            let found = log.offset_for_timestamp(NOW).unwrap().unwrap();
+            let found = log.lookups().offset_for_timestamp(NOW).unwrap().unwrap();
             assert_eq!(found.offset, Offset::ZERO);
-            log.advance_log_start(Offset::new(4)).unwrap();
+            log.retention().advance_log_start(Offset::new(4)).unwrap();
             if after_a_start {
                 let marks = log.close().unwrap();
                 let (log_start, log_end) = (marks.log_start, marks.durable);
                 log = world.open(StartPoint::Clean { log_start, log_end });
             }
             rot(&world, 3, 1, byte);
-            let refused = log.offset_for_timestamp(NOW);
+            let refused = log.lookups().offset_for_timestamp(NOW);
             assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{byte}: {refused:?}");
-            assert_eq!(log.damages(), [damage(3, 1)], "byte {byte}");
+            assert_eq!(log.checks().damages(), [damage(3, 1)], "byte {byte}");
         }
     }
 }
@@ -305,7 +313,7 @@ fn a_time_index_is_rebuilt_from_checked_batches_only() {
     let log = world.open(StartPoint::Clean { log_start: Offset::ZERO, log_end: size });
     // The index is rebuilt before the damage is found.
     assert_eq!(values(&log, 7, 8).len(), 1);
-    let found = log.offset_for_timestamp(Timestamp::from_millis(50));
+    let found = log.lookups().offset_for_timestamp(Timestamp::from_millis(50));
     assert!(
         matches!(&found, Err(StorageError::Corrupt { first, .. }) if *first == Offset::ZERO),
         "what may be there is damaged: {found:?}"
@@ -320,16 +328,16 @@ fn truncation_removes_the_damage_above_the_new_end() {
         rot(&world, segment, number, 66);
     }
     check_all(&log);
-    assert_eq!(log.damages().len(), 3);
-    log.truncate(Offset::new(3)).unwrap();
-    assert_eq!(log.damages(), [damage(0, 1)]);
+    assert_eq!(log.checks().damages().len(), 3);
+    log.truncator().cut(Offset::new(3)).unwrap();
+    assert_eq!(log.checks().damages(), [damage(0, 1)]);
     for value in ["x", "y", "z"] {
         append(&log, &[value]);
     }
     assert_eq!(texts(&values(&log, 3, 6)), ["x", "y", "z"]);
     log.flush().unwrap();
     let log = world.open(crashed(6, true));
-    assert_eq!(log.damages(), [damage(0, 1)]);
+    assert_eq!(log.checks().damages(), [damage(0, 1)]);
     assert_eq!(texts(&values(&log, 3, 6)), ["x", "y", "z"]);
 }
 
@@ -344,7 +352,7 @@ fn digests_of_lost_or_truncated_batches_do_not_blame_others() {
         let mut log = world.open(StartPoint::Clean { log_start, log_end });
         log.start_epoch(EPOCH).unwrap();
         if cuts {
-            log.truncate(Offset::new(6)).unwrap();
+            log.truncator().cut(Offset::new(6)).unwrap();
         } else {
             drop(log);
             let path = file(0, "log");
@@ -359,7 +367,7 @@ fn digests_of_lost_or_truncated_batches_do_not_blame_others() {
         drop(log);
         let log = world.open(crashed(9, true));
         check_all(&log);
-        assert_eq!(log.damages(), [], "cuts: {cuts}");
+        assert_eq!(log.checks().damages(), [], "cuts: {cuts}");
         assert_eq!(texts(&values(&log, 5, 9)), ["f", "x", "y", "z"]);
     }
 }
@@ -373,7 +381,7 @@ fn reading_a_neighbour_does_not_verify_a_batch() {
     // The walk to the neighbour reads the damaged page into memory.
     assert_eq!(texts(&values(&log, 0, 1)), ["a"]);
     assert!(try_values(&log, 0, 7).is_err());
-    assert_eq!(log.damages(), [damage(0, 5)]);
+    assert_eq!(log.checks().damages(), [damage(0, 5)]);
     assert_eq!(texts(&values(&log, 6, 7)), ["g"]);
 }
 
@@ -402,7 +410,7 @@ fn a_cold_read_of_a_whole_log_leaves_all_of_it_verified() {
     };
     let look = |offset| {
         let (from, limit) = one(offset);
-        log.find_extent(from, limit).unwrap().unwrap()
+        log.reads().find_extent(from, limit).unwrap().unwrap()
     };
     assert!(!look(0).is_verified());
     for offset in 0..BATCHES {

@@ -81,7 +81,7 @@ fn a_flush_publishes_the_offset_and_then_calls_the_listener() {
     let log = world.start();
     let told = Arc::new(AtomicI64::new(-1));
     let heard = Arc::clone(&told);
-    log.on_flush(move |offset| heard.store(offset.get(), Ordering::Relaxed));
+    log.flushes().listen(move |offset| heard.store(offset.get(), Ordering::Relaxed));
     append(&log, &["a"]);
     assert_eq!((log.flushed_offset(), log.log_end_offset()), (Offset::ZERO, Offset::new(1)));
     append(&log, &["b", "c", "d", "e", "f"]);
@@ -96,7 +96,7 @@ fn only_the_last_listener_is_called_after_a_flush() {
     let told = [(); 2].map(|()| Arc::new(AtomicI64::new(-1)));
     for listener in &told {
         let heard = Arc::clone(listener);
-        log.on_flush(move |offset| heard.store(offset.get(), Ordering::Relaxed));
+        log.flushes().listen(move |offset| heard.store(offset.get(), Ordering::Relaxed));
         append(&log, &["a"]);
         log.flush().unwrap();
     }
@@ -114,7 +114,7 @@ fn a_closed_log_continues_where_it_ended() {
     let at = AppendAt { epoch: LeaderEpoch(4), now: NOW };
     assert_eq!(append_at(&log, &["new"], at).unwrap().base_offset, Offset::new(20));
     assert_eq!(values(&log, 0, 21).len(), 21);
-    assert_eq!(log.epoch_end(EPOCH).unwrap(), Some((EPOCH, Offset::new(20))));
+    assert_eq!(log.epochs().end_offset_for(EPOCH).unwrap(), Some((EPOCH, Offset::new(20))));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn an_absent_index_is_rebuilt_once() {
     for _ in 0..500 {
         append(&log, &[&value]);
     }
-    log.roll(NOW).unwrap();
+    log.tail().roll(NOW).unwrap();
     log.close().unwrap();
     let clean = StartPoint::Clean { log_start: Offset::ZERO, log_end: Offset::new(500) };
     let reads_of_last = |log: &Log| {
@@ -205,7 +205,10 @@ fn an_absent_index_is_rebuilt_once() {
     assert!(walked > indexed, "{walked} reads");
     let again = reads_of_last(&log);
     assert!(again <= indexed, "{again} reads, {indexed} with an index");
-    assert_eq!(log.offset_for_timestamp(NOW).unwrap().map(|at| at.offset), Some(Offset::ZERO));
+    assert_eq!(
+        log.lookups().offset_for_timestamp(NOW).unwrap().map(|at| at.offset),
+        Some(Offset::ZERO)
+    );
 }
 
 #[test]
@@ -217,7 +220,7 @@ fn an_index_that_is_removed_while_its_file_is_closed_is_rebuilt() {
         append(&log, &[&n.to_string()]);
     }
     log.flush().unwrap();
-    log.checkpoint().unwrap();
+    log.checkpoints().advance().unwrap();
     let bases = world.segments();
     assert!(bases.len() > 3, "{bases:?}");
     assert_eq!(values(&log, 0, 60).len(), 60);
@@ -231,12 +234,12 @@ fn an_index_that_is_removed_while_its_file_is_closed_is_rebuilt() {
     }
     for from in [0, 1, 30, 59] {
         assert_eq!(values(&log, from, 60).len(), usize::try_from(60 - from).unwrap());
-        assert!(log.offset_for_timestamp(NOW).unwrap().is_some());
+        assert!(log.lookups().offset_for_timestamp(NOW).unwrap().is_some());
     }
     append(&log, &["60"]);
-    log.roll(NOW).unwrap();
+    log.tail().roll(NOW).unwrap();
     log.flush().unwrap();
-    log.checkpoint().unwrap();
+    log.checkpoints().advance().unwrap();
     log.close().unwrap();
     assert!(!world.bytes(&file(*bases.last().unwrap(), "index")).is_empty());
 }
@@ -249,7 +252,7 @@ fn without_an_index_damage_does_not_hide_the_batches_before_and_after_it() {
     for n in 0..50 {
         append(&log, &[&n.to_string()]);
     }
-    log.roll(NOW).unwrap();
+    log.tail().roll(NOW).unwrap();
     log.close().unwrap();
     world.disk.remove_file(&file(0, "index")).unwrap();
     let bytes = world.bytes(&file(0, "log")).len() as u64;
@@ -260,7 +263,7 @@ fn without_an_index_damage_does_not_hide_the_batches_before_and_after_it() {
         assert!(try_values(&log, 0, 50).is_err(), "the damage is not served");
         assert_eq!(values(&log, 45, 46).len(), 1, "it lies behind the damage");
     }
-    assert_eq!(log.damages().len(), 1);
+    assert_eq!(log.checks().damages().len(), 1);
 }
 
 #[test]
@@ -301,10 +304,10 @@ fn a_flush_that_began_before_a_truncation_publishes_nothing() {
     for n in 0..6 {
         append(&log, &[&n.to_string()]);
     }
-    let ticket = log.begin_flush().unwrap().unwrap();
+    let ticket = log.flushes().begin().unwrap().unwrap();
     assert_eq!(ticket.files(), 3);
     ticket.sync().unwrap();
-    log.truncate(Offset::new(1)).unwrap();
+    log.truncator().cut(Offset::new(1)).unwrap();
     assert_eq!(ticket.finish(Ok(())).unwrap(), Offset::ZERO);
     assert_eq!(log.flush().unwrap(), Offset::new(1));
 }
@@ -319,13 +322,13 @@ fn a_truncation_within_a_batch_removes_all_of_it_and_the_log_continues_there() {
     log.start_epoch(LeaderEpoch(5)).unwrap();
     let at = AppendAt { epoch: LeaderEpoch(5), now: NOW };
     append_at(&log, &["e"], at).unwrap();
-    assert_eq!(log.truncate(Offset::new(2)).unwrap(), Offset::new(1));
-    assert_eq!(log.epochs().unwrap().len(), 1);
+    assert_eq!(log.truncator().cut(Offset::new(2)).unwrap(), Offset::new(1));
+    assert_eq!(log.epochs().entries().unwrap().len(), 1);
     log.start_epoch(LeaderEpoch(6)).unwrap();
     let at = AppendAt { epoch: LeaderEpoch(6), now: NOW };
     assert_eq!(append_at(&log, &["x"], at).unwrap().base_offset, Offset::new(1));
     assert_eq!(values(&log, 0, 2), [(0, "a".to_owned()), (1, "x".to_owned())]);
-    assert_eq!(log.epoch_end(EPOCH).unwrap(), Some((EPOCH, Offset::new(1))));
+    assert_eq!(log.epochs().end_offset_for(EPOCH).unwrap(), Some((EPOCH, Offset::new(1))));
 }
 
 #[test]
@@ -342,7 +345,7 @@ fn records_on_their_way_to_a_reader_are_not_mixed_with_those_after_a_truncation(
     range.file.read_checked(&mut buffer, range.position).unwrap();
     range.file.send_to(near.as_fd(), range.position, 1).unwrap();
 
-    log.truncate(Offset::new(1)).unwrap();
+    log.truncator().cut(Offset::new(1)).unwrap();
     append(&log, &["c"]);
     assert_eq!(values(&log, 0, 2), [(0, "a".to_owned()), (1, "c".to_owned())]);
     let read = range.file.read_at(&mut buffer, range.position);
@@ -359,9 +362,9 @@ fn a_truncation_to_the_end_drops_epochs_without_records() {
     let log = world.start();
     append(&log, &["a"]);
     log.start_epoch(LeaderEpoch(5)).unwrap();
-    log.prepare().unwrap();
-    assert_eq!(log.truncate(Offset::new(1)).unwrap(), Offset::new(1));
-    assert_eq!(log.latest_epoch().unwrap(), Some(EPOCH));
+    log.epochs().prepare().unwrap();
+    assert_eq!(log.truncator().cut(Offset::new(1)).unwrap(), Offset::new(1));
+    assert_eq!(log.epochs().latest().unwrap(), Some(EPOCH));
     assert_eq!(values(&log, 0, 1), [(0, "a".to_owned())]);
 }
 
@@ -387,11 +390,11 @@ fn records_are_found_by_timestamp_in_any_order_of_timestamps() {
     }
     for wanted in 0..45 {
         let expected = times.iter().position(|time| *time >= wanted).map(|index| index as u64);
-        let found = log.offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
+        let found = log.lookups().offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
         let found = found.map(|record| record.offset.get().unsigned_abs());
         assert_eq!(found, expected, "at or after {wanted}");
     }
-    let last = log.max_timestamp().unwrap().unwrap();
+    let last = log.lookups().max_timestamp().unwrap().unwrap();
     assert_eq!((last.offset.get(), last.timestamp.millis(), last.epoch), (7, 40, EPOCH));
 }
 

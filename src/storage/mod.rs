@@ -43,8 +43,9 @@ pub use inspect::{
     segment_bytes_system, summarize_logs, verify_small_files, verify_system,
 };
 pub use log::{
-    AppendAt, Appended, CheckpointOffsets, Extent, FetchedError, FlushTicket, InMemory, Log,
-    ReadLimit, RecordAt, Removed, StartPoint, StoredBatches, Unflushed,
+    AppendAt, Appended, CheckpointOffsets, Checkpoints, Checks, ColdRanges, Epochs, Extent,
+    FetchedError, FlushTicket, Flushes, InMemory, Log, Lookups, ReadLimit, Reads, RecordAt,
+    Removed, Retention, StartPoint, StoredBatches, TailLock, Truncator, Unflushed,
 };
 pub use log_config::LogConfig;
 pub use log_config_values::{CleanupPolicy, CompressionType, OffsetUnit, RetentionClock};
@@ -55,7 +56,7 @@ pub use producers::{
 };
 pub use reserve::Reserve;
 pub use segments::{BadBatch, Damage, Expected, LogEnv};
-pub use skipping::{DamagedStretch, SkipError, SkippedStretch};
+pub use skipping::{DamagedStretch, LogDamage, SkipError, SkippedStretch};
 pub use small_file::Stored;
 pub use storage_error::{Remedy, StorageError};
 pub use upkeep::{

@@ -22,7 +22,7 @@ fn four(world: &World) -> (Log, CheckpointOffsets) {
         append(&log, &[value]);
     }
     log.flush().unwrap();
-    let marks = log.checkpoint_offsets();
+    let marks = log.checkpoints().offsets();
     (log, marks)
 }
 
@@ -63,7 +63,7 @@ fn after_a_power_failure_a_hole_is_truncated_with_all_that_follows_it() {
     damage(&world, 0, 1);
     let log = world.open(crashed(1, false));
     assert_eq!(log.log_end_offset(), Offset::new(1));
-    assert!(log.damages().is_empty());
+    assert!(log.checks().damages().is_empty());
     assert_eq!(texts(&values(&log, 0, 1)), ["a"]);
     assert_eq!(world.segments(), [0]);
     assert_eq!(world.names("/data/quarantine").len(), 2);
@@ -77,7 +77,7 @@ fn in_the_same_boot_a_hole_before_a_good_batch_is_damage() {
     let log = world.open(crashed(1, true));
     let (start, end) = (size(), size() * 2);
     let [first, next] = [1, 2].map(Offset::new);
-    assert_eq!(log.damages(), [Damage { segment: Offset::ZERO, start, end, first, next }]);
+    assert_eq!(log.checks().damages(), [Damage { segment: Offset::ZERO, start, end, first, next }]);
     assert_eq!(texts(&values(&log, 2, 4)), ["c", "d"]);
 }
 
@@ -119,7 +119,7 @@ fn nothing_is_appended_behind_damage_at_the_end() {
     assert_eq!(texts(&values(&log, 0, 3)), ["a", "b", "c"]);
     assert!(matches!(try_values(&log, 3, 4), Err(StorageError::Corrupt { .. })));
     let again = world.open(crashed_rebuilding(marks, false));
-    assert_eq!(again.damages(), log.damages());
+    assert_eq!(again.checks().damages(), log.checks().damages());
 }
 
 #[test]
@@ -223,11 +223,11 @@ fn a_lost_epoch_history_is_read_from_the_batches() {
     log.start_epoch(LATER.epoch).unwrap();
     append_at(&log, &["e"], LATER).unwrap();
     log.flush().unwrap();
-    let epochs = log.epochs().unwrap();
+    let epochs = log.epochs().entries().unwrap();
     world.disk.remove_file(Path::new("/data/t-0/leader-epoch-checkpoint")).unwrap();
     let log = world.open(crashed(marks.durable.get(), false));
-    assert_eq!(log.epochs().unwrap(), epochs);
-    assert_eq!(log.epoch_end(EPOCH).unwrap(), Some((EPOCH, Offset::new(4))));
+    assert_eq!(log.epochs().entries().unwrap(), epochs);
+    assert_eq!(log.epochs().end_offset_for(EPOCH).unwrap(), Some((EPOCH, Offset::new(4))));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_lost_time_index_is_rebuilt_from_the_first_batch() {
     let rebuild = Offset::new(5);
     let log = world.open(StartPoint::Unclean { log_start, durable, rebuild, same_boot: false });
     for wanted in [0, 1, 5, 9, 50, 100] {
-        let found = log.offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
+        let found = log.lookups().offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
         assert_eq!(found.map(|record| record.offset), Some(Offset::ZERO), "at {wanted}");
     }
     log.close().unwrap();
@@ -266,10 +266,10 @@ fn a_time_index_with_zeros_at_its_end_is_rebuilt_from_the_first_batch() {
     let rebuild = Offset::new(5);
     let log = world.open(StartPoint::Unclean { log_start, durable, rebuild, same_boot: false });
     for wanted in [0, 1, 5, 50, 100] {
-        let found = log.offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
+        let found = log.lookups().offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
         assert_eq!(found.map(|record| record.offset), Some(Offset::ZERO), "at {wanted}");
     }
-    assert_eq!(log.offset_for_timestamp(Timestamp::from_millis(101)).unwrap(), None);
+    assert_eq!(log.lookups().offset_for_timestamp(Timestamp::from_millis(101)).unwrap(), None);
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn producer_state_is_recovered_without_a_snapshot() {
     append_batch(&log, stamped(&["a", "b"], Some(stamp(0))), at()).unwrap();
     append_batch(&log, stamped(&["c"], Some(stamp(2))), at()).unwrap();
     log.flush().unwrap();
-    let marks = log.checkpoint().unwrap();
+    let marks = log.checkpoints().advance().unwrap();
     for name in world.names("/data/t-0") {
         if let Some(offset) = name.strip_suffix(".snapshot") {
             let path = file(offset.parse().unwrap(), "snapshot");
@@ -317,7 +317,7 @@ fn bytes_of_a_failed_append_do_not_hide_the_next_segment() {
         ghost[12..16].copy_from_slice(&EPOCH.0.to_be_bytes());
         world.overwrite(&file(0, "log"), None, &ghost);
         let log = world.open(crashed(1, same_boot));
-        assert!(log.damages().is_empty());
+        assert!(log.checks().damages().is_empty());
         assert_eq!(texts(&values(&log, 0, 4)), ["a", "b", "c", "d"]);
         assert_eq!(world.bytes(&file(0, "log")).len() as u64, size() * 2);
     }
@@ -336,7 +336,7 @@ fn below_the_durable_point_a_batch_of_another_epoch_than_its_own_is_damage() {
             let byte = world.bytes(&path)[usize::try_from(position).unwrap()];
             world.overwrite(&path, Some(position), &[byte ^ 1 << (bit % 8)]);
             let log = world.open(crashed_rebuilding(marks, true));
-            let damages = log.damages();
+            let damages = log.checks().damages();
             let [damage] = damages.as_slice() else {
                 panic!("batch {number}, bit {bit}: {damages:?}")
             };

@@ -43,7 +43,7 @@ fn a_segment_is_removed_when_its_records_and_its_last_append_are_old() {
     append_timed(&log, later, later);
     log.flush().unwrap();
     let end = log.log_end_offset();
-    let delete = |now| log.delete_expired(now, end).unwrap().segments;
+    let delete = |now| log.retention().delete_expired(now, end).unwrap().segments;
     assert_eq!(delete(NOW.plus(Duration::from_millis(1))), 0, "old times, just appended");
     assert_eq!(delete(NOW.plus(WEEK).plus(Duration::from_millis(1))), 1);
     assert_eq!(delete(later.plus(WEEK).plus(Duration::from_millis(1))), 1);
@@ -66,8 +66,16 @@ fn old_records_loaded_late_are_kept_unless_retention_uses_their_timestamps() {
         append_timed(&log, NOW, NOW);
         log.flush().unwrap();
         let below = log.log_end_offset();
-        assert_eq!(log.expired(NOW, below).unwrap().segments, segments, "{clock}, as foretold");
-        assert_eq!(log.delete_expired(NOW, below).unwrap().segments, segments, "{clock}");
+        assert_eq!(
+            log.retention().expired(NOW, below).unwrap().segments,
+            segments,
+            "{clock}, as foretold"
+        );
+        assert_eq!(
+            log.retention().delete_expired(NOW, below).unwrap().segments,
+            segments,
+            "{clock}"
+        );
     }
 }
 
@@ -80,9 +88,9 @@ fn a_segment_without_timestamps_ages_by_the_time_of_its_last_append() {
     append_timed(&log, NOW.plus(WEEK), NOW);
     log.flush().unwrap();
     let below = log.log_end_offset();
-    assert_eq!(log.delete_expired(NOW.plus(HOUR), below).unwrap().segments, 0);
+    assert_eq!(log.retention().delete_expired(NOW.plus(HOUR), below).unwrap().segments, 0);
     let week_after = NOW.plus(WEEK).plus(HOUR);
-    assert_eq!(log.delete_expired(week_after, below).unwrap().segments, 1);
+    assert_eq!(log.retention().delete_expired(week_after, below).unwrap().segments, 1);
 }
 
 #[test]
@@ -91,9 +99,9 @@ fn the_oldest_segments_are_removed_while_the_log_is_too_large() {
     let mut world = World::with_segments_of(1);
     world.config.retention_size = Some(ByteSize(size * 2));
     let log = log_of(&world, &["a", "b", "c", "d"]);
-    let removed = log.delete_expired(NOW, Offset::new(1)).unwrap();
+    let removed = log.retention().delete_expired(NOW, Offset::new(1)).unwrap();
     assert_eq!(removed.segments, 1, "nothing above the high watermark goes");
-    let removed = log.delete_expired(NOW, Offset::new(4)).unwrap();
+    let removed = log.retention().delete_expired(NOW, Offset::new(4)).unwrap();
     assert_eq!((removed.segments, removed.bytes), (1, size));
     assert_eq!(texts(&values(&log, 2, 4)), ["c", "d"]);
     let limit = ReadLimit { max_bytes: 1, below: Offset::new(4), at_least_one_batch: true };
@@ -115,7 +123,7 @@ fn nothing_is_removed_from_a_log_with_unlimited_retention_or_compaction() {
         }
         let log = log_of(&world, &["a", "b"]);
         let centuries = NOW.plus(WEEK * 10_000);
-        assert_eq!(log.delete_expired(centuries, Offset::new(2)).unwrap().segments, 0);
+        assert_eq!(log.retention().delete_expired(centuries, Offset::new(2)).unwrap().segments, 0);
     }
 }
 
@@ -126,11 +134,11 @@ fn records_below_the_log_start_are_not_read_and_are_removed_by_segment() {
     append(&log, &["a"]);
     append(&log, &["b", "c"]);
     append(&log, &["d"]);
-    assert_eq!(log.advance_log_start(Offset::new(2)).unwrap(), Offset::new(2));
+    assert_eq!(log.retention().advance_log_start(Offset::new(2)).unwrap(), Offset::new(2));
     assert_eq!(log.flushed_offset(), Offset::new(4), "a start is durable data's start");
-    assert_eq!(log.advance_log_start(Offset::new(1)).unwrap(), Offset::new(2));
-    assert!(log.advance_log_start(Offset::new(5)).is_err());
-    assert_eq!(log.delete_expired(NOW, Offset::new(4)).unwrap().segments, 1);
+    assert_eq!(log.retention().advance_log_start(Offset::new(1)).unwrap(), Offset::new(2));
+    assert!(log.retention().advance_log_start(Offset::new(5)).is_err());
+    assert_eq!(log.retention().delete_expired(NOW, Offset::new(4)).unwrap().segments, 1);
     assert_eq!(world.segments(), [1, 3]);
     assert_eq!(texts(&values(&log, 2, 4)), ["b", "c", "d"], "batches are read whole");
 }
@@ -141,9 +149,13 @@ fn requested_deletion_removes_only_the_requested_segments() {
     world.config.retention_size = Some(ByteSize(1));
     let log = log_of(&world, &["a", "b", "c", "d"]);
     world.clock.set_wall(NOW.plus(WEEK * 2));
-    log.advance_log_start(Offset::new(2)).unwrap();
-    assert_eq!(log.delete_before_start(Offset::new(1)).unwrap().segments, 1, "to the watermark");
-    assert_eq!(log.delete_before_start(Offset::new(4)).unwrap().segments, 1);
+    log.retention().advance_log_start(Offset::new(2)).unwrap();
+    assert_eq!(
+        log.retention().delete_before_start(Offset::new(1)).unwrap().segments,
+        1,
+        "to the watermark"
+    );
+    assert_eq!(log.retention().delete_before_start(Offset::new(4)).unwrap().segments, 1);
     assert_eq!(world.segments(), [2, 3]);
 }
 
@@ -154,16 +166,16 @@ fn readers_of_a_deleted_segment_can_use_it_until_its_files_are_due() {
     let limit = ReadLimit { max_bytes: 1, below: Offset::new(2), at_least_one_batch: true };
     let range = log.read(Offset::ZERO, limit).unwrap().unwrap();
     let before = bytes_of(&range);
-    log.advance_log_start(Offset::new(1)).unwrap();
-    log.delete_expired(NOW, Offset::new(2)).unwrap();
+    log.retention().advance_log_start(Offset::new(1)).unwrap();
+    log.retention().delete_expired(NOW, Offset::new(2)).unwrap();
     let deleted =
         |world: &World| world.names("/data/t-0").iter().any(|name| name.ends_with(".deleted"));
     assert!(deleted(&world));
     let delay = world.config.file_delete_delay;
-    log.remove_deleted(delay.saturating_sub(Duration::from_millis(1))).unwrap();
+    log.retention().remove_deleted(delay.saturating_sub(Duration::from_millis(1))).unwrap();
     assert!(deleted(&world));
     assert_eq!(bytes_of(&range), before);
-    log.remove_deleted(delay).unwrap();
+    log.retention().remove_deleted(delay).unwrap();
     assert!(!deleted(&world));
     let refused = range.file.read_at(&mut [0], range.position).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotFound, "an open file would keep its space");
@@ -179,6 +191,6 @@ fn the_age_of_a_segment_is_known_after_a_restart() {
         crate::storage::StartPoint::Clean { log_start: Offset::ZERO, log_end: Offset::new(2) };
     let log = world.open(start);
     let now = NOW.plus(WEEK + HOUR);
-    assert_eq!(log.delete_expired(now, Offset::new(2)).unwrap().segments, 1);
+    assert_eq!(log.retention().delete_expired(now, Offset::new(2)).unwrap().segments, 1);
     assert_eq!(log.log_start_offset(), Offset::new(1), "the active one counts from the restart");
 }

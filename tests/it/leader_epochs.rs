@@ -120,7 +120,7 @@ fn a_partition_keeps_its_log_through_its_leader_epochs() {
         partition.log().unwrap().flush().unwrap();
         assert_eq!(partition.high_watermark(), Offset::new(epoch.into()));
     }
-    let starts = partition.log().unwrap().epochs().unwrap();
+    let starts = partition.log().unwrap().epochs().entries().unwrap();
     let starts: Vec<_> = starts.iter().map(|entry| (entry.epoch.0, entry.start.get())).collect();
     assert_eq!(starts, [(1, 0), (2, 1)]);
 }
@@ -349,6 +349,6 @@ fn deleting_records_removes_no_others_after_a_clock_jump() {
     let deletion = Deletion { partition: Arc::clone(&partition), before: Some(2) };
     let starts = logs.delete_records(&[deletion]).unwrap();
     assert_eq!(starts[0].as_ref().unwrap(), &Offset::new(2));
-    assert_eq!(partition.log().unwrap().first_segment_end(), Some(Offset::new(3)));
+    assert_eq!(partition.log().unwrap().retention().first_segment_end(), Some(Offset::new(3)));
     assert_eq!(partition.log().unwrap().log_end_offset(), Offset::new(10));
 }

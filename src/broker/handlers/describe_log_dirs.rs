@@ -8,7 +8,7 @@ use crate::broker::access::{Cluster, LedPartitions};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
-use crate::storage::{self, DataDir, StorageError};
+use crate::storage::{self, DataDir, LogDamage, StorageError};
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 use crate::wire::describe_log_dirs::{
@@ -74,7 +74,8 @@ fn describe(
             if !with_damage {
                 return Ok((size, Vec::new(), Vec::new()));
             }
-            Ok((size, log.damaged_stretches()?, log.gaps()?))
+            let damage = LogDamage::of(&log);
+            Ok((size, damage.stretches()?, damage.gaps()?))
         });
         let Ok((size, damaged, gaps)) = measured else { continue };
         topics.entry(replica.topic).or_default().push(Partition {

@@ -49,7 +49,7 @@ async fn opened(led: &LedPartitions<'_>, topic: &str, index: i32) -> Result<Quer
 
 fn producers(partition: &Partition, (): ()) -> Result<Vec<ActiveProducer>, PartitionError> {
     // A partition that was never written to has no log.
-    Ok(partition.log().map_or_else(|| Ok(Vec::new()), |log| log.active_producers())?)
+    Ok(partition.log().map_or_else(|| Ok(Vec::new()), |log| log.tail().active_producers())?)
 }
 
 fn answer(partition_index: i32, found: Result<Vec<ActiveProducer>, Refusal>) -> PartitionAnswer {

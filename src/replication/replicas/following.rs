@@ -217,7 +217,7 @@ impl Partition {
 
 /// The epochs of a log; none if there is no log.
 pub(super) fn epochs_of(log: Option<&Log>) -> Result<Vec<EpochStart>, StorageError> {
-    log.map_or_else(|| Ok(Vec::new()), Log::epochs)
+    log.map_or_else(|| Ok(Vec::new()), |log| log.epochs().entries())
 }
 
 /// The history of a log with these epochs, which were read before its end is.

@@ -42,7 +42,7 @@ impl Partition {
         drop(leadership);
         if let Some(log) = self.log() {
             // An append may be on its way that has seen the role before.
-            log.end_epoch(epoch);
+            log.epochs().end(epoch);
             self.logs().flusher.schedule(&log, true);
         }
         Ok(true)

@@ -137,7 +137,7 @@ impl Pair {
     fn check(&self, reason: Reason) {
         let log = self.follower.log().unwrap();
         let bounds = (log.log_start_offset().get(), log.log_end_offset().get());
-        assert!(log.damages().is_empty(), "{:?}", log.damages());
+        assert!(log.checks().damages().is_empty(), "{:?}", log.checks().damages());
         if reason == Reason::OutOfRange {
             assert_eq!(bounds, (LATER, LATER));
             return;
@@ -164,7 +164,7 @@ impl Pair {
         again.partition.open().unwrap();
         let log = again.log().unwrap();
         assert_eq!((log.log_start_offset(), log.log_end_offset()), bounds);
-        assert!(log.damages().is_empty(), "{:?}", log.damages());
+        assert!(log.checks().damages().is_empty(), "{:?}", log.checks().damages());
         again.stop();
     }
 }
@@ -275,7 +275,7 @@ fn a_log_that_is_half_truncated_when_the_broker_stops_is_recovered_by_the_next_s
         assert_eq!(again.logs.data.start_report().recovered, 1);
         again.partition.open().unwrap();
         let log = again.log().unwrap();
-        assert!(log.damages().is_empty(), "{:?}", log.damages());
+        assert!(log.checks().damages().is_empty(), "{:?}", log.checks().damages());
         assert!(log.log_end_offset() <= Offset::new(RECORDS), "{log:?}");
         again.stop();
         pair.leader.stop();

@@ -34,7 +34,7 @@ impl Cold {
         let log = world.start();
         let mut random = SeededRandom::new(seed);
         let mut batches = BTreeMap::new();
-        while log.segment_bases().len() < 3 {
+        while log.checks().segment_bases().len() < 3 {
             let value = "v".repeat(1 + random.index(60_000));
             let bytes = batch(&vec![value.as_str(); 1 + random.index(3)]);
             let appended = append_batch(&log, bytes.clone(), at()).unwrap();
@@ -59,11 +59,11 @@ impl Cold {
     }
 
     fn find(&self, from: i64) -> InMemory {
-        self.log.find_in_memory(Offset::new(from), self.limit(MAX_BYTES))
+        self.log.cold_ranges().find_in_memory(Offset::new(from), self.limit(MAX_BYTES))
     }
 
     fn verify(&self, from: i64) -> Result<(), StorageError> {
-        self.log.verify(Offset::new(from), self.limit(MAX_BYTES))
+        self.log.cold_ranges().verify(Offset::new(from), self.limit(MAX_BYTES))
     }
 
     /// The batches from `from` on, which must come from a chunk.
@@ -77,7 +77,7 @@ impl Cold {
 
     /// Returns true if a whole read finds its bytes in the page cache, verified.
     fn is_in_page_cache(&self, from: i64) -> bool {
-        let extent = self.log.find_extent(Offset::new(from), self.limit(MAX_BYTES));
+        let extent = self.log.reads().find_extent(Offset::new(from), self.limit(MAX_BYTES));
         extent.unwrap().unwrap().is_verified()
     }
 
@@ -112,8 +112,8 @@ fn a_cold_log_is_read_in_full_past_the_page_cache() {
         let mut next = 0;
         while next < active {
             let limit = cold.limit([1, 70_000, MAX_BYTES, 16 << 20][random.index(4)]);
-            cold.log.verify(Offset::new(next), limit).unwrap();
-            let found = cold.log.find_in_memory(Offset::new(next), limit);
+            cold.log.cold_ranges().verify(Offset::new(next), limit).unwrap();
+            let found = cold.log.cold_ranges().find_in_memory(Offset::new(next), limit);
             let InMemory::Found { batches, read_ahead } = found else {
                 panic!("seed {seed}: {found:?} at {next}");
             };
@@ -121,7 +121,7 @@ fn a_cold_log_is_read_in_full_past_the_page_cache() {
             assert!(is_single || batches.len() as u64 <= limit.max_bytes, "seed {seed}");
             next = cold.assert_batches(next, &batches);
             if let Some(from) = read_ahead.filter(|_| random.chance(2)) {
-                cold.log.read_ahead(from);
+                cold.log.cold_ranges().read_ahead(from);
             }
         }
         assert_eq!(next, active, "seed {seed}");
@@ -152,7 +152,7 @@ fn a_sequential_reader_finds_the_next_chunk_in_memory() {
         panic!("its second read of the chunk shows that it is sequential");
     };
     let mut next = cold.assert_batches(next, &batches);
-    cold.log.read_ahead(ahead);
+    cold.log.cold_ranges().read_ahead(ahead);
     let before = cold.world.disk.calls(Operation::ReadDirect);
     while next <= ahead.get() {
         let InMemory::Found { batches, .. } = cold.find(next) else { panic!("at {next}") };
@@ -167,14 +167,15 @@ fn batches_beyond_the_limit_are_withheld() {
     cold.verify(0).unwrap();
     let below = *cold.batches.keys().nth(3).unwrap();
     let limit = |below| ReadLimit { below: Offset::new(below), ..cold.limit(MAX_BYTES) };
-    let InMemory::Found { batches, .. } = cold.log.find_in_memory(Offset::ZERO, limit(below))
+    let InMemory::Found { batches, .. } =
+        cold.log.cold_ranges().find_in_memory(Offset::ZERO, limit(below))
     else {
         panic!("it is in memory");
     };
     assert_eq!(cold.assert_batches(0, &batches), below);
     let none = ReadLimit { max_bytes: 1, at_least_one_batch: false, ..cold.limit(1) };
     for limit in [limit(0), none] {
-        let found = cold.log.find_in_memory(Offset::ZERO, limit);
+        let found = cold.log.cold_ranges().find_in_memory(Offset::ZERO, limit);
         assert!(matches!(&found, InMemory::Found { batches, .. } if batches.is_empty()));
     }
 }
@@ -206,7 +207,10 @@ fn rot_on_the_medium_never_leaves_and_is_recorded() {
         assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "byte {byte}: {refused:?}");
         let segment = Offset::ZERO;
         let (first, after) = (Offset::new(*rotten), Offset::new(after));
-        assert_eq!(cold.log.damages(), [Damage { segment, start, end, first, next: after }]);
+        assert_eq!(
+            cold.log.checks().damages(),
+            [Damage { segment, start, end, first, next: after }]
+        );
         cold.assert_batches(after.get(), &{
             cold.verify(after.get()).unwrap();
             let range = cold.log.read(after, cold.limit(MAX_BYTES)).unwrap().unwrap();
@@ -239,7 +243,7 @@ fn a_disk_without_direct_reads_is_read_through_the_page_cache() {
         cold.verify(0).unwrap();
         assert!(matches!(cold.find(0), InMemory::Absent));
         assert!(cold.is_in_page_cache(0));
-        assert!(cold.log.damages().is_empty());
+        assert!(cold.log.checks().damages().is_empty());
     }
 }
 
@@ -250,7 +254,7 @@ fn a_bit_that_flips_on_the_way_from_the_medium_is_no_damage() {
     cold.world.disk.inject(Fault::new(Operation::ReadDirect, failure));
     cold.verify(0).unwrap();
     assert!(matches!(cold.find(0), InMemory::Absent));
-    assert!(cold.is_in_page_cache(0) && cold.log.damages().is_empty());
+    assert!(cold.is_in_page_cache(0) && cold.log.checks().damages().is_empty());
 }
 
 #[test]
@@ -271,9 +275,9 @@ fn bytes_in_the_page_cache_are_read_from_there() {
         // A read of all of it, without a check.
         cold.world.bytes(&file(*base, "log"));
     }
-    reopened.verify(Offset::ZERO, limit).unwrap();
+    reopened.cold_ranges().verify(Offset::ZERO, limit).unwrap();
     assert_eq!(cold.world.disk.calls(Operation::ReadDirect), 0);
-    assert!(matches!(reopened.find_in_memory(Offset::ZERO, limit), InMemory::Absent));
+    assert!(matches!(reopened.cold_ranges().find_in_memory(Offset::ZERO, limit), InMemory::Absent));
 }
 
 #[test]
@@ -284,7 +288,7 @@ fn a_reader_that_reaches_the_page_cache_goes_on_there() {
     let before = *cold.batches.range(..second).next_back().unwrap().0;
     cold.cold(before);
     let direct = cold.world.disk.calls(Operation::ReadDirect);
-    cold.log.read_ahead(Offset::new(second));
+    cold.log.cold_ranges().read_ahead(Offset::new(second));
     cold.verify(second).unwrap();
     assert_eq!(cold.world.disk.calls(Operation::ReadDirect), direct);
     assert!(cold.is_in_page_cache(second));
@@ -316,9 +320,9 @@ fn a_truncated_segment_is_not_served_from_memory() {
     let cold = Cold::new(10);
     cold.cold(0);
     let cut = *cold.batches.keys().nth(2).unwrap();
-    cold.log.truncate(Offset::new(cut)).unwrap();
+    cold.log.truncator().cut(Offset::new(cut)).unwrap();
     assert!(matches!(cold.find(0), InMemory::Absent), "it is the active one now");
-    while cold.log.segment_bases().len() < 2 {
+    while cold.log.checks().segment_bases().len() < 2 {
         append(&cold.log, &["w".repeat(50_000).as_str()]);
     }
     cold.log.flush().unwrap();
@@ -332,13 +336,13 @@ fn a_log_whose_offsets_count_bytes_is_read_through_the_page_cache() {
     let mut world = World::with_segments_of(4 * DirectBuffer::ALIGNMENT as u64);
     world.config.offset_unit = OffsetUnit::Byte;
     let log = world.start();
-    while log.segment_bases().len() < 2 {
+    while log.checks().segment_bases().len() < 2 {
         append(&log, &["v".repeat(1000).as_str()]);
     }
     log.flush().unwrap();
     world.disk.evict(&file(0, "log")).unwrap();
     let below = log.log_end_offset();
     let limit = ReadLimit { max_bytes: MAX_BYTES, below, at_least_one_batch: true };
-    log.verify(Offset::ZERO, limit).unwrap();
-    assert!(log.find_extent(Offset::ZERO, limit).unwrap().unwrap().is_verified());
+    log.cold_ranges().verify(Offset::ZERO, limit).unwrap();
+    assert!(log.reads().find_extent(Offset::ZERO, limit).unwrap().unwrap().is_verified());
 }

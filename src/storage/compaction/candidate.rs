@@ -49,10 +49,10 @@ impl Candidate {
         let context = log.context();
         let compacted = Compacted::load(&*context.disk, &context.dir)
             .map_err(|source| StorageError::read(&context.dir, source))?;
-        let below = bounds.below.min(log.checkpoint_offsets().rebuild);
+        let below = bounds.below.min(log.checkpoints().offsets().rebuild);
         let lag = config.min_compaction_lag;
         let youngest = (lag > Duration::ZERO).then(|| bounds.now.minus(lag));
-        let mut closed = log.closed_segments()?;
+        let mut closed = log.compactable().closed()?;
         let mut candidate = Self {
             log: Arc::clone(log),
             compacted,

@@ -16,7 +16,7 @@ use crate::storage::compacted::Compacted;
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
 use crate::storage::segments::Medium;
 use crate::storage::{
-    AppendAt, Damage, Log, LogConfig, ReadLimit, StartPoint, StorageError, small_file,
+    AppendAt, Damage, Log, LogConfig, LogDamage, ReadLimit, StartPoint, StorageError, small_file,
 };
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -69,9 +69,9 @@ impl World {
 
     /// Rolls the active segment and checkpoints the log.
     fn roll(&self) {
-        self.log.roll(AT.now).unwrap();
+        self.log.tail().roll(AT.now).unwrap();
         self.log.flush().unwrap();
-        self.log.checkpoint().unwrap();
+        self.log.checkpoints().advance().unwrap();
     }
 
     fn compact(&self) -> Pass {
@@ -199,7 +199,7 @@ fn the_active_segment_and_unrecorded_segments_are_not_compacted() {
     world.append(&["a=1"]);
     world.append(&["a=2"]);
     assert_eq!(world.compact(), Pass::Stopped);
-    world.log.roll(AT.now).unwrap();
+    world.log.tail().roll(AT.now).unwrap();
     world.append(&["a=3"]);
     assert_eq!(world.compact(), Pass::Stopped, "flushed, but its seal is not written");
     world.roll();
@@ -312,8 +312,8 @@ fn compaction_continues_around_skipped_damage_and_restores_no_deleted_key() {
     world.disk.flip_bit(&path, 63, 1).unwrap();
     let refused = compact_below(&world.log, Offset::new(world.end), AT.now, MUCH);
     assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
-    world.log.check_around(Offset::new(2)).unwrap();
-    world.log.skip_damage(Offset::new(2)..Offset::new(3), |_| Ok(())).unwrap();
+    LogDamage::of(&world.log).check_around(Offset::new(2)).unwrap();
+    LogDamage::of(&world.log).skip(Offset::new(2)..Offset::new(3), |_| Ok(())).unwrap();
 
     let damaged = world.disk.open(&path, OpenMode::Read).unwrap().len().unwrap();
     world.compact();
@@ -443,14 +443,14 @@ fn compaction_lags_delay_and_force_compaction() {
     world.roll();
     world.compact();
     world.append(&["a=2"]);
-    assert!(!world.log.roll_older(minute, AT.now).unwrap());
+    assert!(!world.log.tail().roll_older(minute, AT.now).unwrap());
     world.roll();
     assert!(!world.candidate().is_due());
     world.clock.advance(minute);
     assert!(world.candidate().is_due());
     world.append(&["a=3"]);
     world.clock.advance(minute);
-    assert!(world.log.roll_older(minute, AT.now).unwrap());
+    assert!(world.log.tail().roll_older(minute, AT.now).unwrap());
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn a_truncation_in_a_gap_ends_the_log_at_the_preceding_batch() {
     world.roll();
     world.compact();
     assert_eq!(world.left(), ["0:a=1", "2:b=2", "3:c=1"]);
-    assert_eq!(world.log.truncate(Offset::new(2)).unwrap(), Offset::new(1));
+    assert_eq!(world.log.truncator().cut(Offset::new(2)).unwrap(), Offset::new(1));
     world.end = 1;
     assert_eq!(world.left(), ["0:a=1"]);
     world.append(&["b=3"]);
@@ -501,7 +501,7 @@ fn batches_of(log: &Log) -> Vec<(u64, i64)> {
 
 /// The findings of a check of the first segment, read from the medium; nothing is recorded.
 fn found_in_first(log: &Log) -> Vec<Damage> {
-    let mut check = log.check_segment(Offset::ZERO, Medium::Disk).unwrap().unwrap();
+    let mut check = log.checks().check_segment(Offset::ZERO, Medium::Disk).unwrap().unwrap();
     let mut found = Vec::new();
     while !check.is_done() {
         found.extend(check.advance(u64::MAX).unwrap());
@@ -552,7 +552,7 @@ fn a_reader_of_a_compacted_log_gets_no_record_with_a_wrong_offset() {
             ReadLimit { max_bytes: MUCH, below: Offset::new(world.end), at_least_one_batch: true };
         let refused = world.log.read(Offset::new(base), limit);
         assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
-        let damages = world.log.damages();
+        let damages = world.log.checks().damages();
         assert_eq!(damages.len(), 1, "{damages:?}");
         assert_eq!((damages[0].start, damages[0].next), (start, Offset::new(places[6].1)));
         assert!(world.log.read(Offset::new(places[6].1), limit).unwrap().is_some());
@@ -597,9 +597,9 @@ fn a_seal_of_an_earlier_release_gains_digests_at_the_first_check() {
     small_file::replace(&*disk, &path, encode(0, [&row].into_iter()).as_bytes()).unwrap();
     let start = StartPoint::Clean { log_start: marks.log_start, log_end: marks.durable };
     world.log = open(Arc::clone(&disk), &world.clock, &world.config, start).unwrap();
-    let mut check = world.log.check_segment(Offset::ZERO, Medium::Disk).unwrap().unwrap();
+    let mut check = world.log.checks().check_segment(Offset::ZERO, Medium::Disk).unwrap().unwrap();
     assert_eq!(check.advance(u64::MAX).unwrap(), []);
-    world.log.keep_digests(&check);
+    world.log.checks().keep_digests(&check);
     let gained = String::from_utf8(small_file::read(&*disk, &path).unwrap().unwrap()).unwrap();
     assert_eq!(gained, text);
     let batches = Path::new(DIR).join("00000000000000000000.log");
@@ -619,5 +619,5 @@ fn nothing_is_compacted_by_a_wrong_offset() {
     let now = crate::io::Clock::now(&*world.clock);
     let refused = compact_below(&world.log, Offset::new(world.end), now, MUCH);
     assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
-    assert_eq!(world.log.damages().len(), 1);
+    assert_eq!(world.log.checks().damages().len(), 1);
 }

@@ -48,7 +48,7 @@ impl Life {
                     add(&log, &mut history, Kept { offset, key, value, time: NOW + round });
                 }
             }
-            log.roll(AT.now).unwrap();
+            log.tail().roll(AT.now).unwrap();
         }
         let marks = log.close().unwrap();
         history.touched_below = marks.durable.get();
@@ -78,7 +78,7 @@ impl Life {
 
     fn check(&self, log: &Log) {
         self.history.check(log, self.clock.now().millis(), &self.config);
-        assert_eq!(log.damages(), []);
+        assert_eq!(log.checks().damages(), []);
         assert_eq!(log.log_end_offset(), self.marks.durable);
     }
 }

@@ -188,12 +188,14 @@ impl History {
         let found = contents(log);
         for wanted in times {
             let expected = found.iter().find(|record| record.time >= wanted);
-            let looked_up = log.offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
+            let looked_up =
+                log.lookups().offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
             let looked_up = looked_up.map(|record| record.offset.get());
             assert_eq!(looked_up, expected.map(|record| record.offset), "at {wanted}");
         }
         let largest = found.iter().map(|record| record.time).max();
-        let looked_up = log.max_timestamp().unwrap().map(|record| record.timestamp.millis());
+        let looked_up =
+            log.lookups().max_timestamp().unwrap().map(|record| record.timestamp.millis());
         assert_eq!(looked_up, largest);
     }
 }

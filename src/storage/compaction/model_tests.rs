@@ -73,7 +73,7 @@ impl World {
             match self.random.below(28) {
                 0..=10 => self.append(),
                 11..=13 => self.flush(),
-                14..=15 => self.log.roll(self.clock.now()).unwrap(),
+                14..=15 => self.log.tail().roll(self.clock.now()).unwrap(),
                 16..=20 => self.compact(),
                 21 => self.compact_a_little(),
                 22 => self.crash_while_compacting(),
@@ -137,7 +137,7 @@ impl World {
 
     fn flush(&mut self) {
         assert_eq!(self.log.flush().unwrap().get(), self.end());
-        self.recorded = self.log.checkpoint().unwrap();
+        self.recorded = self.log.checkpoints().advance().unwrap();
     }
 
     fn compact(&mut self) {
@@ -167,7 +167,7 @@ impl World {
 
     /// Moves the limit of compaction up to the current end.
     fn touch(&mut self) -> Offset {
-        let closed = self.log.closed_segments().unwrap().segments;
+        let closed = self.log.compactable().closed().unwrap().segments;
         let end = closed.last().map_or(0, |closed| closed.next_offset.get());
         let below = self.recorded.durable;
         self.history.touched_below = self.history.touched_below.max(end.min(below.get()));
@@ -204,7 +204,7 @@ impl World {
         let CheckpointOffsets { log_start, durable, rebuild } = self.recorded;
         let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: !power };
         self.log = self.open(start);
-        assert_eq!(self.log.damages(), []);
+        assert_eq!(self.log.checks().damages(), []);
         let end = self.log.log_end_offset().get();
         assert!(end >= flushed, "{flushed} records were flushed, {end} are there");
         self.history.records.retain(|record| record.offset < end);
@@ -212,7 +212,7 @@ impl World {
         if self.last_sent.as_ref().is_some_and(|(_, offset)| *offset >= end) {
             self.forget_producer();
         }
-        self.recorded = self.log.checkpoint_offsets();
+        self.recorded = self.log.checkpoints().offsets();
         self.start_epoch();
         self.check();
     }
@@ -267,7 +267,10 @@ impl World {
         let found = contents(&self.log);
         for from in 0..self.end() {
             let next = found.iter().find(|record| record.offset >= from);
-            assert!(self.log.epoch_at(Offset::new(from)).unwrap().is_some(), "{from} has no epoch");
+            assert!(
+                self.log.epochs().at(Offset::new(from)).unwrap().is_some(),
+                "{from} has no epoch"
+            );
             let read = first_from(&self.log, from);
             assert_eq!(read.as_ref(), next, "from {from}");
         }

@@ -42,7 +42,7 @@ pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass
         if !(effort.keep_going)(closed.segment.size()?) {
             return Ok(Pass::Stopped);
         }
-        candidate.log.require_sound(&closed.segment)?;
+        candidate.log.checks().require_sound(&closed.segment)?;
     }
     let Some(dirty) = read_dirty(candidate, effort)? else { return Ok(Pass::Stopped) };
     let below = dirty.below;
@@ -58,7 +58,7 @@ pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass
         note(candidate, Compacted { gaps_below, ..before })?;
     }
     let delete_retention = candidate.config.delete_retention;
-    let producers = log.last_offsets_of_producers();
+    let producers = log.tail().last_offsets_of_producers();
     let mut survivors = Survivors::new(dirty, effort.now, delete_retention, producers);
     if segments.iter().any(Closed::is_damaged) {
         survivors.keep_tombstones();

@@ -35,8 +35,8 @@ pub(super) fn put_in_place(
         Some(hold) => hold,
         None => None,
     };
-    let _segments = log.hold_segments();
-    if !log.has(group, candidate.closed.generation) {
+    let _segments = log.compactable().hold();
+    if !log.compactable().has(group, candidate.closed.generation) {
         return Ok(false);
     }
     for closed in group {
@@ -47,7 +47,7 @@ pub(super) fn put_in_place(
         return Err(error);
     }
     replacement.set_renamed();
-    log.replace(group, replacement);
+    log.compactable().replace(group, replacement);
     for closed in group {
         // Without readers only this pass refers to it, and would keep its files open until the end.
         if Arc::strong_count(&closed.segment) == 1 {

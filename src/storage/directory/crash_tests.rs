@@ -259,7 +259,7 @@ fn check(disk: &Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
         assert_eq!(metadata.topic_id, *topic_id);
         let log = directory.log(&partition(*index)).unwrap().unwrap();
         assert!(log.log_end_offset() >= Offset::new(*durable), "{log:?}, {durable} durable");
-        assert!(log.damages().is_empty(), "{log:?} {:?}", log.damages());
+        assert!(log.checks().damages().is_empty(), "{log:?} {:?}", log.checks().damages());
         assert_eq!(records(&log), log.log_end_offset().get());
     }
     for partition in found.keys() {

@@ -232,7 +232,7 @@ impl DataDir {
         let mut refused = Ok(());
         for log in self.open_logs() {
             let Some(_hold) = self.hold(&log) else { continue };
-            match log.checkpoint() {
+            match log.checkpoints().advance() {
                 Err(error) if error.leaves_disk_unknown() => return Err(error),
                 Err(error) => refused = Err(error),
                 Ok(_) => {}

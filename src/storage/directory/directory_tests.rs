@@ -83,7 +83,7 @@ pub(super) fn topic(number: u8) -> PartitionMetadata {
 
 /// Appends records, one batch each, in a new epoch.
 pub(super) fn append(log: &Log, count: i64) -> Result<(), StorageError> {
-    let epoch = log.latest_epoch()?.map_or(LeaderEpoch(0), |epoch| LeaderEpoch(epoch.0 + 1));
+    let epoch = log.epochs().latest()?.map_or(LeaderEpoch(0), |epoch| LeaderEpoch(epoch.0 + 1));
     append_in(log, epoch, count)
 }
 
@@ -305,7 +305,7 @@ fn a_log_can_be_removed_while_nothing_can_be_written() {
     assert!(!world.names(DATA).contains(&"web-0".to_owned()));
     // A flush that was scheduled finds nothing to do, and does not fail.
     assert_eq!(log.flush().unwrap(), log.flushed_offset());
-    assert_eq!(log.unflushed(), None);
+    assert_eq!(log.flushes().unflushed(), None);
     assert!(append(&log, 1).is_err());
 }
 

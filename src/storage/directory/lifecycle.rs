@@ -149,14 +149,14 @@ impl DataDir {
         let mut checkpoints = self.lock_checkpoints();
         let mut lower = |Truncation { log, to, .. }: &Truncation| -> Result<(), StorageError> {
             self.require_listed(log)?;
-            checkpoints.lower(log.partition(), log.truncation_point(*to)?);
+            checkpoints.lower(log.partition(), log.truncator().point(*to)?);
             Ok(())
         };
         let lowered: Vec<_> = wanted.iter().map(&mut lower).collect();
         checkpoints.write(&*self.disk)?;
         let truncate = |(wanted, lowered): (&Truncation, Result<(), StorageError>)| {
             let Truncation { log, epoch, to } = wanted;
-            let truncated = lowered.and_then(|()| log.truncate_in(*epoch, *to));
+            let truncated = lowered.and_then(|()| log.truncator().cut_in(*epoch, *to));
             truncated.inspect_err(|_| self.note_if_half_truncated(log))
         };
         Ok(wanted.iter().zip(lowered).map(truncate).collect())
@@ -165,10 +165,10 @@ impl DataDir {
     /// As `truncate_logs`, for one log in any epoch.
     #[cfg(any(test, feature = "internals"))]
     pub fn truncate_log(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
-        let epoch = log.latest_epoch()?.map_or(LeaderEpoch(0), |epoch| LeaderEpoch(epoch.0 + 1));
-        log.follow_epoch(epoch);
+        let epoch = log.epochs().latest()?.map_or(LeaderEpoch(0), |epoch| LeaderEpoch(epoch.0 + 1));
+        log.epochs().follow(epoch);
         let ends = self.truncate_logs(&[Truncation { log: Arc::clone(log), epoch, to }]);
-        log.end_epoch(epoch);
+        log.epochs().end(epoch);
         ends?.into_iter().collect::<Result<Vec<_>, _>>().map(|ends| ends[0])
     }
 
@@ -188,7 +188,8 @@ impl DataDir {
         // Nothing that is about to go may count as durable, or its absence would be damage.
         checkpoints.lower_all(log.partition(), at.min(log.log_start_offset()));
         checkpoints.write(&*self.disk)?;
-        log.start_over(epoch, at).inspect_err(|_| self.note_if_half_truncated(log))?;
+        let started_over = log.truncator().start_over(epoch, at);
+        started_over.inspect_err(|_| self.note_if_half_truncated(log))?;
         // Not the durable point, which must not be recorded before the start below it is.
         checkpoints.start_at(log.partition(), at);
         checkpoints.write(&*self.disk)
@@ -224,7 +225,7 @@ impl DataDir {
     /// Keeps the recorded offsets of a log as they are if a truncation of it failed half-way. The
     /// caller holds the lock of these offsets.
     fn note_if_half_truncated(&self, log: &Arc<Log>) {
-        if !log.is_half_truncated() {
+        if !log.truncator().is_half_truncated() {
             return;
         }
         if let Some(slot) = self.lock_logs().get(log.partition()) {
@@ -245,7 +246,7 @@ impl DataDir {
         let _hold = self.hold_all();
         let new_start = |(log, to): &(Arc<Log>, Offset)| {
             self.require_listed(log)?;
-            log.start_at(*to)
+            log.retention().start_at(*to)
         };
         let starts: Vec<_> = wanted.iter().map(new_start).collect();
         let mut checkpoints = self.lock_checkpoints();
@@ -256,18 +257,20 @@ impl DataDir {
         for (log, start) in moving() {
             // A log may be named twice; its checkpoint must not fall behind the larger offset.
             let log_start = start.max(checkpoints.of(log.partition()).log_start);
-            checkpoints
-                .set(log.partition(), CheckpointOffsets { log_start, ..log.checkpoint_offsets() });
+            checkpoints.set(
+                log.partition(),
+                CheckpointOffsets { log_start, ..log.checkpoints().offsets() },
+            );
         }
         if let Err(error) = checkpoints.write(&*self.disk) {
             for (log, _) in moving() {
-                checkpoints.set(log.partition(), log.checkpoint_offsets());
+                checkpoints.set(log.partition(), log.checkpoints().offsets());
             }
             return Err(error);
         }
         // Only after the write: a failed call must leave all records readable.
         let logs = wanted.iter().zip(starts);
-        Ok(logs.map(|((log, _), start)| log.advance_log_start(start?)).collect())
+        Ok(logs.map(|((log, _), start)| log.retention().advance_log_start(start?)).collect())
     }
 
     /// As `advance_log_starts`, for one log.

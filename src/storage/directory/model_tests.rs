@@ -199,7 +199,7 @@ impl Model {
         for (index, expected) in &mut self.logs {
             assert_eq!(found[&partition(*index)], topic(expected.topic));
             let log = directory.log(&partition(*index)).unwrap().unwrap();
-            assert!(log.damages().is_empty(), "{log:?}: {:?}", log.damages());
+            assert!(log.checks().damages().is_empty(), "{log:?}: {:?}", log.checks().damages());
             let log_end = log.log_end_offset().get();
             assert!(log_end >= expected.durable, "{log:?} lost what was flushed: {expected:?}");
             assert_eq!(records(&log), log_end);

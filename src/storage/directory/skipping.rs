@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::storage::directory::data_dir::DataDir;
-use crate::storage::{Log, SkipError, SkippedStretch, StorageError};
+use crate::storage::{Log, LogDamage, SkipError, SkippedStretch, StorageError};
 use crate::types::{Offset, TopicPartition};
 
 /// A line of the audit log.
@@ -32,7 +32,7 @@ impl DataDir {
     ) -> Result<Vec<SkippedStretch>, SkipError> {
         let _hold = self.require(log)?;
         let mut recorded = Vec::new();
-        let skipped = log.skip_damage(offsets, |stretches| {
+        let skipped = LogDamage::of(log).skip(offsets, |stretches| {
             recorded = stretches.to_vec();
             self.audit("skip-damage", log, stretches, by)
         });

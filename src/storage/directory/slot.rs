@@ -104,7 +104,7 @@ impl Slot {
     /// The current offsets of the log, or those at its close.
     pub(super) fn checkpoint_offsets(&self) -> CheckpointOffsets {
         match (self.opened(), self.start) {
-            (Some(log), _) => log.checkpoint_offsets(),
+            (Some(log), _) => log.checkpoints().offsets(),
             (None, StartPoint::New) => {
                 let zero = Offset::ZERO;
                 CheckpointOffsets { log_start: zero, durable: zero, rebuild: zero }

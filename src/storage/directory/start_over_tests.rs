@@ -22,7 +22,7 @@ fn start_over(world: &World, at: i64) -> Result<bool, StorageError> {
     directory.advance_log_start(&log, Offset::new(2))?;
     directory.checkpoint(&Offsets::from([(partition(0), Offset::new(5))]))?;
     let epoch = LeaderEpoch(9);
-    log.follow_epoch(epoch);
+    log.epochs().follow(epoch);
     directory.start_log_over(&Truncation { log, epoch, to: Offset::new(at) })?;
     Ok(true)
 }
@@ -40,7 +40,7 @@ fn check(disk: &Arc<dyn Disk>, boot_id: &str, (at, is_done): (i64, bool)) {
     let (start, end) = (log.log_start_offset().get(), log.log_end_offset().get());
     let watermark = directory.high_watermark(&partition(0)).map_or(0, Offset::get);
     let known = format!("{start}..{end}, watermark {watermark}");
-    assert!(log.damages().is_empty(), "{known}: {:?}", log.damages());
+    assert!(log.checks().damages().is_empty(), "{known}: {:?}", log.checks().damages());
     if is_done {
         assert_eq!((start, end, watermark), (at, at, at));
     } else {

@@ -79,7 +79,7 @@ impl World {
         let dir = PathBuf::from(format!("/data/{partition}"));
         let log = Log::open(&self.env, dir, partition, Arc::new(config), StartPoint::New).unwrap();
         log.start_epoch(EPOCH).unwrap();
-        log.prepare().unwrap();
+        log.epochs().prepare().unwrap();
         Arc::new(log)
     }
 

@@ -167,7 +167,7 @@ impl Flusher {
     /// Schedules the unflushed records of a log according to its settings. Call it after each
     /// append, and, with `awaited`, when a response or a fetch begins to wait.
     pub fn schedule(&self, log: &Arc<Log>, awaited: bool) {
-        let Some(unflushed) = log.unflushed() else { return };
+        let Some(unflushed) = log.flushes().unflushed() else { return };
         let on_demand = awaited && log.config().flush_on_demand;
         let due = if on_demand { self.shared.clock.monotonic() } else { unflushed.due };
         let schedule = |queue: &mut FlushQueue<_>| {
@@ -187,13 +187,13 @@ impl Flusher {
     /// # Errors
     /// If one of them was removed or replaced, which is also reported as fatal.
     pub fn confirm(&self, log: &Arc<Log>) -> Result<(), StorageError> {
-        if !log.is_check_due(self.shared.clock.monotonic()) {
+        if !log.flushes().is_check_due(self.shared.clock.monotonic()) {
             return Ok(());
         }
         let dir = &self.shared.dir;
         let kept = self.shared.require_in_place();
         let kept = kept.map_err(|source| StorageError::io("keep", dir, source));
-        kept.and_then(|()| log.require_in_place()).inspect_err(|error| {
+        kept.and_then(|()| log.flushes().require_in_place()).inspect_err(|error| {
             if error.leaves_disk_unknown() {
                 log.fail(error);
                 (self.shared.listener.on_fatal)(error);
@@ -448,7 +448,7 @@ fn not_in_place(
 
 /// Flushes many logs by a single sync of their file system.
 fn flush_together(shared: &Shared, jobs: &[Job<Arc<Log>>]) -> Vec<Result<Offset, StorageError>> {
-    let tickets: Vec<_> = jobs.iter().map(|job| (&job.log, job.log.begin_flush())).collect();
+    let tickets: Vec<_> = jobs.iter().map(|job| (&job.log, job.log.flushes().begin())).collect();
     let synced = shared.disk.sync_filesystem(&shared.dir);
     let is_open = synced.as_ref().err().is_none_or(is_failed_sync);
     let was_armed = is_open && shared.armed.swap(true, Ordering::AcqRel);

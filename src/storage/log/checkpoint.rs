@@ -1,8 +1,10 @@
 //! Checkpoints: the offsets from which a restart recovers, and the files they refer to.
 
-use crate::storage::log::Log;
+use crate::storage::log::flushes::Flushes;
+use crate::storage::log::removed_files::RemovedFiles;
 use crate::storage::log::tail::RebuildPoint;
-use crate::storage::{ActiveProducer, StorageError, retain_snapshots, write_snapshot};
+use crate::storage::log::tail_lock::TailLock;
+use crate::storage::{StorageError, retain_snapshots, write_snapshot};
 use crate::types::Offset;
 
 /// The offsets from which a restart after a crash begins to read. Recorded about every second.
@@ -16,55 +18,59 @@ pub struct CheckpointOffsets {
     pub rebuild: Offset,
 }
 
-impl Log {
+/// The checkpoints of a log.
+#[derive(Clone, Copy, Debug)]
+pub struct Checkpoints<'log> {
+    flushes: Flushes<'log>,
+    tail: &'log TailLock,
+    removed_files: &'log RemovedFiles,
+}
+
+impl<'log> Checkpoints<'log> {
+    /// The checkpoints of the log with this tail and these flushes.
+    pub(super) fn new(
+        flushes: Flushes<'log>,
+        tail: &'log TailLock,
+        removed_files: &'log RemovedFiles,
+    ) -> Self {
+        Self { flushes, tail, removed_files }
+    }
+
     /// The current offsets.
-    pub fn checkpoint_offsets(&self) -> CheckpointOffsets {
-        let durable = self.flushed_offset();
-        let log_start = self.log_start_offset();
-        let rebuild = self.view().rebuild().min(durable);
+    pub fn offsets(self) -> CheckpointOffsets {
+        let view = self.tail.view();
+        let durable = view.flushed();
+        let log_start = view.log_start();
+        let rebuild = view.rebuild().min(durable);
         CheckpointOffsets { log_start, durable, rebuild }
     }
 
     /// Advances the rebuild point if enough was appended or a segment was rolled, and returns the
     /// current offsets. Blocks on the disk without delaying appends.
-    pub fn checkpoint(&self) -> Result<CheckpointOffsets, StorageError> {
-        let is_due = self.lock_tail().is_rebuild_point_due();
-        self.context().store_damages();
+    pub fn advance(self) -> Result<CheckpointOffsets, StorageError> {
+        let is_due = self.tail.lock().is_rebuild_point_due();
+        self.tail.context().store_damages();
         if is_due {
             self.advance_rebuild_point()?;
         }
-        Ok(self.checkpoint_offsets())
+        Ok(self.offsets())
     }
 
-    /// Removes the idempotent producers that have been inactive for too long.
-    pub fn expire_producers(&self) {
-        self.lock_tail().expire_producers();
-    }
-
-    /// The idempotent producers of which the log keeps state.
-    ///
-    /// # Errors
-    /// If the log is not loaded yet and cannot be.
-    pub fn active_producers(&self) -> Result<Vec<ActiveProducer>, StorageError> {
-        Ok(self.loaded_tail()?.active_producers())
-    }
-
-    /// Flushes everything and writes the files that let the log be opened as clean, between the
-    /// offsets returned. The log accepts no more records, and can still be read.
-    pub fn close(&self) -> Result<CheckpointOffsets, StorageError> {
-        let was_open = self.lock_tail().close();
-        self.flush()?;
+    /// Takes the last checkpoint, as `Log::close` describes it.
+    pub(super) fn close(self) -> Result<CheckpointOffsets, StorageError> {
+        let was_open = self.tail.lock().close();
+        self.flushes.flush()?;
         if was_open {
             self.advance_rebuild_point()?;
         }
-        Ok(self.checkpoint_offsets())
+        Ok(self.offsets())
     }
 
-    fn advance_rebuild_point(&self) -> Result<(), StorageError> {
-        let Some(point) = self.lock_tail().begin_rebuild_point() else { return Ok(()) };
+    fn advance_rebuild_point(self) -> Result<(), StorageError> {
+        let Some(point) = self.tail.lock().begin_rebuild_point() else { return Ok(()) };
         // Appends must not wait for these writes, so the lock is not held meanwhile.
         let written = self.write_rebuild_point(&point);
-        let mut tail = self.lock_tail();
+        let mut tail = self.tail.lock();
         match &written {
             Ok(()) => tail.publish_rebuild_point(&point),
             Err(_) => tail.give_up_rebuild_point(&point),
@@ -72,7 +78,7 @@ impl Log {
         written
     }
 
-    fn write_rebuild_point(&self, point: &RebuildPoint) -> Result<(), StorageError> {
+    fn write_rebuild_point(self, point: &RebuildPoint) -> Result<(), StorageError> {
         for segment in &point.unsealed {
             segment.write_seal()?;
         }
@@ -83,10 +89,10 @@ impl Log {
 
     /// Writes the digests of the active segment, unless it was rolled or truncated meanwhile:
     /// digests of replaced batches would make the new ones look damaged.
-    fn write_digests(&self, point: &RebuildPoint) -> Result<(), StorageError> {
+    fn write_digests(self, point: &RebuildPoint) -> Result<(), StorageError> {
         // Truncation takes this lock too, so the segment cannot change before the write.
-        let _segments = self.hold_segments();
-        let is_unchanged = self.lock_tail().still_grows_from(point);
+        let _segments = self.removed_files.hold();
+        let is_unchanged = self.tail.lock().still_grows_from(point);
         if !is_unchanged || point.digests.is_empty() {
             return Ok(());
         }
@@ -95,10 +101,10 @@ impl Log {
 
     /// Writes a snapshot, and keeps the snapshot of the current rebuild point: the new one is valid
     /// only once everything below it is flushed.
-    fn write_producers(&self, point: &RebuildPoint) -> Result<(), StorageError> {
-        let context = self.context();
+    fn write_producers(self, point: &RebuildPoint) -> Result<(), StorageError> {
+        let context = self.tail.context();
         let (disk, dir) = (&*context.disk, &*context.dir);
-        let (new, kept) = (point.offset, self.view().rebuild());
+        let (new, kept) = (point.offset, self.tail.view().rebuild());
         write_snapshot(disk, dir, new, &point.producers)
             .and_then(|()| retain_snapshots(disk, dir, |offset| offset == new || offset == kept))
             .map_err(|error| context.refused("write the producers of", error))

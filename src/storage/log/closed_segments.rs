@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::storage::StorageError;
-use crate::storage::log::Log;
+use crate::storage::log::removed_files::RemovedFiles;
+use crate::storage::log::tail_lock::TailLock;
 use crate::storage::segments::Segment;
 use crate::types::{Offset, Timestamp};
 
@@ -23,6 +24,13 @@ pub(crate) struct ClosedSegments {
     pub(crate) segments: Vec<Closed>,
     /// The number of truncations of the log when they were listed.
     pub(crate) generation: u64,
+}
+
+/// The segments of a log, as compaction finds and replaces them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compactable<'log> {
+    tail: &'log TailLock,
+    removed_files: &'log RemovedFiles,
 }
 
 impl Closed {
@@ -47,11 +55,16 @@ impl Closed {
     }
 }
 
-impl Log {
+impl<'log> Compactable<'log> {
+    /// The segments of the log with this tail.
+    pub(super) fn new(tail: &'log TailLock, removed_files: &'log RemovedFiles) -> Self {
+        Self { tail, removed_files }
+    }
+
     /// The segments that no longer grow, of a log that accepts records.
-    pub(in crate::storage) fn closed_segments(&self) -> Result<ClosedSegments, StorageError> {
-        let tail = self.writable_tail()?;
-        let segments = self.segments();
+    pub(in crate::storage) fn closed(self) -> Result<ClosedSegments, StorageError> {
+        let tail = self.tail.writable()?;
+        let segments = self.tail.segments();
         // Data still to be written for a segment would go to the files of its replacement.
         let closed = segments.windows(2).take_while(|pair| !tail.is_unsealed(&pair[0]));
         let closed = closed.map(|pair| {
@@ -62,23 +75,23 @@ impl Log {
     }
 
     /// Prevents other threads from removing or truncating segments while the guard lives.
-    pub(in crate::storage) fn hold_segments(&self) -> impl Sized {
-        self.removed_files().hold()
+    pub(in crate::storage) fn hold(self) -> impl Sized {
+        self.removed_files.hold()
     }
 
     /// Returns true if the log accepts records, was not truncated since `generation`, and has all
     /// these segments. The answer holds while the segments are held.
-    pub(in crate::storage) fn has(&self, closed: &[Closed], generation: u64) -> bool {
-        let Ok(tail) = self.writable_tail() else { return false };
-        let segments = self.segments();
+    pub(in crate::storage) fn has(self, closed: &[Closed], generation: u64) -> bool {
+        let Ok(tail) = self.tail.writable() else { return false };
+        let segments = self.tail.segments();
         let is_there = |closed: &Closed| segments.position_of(&closed.segment).is_some();
         tail.generation() == generation && closed.iter().all(is_there)
     }
 
     /// Makes readers use `replacement` instead of the `closed` segments, which the caller must
     /// hold.
-    pub(in crate::storage) fn replace(&self, closed: &[Closed], replacement: Arc<Segment>) {
+    pub(in crate::storage) fn replace(self, closed: &[Closed], replacement: Arc<Segment>) {
         let replaced: Vec<_> = closed.iter().map(|closed| Arc::clone(&closed.segment)).collect();
-        self.lock_tail().replace(&replaced, replacement);
+        self.tail.lock().replace(&replaced, replacement);
     }
 }

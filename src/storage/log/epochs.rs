@@ -1,54 +1,60 @@
-//! Leader epochs: starting an epoch, and looking up the end of one.
+//! The leader epochs in which a log is written: their starts and ends, and the lookup of the end of
+//! one.
 
-use crate::storage::log::Log;
+use crate::storage::log::tail_lock::TailLock;
 use crate::storage::{EpochStart, StorageError};
 use crate::types::{LeaderEpoch, Offset};
 
-impl Log {
+/// The leader epochs of a log.
+#[derive(Clone, Copy)]
+pub struct Epochs<'log> {
+    tail: &'log TailLock,
+}
+
+impl<'log> Epochs<'log> {
+    /// The leader epochs of the log with this tail.
+    pub(super) fn new(tail: &'log TailLock) -> Self {
+        Self { tail }
+    }
+
     /// Starts `epoch` at the log end offset, which is returned. The epoch becomes durable before
     /// its first record is appended, by `prepare` or by the append.
     ///
     /// # Errors
     /// `EpochMismatch` if the log has records of a later epoch.
-    pub fn start_epoch(&self, epoch: LeaderEpoch) -> Result<Offset, StorageError> {
-        let mut tail = self.writable_tail()?;
+    pub fn start(self, epoch: LeaderEpoch) -> Result<Offset, StorageError> {
+        let mut tail = self.tail.writable()?;
         let start = tail.next_offset();
-        self.leader_epochs().start(epoch, tail.epoch(), start)?;
+        self.tail.epochs().start(epoch, tail.epoch(), start)?;
         tail.start_epoch(epoch);
         Ok(start)
     }
 
     /// Makes durable what must precede the first record of an epoch: the directory and the epoch
     /// history. `append` calls it if no other caller has; it blocks on the disk.
-    pub fn prepare(&self) -> Result<(), StorageError> {
-        let tail = self.writable_tail()?;
+    pub fn prepare(self) -> Result<(), StorageError> {
+        let tail = self.tail.writable()?;
         if tail.is_prepared() {
             return Ok(());
         }
         let is_new = tail.active_segment().is_none();
         drop(tail);
         if is_new {
-            self.create_dir()?;
+            self.tail.context().create_dir()?;
         }
-        let stored = self.leader_epochs().store()?;
-        self.lock_tail().note_stored_epoch(stored);
+        let stored = self.tail.epochs().store()?;
+        self.tail.lock().note_stored_epoch(stored);
         Ok(())
     }
 
-    /// Creates the directory, durably, unless it exists.
-    pub(super) fn create_dir(&self) -> Result<(), StorageError> {
-        let context = self.context();
-        let dir = &context.dir;
-        let created = context.disk.create_dir(dir);
-        created.map_err(|error| context.refused("create", error))?;
-        let parent = dir.parent().unwrap_or(dir);
-        let synced = context.disk.sync_dir(parent);
-        synced.map_err(|error| StorageError::io("sync", parent, error))
+    /// Lets the log take batches that are fetched in a leader epoch, until the epoch ends.
+    pub fn follow(self, epoch: LeaderEpoch) {
+        self.tail.lock().start_epoch(epoch);
     }
 
     /// Ends `epoch`, if it is the current one: the log refuses appends until another epoch starts.
-    pub fn end_epoch(&self, epoch: LeaderEpoch) {
-        let mut tail = self.lock_tail();
+    pub fn end(self, epoch: LeaderEpoch) {
+        let mut tail = self.tail.lock();
         if tail.epoch() == epoch {
             tail.start_epoch(LeaderEpoch::NONE);
         }
@@ -56,30 +62,30 @@ impl Log {
 
     /// The answer to `OffsetForLeaderEpoch`: the last epoch of this log that is not above `epoch`,
     /// and its end offset. `None` if the log cannot determine it.
-    pub fn epoch_end(
-        &self,
+    pub fn end_offset_for(
+        self,
         epoch: LeaderEpoch,
     ) -> Result<Option<(LeaderEpoch, Offset)>, StorageError> {
-        let log_end = self.loaded_tail()?.next_offset();
-        Ok(self.leader_epochs().end_offset_for(epoch, log_end))
+        let log_end = self.tail.loaded()?.next_offset();
+        Ok(self.tail.epochs().end_offset_for(epoch, log_end))
     }
 
     /// The epoch of the record at `offset`; `None` before the first known epoch.
     #[cfg(any(test, feature = "internals"))]
-    pub fn epoch_at(&self, offset: Offset) -> Result<Option<LeaderEpoch>, StorageError> {
-        let reached = self.epochs()?.into_iter().rev().find(|entry| entry.start <= offset);
+    pub fn at(self, offset: Offset) -> Result<Option<LeaderEpoch>, StorageError> {
+        let reached = self.entries()?.into_iter().rev().find(|entry| entry.start <= offset);
         Ok(reached.map(|entry| entry.epoch))
     }
 
     /// The latest epoch started or found in the log.
     #[cfg(any(test, feature = "internals"))]
-    pub fn latest_epoch(&self) -> Result<Option<LeaderEpoch>, StorageError> {
-        Ok(self.epochs()?.last().map(|entry| entry.epoch))
+    pub fn latest(self) -> Result<Option<LeaderEpoch>, StorageError> {
+        Ok(self.entries()?.last().map(|entry| entry.epoch))
     }
 
     /// All epochs, rising.
-    pub fn epochs(&self) -> Result<Vec<EpochStart>, StorageError> {
-        drop(self.loaded_tail()?);
-        Ok(self.leader_epochs().entries())
+    pub fn entries(self) -> Result<Vec<EpochStart>, StorageError> {
+        drop(self.tail.loaded()?);
+        Ok(self.tail.epochs().entries())
     }
 }

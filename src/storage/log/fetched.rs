@@ -7,8 +7,8 @@
 
 use crate::record::{Batch, BatchSummary, Batches, HEADER_SIZE, RecordError};
 use crate::storage::compacted::Compacted;
-use crate::storage::log::Log;
 use crate::storage::log::tail::Tail;
+use crate::storage::log::tail_lock::TailLock;
 use crate::storage::{OffsetUnit, StorageError};
 use crate::types::{LeaderEpoch, Offset};
 
@@ -55,6 +55,12 @@ pub enum FetchedError {
     /// The log refused the append.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+/// The append of fetched batches to a log.
+#[derive(Clone, Copy)]
+pub(super) struct FetchedAppend<'log> {
+    tail: &'log TailLock,
 }
 
 /// The point at which fetched batches continue a log.
@@ -127,44 +133,39 @@ fn summarize(batch: &Batch<'_>) -> Result<BatchSummary, RecordError> {
     BatchSummary::parse(header)
 }
 
-impl Log {
-    /// Lets the log take batches that are fetched in a leader epoch, until the epoch ends.
-    pub fn follow_epoch(&self, epoch: LeaderEpoch) {
-        self.lock_tail().start_epoch(epoch);
+impl<'log> FetchedAppend<'log> {
+    /// Appends to the log with this tail.
+    pub(super) fn new(tail: &'log TailLock) -> Self {
+        Self { tail }
     }
 
-    /// Appends batches that were fetched in a leader epoch, as they are, and returns the log end
-    /// offset. If one of them is refused, none is appended. Blocks on the disk when the first batch
-    /// of an epoch arrives.
-    ///
-    /// # Errors
-    /// `EpochMismatch` if the log does not follow in that epoch. A refused batch, with the reason.
-    pub fn append_fetched(
-        &self,
+    /// Appends batches that were fetched in a leader epoch, as `Log::append_fetched` describes it.
+    pub(super) fn append(
+        self,
         records: &[u8],
         fetched_in: LeaderEpoch,
     ) -> Result<Offset, FetchedError> {
-        let mut tail = self.tail_in_epoch(fetched_in)?;
+        let mut tail = self.tail.in_epoch(fetched_in)?;
         let fetched = FetchedBatches::check(records, self.continuation(&tail, fetched_in))?;
         if fetched.batches.is_empty() {
             return Ok(tail.next_offset());
         }
         if tail.active_segment().is_none() {
-            self.create_dir()?;
+            self.tail.context().create_dir()?;
         }
         if let Some(gaps_below) = fetched.gaps_below {
             self.note_gaps(gaps_below)?;
         }
         let epochs =
             fetched.batches.iter().map(|(batch, _)| (batch.leader_epoch, batch.base_offset));
-        self.leader_epochs().record(epochs, tail.next_offset())?;
-        Ok(tail.append_fetched(&fetched.batches, self.context().clock.now())?)
+        self.tail.epochs().record(epochs, tail.next_offset())?;
+        Ok(tail.append_fetched(&fetched.batches, self.tail.context().clock.now())?)
     }
 
-    fn continuation(&self, tail: &Tail, fetched_in: LeaderEpoch) -> Continuation {
+    fn continuation(self, tail: &Tail, fetched_in: LeaderEpoch) -> Continuation {
         let end = tail.next_offset();
-        let last_epoch = self.leader_epochs().last_before(end);
-        let config = self.config();
+        let last_epoch = self.tail.epochs().last_before(end);
+        let config = self.tail.context().config.load();
         let is_compacted = config.cleanup_policy.compact;
         let allows_gaps = config.offset_unit == OffsetUnit::Record && is_compacted;
         Continuation { end, last_epoch, fetched_in, allows_gaps }
@@ -172,8 +173,8 @@ impl Log {
 
     /// Records, durably, that compaction on the leader has left gaps: without the record they would
     /// look like damage.
-    fn note_gaps(&self, gaps_below: Offset) -> Result<(), StorageError> {
-        let context = self.context();
+    fn note_gaps(self, gaps_below: Offset) -> Result<(), StorageError> {
+        let context = self.tail.context();
         let (disk, dir) = (&*context.disk, &*context.dir);
         let known = Compacted::load(disk, dir).map_err(|error| StorageError::read(dir, error))?;
         if known.gaps_below >= gaps_below {

@@ -1,20 +1,25 @@
-//! The log itself: opening, its bounds and its settings.
+//! The log itself: opening, its bounds, its settings, and its parts.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
+use crate::io::FileRange;
+use crate::storage::log::checkpoint::{CheckpointOffsets, Checkpoints};
+use crate::storage::log::closed_segments::Compactable;
+use crate::storage::log::epochs::Epochs;
+use crate::storage::log::fetched::{FetchedAppend, FetchedError};
+use crate::storage::log::flush_turn::FlushTurn;
 use crate::storage::log::flushes::Flushes;
-use crate::storage::log::leader_epochs::LeaderEpochs;
+use crate::storage::log::reading::{Checks, ColdRanges, Lookups, ReadLimit, Reads};
 use crate::storage::log::removed_files::RemovedFiles;
-use crate::storage::log::tail::{AppendAt, Appended, Segments, Tail, View};
+use crate::storage::log::retention::Retention;
+use crate::storage::log::tail::{AppendAt, Appended, Segments, View};
+use crate::storage::log::tail_lock::TailLock;
+use crate::storage::log::truncate::Truncator;
 use crate::storage::recovery::{self, Known};
-#[cfg(any(test, feature = "internals"))]
-use crate::storage::segments::Damage;
 use crate::storage::segments::LogContext;
 use crate::storage::{LogConfig, LogEnv, OffsetUnit, SequenceError, StorageError};
-use crate::types::{LeaderEpoch, Offset, ProducerId, Timestamp, TopicPartition};
+use crate::types::{LeaderEpoch, Offset, TopicPartition};
 
 /// The state of a log before it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +48,12 @@ pub enum StartPoint {
 }
 
 /// The log of a partition. All calls may come from several threads at once.
+///
+/// It owns the state that its parts share; the functions of a part are reached through the part.
 pub struct Log {
-    /// The bounds and the segments; the tail changes them.
-    view: Arc<View>,
-    tail: Mutex<Tail>,
-    leader_epochs: LeaderEpochs,
-    flushes: Flushes,
+    /// The end of the log, with its bounds, segments and leader epochs.
+    tail: TailLock,
+    flush_turn: FlushTurn,
     removed_files: RemovedFiles,
 }
 
@@ -70,7 +75,7 @@ impl Log {
             StartPoint::New => {
                 let view = View::flushed_from(context, Vec::new(), Offset::ZERO, Offset::ZERO);
                 let log = Self::with(view);
-                log.lock_tail().open();
+                log.tail.lock().open();
                 Ok(log)
             }
             StartPoint::Clean { log_start, log_end } => {
@@ -83,8 +88,8 @@ impl Log {
                 let (log_start, log_end) = (recovered.log_start, recovered.log_end);
                 let view = View::flushed_from(context, recovered.segments, log_start, log_end);
                 let log = Self::with(view);
-                log.leader_epochs.restore(recovered.epochs);
-                let mut tail = log.lock_tail();
+                log.tail.epochs().restore(recovered.epochs);
+                let mut tail = log.tail.lock();
                 tail.restore(recovered.producers, None);
                 tail.activate(recovered.ends_in_damage)?;
                 drop(tail);
@@ -110,28 +115,130 @@ impl Log {
         batches: &mut [&mut [u8]],
         at: AppendAt,
     ) -> Result<Vec<Result<Appended, SequenceError>>, StorageError> {
-        let mut tail = self.tail_in_epoch(at.epoch)?;
+        let mut tail = self.tail.in_epoch(at.epoch)?;
         while !tail.is_prepared() {
             drop(tail);
-            self.prepare()?;
-            tail = self.tail_in_epoch(at.epoch)?;
+            self.epochs().prepare()?;
+            tail = self.tail.in_epoch(at.epoch)?;
         }
         tail.append(batches, at)
     }
 
+    /// Appends batches that were fetched in a leader epoch, as they are, and returns the log end
+    /// offset. If one of them is refused, none is appended. Blocks on the disk when the first batch
+    /// of an epoch arrives.
+    ///
+    /// # Errors
+    /// `EpochMismatch` if the log does not follow in that epoch. A refused batch, with the reason.
+    pub fn append_fetched(
+        &self,
+        records: &[u8],
+        fetched_in: LeaderEpoch,
+    ) -> Result<Offset, FetchedError> {
+        FetchedAppend::new(&self.tail).append(records, fetched_in)
+    }
+
+    /// Reads by offset, as [`Reads::read`].
+    ///
+    /// # Errors
+    /// As [`Reads::read`].
+    pub fn read(&self, from: Offset, limit: ReadLimit) -> Result<Option<FileRange>, StorageError> {
+        self.reads().read(from, limit)
+    }
+
+    /// Makes all records durable, as [`Flushes::flush`].
+    ///
+    /// # Errors
+    /// As [`Flushes::flush`].
+    pub fn flush(&self) -> Result<Offset, StorageError> {
+        self.flushes().flush()
+    }
+
+    /// Starts a leader epoch, as [`Epochs::start`].
+    ///
+    /// # Errors
+    /// As [`Epochs::start`].
+    pub fn start_epoch(&self, epoch: LeaderEpoch) -> Result<Offset, StorageError> {
+        self.epochs().start(epoch)
+    }
+
+    /// Flushes everything and writes the files that let the log be opened as clean, between the
+    /// offsets returned. The log accepts no more records, and can still be read.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn close(&self) -> Result<CheckpointOffsets, StorageError> {
+        self.checkpoints().close()
+    }
+
+    /// The end of the log, where records are appended.
+    pub fn tail(&self) -> &TailLock {
+        &self.tail
+    }
+
+    /// Its leader epochs.
+    pub fn epochs(&self) -> Epochs<'_> {
+        Epochs::new(&self.tail)
+    }
+
+    /// Its flushes.
+    pub fn flushes(&self) -> Flushes<'_> {
+        Flushes::new(&self.flush_turn, &self.tail)
+    }
+
+    /// Its checkpoints.
+    pub fn checkpoints(&self) -> Checkpoints<'_> {
+        Checkpoints::new(self.flushes(), &self.tail, &self.removed_files)
+    }
+
+    /// The removal of its first segments.
+    pub fn retention(&self) -> Retention<'_> {
+        Retention::new(self.flushes(), &self.tail, &self.removed_files)
+    }
+
+    /// The removal of its last records.
+    pub fn truncator(&self) -> Truncator<'_> {
+        Truncator::new(&self.tail, &self.removed_files)
+    }
+
+    /// Its segments, as compaction finds and replaces them.
+    pub(in crate::storage) fn compactable(&self) -> Compactable<'_> {
+        Compactable::new(&self.tail, &self.removed_files)
+    }
+
+    /// The checks of its stored bytes.
+    pub fn checks(&self) -> Checks<'_> {
+        Checks::new(&self.tail, &self.removed_files)
+    }
+
+    /// The reads by offset.
+    pub fn reads(&self) -> Reads<'_> {
+        Reads::new(self.checks(), &self.tail)
+    }
+
+    /// The reads of cold ranges.
+    pub fn cold_ranges(&self) -> ColdRanges<'_> {
+        ColdRanges::new(self.reads(), self.checks(), &self.tail)
+    }
+
+    /// The lookups by timestamp.
+    pub fn lookups(&self) -> Lookups<'_> {
+        Lookups::new(self.checks(), &self.tail)
+    }
+
     /// The first offset that can be read.
     pub fn log_start_offset(&self) -> Offset {
-        self.view.log_start()
+        self.tail.view().log_start()
     }
 
     /// The offset that the next record will have.
     pub fn log_end_offset(&self) -> Offset {
-        self.view.log_end()
+        self.tail.view().log_end()
     }
 
     /// The offset below which all records are durable.
     pub fn flushed_offset(&self) -> Offset {
-        self.view.flushed()
+        self.tail.view().flushed()
     }
 
     /// The partition.
@@ -164,12 +271,6 @@ impl Log {
         self.context().config.load().offset_unit
     }
 
-    /// The known damage.
-    #[cfg(any(test, feature = "internals"))]
-    pub fn damages(&self) -> Vec<Damage> {
-        self.segments().iter().flat_map(|segment| segment.damages()).collect()
-    }
-
     /// Bytes of all batches, including those below the log start until their segment is removed.
     pub fn size_bytes(&self) -> Result<u64, StorageError> {
         self.segments().iter().map(|segment| segment.size()).sum()
@@ -177,12 +278,7 @@ impl Log {
 
     /// Makes the log fail because of `cause`: it accepts no more records, and can still be read.
     pub fn fail(&self, cause: &StorageError) {
-        self.lock_tail().fail(cause);
-    }
-
-    /// Returns true if a truncation failed half-way: the log is to be recovered.
-    pub(in crate::storage) fn is_half_truncated(&self) -> bool {
-        self.lock_tail().is_half_truncated()
+        self.tail.lock().fail(cause);
     }
 
     /// Closes its files for good, including those of removed segments, because their names are
@@ -197,8 +293,7 @@ impl Log {
     /// Ends the log of a deleted topic, whatever its state: unflushed records stay unflushed, and
     /// nothing is written, since the disk may be full. Waits for a flush under way.
     pub(in crate::storage) fn abandon(&self) {
-        let _flush_guard = self.flushes.lock();
-        self.lock_tail().abandon();
+        self.flushes().abandon();
     }
 
     /// Undoes `retire`: the names still refer to the files.
@@ -210,108 +305,20 @@ impl Log {
 
     /// The state shared by all parts of the log.
     pub(in crate::storage) fn context(&self) -> &Arc<LogContext> {
-        self.view.context()
+        self.tail.context()
     }
 
     /// Its segments, sorted by base offset.
     pub(in crate::storage) fn segments(&self) -> Segments {
-        self.view.segments()
-    }
-
-    /// Returns true once the files of a log that was closed cleanly are loaded.
-    pub fn is_loaded(&self) -> bool {
-        self.lock_tail().is_loaded()
-    }
-
-    /// Loads the files of a log that was closed cleanly, if they are not loaded yet.
-    pub(in crate::storage) fn ensure_loaded(&self) -> Result<(), StorageError> {
-        self.loaded_tail().map(drop)
-    }
-
-    /// The last offset of every idempotent producer of which the log keeps state.
-    pub(in crate::storage) fn last_offsets_of_producers(&self) -> HashMap<ProducerId, Offset> {
-        self.lock_tail().last_offsets_of_producers()
-    }
-
-    /// Bytes of the active segment; 0 if there is none.
-    pub(in crate::storage) fn active_size(&self) -> u64 {
-        self.lock_tail().active_size()
-    }
-
-    /// Rolls the active segment if its first record is older than `age`. Returns true if it did.
-    pub(in crate::storage) fn roll_older(
-        &self,
-        age: Duration,
-        now: Timestamp,
-    ) -> Result<bool, StorageError> {
-        self.writable_tail()?.roll_older(age, now)
-    }
-
-    /// Rolls the active segment, if it is not empty, so that it can be compacted or deleted.
-    #[cfg(any(test, feature = "internals"))]
-    pub fn roll(&self, now: Timestamp) -> Result<(), StorageError> {
-        self.writable_tail()?.roll_if_filled(now)
+        self.tail.segments()
     }
 
     fn with(view: View) -> Self {
-        let view = Arc::new(view);
         Self {
-            tail: Mutex::new(Tail::not_loaded(Arc::clone(&view))),
-            leader_epochs: LeaderEpochs::new(view.context()),
-            view,
-            flushes: Flushes::default(),
+            tail: TailLock::not_loaded(view),
+            flush_turn: FlushTurn::default(),
             removed_files: RemovedFiles::default(),
         }
-    }
-
-    /// The bounds and the segments.
-    pub(super) fn view(&self) -> &View {
-        &self.view
-    }
-
-    /// The state of flushes.
-    pub(super) fn flushes(&self) -> &Flushes {
-        &self.flushes
-    }
-
-    /// The files of removed segments.
-    pub(super) fn removed_files(&self) -> &RemovedFiles {
-        &self.removed_files
-    }
-
-    pub(super) fn lock_tail(&self) -> MutexGuard<'_, Tail> {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The leader epochs.
-    pub(super) fn leader_epochs(&self) -> &LeaderEpochs {
-        &self.leader_epochs
-    }
-
-    /// Locks the tail, after loading the log's files if need be.
-    pub(super) fn loaded_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
-        let mut tail = self.lock_tail();
-        if !tail.is_loaded() {
-            self.load(&mut tail)?;
-        }
-        Ok(tail)
-    }
-
-    /// Locks the tail of a log that accepts records.
-    pub(super) fn writable_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
-        let tail = self.loaded_tail()?;
-        tail.require_writable()?;
-        Ok(tail)
-    }
-
-    /// Locks the tail of a log that accepts records in leader epoch `epoch`.
-    pub(super) fn tail_in_epoch(
-        &self,
-        epoch: LeaderEpoch,
-    ) -> Result<MutexGuard<'_, Tail>, StorageError> {
-        let tail = self.writable_tail()?;
-        tail.require_epoch(epoch)?;
-        Ok(tail)
     }
 }
 

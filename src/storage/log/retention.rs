@@ -9,9 +9,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::storage::log::Log;
-use crate::storage::log::removed_files::SegmentsHold;
+use crate::storage::log::flushes::Flushes;
+use crate::storage::log::removed_files::{RemovedFiles, SegmentsHold};
 use crate::storage::log::tail::{Active, Segments};
+use crate::storage::log::tail_lock::TailLock;
 use crate::storage::segments::Segment;
 use crate::storage::{LogConfig, RetentionClock, StorageError};
 use crate::types::{Offset, Timestamp};
@@ -25,13 +26,21 @@ pub struct Removed {
     pub bytes: u64,
 }
 
+/// The removal of the first segments of a log.
+#[derive(Clone, Copy, Debug)]
+pub struct Retention<'log> {
+    flushes: Flushes<'log>,
+    tail: &'log TailLock,
+    removed_files: &'log RemovedFiles,
+}
+
 /// The rules of a topic for the removal of segments, applied at some time.
-struct Retention {
+struct Rules {
     config: Arc<LogConfig>,
     now: Timestamp,
 }
 
-impl Retention {
+impl Rules {
     /// The time before which records have expired; `None` if none expires.
     fn oldest(&self) -> Option<Timestamp> {
         let age = self.config.retention.filter(|_| self.config.cleanup_policy.delete)?;
@@ -70,16 +79,25 @@ impl Retention {
     }
 }
 
-impl Log {
+impl<'log> Retention<'log> {
+    /// The retention of the log with this tail and these flushes.
+    pub(super) fn new(
+        flushes: Flushes<'log>,
+        tail: &'log TailLock,
+        removed_files: &'log RemovedFiles,
+    ) -> Self {
+        Self { flushes, tail, removed_files }
+    }
+
     /// Removes the segments that the topic's settings let expire at `now`, and those below the log
     /// start. Nothing at or above `below`, usually the high watermark, is removed. An active
     /// segment with only expired records is rolled first, so that it can be removed too.
     ///
     /// The files are renamed at once and deleted by `remove_deleted`.
-    pub fn delete_expired(&self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
+    pub fn delete_expired(self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
         // The hold is kept throughout, so that only one pass runs at a time.
-        let hold = self.removed_files().hold();
-        let rules = Retention { config: self.config(), now };
+        let hold = self.removed_files.hold();
+        let rules = self.rules_at(now);
         self.roll_expired(&rules, below)?;
         self.delete_first(hold, below, |segments| {
             Ok(self.is_before_start(segments)
@@ -90,10 +108,10 @@ impl Log {
 
     /// An estimate, for operators, of the segments that `delete_expired` would remove for their
     /// age. The active segment is not counted.
-    pub fn expired(&self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
-        let rules = Retention { config: self.config(), now };
+    pub fn expired(self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
+        let rules = self.rules_at(now);
         let mut expired = Removed::default();
-        for pair in self.segments().windows(2) {
+        for pair in self.tail.segments().windows(2) {
             let (first, next) = (&pair[0], &pair[1]);
             if next.base() > below || !rules.has_expired(first, next.base())? {
                 break;
@@ -106,16 +124,16 @@ impl Log {
 
     /// Removes the segments below the log start, whatever the topic's settings and the clock, for
     /// `DeleteRecords` (KIP-107). `below` is as for `delete_expired`.
-    pub fn delete_before_start(&self, below: Offset) -> Result<Removed, StorageError> {
-        let hold = self.removed_files().hold();
+    pub fn delete_before_start(self, below: Offset) -> Result<Removed, StorageError> {
+        let hold = self.removed_files.hold();
         self.delete_first(hold, below, |segments| Ok(self.is_before_start(segments)))
     }
 
     /// Removes the oldest segment, whatever the topic's settings. `below` is as for
     /// `delete_expired`.
-    pub(in crate::storage) fn delete_oldest(&self, below: Offset) -> Result<Removed, StorageError> {
-        let hold = self.removed_files().hold();
-        let oldest = self.segments().first().map(|first| first.base());
+    pub(in crate::storage) fn delete_oldest(self, below: Offset) -> Result<Removed, StorageError> {
+        let hold = self.removed_files.hold();
+        let oldest = self.tail.segments().first().map(|first| first.base());
         let is_oldest = |segments: &Segments| Some(segments[0].base()) == oldest;
         self.delete_first(hold, below, |segments| Ok(is_oldest(segments)))
     }
@@ -124,17 +142,17 @@ impl Log {
     /// advances, so that at every moment either its records can be read or its space is being
     /// freed.
     fn delete_first(
-        &self,
+        self,
         mut hold: SegmentsHold<'_>,
         below: Offset,
         is_unwanted: impl Fn(&Segments) -> Result<bool, StorageError>,
     ) -> Result<Removed, StorageError> {
-        let context = self.context();
-        let delay = self.config().file_delete_delay;
+        let context = self.tail.context();
+        let delay = context.config.load().file_delete_delay;
         let mut removed = Removed::default();
         while let Some((segment, end)) = self.first_unwanted(below, &is_unwanted)? {
             let size = segment.size()?;
-            let names = self.lock_tail().unlink_first(&segment, end)?;
+            let names = self.tail.lock().unlink_first(&segment, end)?;
             hold.add(&segment, names, context.clock.monotonic().saturating_add(delay));
             context.sync_names()?;
             removed.segments += 1;
@@ -142,45 +160,46 @@ impl Log {
         }
         drop(hold);
         if removed.segments > 0
-            && let Some(first) = self.segments().first()
+            && let Some(first) = self.tail.segments().first()
         {
             // Not from the log start: it is not durable yet, and the records before it still exist.
-            self.leader_epochs().advance_start(first.base());
+            self.tail.epochs().advance_start(first.base());
         }
         Ok(removed)
     }
 
     /// The first segment and its end offset, if it must be removed.
     fn first_unwanted(
-        &self,
+        self,
         below: Offset,
         is_unwanted: impl Fn(&Segments) -> Result<bool, StorageError>,
     ) -> Result<Option<(Arc<Segment>, Offset)>, StorageError> {
-        let segments = self.segments();
+        let segments = self.tail.segments();
         let [first, next, ..] = &*segments else { return Ok(None) };
         let end = next.base();
-        if end > below.min(self.flushed_offset()) || !is_unwanted(&segments)? {
+        if end > below.min(self.tail.view().flushed()) || !is_unwanted(&segments)? {
             return Ok(None);
         }
         Ok(Some((Arc::clone(first), end)))
     }
 
     /// Returns true if no reader can reach the first segment any more.
-    fn is_before_start(&self, segments: &Segments) -> bool {
-        segments.next_base(0).is_some_and(|next| next <= self.log_start_offset())
+    fn is_before_start(self, segments: &Segments) -> bool {
+        segments.next_base(0).is_some_and(|next| next <= self.tail.view().log_start())
     }
 
     /// Rolls to a new segment if all records of the active one have expired.
-    fn roll_expired(&self, rules: &Retention, below: Offset) -> Result<(), StorageError> {
+    fn roll_expired(self, rules: &Rules, below: Offset) -> Result<(), StorageError> {
         if rules.oldest().is_none() {
             return Ok(());
         }
         let is_rolled = self
-            .writable_tail()?
+            .tail
+            .writable()?
             .roll_expired(below, |active| rules.has_expired_entirely(active))?;
         if is_rolled {
             // The new segment must be durable before the old one is removed.
-            self.flush()?;
+            self.flushes.flush()?;
         }
         Ok(())
     }
@@ -188,20 +207,20 @@ impl Log {
     /// Deletes the files of removed segments that are due at `now`, by the monotonic clock. They
     /// are closed under readers that still use them, because an open file would keep its space. A
     /// failed deletion is tried again later.
-    pub fn remove_deleted(&self, now: Duration) -> Result<(), StorageError> {
-        self.removed_files().delete_due(self.context(), now)
+    pub fn remove_deleted(self, now: Duration) -> Result<(), StorageError> {
+        self.removed_files.delete_due(self.tail.context(), now)
     }
 
     /// The time at which the next file is due for deletion, by the monotonic clock; `None` if there
     /// is none.
-    pub fn removal_due(&self) -> Option<Duration> {
-        self.removed_files().next_due()
+    pub fn removal_due(self) -> Option<Duration> {
+        self.removed_files.next_due()
     }
 
     /// The end offset of the first segment; `None` if it is the only one.
     #[cfg(any(test, feature = "internals"))]
-    pub fn first_segment_end(&self) -> Option<Offset> {
-        self.segments().next_base(0)
+    pub fn first_segment_end(self) -> Option<Offset> {
+        self.tail.segments().next_base(0)
     }
 
     /// The log start offset that results from a request to start at `to`: never below the current
@@ -210,16 +229,17 @@ impl Log {
     ///
     /// # Errors
     /// `OffsetOutOfRange` beyond the log end.
-    pub(in crate::storage) fn start_at(&self, to: Offset) -> Result<Offset, StorageError> {
-        let (start, end) = (self.log_start_offset(), self.log_end_offset());
+    pub(in crate::storage) fn start_at(self, to: Offset) -> Result<Offset, StorageError> {
+        let view = self.tail.view();
+        let (start, end) = (view.log_start(), view.log_end());
         if to > end {
-            let partition = self.partition().clone();
+            let partition = view.context().partition.clone();
             return Err(StorageError::OffsetOutOfRange { partition, offset: to, start, end });
         }
-        if to > self.flushed_offset() {
-            self.flush()?;
+        if to > view.flushed() {
+            self.flushes.flush()?;
         }
-        Ok(self.log_start_offset().max(to.min(self.flushed_offset())))
+        Ok(view.log_start().max(to.min(view.flushed())))
     }
 
     /// Advances the log start to `to`, if it is lower, and returns the new start. The caller
@@ -227,8 +247,13 @@ impl Log {
     ///
     /// # Errors
     /// `OffsetOutOfRange` beyond the log end.
-    pub fn advance_log_start(&self, to: Offset) -> Result<Offset, StorageError> {
+    pub fn advance_log_start(self, to: Offset) -> Result<Offset, StorageError> {
         let start = self.start_at(to)?;
-        Ok(self.lock_tail().advance_start(start))
+        Ok(self.tail.lock().advance_start(start))
+    }
+
+    /// The rules that the topic has now.
+    fn rules_at(self, now: Timestamp) -> Rules {
+        Rules { config: self.tail.context().config.load_full(), now }
     }
 }

@@ -7,14 +7,27 @@
 use std::sync::MutexGuard;
 
 use crate::storage::compacted::Compacted;
-use crate::storage::log::Log;
+use crate::storage::log::removed_files::RemovedFiles;
 use crate::storage::log::tail::{Cut, Segments, Tail};
+use crate::storage::log::tail_lock::TailLock;
 use crate::storage::recovery::discard_snapshots;
 use crate::storage::segments::LogEnd;
 use crate::storage::{StorageError, recovery};
 use crate::types::{LeaderEpoch, Offset};
 
-impl Log {
+/// Truncates a log.
+#[derive(Clone, Copy, Debug)]
+pub struct Truncator<'log> {
+    tail: &'log TailLock,
+    removed_files: &'log RemovedFiles,
+}
+
+impl<'log> Truncator<'log> {
+    /// Truncates the log with this tail.
+    pub(super) fn new(tail: &'log TailLock, removed_files: &'log RemovedFiles) -> Self {
+        Self { tail, removed_files }
+    }
+
     /// Truncates the log to `to` or, if that is within a batch, to the start of the batch. The
     /// truncation is durable on return; returns the new end.
     ///
@@ -25,45 +38,45 @@ impl Log {
     /// `OffsetOutOfRange` below the log start. If the disk fails half-way, the log accepts no more
     /// records until it is recovered.
     #[cfg(any(test, feature = "internals"))]
-    pub fn truncate(&self, to: Offset) -> Result<Offset, StorageError> {
-        let _segments = self.hold_segments();
-        self.truncate_tail(self.writable_tail()?, to)
+    pub fn cut(self, to: Offset) -> Result<Offset, StorageError> {
+        let _segments = self.removed_files.hold();
+        self.truncate_tail(self.tail.writable()?, to)
     }
 
-    /// As `truncate`, for a log that follows in a leader epoch.
+    /// As `cut`, for a log that follows in a leader epoch.
     ///
     /// # Errors
     /// `EpochMismatch` in any other: the truncation was decided before the role changed.
-    pub(in crate::storage) fn truncate_in(
-        &self,
+    pub(in crate::storage) fn cut_in(
+        self,
         epoch: LeaderEpoch,
         to: Offset,
     ) -> Result<Offset, StorageError> {
         // Take this lock before the tail's: a segment that is being replaced must not be truncated.
-        let _segments = self.hold_segments();
-        self.truncate_tail(self.tail_in_epoch(epoch)?, to)
+        let _segments = self.removed_files.hold();
+        self.truncate_tail(self.tail.in_epoch(epoch)?, to)
     }
 
     fn truncate_tail(
-        &self,
+        self,
         mut tail: MutexGuard<'_, Tail>,
         to: Offset,
     ) -> Result<Offset, StorageError> {
-        let (start, end) = (self.log_start_offset(), tail.next_offset());
+        let (start, end) = (self.tail.view().log_start(), tail.next_offset());
         if to >= end {
             if tail.active_segment().is_some() {
                 // Leaders that appended nothing have left epochs here that this log's leader may
                 // lack: it would call the log diverging for ever (KAFKA-10706).
-                self.leader_epochs().truncate_to(end)?;
+                self.tail.epochs().truncate_to(end)?;
             }
             return Ok(end);
         }
-        let partition = self.partition().clone();
+        let partition = self.tail.context().partition.clone();
         let out_of_range = StorageError::OffsetOutOfRange { partition, offset: to, start, end };
         if to < start {
             return Err(out_of_range);
         }
-        let segments = self.segments();
+        let segments = self.tail.segments();
         let cut = Cut::locate(&segments, to)?;
         if cut.end < start {
             return Err(out_of_range);
@@ -84,11 +97,11 @@ impl Log {
     /// # Errors
     /// `EpochMismatch` unless the log follows in this leader epoch. If the disk fails half-way, the
     /// log accepts no more records until it is recovered.
-    pub fn start_over(&self, epoch: LeaderEpoch, at: Offset) -> Result<(), StorageError> {
+    pub fn start_over(self, epoch: LeaderEpoch, at: Offset) -> Result<(), StorageError> {
         // As for a truncation.
-        let _segments = self.hold_segments();
-        let mut tail = self.tail_in_epoch(epoch)?;
-        let segments = self.segments();
+        let _segments = self.removed_files.hold();
+        let mut tail = self.tail.in_epoch(epoch)?;
+        let segments = self.tail.segments();
         tail.begin_start_over(at);
         let done = self.remove_files(&segments);
         match &done {
@@ -100,21 +113,21 @@ impl Log {
 
     /// Removes all segments, and then everything that tells of them: in this order a crash leaves
     /// segments with their epochs, damages and gaps.
-    fn remove_files(&self, segments: &Segments) -> Result<(), StorageError> {
+    fn remove_files(self, segments: &Segments) -> Result<(), StorageError> {
         for segment in segments.iter().rev() {
             segment.retire();
             segment.remove()?;
         }
-        let context = self.context();
+        let context = self.tail.context();
         context.sync_names()?;
-        self.leader_epochs().truncate_to(Offset::ZERO)?;
+        self.tail.epochs().truncate_to(Offset::ZERO)?;
         discard_snapshots(context, Offset::ZERO)?;
         self.forget_findings(LogEnd { segment: Offset::ZERO, position: 0, offset: Offset::ZERO })
     }
 
     /// Forgets the damages, skipped damages and gaps beyond the end of the log.
-    fn forget_findings(&self, end: LogEnd) -> Result<(), StorageError> {
-        let context = self.context();
+    fn forget_findings(self, end: LogEnd) -> Result<(), StorageError> {
+        let context = self.tail.context();
         let (disk, dir) = (&*context.disk, &*context.dir);
         context
             .damages
@@ -128,17 +141,22 @@ impl Log {
             .map_err(|error| context.refused("note the compaction of", error))
     }
 
+    /// Returns true if a truncation failed half-way: the log is to be recovered.
+    pub(in crate::storage) fn is_half_truncated(self) -> bool {
+        self.tail.lock().is_half_truncated()
+    }
+
     /// The offset at which a truncation to `to` would end the log: the start of the batch that
     /// contains it.
-    pub fn truncation_point(&self, to: Offset) -> Result<Offset, StorageError> {
-        if to >= self.log_end_offset() {
+    pub fn point(self, to: Offset) -> Result<Offset, StorageError> {
+        if to >= self.tail.view().log_end() {
             return Ok(to);
         }
-        Cut::locate(&self.segments(), to).map(|cut| cut.end)
+        Cut::locate(&self.tail.segments(), to).map(|cut| cut.end)
     }
 
     fn truncate_files(
-        &self,
+        self,
         tail: &mut Tail,
         segments: &Segments,
         cut: &Cut,
@@ -155,9 +173,9 @@ impl Log {
         last.sync()?;
         // Entries of removed batches would be mistaken for those of batches appended later.
         last.write_indexes(true)?;
-        let context = self.context();
+        let context = self.tail.context();
         context.sync_names()?;
-        self.leader_epochs().truncate_to(cut.end)?;
+        self.tail.epochs().truncate_to(cut.end)?;
         discard_snapshots(context, cut.end)?;
         let end = LogEnd { segment: last.base(), position: cut.position, offset: cut.end };
         self.forget_findings(end)?;

@@ -84,16 +84,17 @@ impl World {
             let start = self.model.log_start;
             let expected =
                 records.filter(|(offset, _)| *offset >= start).find(|(_, time)| *time >= wanted);
-            let found = self.log.offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
+            let found =
+                self.log.lookups().offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
             let found = found.map(|record| (record.offset.get(), record.timestamp.millis()));
             assert_eq!(found, expected, "at or after {ahead}");
         }
-        let entries = self.log.epochs().unwrap();
+        let entries = self.log.epochs().entries().unwrap();
         for (index, (epoch, begin)) in self.model.epochs.iter().enumerate() {
             let end = self.model.epochs.get(index + 1).map_or(self.model.end(), |next| next.1);
             if *begin >= self.model.log_start {
                 let epoch = LeaderEpoch(*epoch);
-                let known = self.log.epoch_end(epoch).unwrap();
+                let known = self.log.epochs().end_offset_for(epoch).unwrap();
                 assert_eq!(known, Some((epoch, Offset::new(end))), "{entries:?}");
             }
         }

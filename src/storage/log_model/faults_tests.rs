@@ -24,7 +24,7 @@ impl World {
             _ => Failure::ShortWrite(self.random.index(100) + 1),
         };
         // The first append of an epoch also writes other files.
-        self.log.prepare().unwrap();
+        self.log.epochs().prepare().unwrap();
         self.disk.inject(Fault::new(Operation::Write, failure).on(".log"));
         let end = self.log.log_end_offset();
         let mut batches = self.batches();
@@ -85,7 +85,7 @@ impl World {
                 }
             }
             2 => {
-                if let Ok(marks) = self.log.checkpoint() {
+                if let Ok(marks) = self.log.checkpoints().advance() {
                     self.recorded = marks;
                 }
             }
@@ -97,9 +97,9 @@ impl World {
             4 => self.crash_while_truncating(),
             _ => {
                 let below = self.log.flushed_offset();
-                if let Ok(start) = self.log.advance_log_start(below) {
+                if let Ok(start) = self.log.retention().advance_log_start(below) {
                     self.model.log_start = start.get();
-                    let _ = self.log.delete_expired(self.clock.now(), below);
+                    let _ = self.log.retention().delete_expired(self.clock.now(), below);
                 }
             }
         }
@@ -113,7 +113,7 @@ impl World {
         let kept = before.iter().filter(|batch| batch.next <= to);
         let end = kept.map(|batch| batch.next).max().unwrap_or(self.model.log_start);
         let uncut = self.log.log_end_offset();
-        let _ = self.log.truncate(Offset::new(to));
+        let _ = self.log.truncator().cut(Offset::new(to));
         if self.log.log_end_offset() == uncut {
             return;
         }
@@ -146,18 +146,18 @@ impl World {
         }
         let first = self.open(self.unclean(crash)).unwrap();
         let contents = contents(&first);
-        let damages = first.damages();
+        let damages = first.checks().damages();
         self.log = first;
         if self.random.chance(2) {
-            self.recorded = self.log.checkpoint_offsets();
+            self.recorded = self.log.checkpoints().offsets();
         }
         // I6: recovering once more changes nothing.
         let second = self.open(self.unclean(crash)).unwrap();
-        assert_eq!(second.damages(), damages);
+        assert_eq!(second.checks().damages(), damages);
         assert_eq!(second.log_end_offset(), self.log.log_end_offset());
         assert_eq!(self::contents(&second), contents);
         self.log = second;
-        self.recorded = self.log.checkpoint_offsets();
+        self.recorded = self.log.checkpoints().offsets();
         self.take_over(crash, contents)
     }
 
@@ -171,9 +171,9 @@ impl World {
     pub(super) fn take_over(&mut self, crash: Crash, recovered: Vec<Stored>) -> bool {
         let start = self.log.log_start_offset().get();
         assert!(start <= self.model.log_start, "the log starts at {start}");
-        if !self.log.damages().is_empty() {
-            assert!(crash == Crash::Process && self.lied, "{:?}", self.log.damages());
-            let first = self.log.damages()[0].first.get();
+        if !self.log.checks().damages().is_empty() {
+            assert!(crash == Crash::Process && self.lied, "{:?}", self.log.checks().damages());
+            let first = self.log.checks().damages()[0].first.get();
             assert!(first >= self.model.flushed, "flushed records are damaged from {first} on");
             return false;
         }

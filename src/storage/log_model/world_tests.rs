@@ -233,19 +233,19 @@ impl World {
     }
 
     pub(super) fn record_marks(&mut self) -> bool {
-        self.recorded = self.log.checkpoint().unwrap();
+        self.recorded = self.log.checkpoints().advance().unwrap();
         assert!(self.recorded.durable.get() <= self.model.flushed);
         true
     }
 
     pub(super) fn roll(&mut self) -> bool {
-        self.log.roll(self.clock.now()).unwrap();
+        self.log.tail().roll(self.clock.now()).unwrap();
         true
     }
 
     pub(super) fn truncate(&mut self) -> bool {
         let to = self.cut_point();
-        let end = self.log.truncate(Offset::new(to)).unwrap().get();
+        let end = self.log.truncator().cut(Offset::new(to)).unwrap().get();
         assert!(
             end <= to
                 && self.model.batches.iter().all(|b| b.base >= to || b.base < end || b.next > to),
@@ -279,7 +279,7 @@ impl World {
     pub(super) fn advance_log_start(&mut self) -> bool {
         let span = (self.model.end() - self.model.log_start).unsigned_abs();
         let to = self.model.log_start + i64::try_from(self.random.below(span + 1)).unwrap();
-        let start = self.log.advance_log_start(Offset::new(to)).unwrap();
+        let start = self.log.retention().advance_log_start(Offset::new(to)).unwrap();
         assert_eq!(start.get(), to);
         if self.log.flushed_offset().get() > self.model.flushed {
             self.flushed();
@@ -289,10 +289,10 @@ impl World {
             self.recorded.log_start = start;
         }
         let below = self.log.flushed_offset();
-        self.log.delete_expired(self.clock.now(), below).unwrap();
+        self.log.retention().delete_expired(self.clock.now(), below).unwrap();
         if self.random.chance(2) {
             self.clock.advance(self.config.file_delete_delay);
-            self.log.remove_deleted(self.clock.monotonic()).unwrap();
+            self.log.retention().remove_deleted(self.clock.monotonic()).unwrap();
         }
         true
     }

@@ -161,6 +161,15 @@ impl LogContext {
         Ok(names.filter_map(|name| SegmentFile::parse(&name).map(|file| (name, file))).collect())
     }
 
+    /// Creates the log's directory, durably, unless it exists.
+    pub(in crate::storage) fn create_dir(&self) -> Result<(), StorageError> {
+        let created = self.disk.create_dir(&self.dir);
+        created.map_err(|error| self.refused("create", error))?;
+        let parent = self.dir.parent().unwrap_or(&self.dir);
+        let synced = self.disk.sync_dir(parent);
+        synced.map_err(|error| StorageError::io("sync", parent, error))
+    }
+
     /// Makes the names in the log's directory durable.
     pub(crate) fn sync_names(&self) -> Result<(), StorageError> {
         self.disk.sync_dir(&self.dir).map_err(|error| self.refused("sync", error))

@@ -1,9 +1,10 @@
-//! Skipping the damage of a log.
+//! The damage of a log: finding it, skipping it, and the gaps that result.
 
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::storage::compacted::Compacted;
 use crate::storage::segments::{Damage, FileKind, Medium, Segment};
 use crate::storage::skipping::copy::copy;
 use crate::storage::{Log, SkipError, StorageError};
@@ -34,19 +35,30 @@ pub struct SkippedStretch {
     pub unreadable: u64,
 }
 
-impl Log {
+/// The damage of a log.
+#[derive(Clone, Copy, Debug)]
+pub struct LogDamage<'log> {
+    log: &'log Log,
+}
+
+impl<'log> LogDamage<'log> {
+    /// The damage of `log`.
+    pub fn of(log: &'log Log) -> Self {
+        Self { log }
+    }
+
     /// The damaged stretches at or above the log's start, in their order.
     ///
     /// # Errors
     /// If the log cannot be loaded.
-    pub fn damaged_stretches(&self) -> Result<Vec<DamagedStretch>, StorageError> {
-        self.ensure_loaded()?;
-        let start = self.log_start_offset();
-        let segments = self.segments();
+    pub fn stretches(self) -> Result<Vec<DamagedStretch>, StorageError> {
+        self.log.tail().ensure_loaded()?;
+        let start = self.log.log_start_offset();
+        let segments = self.log.segments();
         let of = |segment: &Arc<Segment>| {
             let stretches = segment.damages().into_iter().map(|damage| DamagedStretch {
                 path: segment.path(FileKind::Log),
-                is_skipped: self.context().is_skipped(&damage),
+                is_skipped: self.log.context().is_skipped(&damage),
                 damage,
             });
             stretches.collect::<Vec<_>>()
@@ -57,51 +69,68 @@ impl Log {
         Ok(readable)
     }
 
+    /// The offset ranges that may legitimately lack records, by rising start: those that compaction
+    /// has processed, and damage that the operator has skipped.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn gaps(self) -> Result<Vec<Range<Offset>>, StorageError> {
+        let context = self.log.context();
+        let compacted = Compacted::load(&*context.disk, &context.dir)
+            .map_err(|source| StorageError::read(&context.dir, source))?;
+        let mut gaps = vec![Offset::ZERO..compacted.gaps_below];
+        let skipped = self.stretches()?.into_iter().filter(|stretch| stretch.is_skipped);
+        gaps.extend(skipped.map(|stretch| stretch.damage.first..stretch.damage.next));
+        gaps.retain(|gap| !gap.is_empty());
+        Ok(gaps)
+    }
+
     /// Checks the segment that contains an offset, so that its damage is known. Slow.
     ///
     /// # Errors
     /// If the disk fails.
-    pub fn check_around(&self, offset: Offset) -> Result<(), StorageError> {
-        let bases = self.segment_bases();
+    pub fn check_around(self, offset: Offset) -> Result<(), StorageError> {
+        let checks = self.log.checks();
+        let bases = checks.segment_bases();
         let number = bases.partition_point(|base| *base <= offset).saturating_sub(1);
         let Some(base) = bases.get(number) else { return Ok(()) };
-        let Some(mut check) = self.check_segment(*base, Medium::Cache)? else { return Ok(()) };
+        let Some(mut check) = checks.check_segment(*base, Medium::Cache)? else { return Ok(()) };
         while !check.is_done() {
             let found = check.advance(check.position() + STRETCH)?;
-            self.context().record_damage(&found);
+            self.log.context().record_damage(&found);
         }
         Ok(())
     }
 
     /// Lets readers pass over the damaged stretches within `offsets`. Before anything else changes,
     /// their bytes are copied and `record` is called with them. Sound records stay readable.
-    pub(in crate::storage) fn skip_damage(
-        &self,
+    pub(in crate::storage) fn skip(
+        self,
         offsets: Range<Offset>,
         record: impl FnOnce(&[SkippedStretch]) -> Result<(), StorageError>,
     ) -> Result<Vec<SkippedStretch>, SkipError> {
         let damages = self.plan_skip(offsets)?;
         // Holding the segments keeps retention and compaction from removing the files meanwhile.
-        let _segments = self.hold_segments();
+        let _segments = self.log.compactable().hold();
         let skipped = damages.iter().map(|damage| self.keep_copy(damage));
         let skipped: Vec<_> = skipped.collect::<Result<_, _>>()?;
         record(&skipped)?;
-        let context = self.context();
+        let context = self.log.context();
         let offsets = damages.iter().map(|damage| damage.first..damage.next);
         let stored = context.skips.add(&*context.disk, &context.dir, offsets);
         stored.map_err(|error| context.refused("note the skipped damage of", error))?;
-        self.resume_after_damage()?;
+        self.log.tail().resume_after_damage()?;
         Ok(skipped)
     }
 
     /// The stretches that `offsets` cover.
-    fn plan_skip(&self, offsets: Range<Offset>) -> Result<Vec<Damage>, SkipError> {
+    fn plan_skip(self, offsets: Range<Offset>) -> Result<Vec<Damage>, SkipError> {
         let Range { start: from, end: to } = offsets;
-        let partition = || self.partition().clone();
+        let partition = || self.log.partition().clone();
         if from >= to {
             return Err(SkipError::EmptyRange { partition: partition(), from, to });
         }
-        let known = self.damaged_stretches()?.into_iter();
+        let known = self.stretches()?.into_iter();
         let known = known.filter(|stretch| !stretch.is_skipped).map(|stretch| stretch.damage);
         let known: Vec<Damage> = known.filter(|damage| damage.first < damage.next).collect();
         let touched = known.iter().filter(|damage| damage.first < to && damage.next > from);
@@ -118,8 +147,8 @@ impl Log {
         }
     }
 
-    fn keep_copy(&self, damage: &Damage) -> Result<SkippedStretch, StorageError> {
-        let segments = self.segments();
+    fn keep_copy(self, damage: &Damage) -> Result<SkippedStretch, StorageError> {
+        let segments = self.log.segments();
         let segment = segments.iter().find(|segment| segment.base() == damage.segment);
         let segment = segment.filter(|_| damage.start < damage.end);
         let copied = segment.map(|segment| copy(segment, damage)).transpose()?;

@@ -10,7 +10,7 @@ mod log_damage;
 mod skip_error;
 
 pub(in crate::storage) use audit::{AuditLog, flaw as audit_flaw};
-pub use log_damage::{DamagedStretch, SkippedStretch};
+pub use log_damage::{DamagedStretch, LogDamage, SkippedStretch};
 pub use skip_error::SkipError;
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use crate::storage::world_tests::{
     NOW, World, append_at, at, batch, crashed_rebuilding, file, texts, try_values, values,
 };
 use crate::storage::{
-    AppendAt, CheckpointOffsets, Damage, Log, SkipError, SkippedStretch, StartPoint, StorageError,
+    AppendAt, CheckpointOffsets, Damage, Log, LogDamage, SkipError, SkippedStretch, StartPoint,
+    StorageError,
 };
 use crate::types::{LeaderEpoch, Offset};
 
@@ -26,7 +27,7 @@ fn damaged(world: &World, numbers: &[u64]) -> (Log, CheckpointOffsets) {
         append_at(&log, &[value], at()).unwrap();
     }
     log.flush().unwrap();
-    let marks = log.checkpoint_offsets();
+    let marks = log.checkpoints().offsets();
     drop(log);
     for number in numbers {
         let position = number * size() + 65;
@@ -41,7 +42,7 @@ fn offsets(from: i64, to: i64) -> Range<Offset> {
 }
 
 fn skip(log: &Log, from: i64, to: i64) -> Result<Vec<SkippedStretch>, SkipError> {
-    log.skip_damage(offsets(from, to), |_| Ok(()))
+    LogDamage::of(log).skip(offsets(from, to), |_| Ok(()))
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn readers_continue_after_skipped_damage_and_its_bytes_are_copied() {
     log.close().unwrap();
     let log = world.open(StartPoint::Clean { log_start, log_end });
     goes_on(&log);
-    let stretches = log.damaged_stretches().unwrap();
+    let stretches = LogDamage::of(&log).stretches().unwrap();
     let known: Vec<_> = stretches.iter().map(|s| (s.damage.first.get(), s.is_skipped)).collect();
     assert_eq!(known, [(1, true), (3, false)]);
     assert_eq!(stretches[0].path, file(0, "log"));
@@ -159,7 +160,7 @@ fn nothing_is_skipped_without_a_copy_and_a_record_of_it() {
         }
     }
     let unwritten = || StorageError::Closed { partition: log.partition().clone() };
-    refused(log.skip_damage(offsets(1, 2), |stretches| {
+    refused(LogDamage::of(&log).skip(offsets(1, 2), |stretches| {
         assert_eq!(stretches.len(), 1);
         Err(unwritten())
     }));
@@ -184,7 +185,7 @@ fn records_appended_after_a_truncation_are_not_skipped() {
     let (log, marks) = damaged(&world, &[1]);
     skip(&log, 1, 2).unwrap();
     log.start_epoch(LATER.epoch).unwrap();
-    log.truncate(Offset::new(1)).unwrap();
+    log.truncator().cut(Offset::new(1)).unwrap();
     assert!(!world.disk.exists(Path::new("/data/t-0/skipped")).unwrap());
     drop((log, marks));
 }
@@ -194,10 +195,10 @@ fn lookups_by_timestamp_and_retention_pass_over_skipped_damage() {
     let world = World::with_segments_of(size() * 2);
     let (log, _) = damaged(&world, &[0]);
     skip(&log, 0, 1).unwrap();
-    let found = log.offset_for_timestamp(NOW).unwrap().map(|record| record.offset.get());
+    let found = log.lookups().offset_for_timestamp(NOW).unwrap().map(|record| record.offset.get());
     assert_eq!(found, Some(1));
-    log.advance_log_start(Offset::new(2)).unwrap();
-    assert_eq!(log.delete_before_start(Offset::new(5)).unwrap().segments, 1);
-    assert!(log.damaged_stretches().unwrap().is_empty());
+    log.retention().advance_log_start(Offset::new(2)).unwrap();
+    assert_eq!(log.retention().delete_before_start(Offset::new(5)).unwrap().segments, 1);
+    assert!(LogDamage::of(&log).stretches().unwrap().is_empty());
     assert_eq!(texts(&values(&log, 2, 5)), ["c", "d", "e"]);
 }

@@ -14,7 +14,7 @@ use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
 use crate::storage::upkeep::AgeClock;
 use crate::storage::upkeep::passes::is_local;
 use crate::storage::worker::start_worker;
-use crate::storage::{DataDir, Log, Offsets, StorageError, UpkeepListener};
+use crate::storage::{DataDir, Log, LogDamage, Offsets, StorageError, UpkeepListener};
 use crate::types::{Timestamp, WithCauses};
 
 settings! {
@@ -192,7 +192,7 @@ impl Shared {
             } else {
                 log.config().max_compaction_lag
             };
-            let left = log.roll_older(age, now).and_then(|left| {
+            let left = log.tail().roll_older(age, now).and_then(|left| {
                 // The new segment must be durable before the old one counts as closed.
                 if left { log.flush().map(|_| true) } else { Ok(false) }
             });
@@ -275,7 +275,7 @@ impl Shared {
 /// Returns true if the active segment holds so many commits that compacting them returns the space
 /// that they have taken from the reserve.
 fn has_commits(log: &Log) -> bool {
-    log.partition().topic.is_internal() && log.active_size() >= COMMITS_MIN
+    log.partition().topic.is_internal() && log.tail().active_size() >= COMMITS_MIN
 }
 
 impl Deferred {
@@ -308,7 +308,7 @@ impl Deferred {
 
 /// The number of damaged stretches of a log that the operator has not skipped, if it can be read.
 fn unskipped(log: &Log) -> Option<usize> {
-    let stretches = log.damaged_stretches().ok()?;
+    let stretches = LogDamage::of(log).stretches().ok()?;
     Some(stretches.iter().filter(|stretch| !stretch.is_skipped).count())
 }
 

@@ -18,7 +18,10 @@ pub(super) fn retain(
     let mut removed = Removed::default();
     for (log, below) in logs(directory, high_watermarks)? {
         if let Some(_hold) = directory.hold(&log) {
-            add(&mut removed, tolerate(log.partition(), log.delete_expired(now, below))?);
+            add(
+                &mut removed,
+                tolerate(log.partition(), log.retention().delete_expired(now, below))?,
+            );
         }
     }
     Ok(removed)
@@ -33,7 +36,7 @@ pub(super) fn expired(
     let mut sum = Removed::default();
     for (log, below) in logs(directory, high_watermarks)? {
         if let Some(_hold) = directory.hold(&log) {
-            add(&mut sum, tolerate(log.partition(), log.expired(now, below))?);
+            add(&mut sum, tolerate(log.partition(), log.retention().expired(now, below))?);
         }
     }
     Ok(sum)
@@ -65,7 +68,7 @@ pub(super) fn limit_total_size(
         let Some(index) = largest.map(|(index, _)| index) else { break };
         let (size, log, below) = &mut candidates[index];
         let went = match directory.hold(log) {
-            Some(_hold) => tolerate(log.partition(), log.delete_oldest(*below))?,
+            Some(_hold) => tolerate(log.partition(), log.retention().delete_oldest(*below))?,
             None => Removed::default(),
         };
         if went.segments == 0 {

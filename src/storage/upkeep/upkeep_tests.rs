@@ -283,7 +283,7 @@ fn expired(fault: Fault) -> (FaultyDisk, DataDir, Offsets) {
     let (disk, marks) = closed(["bad", "web"]);
     let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
     let bad = directory.log(&partition("bad")).unwrap().unwrap();
-    bad.roll(NOW).unwrap();
+    bad.tail().roll(NOW).unwrap();
     bad.flush().unwrap();
     disk.inject(fault);
     (disk, directory, marks)
@@ -293,7 +293,7 @@ fn expired(fault: Fault) -> (FaultyDisk, DataDir, Offsets) {
 fn all_expired_is_gone(disk: &FaultyDisk, directory: &DataDir) {
     let bad = directory.log(&partition("bad")).unwrap().unwrap();
     assert_eq!(bad.log_start_offset(), Offset::new(10));
-    bad.remove_deleted(Duration::MAX).unwrap();
+    bad.retention().remove_deleted(Duration::MAX).unwrap();
     let names = disk.list(Path::new("/data/bad-0")).unwrap().into_iter().map(|e| e.name);
     let is_left =
         |name: &String| [".log", ".index", ".deleted"].iter().any(|end| name.ends_with(end));
@@ -347,11 +347,11 @@ fn a_log_whose_files_cannot_be_written_delays_only_its_own_checkpoint() {
     for topic in ["bad", "web"] {
         assert_eq!(directory.recorded_durable_point(&partition(topic)), Some(Offset::new(10)));
     }
-    assert_eq!(logs[1].checkpoint_offsets().rebuild, Offset::new(10));
-    assert_eq!(logs[0].checkpoint_offsets().rebuild, Offset::ZERO);
+    assert_eq!(logs[1].checkpoints().offsets().rebuild, Offset::new(10));
+    assert_eq!(logs[0].checkpoints().offsets().rebuild, Offset::ZERO);
     disk.clear_faults();
     directory.checkpoint(&marks).unwrap();
-    assert_eq!(logs[0].checkpoint_offsets().rebuild, Offset::new(10));
+    assert_eq!(logs[0].checkpoints().offsets().rebuild, Offset::new(10));
 }
 
 /// Maintenance of a directory with a log, whose high watermarks panic on the named thread.

@@ -297,7 +297,7 @@ impl Shared {
         if now.is_some() {
             self.record_time_if_due();
             for log in self.directory.open_logs() {
-                log.expire_producers();
+                log.tail().expire_producers();
             }
         } else if let Some((wall, left)) =
             self.ages.untrusted().filter(|_| self.may_report_distrust())
@@ -375,8 +375,8 @@ impl Shared {
         let mut next = self.directory.remove_due(now)?;
         for log in self.directory.open_logs() {
             let Some(_hold) = self.directory.hold(&log) else { continue };
-            tolerate(log.partition(), log.remove_deleted(now))?;
-            next = next.into_iter().chain(log.removal_due()).min();
+            tolerate(log.partition(), log.retention().remove_deleted(now))?;
+            next = next.into_iter().chain(log.retention().removal_due()).min();
         }
         if let Some(due) = next {
             self.lock().schedule.remove_at(due);

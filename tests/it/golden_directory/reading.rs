@@ -86,7 +86,10 @@ fn its_producer_and_its_leader_epochs_are_known() {
     assert_eq!(data.high_watermark(&partition()), Some(last.plus(3)));
     let log = data.log(&partition()).unwrap().unwrap();
     let second = Offset::new(i64::try_from(BATCHES * RECORDS).unwrap());
-    assert_eq!(log.epoch_end(LeaderEpoch(0)).unwrap(), Some((LeaderEpoch(0), second)));
+    assert_eq!(
+        log.epochs().end_offset_for(LeaderEpoch(0)).unwrap(),
+        Some((LeaderEpoch(0), second))
+    );
     log.start_epoch(LeaderEpoch(2)).unwrap();
     let mut again = batch(2 * BATCHES - 1);
     let at = AppendAt { epoch: LeaderEpoch(2), now: BEGIN };

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use crate::io::FileRange;
 use crate::storage::StorageError;
-use crate::storage::log::Log;
+use crate::storage::log::epochs::Epochs;
+use crate::storage::log::removed_files::RemovedFiles;
 use crate::storage::log::tail::Segments;
+use crate::storage::log::tail_lock::TailLock;
 use crate::storage::segments::{Chain, Damage, Medium, Segment, SegmentCheck};
 use crate::types::Offset;
 
@@ -16,26 +18,47 @@ const CHECK_BYTES: u64 = 8 << 20;
 /// The number of bytes read ahead for a sequential reader.
 const READ_AHEAD: u64 = 4 << 20;
 
-impl Log {
-    /// The number of damaged stretches found since the log was opened.
-    #[cfg(any(test, feature = "internals"))]
-    pub fn damage_found(&self) -> u64 {
-        self.context().damages.found()
+/// The checks of a log's stored bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Checks<'log> {
+    tail: &'log TailLock,
+    removed_files: &'log RemovedFiles,
+}
+
+impl<'log> Checks<'log> {
+    /// The checks of the log with this tail.
+    pub(in crate::storage::log) fn new(
+        tail: &'log TailLock,
+        removed_files: &'log RemovedFiles,
+    ) -> Self {
+        Self { tail, removed_files }
     }
 
-    /// The base offsets of its segments, oldest first.
-    pub fn segment_bases(&self) -> Vec<Offset> {
-        self.segments().iter().map(|segment| segment.base()).collect()
+    /// The number of damaged stretches found since the log was opened.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn damage_found(self) -> u64 {
+        self.tail.context().damages.found()
+    }
+
+    /// The known damage.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn damages(self) -> Vec<Damage> {
+        self.tail.segments().iter().flat_map(|segment| segment.damages()).collect()
+    }
+
+    /// The base offsets of the segments, oldest first.
+    pub fn segment_bases(self) -> Vec<Offset> {
+        self.tail.segments().iter().map(|segment| segment.base()).collect()
     }
 
     /// A check of the segment that begins at `base`; `None` if it was removed. Blocks on the disk.
     /// Pass the damage it finds to `LogContext::record_damage`.
     pub(in crate::storage) fn check_segment(
-        &self,
+        self,
         base: Offset,
         medium: Medium,
     ) -> Result<Option<SegmentCheck>, StorageError> {
-        let segments = self.segments();
+        let segments = self.tail.segments();
         let Some(number) = segments.iter().position(|segment| segment.base() == base) else {
             return Ok(None);
         };
@@ -44,19 +67,19 @@ impl Log {
     }
 
     /// Stores the digests that a check of a whole segment has computed.
-    pub(in crate::storage) fn keep_digests(&self, check: &SegmentCheck) {
+    pub(in crate::storage) fn keep_digests(self, check: &SegmentCheck) {
         let segment = check.segment();
         if let Some(digests) = check.gained() {
             // A segment that was replaced, truncated or removed meanwhile has other digests, or
             // none.
-            let _segments = self.hold_segments();
-            let segments = self.segments();
+            let _segments = self.removed_files.hold();
+            let segments = self.tail.segments();
             let number = segments.position_of(&segment);
             let end = number.and_then(|number| segments.next_base(number));
             let end = end.filter(|end| check.is_of(*end));
             let kept = end.map_or(Ok(()), |end| segment.gain_digests(digests, end));
             kept.unwrap_or_else(|error| {
-                let partition = self.partition();
+                let partition = &self.tail.context().partition;
                 tracing::warn!(%partition, %error, "digests are not on disk");
             });
         }
@@ -68,11 +91,11 @@ impl Log {
     ///
     /// A stretch with a digest is checked as a whole, so more than the range may be verified.
     pub(super) fn check_range(
-        &self,
+        self,
         segment: &Arc<Segment>,
         range: &FileRange,
     ) -> Result<bool, StorageError> {
-        let segments = self.segments();
+        let segments = self.tail.segments();
         let Some(number) = segments.position_of(segment) else {
             return Err(segment.refused("read", ErrorKind::NotFound.into()));
         };
@@ -119,7 +142,7 @@ impl Log {
 
     /// Checks the segment that begins at `base`, records its damage and marks all the rest as
     /// verified.
-    pub(super) fn check_whole_segment(&self, base: Offset) -> Result<(), StorageError> {
+    pub(super) fn check_whole_segment(self, base: Offset) -> Result<(), StorageError> {
         let Some(mut check) = self.check_segment(base, Medium::Cache)? else { return Ok(()) };
         let segment = check.segment();
         while !check.is_done() {
@@ -127,7 +150,7 @@ impl Log {
             segment.file().read_ahead(start, (2 * CHECK_BYTES).min(check.size() - start));
             let checking = segment.verified().begin_check(start);
             let found = check.advance(start + CHECK_BYTES)?;
-            self.context().record_damage(&found);
+            self.tail.context().record_damage(&found);
             if !check.ends_in_damage() {
                 let damages = segment.damages();
                 let damages: Vec<_> = damages.iter().map(Damage::bytes).collect();
@@ -144,14 +167,14 @@ impl Log {
     /// # Errors
     /// `Corrupt` if it has damage that the operator has not skipped.
     pub(in crate::storage) fn require_sound(
-        &self,
+        self,
         segment: &Arc<Segment>,
     ) -> Result<(), StorageError> {
         let size = segment.size()?;
         if !(segment.verified().covers(0, size) && segment.file().is_cached(0, size)) {
             self.check_whole_segment(segment.base())?;
         }
-        let context = self.context();
+        let context = self.tail.context();
         let damages = segment.damages();
         let unskipped = damages.iter().find(|damage| !context.is_skipped(damage));
         unskipped.map_or(Ok(()), |damage| Err(context.damaged(damage)))
@@ -159,19 +182,19 @@ impl Log {
 
     /// The facts that the headers of a segment must agree with.
     pub(super) fn chain_of(
-        &self,
+        self,
         segments: &Segments,
         number: usize,
     ) -> Result<Chain, StorageError> {
-        let epochs = self.epochs()?;
-        let dense_from = self.context().dense_from()?;
+        let epochs = Epochs::new(self.tail).entries()?;
+        let dense_from = self.tail.context().dense_from()?;
         let segment = &segments[number];
         let (size, end, digests) = if let Some(end) = segments.next_base(number) {
             (segment.size()?, end, segment.digests()?)
         } else {
             // Hold the tail: an append between reading the size and the next offset would make them
             // disagree.
-            let tail = self.loaded_tail()?;
+            let tail = self.tail.loaded()?;
             let digests = match tail.active(segment) {
                 Some(active) => active.digests().all().into(),
                 None => segment.digests()?,

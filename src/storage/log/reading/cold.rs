@@ -11,9 +11,10 @@ use bytes::Bytes;
 
 use crate::io::{DirectBuffer, File, FileRange};
 use crate::storage::cold_reads::{Chunk, ColdReads, CutLimit, Place, Wanted};
-use crate::storage::log::Log;
-use crate::storage::log::reading::checking::check_at;
+use crate::storage::log::reading::checking::{Checks, check_at};
+use crate::storage::log::reading::read::Reads;
 use crate::storage::log::tail::Segments;
+use crate::storage::log::tail_lock::TailLock;
 use crate::storage::segments::{Loaded, Medium, SegmentCheck};
 use crate::storage::{OffsetUnit, ReadLimit, StorageError};
 use crate::types::Offset;
@@ -34,10 +35,11 @@ pub enum InMemory {
     Found {
         /// The bytes of the batches.
         batches: Bytes,
-        /// The offset from which [`Log::read_ahead`] should read now, for a sequential reader.
+        /// The offset from which [`ColdRanges::read_ahead`] should read now, for a sequential
+        /// reader.
         read_ahead: Option<Offset>,
     },
-    /// They are being read; [`Log::verify`] waits for them.
+    /// They are being read; [`ColdRanges::verify`] waits for them.
     Loading,
     /// They are not in memory, except perhaps in the page cache.
     Absent,
@@ -64,15 +66,33 @@ impl StoredBatches {
     }
 }
 
-impl Log {
+/// The reads of a log's cold ranges.
+#[derive(Clone, Copy, Debug)]
+pub struct ColdRanges<'log> {
+    reads: Reads<'log>,
+    checks: Checks<'log>,
+    tail: &'log TailLock,
+}
+
+impl<'log> ColdRanges<'log> {
+    /// The cold ranges of the log with this tail. What is not read past the page cache is left to
+    /// these reads.
+    pub(in crate::storage::log) fn new(
+        reads: Reads<'log>,
+        checks: Checks<'log>,
+        tail: &'log TailLock,
+    ) -> Self {
+        Self { reads, checks, tail }
+    }
+
     /// The batches from `from` on, if a direct read has brought them into memory. Never blocks on
     /// the disk.
-    pub fn find_in_memory(&self, from: Offset, limit: ReadLimit) -> InMemory {
-        let cold_reads = &self.context().cold_reads;
+    pub fn find_in_memory(self, from: Offset, limit: ReadLimit) -> InMemory {
+        let cold_reads = &self.tail.context().cold_reads;
         if cold_reads.is_empty() {
             return InMemory::Absent;
         }
-        let segments = self.segments();
+        let segments = self.tail.segments();
         let Some(wanted) = self.wanted(&segments, from) else { return InMemory::Absent };
         if let Some(taken) = cold_reads.take(wanted, cut_limit(limit)) {
             return InMemory::Found { batches: taken.bytes, read_ahead: taken.read_ahead };
@@ -84,26 +104,26 @@ impl Log {
     }
 
     /// Brings the batches from `from` on into memory and verifies them: into the page cache, or
-    /// past it for [`Log::find_in_memory`]. Blocks on the disk.
+    /// past it for [`ColdRanges::find_in_memory`]. Blocks on the disk.
     ///
     /// # Errors
-    /// As [`Log::read`].
-    pub fn verify(&self, from: Offset, limit: ReadLimit) -> Result<(), StorageError> {
+    /// As [`Reads::read`].
+    pub fn verify(self, from: Offset, limit: ReadLimit) -> Result<(), StorageError> {
         if self.load_cold(from, limit)? {
             return Ok(());
         }
-        self.read(from, limit).map(drop)
+        self.reads.read(from, limit).map(drop)
     }
 
     /// Reads the chunks from `from` on, right behind another. Blocks on the disk. An error is left
     /// to the read that needs these bytes.
-    pub fn read_ahead(&self, mut from: Offset) {
+    pub fn read_ahead(self, mut from: Offset) {
         for _ in 0..CHUNKS_AHEAD {
             match self.load_behind(from) {
                 Ok(Some(end)) => from = end,
                 Ok(None) => return,
                 Err(error) => {
-                    let partition = self.partition();
+                    let partition = &self.tail.context().partition;
                     tracing::debug!(%partition, %from, %error, "batches are not read ahead");
                     return;
                 }
@@ -113,10 +133,10 @@ impl Log {
 
     /// Brings the chunk that begins at `from`, right behind another, into memory unless it is
     /// there. Returns its end; `None` if it must be read through the page cache.
-    fn load_behind(&self, from: Offset) -> Result<Option<Offset>, StorageError> {
-        let segments = self.segments();
+    fn load_behind(self, from: Offset) -> Result<Option<Offset>, StorageError> {
+        let segments = self.tail.segments();
         let Some(wanted) = self.wanted(&segments, from) else { return Ok(None) };
-        let cold_reads = &self.context().cold_reads;
+        let cold_reads = &self.tail.context().cold_reads;
         match cold_reads.find(wanted, NOTHING) {
             Place::Behind(position) => {
                 self.load_chunk(&segments, wanted, position, true)?;
@@ -129,10 +149,10 @@ impl Log {
 
     /// Brings the batches from `from` on into a chunk. Returns false if they must be read through
     /// the page cache.
-    fn load_cold(&self, from: Offset, limit: ReadLimit) -> Result<bool, StorageError> {
-        let segments = self.segments();
+    fn load_cold(self, from: Offset, limit: ReadLimit) -> Result<bool, StorageError> {
+        let segments = self.tail.segments();
         let Some(wanted) = self.wanted(&segments, from) else { return Ok(false) };
-        let cold_reads = &self.context().cold_reads;
+        let cold_reads = &self.tail.context().cold_reads;
         match cold_reads.find(wanted, cut_limit(limit)) {
             Place::InMemory => return Ok(true),
             Place::Loading => {
@@ -145,7 +165,7 @@ impl Log {
             Place::Elsewhere => {}
         }
         // The read through the page cache handles every error.
-        let Ok(Some(extent)) = self.find_extent(from, limit) else { return Ok(false) };
+        let Ok(Some(extent)) = self.reads.find_extent(from, limit) else { return Ok(false) };
         let is_wanted = Arc::ptr_eq(extent.segment().cached_file(), wanted.file);
         let FileRange { position, length, .. } = extent.into_range();
         if !is_wanted || wanted.file.is_cached(position, length) {
@@ -155,8 +175,8 @@ impl Log {
     }
 
     /// The place of an offset in a finished segment.
-    fn wanted<'s>(&self, segments: &'s Segments, offset: Offset) -> Option<Wanted<'s>> {
-        let context = self.context();
+    fn wanted<'s>(self, segments: &'s Segments, offset: Offset) -> Option<Wanted<'s>> {
+        let context = self.tail.context();
         let number = segments.number_of(offset);
         segments.next_base(number)?;
         let segment = segments.get(number)?;
@@ -164,7 +184,7 @@ impl Log {
         let before = number.checked_sub(1).filter(|_| is_first).and_then(|n| segments.get(n));
         // Where offsets count bytes, one may be behind the records of its batch.
         let is_plain = context.config.load().offset_unit == OffsetUnit::Record;
-        (is_plain && offset >= self.log_start_offset()).then(|| Wanted {
+        (is_plain && offset >= self.tail.view().log_start()).then(|| Wanted {
             file: segment.cached_file(),
             before: before.map(|segment| segment.cached_file()),
             offset,
@@ -176,7 +196,7 @@ impl Log {
     /// reader that continues right behind another chunk `is_sequential`. Returns false if the bytes
     /// must be read through the page cache.
     fn load_chunk(
-        &self,
+        self,
         segments: &Segments,
         wanted: Wanted<'_>,
         position: u64,
@@ -188,7 +208,7 @@ impl Log {
             return Ok(false);
         };
         let changes = wanted.file.changes();
-        let chain = self.chain_of(segments, number)?;
+        let chain = self.checks.chain_of(segments, number)?;
         let size = chain.size;
         let check = check_at(segment, chain, position, Medium::Disk)?;
         let start = check.position();
@@ -197,7 +217,7 @@ impl Log {
             // A reader that has caught up with the page cache.
             return Ok(false);
         }
-        let claimed = self.context().cold_reads.claim(wanted, range.clone());
+        let claimed = self.tail.context().cold_reads.claim(wanted, range.clone());
         let Some((claim, buffer)) = claimed else { return Ok(false) };
         let Some((buffer, end)) = checked(check, buffer, range) else { return Ok(false) };
         let first = (start == position && is_sequential).then_some(wanted.offset);
@@ -212,7 +232,7 @@ impl Log {
             chunk.cover_to(next_base);
             segment.release_digests();
         }
-        claim.keep(chunk, is_sequential, self.context().clock.monotonic());
+        claim.keep(chunk, is_sequential, self.tail.context().clock.monotonic());
         Ok(true)
     }
 }

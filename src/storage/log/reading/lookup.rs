@@ -1,14 +1,13 @@
-//! Lookups by timestamp, and the offset ranges without records.
+//! Lookups by timestamp.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::io::read_exact_at;
 use crate::record::{Batch, Decompressor, Limits, RecordError};
 use crate::storage::StorageError;
-use crate::storage::compacted::Compacted;
-use crate::storage::log::Log;
+use crate::storage::log::reading::checking::Checks;
 use crate::storage::log::reading::read::{CHECKS_MAX, Extent};
+use crate::storage::log::tail_lock::TailLock;
 use crate::storage::segments::{FileKind, Located, Segment};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
@@ -30,21 +29,17 @@ struct Sought {
     start: Offset,
 }
 
-impl Log {
-    /// The offset ranges that may legitimately lack records, by rising start: those that compaction
-    /// has processed, and damage that the operator has skipped.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn gaps(&self) -> Result<Vec<Range<Offset>>, StorageError> {
-        let context = self.context();
-        let compacted = Compacted::load(&*context.disk, &context.dir)
-            .map_err(|source| StorageError::read(&context.dir, source))?;
-        let mut gaps = vec![Offset::ZERO..compacted.gaps_below];
-        let skipped = self.damaged_stretches()?.into_iter().filter(|stretch| stretch.is_skipped);
-        gaps.extend(skipped.map(|stretch| stretch.damage.first..stretch.damage.next));
-        gaps.retain(|gap| !gap.is_empty());
-        Ok(gaps)
+/// The lookups of records by their timestamps.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookups<'log> {
+    checks: Checks<'log>,
+    tail: &'log TailLock,
+}
+
+impl<'log> Lookups<'log> {
+    /// The lookups in the log with this tail; what they read has passed these checks.
+    pub(in crate::storage::log) fn new(checks: Checks<'log>, tail: &'log TailLock) -> Self {
+        Self { checks, tail }
     }
 
     /// The first record, by offset, with a timestamp of `timestamp` or later.
@@ -52,11 +47,11 @@ impl Log {
     /// # Errors
     /// `Corrupt` if the batch that should have it is damaged.
     pub fn offset_for_timestamp(
-        &self,
+        self,
         timestamp: Timestamp,
     ) -> Result<Option<RecordAt>, StorageError> {
-        let start = self.log_start_offset();
-        let segments = self.segments();
+        let start = self.tail.view().log_start();
+        let segments = self.tail.segments();
         for (number, segment) in segments.iter().enumerate() {
             let next_base = segments.next_base(number);
             if next_base.is_some_and(|next| next <= start)
@@ -80,7 +75,7 @@ impl Log {
     /// batch and all those skipped on the way to it are verified, or checked now, because a wrong
     /// header would lead the search elsewhere.
     fn sound_batch_at(
-        &self,
+        self,
         segment: &Arc<Segment>,
         timestamp: Timestamp,
         from: Offset,
@@ -93,7 +88,7 @@ impl Log {
                     if first == next && checks < CHECKS_MAX =>
                 {
                     checks += 1;
-                    self.check_whole_segment(segment.base())?;
+                    self.checks.check_whole_segment(segment.base())?;
                     continue;
                 }
                 found => found?,
@@ -103,7 +98,7 @@ impl Log {
             // Once all damage is known, the walk skips only the damage that the operator has
             // skipped.
             let is_known = walked.is_verified() || start == end || checks > 0;
-            if is_known || self.check_range(segment, &walked.into_range())? {
+            if is_known || self.checks.check_range(segment, &walked.into_range())? {
                 return Ok(batch);
             }
             checks += 1;
@@ -112,12 +107,12 @@ impl Log {
 
     /// The first record with the largest timestamp in the log (KIP-734); `None` if the log is
     /// empty.
-    pub fn max_timestamp(&self) -> Result<Option<RecordAt>, StorageError> {
-        let segments = self.segments();
+    pub fn max_timestamp(self) -> Result<Option<RecordAt>, StorageError> {
+        let segments = self.tail.segments();
         let mut largest = None;
         for (number, segment) in segments.iter().enumerate() {
             let next_base = segments.next_base(number);
-            if next_base.is_none_or(|next| next > self.log_start_offset()) {
+            if next_base.is_none_or(|next| next > self.tail.view().log_start()) {
                 largest = largest.max(Some(self.max_timestamp_of(segment, next_base)?));
             }
         }
@@ -129,14 +124,14 @@ impl Log {
 
     /// The largest timestamp in a segment; for the last one, of the records appended so far.
     fn max_timestamp_of(
-        &self,
+        self,
         segment: &Arc<Segment>,
         next_base: Option<Offset>,
     ) -> Result<Timestamp, StorageError> {
         if let Some(next_base) = next_base {
             return Ok(segment.facts(next_base)?.max_timestamp);
         }
-        let tail = self.loaded_tail()?;
+        let tail = self.tail.loaded()?;
         match tail.active(segment) {
             Some(active) => Ok(active.max_timestamp()),
             None => Ok(segment.end_at(segment.size()?)?.0.max_timestamp()),
@@ -145,7 +140,7 @@ impl Log {
 
     /// The first record of a batch at or after both a timestamp and an offset.
     fn record_in(
-        &self,
+        self,
         segment: &Segment,
         place: &Located,
         sought: Sought,
@@ -154,9 +149,10 @@ impl Log {
         read_exact_at(&**segment.file(), &mut bytes, place.position)
             .map_err(|error| segment.refused("read", error))?;
         sought.find_in(&bytes).map_err(|error| {
-            tracing::error!(partition = %self.partition(), %error, "a batch is damaged");
+            let context = self.tail.context();
+            tracing::error!(partition = %context.partition, %error, "a batch is damaged");
             let offsets = place.summary.base_offset..place.summary.next_offset();
-            self.context().corrupt(offsets, &segment.path(FileKind::Log), place.position)
+            context.corrupt(offsets, &segment.path(FileKind::Log), place.position)
         })
     }
 }

@@ -5,6 +5,7 @@ mod cold;
 mod lookup;
 mod read;
 
-pub use cold::{InMemory, StoredBatches};
-pub use lookup::RecordAt;
-pub use read::{Extent, ReadLimit};
+pub use checking::Checks;
+pub use cold::{ColdRanges, InMemory, StoredBatches};
+pub use lookup::{Lookups, RecordAt};
+pub use read::{Extent, ReadLimit, Reads};

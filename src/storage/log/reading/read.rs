@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::io::FileRange;
-use crate::storage::log::Log;
-use crate::storage::log::tail::{Segments, View};
+use crate::storage::log::reading::checking::Checks;
+use crate::storage::log::tail::Segments;
+use crate::storage::log::tail_lock::TailLock;
 use crate::storage::segments::{FileKind, Located, Segment, Span};
 use crate::storage::{OffsetUnit, StorageError};
 use crate::types::Offset;
@@ -53,7 +54,19 @@ impl Extent {
     }
 }
 
-impl Log {
+/// The reads of a log by offset.
+#[derive(Clone, Copy, Debug)]
+pub struct Reads<'log> {
+    checks: Checks<'log>,
+    tail: &'log TailLock,
+}
+
+impl<'log> Reads<'log> {
+    /// The reads of the log with this tail; what they return has passed these checks.
+    pub(in crate::storage::log) fn new(checks: Checks<'log>, tail: &'log TailLock) -> Self {
+        Self { checks, tail }
+    }
+
     /// The batches from the one that contains `from`, or the first one after it; all from one
     /// segment. `None` if there are none within the limit.
     ///
@@ -62,12 +75,12 @@ impl Log {
     /// # Errors
     /// `OffsetOutOfRange` below the log start and beyond the log end; `Corrupt` if the log is
     /// damaged there.
-    pub fn read(&self, from: Offset, limit: ReadLimit) -> Result<Option<FileRange>, StorageError> {
+    pub fn read(self, from: Offset, limit: ReadLimit) -> Result<Option<FileRange>, StorageError> {
         let mut checks = 0;
         loop {
             match self.find_extent(from, limit) {
                 Ok(Some(extent)) if !extent.is_verified() => {
-                    match self.check_range(&extent.segment, &extent.range) {
+                    match self.checks.check_range(&extent.segment, &extent.range) {
                         Ok(true) => return Ok(Some(extent.range)),
                         Ok(false) => {}
                         // The segment was removed or replaced since it was located.
@@ -77,7 +90,7 @@ impl Log {
                     checks += 1;
                     if checks > CHECKS_MAX {
                         let path = extent.segment.path(FileKind::Log);
-                        return Err(self.context().corrupt(
+                        return Err(self.tail.context().corrupt(
                             from..from,
                             &path,
                             extent.range.position,
@@ -90,35 +103,36 @@ impl Log {
                     if first == next && checks < CHECKS_MAX =>
                 {
                     checks += 1;
-                    self.check_whole_segment(first)?;
+                    self.checks.check_whole_segment(first)?;
                 }
                 result => return Ok(result?.map(|extent| extent.range)),
             }
         }
     }
 
-    /// As [`Log::read`], but without a check: the caller must not send bytes of an extent that is
+    /// As [`Reads::read`], but without a check: the caller must not send bytes of an extent that is
     /// not verified. `Corrupt` with an empty offset range means that the bytes are not a batch;
-    /// [`Log::read`] determines the damage.
+    /// [`Reads::read`] determines the damage.
     ///
     /// # Errors
-    /// As [`Log::read`].
+    /// As [`Reads::read`].
     pub fn find_extent(
-        &self,
+        self,
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<Extent>, StorageError> {
         // A segment may be deleted after the list was loaded and before its file is read.
         loop {
-            let segments = self.segments();
-            match self.view().extent_from(&segments, from, limit) {
+            let segments = self.tail.segments();
+            match self.extent_from(&segments, from, limit) {
                 Ok(None) => {
-                    let nothing = self.view().require_nothing(&segments, from, limit);
+                    let nothing = self.require_nothing(&segments, from, limit);
                     return nothing.map(|()| None);
                 }
                 Err(StorageError::Io { .. }) if self.has_replaced(&segments) => {}
-                Err(StorageError::Io { .. }) if self.lock_tail().is_abandoned() => {
-                    return Err(StorageError::Closed { partition: self.partition().clone() });
+                Err(StorageError::Io { .. }) if self.tail.lock().is_abandoned() => {
+                    let partition = self.tail.context().partition.clone();
+                    return Err(StorageError::Closed { partition });
                 }
                 result => return result,
             }
@@ -132,27 +146,27 @@ impl Log {
     /// # Errors
     /// Those of the disk, and `Corrupt` if the log is known to be damaged there.
     pub fn batch_of(
-        &self,
+        self,
         offset: Offset,
         limit: ReadLimit,
     ) -> Result<Option<Extent>, StorageError> {
-        let found = self.view().find(&self.segments(), offset, limit)?;
+        let found = self.find(&self.tail.segments(), offset, limit)?;
         Ok(found.and_then(|(_, extent)| extent))
     }
 
     /// The sound batches from `from` on, or after the damage that begins there, with the first
     /// offset of the first; all from one segment. Every batch is read and checked. For readers that
-    /// got `Corrupt` from [`Log::read`]. `None` if there are none within the limit.
+    /// got `Corrupt` from [`Reads::read`]. `None` if there are none within the limit.
     ///
     /// # Errors
     /// Those of the disk.
     pub fn salvage(
-        &self,
+        self,
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<(Offset, FileRange)>, StorageError> {
-        let segments = self.segments();
-        let below = limit.below.min(self.log_end_offset());
+        let segments = self.tail.segments();
+        let below = limit.below.min(self.tail.view().log_end());
         let segments = segments.iter().skip(segments.number_of(from));
         for segment in segments.take_while(|segment| segment.base() < below) {
             let truncations = segment.truncations();
@@ -165,28 +179,27 @@ impl Log {
 
     /// Returns true if the list of segments has changed. Take the lock: a segment's files are
     /// renamed before the new list is published, both under the tail's lock.
-    fn has_replaced(&self, segments: &Segments) -> bool {
-        let _tail = self.lock_tail();
-        !self.view().is_current(segments)
+    fn has_replaced(self, segments: &Segments) -> bool {
+        let _tail = self.tail.lock();
+        !self.tail.view().is_current(segments)
     }
 
-    fn lists(&self, segment: &Arc<Segment>) -> bool {
-        self.segments().position_of(segment).is_some()
+    fn lists(self, segment: &Arc<Segment>) -> bool {
+        self.tail.segments().position_of(segment).is_some()
     }
-}
 
-impl View {
     /// The batches from the one that contains `from`, or the next one; all from one segment. Bytes
     /// are not checked.
     fn extent_from(
-        &self,
+        self,
         segments: &Segments,
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<Extent>, StorageError> {
-        let (start, end) = (self.log_start(), self.log_end());
+        let view = self.tail.view();
+        let (start, end) = (view.log_start(), view.log_end());
         if from < start || from > end {
-            let partition = self.context().partition.clone();
+            let partition = self.tail.context().partition.clone();
             return Err(StorageError::OffsetOutOfRange { partition, offset: from, start, end });
         }
         let mut wanted = from;
@@ -207,12 +220,12 @@ impl View {
     /// The batch that contains `from`, or the next one, and the range that begins with it; `None`
     /// if there is none below the limit.
     fn find(
-        &self,
+        self,
         segments: &Segments,
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<(Located, Option<Extent>)>, StorageError> {
-        if from >= limit.below.min(self.log_end()) {
+        if from >= limit.below.min(self.tail.view().log_end()) {
             return Ok(None);
         }
         let first = segments.number_of(from);
@@ -229,7 +242,8 @@ impl View {
             // this size lies below this end. In the other order a batch appended in between would
             // count as flushed.
             let segment_size = segment.size()?;
-            let segment_end = segments.next_base(number).unwrap_or_else(|| self.log_end());
+            let segment_end = segments.next_base(number);
+            let segment_end = segment_end.unwrap_or_else(|| self.tail.view().log_end());
             let span = Span {
                 bytes_max: limit.max_bytes,
                 below: limit.below,
@@ -247,7 +261,7 @@ impl View {
 
     /// Fails if the absence of records follows only from headers that were not checked.
     fn require_nothing(
-        &self,
+        self,
         segments: &Segments,
         from: Offset,
         limit: ReadLimit,
@@ -258,19 +272,19 @@ impl View {
 
     /// Fails unless the end of the first segment was checked, before a read continues in the next:
     /// a segment between them may have been lost.
-    fn require_checked_end(&self, segment: &Segment) -> Result<(), StorageError> {
+    fn require_checked_end(self, segment: &Segment) -> Result<(), StorageError> {
         if is_fully_verified(segment)? {
             return Ok(());
         }
         let base = segment.base();
-        Err(self.context().corrupt(base..base, &segment.path(FileKind::Log), 0))
+        Err(self.tail.context().corrupt(base..base, &segment.path(FileKind::Log), 0))
     }
 
     /// Returns true if an offset belongs to a batch but is beyond its records, as happens if
     /// offsets count bytes: the wanted records then begin with the next batch.
-    fn is_beyond_records(&self, offset: Offset, batch: &Located) -> bool {
+    fn is_beyond_records(self, offset: Offset, batch: &Located) -> bool {
         let end = batch.summary.base_offset.plus(batch.summary.record_count.into());
-        offset >= end && self.context().config.load().offset_unit == OffsetUnit::Byte
+        offset >= end && self.tail.context().config.load().offset_unit == OffsetUnit::Byte
     }
 }
 

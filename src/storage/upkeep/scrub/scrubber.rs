@@ -180,7 +180,7 @@ impl Shared {
                 return Ok(None);
             }
         };
-        let bases = log.segment_bases();
+        let bases = log.checks().segment_bases();
         let number = bases.partition_point(|base| *base < from);
         let Some(base) = bases.get(number) else { return Ok(None) };
         let next = bases.get(number + 1).copied();
@@ -208,7 +208,7 @@ impl Shared {
     ) -> Result<Option<Stopped>, StorageError> {
         let segments = log.segments();
         let segment = segments.iter().find(|segment| segment.base() == base);
-        let check = log.check_segment(base, Medium::Disk)?;
+        let check = log.checks().check_segment(base, Medium::Disk)?;
         let Some((segment, mut check)) = segment.zip(check) else { return Ok(None) };
         if is_last {
             // Only this flush brings the batches that the check expects to the medium.
@@ -234,7 +234,7 @@ impl Shared {
             }
         }
         if let Some(_hold) = self.directory.hold(log) {
-            log.keep_digests(&check);
+            log.checks().keep_digests(&check);
         }
         Ok(None)
     }

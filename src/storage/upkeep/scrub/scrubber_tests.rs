@@ -82,22 +82,22 @@ fn unread_bit_rot_is_found_in_closed_and_active_segments() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let directory = open(&disk);
     let logs = [log(&directory, 0), log(&directory, 1)];
-    let bases = logs[0].segment_bases();
+    let bases = logs[0].checks().segment_bases();
     assert!(bases.len() > 3, "{bases:?}");
     // Flip a bit in a closed segment, and a bit in the active one.
     let file = |number: i32, base: i64| format!("/data/t-{number}/{base:020}.log");
     let (closed, last) = (bases[1].get(), bases[bases.len() - 1].get());
     disk.flip_bit(Path::new(&file(0, closed)), 70, 1).unwrap();
     disk.flip_bit(Path::new(&file(1, last)), 70, 1).unwrap();
-    assert!(logs.iter().all(|log| log.damages().is_empty()));
+    assert!(logs.iter().all(|log| log.checks().damages().is_empty()));
 
     let scrubber = start(&directory);
-    until("the rot is not found", || logs.iter().all(|log| !log.damages().is_empty()));
+    until("the rot is not found", || logs.iter().all(|log| !log.checks().damages().is_empty()));
     scrubber.stop();
-    let first: Vec<_> = logs.iter().map(|log| log.damages()[0].first.get()).collect();
+    let first: Vec<_> = logs.iter().map(|log| log.checks().damages()[0].first.get()).collect();
     assert_eq!(first, [closed, last]);
     for log in &logs {
-        assert_eq!(log.damages().len(), 1, "found once, however often it is looked at");
+        assert_eq!(log.checks().damages().len(), 1, "found once, however often it is looked at");
         let name = format!("/data/{}/damaged", log.partition());
         assert!(disk.exists(Path::new(&name)).unwrap());
     }
@@ -122,7 +122,7 @@ fn the_scrubber_yields_to_others_for_a_bounded_time() {
     let mut scrubber = Scrubber::new(Arc::clone(&directory), clock(), options, Arc::new(listener));
     scrubber.start().unwrap();
     scrubber.yield_to(Box::new(move || counted.fetch_add(1, Ordering::Relaxed) < usize::MAX));
-    until("it is never its turn", || !log.damages().is_empty());
+    until("it is never its turn", || !log.checks().damages().is_empty());
     assert!(asked.load(Ordering::Relaxed) >= 20, "it gave way only {asked:?} times");
     scrubber.stop();
 }
