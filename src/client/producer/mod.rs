@@ -16,10 +16,14 @@ mod config;
 mod delivered;
 mod delivery;
 mod handle;
+#[cfg(test)]
+mod model_broker_tests;
 mod packed;
 mod partitioner;
 mod publishing;
 mod queue;
+#[cfg(test)]
+mod queue_tests;
 mod record;
 mod request;
 mod send_queue;

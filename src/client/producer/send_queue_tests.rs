@@ -1,28 +1,22 @@
 //! The sending state of a partition against a model of a broker: after any failure, nothing is
 //! stored twice and nothing out of order.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
-
-use super::buffer_pool::BufferPool;
-use super::delivery::{BatchAck, Delivery, Settled, Ticket, Undelivered, Wakeups};
+use super::delivery::{BatchAck, Settled, Ticket};
+use super::model_broker_tests::{ModelBroker, code, too_large};
 use super::packed::{Identity, Packed};
-use super::queue::{Appending, Due, Dues, Queue};
+use super::queue_tests::Callers;
 use super::send_queue::{Next, SendQueue};
 use super::splitting::Refused;
 use crate::client::ClientError;
-use crate::client::waiting::Waiter;
-use crate::client::wakeup::Wakeup;
 use crate::config::HostPort;
-use crate::io::{Clock, ManualClock, SeededRandom};
+use crate::io::{Clock, SeededRandom};
 use crate::link::Backoff;
-use crate::record::{Batch, BatchBuilder, Compression, Compressor, Decompressor, Limits};
-use crate::types::{
-    Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition, seeds,
-};
+use crate::record::{Compression, Compressor};
+use crate::types::{ProducerEpoch, ProducerId, seeds};
 use crate::wire::ErrorCode;
 use crate::wire::produce::{self, RecordError};
 
@@ -30,173 +24,6 @@ const DELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
 /// The first pause between attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 const LEADERS: [&str; 2] = ["one:9092", "other:9092"];
-
-/// The callers' side: a queue, and a manual clock.
-pub(super) struct Callers {
-    clock: Arc<ManualClock>,
-    pub(super) queue: Arc<Queue>,
-    pool: Arc<BufferPool>,
-    wakeups: Arc<Wakeups>,
-    pub(super) undelivered: Undelivered,
-}
-
-impl Callers {
-    fn new(batch_size: usize) -> Self {
-        let clock = Arc::new(ManualClock::default());
-        let partition =
-            TopicPartition { topic: "t".parse().unwrap(), partition: PartitionIndex(0) };
-        let waiter = Waiter::new(Arc::clone(&clock) as Arc<dyn Clock>, None);
-        Self {
-            queue: Arc::new(Queue::new(partition, batch_size)),
-            pool: BufferPool::new(1 << 20),
-            wakeups: Arc::new(Wakeups { settled: Wakeup::default(), work: Notify::new(), waiter }),
-            undelivered: Undelivered::default(),
-            clock,
-        }
-    }
-
-    fn append(&self, value: &[u8]) -> Ticket {
-        self.append_at(0, value)
-    }
-
-    pub(super) fn append_at(&self, time: i64, value: &[u8]) -> Ticket {
-        let size = BatchBuilder::record_size_max(None, Some(value), &[]);
-        assert!(self.pool.try_take(size));
-        let record = Appending {
-            timestamp: Timestamp::from_millis(time),
-            key: None,
-            value: Some(value),
-            headers: &[],
-            size,
-            window: Some(Duration::from_millis(100)),
-        };
-        let open = |partition: &TopicPartition| {
-            let wakeups = Arc::clone(&self.wakeups);
-            let make = |ordinal| Delivery::new(partition.clone(), ordinal, wakeups);
-            self.undelivered.open(make).map(|delivery| (delivery, self.clock.monotonic()))
-        };
-        self.queue.append(&record, &self.pool, open).unwrap().ticket
-    }
-
-    pub(super) fn dues(&self, linger_ms: u64) -> Dues {
-        let linger = Duration::from_millis(linger_ms);
-        Dues { now: self.clock.monotonic(), linger, flush_below: 0 }
-    }
-
-    fn send_queue(&self) -> SendQueue {
-        let backoff = Backoff::new(PAUSE, 20 * PAUSE, self.clock.as_ref());
-        SendQueue::new(Arc::clone(&self.queue), true, 5, backoff)
-    }
-}
-
-#[test]
-fn a_batch_is_due_when_full_or_after_its_linger_time() {
-    let callers = Callers::new(200);
-    assert!(matches!(callers.queue.take_due(&callers.dues(5)), Due::Empty));
-    callers.append(&[b'x'; 20]);
-    let due_at = callers.clock.monotonic() + Duration::from_millis(5);
-    let due = callers.queue.take_due(&callers.dues(5));
-    assert!(matches!(due, Due::NotBefore(time) if time == due_at));
-    callers.clock.advance(Duration::from_millis(5));
-    assert!(matches!(callers.queue.take_due(&callers.dues(5)), Due::Batch(_)));
-
-    for _ in 0..10 {
-        callers.append(&[b'x'; 50]);
-    }
-    let mut counts = Vec::new();
-    while let Due::Batch(batch) = callers.queue.take_due(&callers.dues(1_000)) {
-        assert!(batch.builder.size() <= 200);
-        counts.push(batch.builder.record_count());
-    }
-    assert_eq!(counts, [2, 2, 2, 2], "the last two records linger");
-}
-
-#[test]
-fn a_batch_that_a_caller_waits_for_or_flushes_does_not_linger() {
-    let callers = Callers::new(1_000);
-    let ticket = callers.append(b"x");
-    assert!(matches!(callers.queue.take_due(&callers.dues(1_000)), Due::NotBefore(_)));
-    assert!(ticket.wait(Some(Duration::ZERO)).is_err());
-    assert!(matches!(callers.queue.take_due(&callers.dues(1_000)), Due::Batch(_)));
-
-    callers.append(b"y");
-    let flushing = Dues { flush_below: 2, ..callers.dues(1_000) };
-    assert!(matches!(callers.queue.take_due(&flushing), Due::Batch(_)));
-}
-
-/// The state that a broker keeps of one partition.
-pub(super) struct ModelBroker {
-    /// The size of the largest batch that it accepts.
-    limit: usize,
-    /// The interval at which records are at fault.
-    pub(super) fault_every: Option<u64>,
-    /// The number of batches refused for their size.
-    pub(super) refused: usize,
-    pub(super) log: Vec<u64>,
-    /// The first and last sequence number and the offset of recent batches, by producer id.
-    producers: HashMap<i64, VecDeque<(i32, i32, Offset)>>,
-}
-
-impl ModelBroker {
-    fn new(limit: usize) -> Self {
-        Self { limit, fault_every: None, refused: 0, log: Vec::new(), producers: HashMap::new() }
-    }
-
-    pub(super) fn produce(&mut self, bytes: &[u8]) -> Result<BatchAck, Refused> {
-        if bytes.len() > self.limit {
-            self.refused += 1;
-            return Err(too_large(bytes));
-        }
-        let batch = Batch::parse(bytes).unwrap();
-        batch.check_checksum().unwrap();
-        let numbers = numbers_in(&batch);
-        let named = (0..).zip(&numbers).filter(|(_, number)| self.is_at_fault(**number));
-        let named = named.map(|(batch_index, _)| RecordError { batch_index, message: None });
-        let record_errors: Vec<RecordError> = named.collect();
-        if !record_errors.is_empty() {
-            let error_code = ErrorCode::InvalidRecord;
-            let row = produce::Partition { error_code, record_errors, ..Default::default() };
-            return Err(Refused::of(&row, "t-0"));
-        }
-        let stamp = batch.producer().unwrap();
-        let (first, last) = (stamp.base_sequence, batch.last_sequence().unwrap());
-        let known = self.producers.entry(stamp.id.0).or_default();
-        if let Some((_, _, offset)) = known.iter().find(|row| (row.0, row.1) == (first, last)) {
-            return Ok(BatchAck { base_offset: Some(*offset), log_append_time: None });
-        }
-        if known.back().is_some_and(|(_, end, _)| first != end + 1) {
-            return Err(code(ErrorCode::OutOfOrderSequenceNumber).into());
-        }
-        let offset = Offset::ZERO.plus(i64::try_from(self.log.len()).unwrap());
-        known.push_back((first, last, offset));
-        if known.len() > 5 {
-            known.pop_front();
-        }
-        self.log.extend(numbers);
-        Ok(BatchAck { base_offset: Some(offset), log_append_time: None })
-    }
-
-    /// True if it refuses batches for this record.
-    fn is_at_fault(&self, number: u64) -> bool {
-        self.fault_every.is_some_and(|every| number % every == every - 1)
-    }
-}
-
-/// The numbers that the records of a batch begin with.
-fn numbers_in(batch: &Batch<'_>) -> Vec<u64> {
-    let payload = batch.decompressed(&mut Decompressor::default()).unwrap();
-    let records = batch.records(&payload, &Limits::default());
-    let values = records.map(|record| record.unwrap().value.unwrap());
-    values.map(|value| u64::from_be_bytes(*value.first_chunk().unwrap())).collect()
-}
-
-pub(super) fn too_large(bytes: &[u8]) -> Refused {
-    ClientError::MessageTooLarge { size: bytes.len(), limit: None }.into()
-}
-
-fn code(code: ErrorCode) -> ClientError {
-    ClientError::from_code(code, "t-0", None)
-}
 
 /// A partition's sending state, the requests in flight, and the broker.
 pub(super) struct World {
@@ -224,7 +51,8 @@ impl World {
     /// Batches are filled up to `batch_size`; the broker accepts them up to `limit`.
     pub(super) fn with_sizes(batch_size: usize, limit: usize, compression: Compression) -> Self {
         let callers = Callers::new(batch_size);
-        let send_queue = callers.send_queue();
+        let backoff = Backoff::new(PAUSE, 20 * PAUSE, callers.clock.as_ref());
+        let send_queue = SendQueue::new(Arc::clone(&callers.queue), true, 5, backoff);
         Self {
             callers,
             send_queue,

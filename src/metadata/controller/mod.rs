@@ -7,7 +7,11 @@
 
 mod blocked_nodes;
 mod claim;
+#[cfg(test)]
+mod cluster_tests;
 mod election;
+#[cfg(test)]
+mod election_tests;
 mod plan;
 #[cfg(test)]
 mod plan_tests;

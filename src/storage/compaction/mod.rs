@@ -20,6 +20,10 @@ mod compaction_tests;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
+mod gaps_tests;
+#[cfg(test)]
 mod kept_tests;
 #[cfg(test)]
 mod model_tests;
+#[cfg(test)]
+mod world_tests;

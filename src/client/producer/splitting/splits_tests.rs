@@ -1,9 +1,10 @@
 //! Properties that halves share with their batch, and the batch size learned from splitting.
 
 use crate::client::producer::delivery::Ticket;
+use crate::client::producer::model_broker_tests::{ModelBroker, too_large};
 use crate::client::producer::packed::Packed;
 use crate::client::producer::queue::Due;
-use crate::client::producer::send_queue_tests::{ModelBroker, World, too_large};
+use crate::client::producer::send_queue_tests::World;
 use crate::io::SeededRandom;
 use crate::record::{Batch, Compression, Compressor, Decompressor, HeaderMut, Limits};
 

@@ -1,0 +1,133 @@
+//! A simulated cluster on which plans are carried out, for the tests of the controller.
+
+use crate::metadata::controller::{Basis, plan};
+use crate::metadata::image::{Image, Listener, PartitionState, Registration};
+use crate::metadata::image_builder::ImageBuilder;
+use crate::metadata::layout::NodePath;
+use crate::metadata::values::{ConfigValue, TopicValue, encode, encode_broker};
+use crate::metadata::{Configs, MetadataConfig, Node, Op};
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
+
+/// A simulated cluster of nodes.
+#[derive(Default)]
+pub(super) struct Cluster {
+    builder: ImageBuilder,
+    /// The last image for which nothing was due.
+    settled: Option<Image>,
+}
+
+impl Cluster {
+    pub(super) fn put(
+        &mut self,
+        place: &NodePath,
+        value: impl Into<bytes::Bytes>,
+        version: i32,
+        created: i64,
+    ) {
+        let node = Node { value: value.into(), version, created, owner: None };
+        self.builder.put(&place.to_string(), Some(&node));
+    }
+
+    pub(super) fn broker(&mut self, id: i32, incarnation: i64) {
+        self.broker_on(id, incarnation, &format!("d{id}"));
+    }
+
+    pub(super) fn broker_on(&mut self, id: i32, incarnation: i64, directory: &str) {
+        let listener = Listener {
+            name: "PLAINTEXT".to_owned(),
+            host: "127.0.0.1".to_owned(),
+            port: 9092,
+            security_protocol: "PLAINTEXT".to_owned(),
+        };
+        let registration = Registration {
+            listeners: vec![listener],
+            directory_id: Some(directory.to_owned()),
+            ..Registration::default()
+        };
+        self.put(&NodePath::Broker(BrokerId(id)), encode_broker(&registration, 0), 0, incarnation);
+    }
+
+    pub(super) fn broker_gone(&mut self, id: i32) {
+        self.builder.put(&NodePath::Broker(BrokerId(id)).to_string(), None);
+    }
+
+    pub(super) fn topic(&mut self, replicas: &[&[i32]]) -> TopicId {
+        let assignment: Vec<Vec<BrokerId>> =
+            replicas.iter().map(|ids| ids.iter().copied().map(BrokerId).collect()).collect();
+        let id = TopicId::random();
+        self.put(&NodePath::Topic(name()), encode(&TopicValue::new(id, &assignment)), 4, 1);
+        id
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        let configs = [(name.to_owned(), value.to_owned())];
+        let value = encode(&ConfigValue::new(Configs::from(configs)));
+        self.put(&NodePath::TopicConfig(self::name()), value, 1, 1);
+    }
+
+    /// Executes one plan and returns the number of groups.
+    pub(super) fn settle(&mut self) -> usize {
+        let image = self.builder.build();
+        let groups = planned(&image, self.settled.as_ref());
+        assert_eq!(
+            groups,
+            planned(&image, None),
+            "a plan from what changed since {:?}",
+            self.settled
+        );
+        if groups.is_empty() {
+            self.settled = Some(image);
+        }
+        for op in groups.iter().flatten() {
+            match op {
+                Op::Create { path, value, .. } => {
+                    let node = Node { value: value.clone(), version: 0, created: 100, owner: None };
+                    self.builder.put(path, Some(&node));
+                }
+                Op::Set { path, value, version } => {
+                    let node = Node {
+                        value: value.clone(),
+                        version: version + 1,
+                        created: 100,
+                        owner: None,
+                    };
+                    self.builder.put(path, Some(&node));
+                }
+                Op::Delete { path, .. } => self.builder.put(path, None),
+                Op::Check { .. } => {}
+            }
+        }
+        groups.len()
+    }
+
+    pub(super) fn image(&mut self) -> Image {
+        self.builder.build()
+    }
+
+    pub(super) fn state(&mut self, partition: i32) -> PartitionState {
+        let image = self.image();
+        let partition = image.partition(&name(), PartitionIndex(partition)).unwrap();
+        PartitionState::clone(partition.state.as_ref().unwrap())
+    }
+}
+
+pub(super) fn name() -> TopicName {
+    "clicks".parse().unwrap()
+}
+
+pub(super) fn planned(image: &Image, settled: Option<&Image>) -> Vec<Vec<Op>> {
+    let config = MetadataConfig::default();
+    plan(Basis { image, settled, epoch: 9, config: &config }).collect()
+}
+
+pub(super) fn eligible(state: &PartitionState) -> Vec<(i32, &str)> {
+    state.eligible.iter().map(|replica| (replica.broker.0, &*replica.directory)).collect()
+}
+
+pub(super) fn isr(state: &PartitionState) -> Vec<(i32, i64)> {
+    state.isr.iter().map(|member| (member.broker.0, member.incarnation.0)).collect()
+}
+
+pub(super) fn leader(state: &PartitionState) -> Option<(i32, i64)> {
+    state.leader.map(|leader| (leader.0, state.leader_incarnation.0))
+}

@@ -1,0 +1,331 @@
+//! Elections: who follows a leader that ends, and who never does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::cluster_tests::{Cluster, eligible, isr, leader, name};
+use crate::metadata::image::{EligibleReplica, PartitionState};
+use crate::metadata::layout::NodePath;
+use crate::metadata::values::encode_state;
+use crate::metadata::{Incarnation, IsrMember};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex};
+
+#[test]
+fn a_lone_broker_that_restarts_leads_in_a_new_epoch() {
+    let mut cluster = Cluster::default();
+    cluster.broker(1, 10);
+    cluster.topic(&[&[1]]);
+    cluster.settle();
+    cluster.broker(1, 11);
+    assert_eq!(cluster.settle(), 1);
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (Some((1, 11)), vec![(1, 11)]));
+    assert_eq!(state.leader_epoch, LeaderEpoch(1));
+    assert_eq!(cluster.settle(), 0);
+}
+
+#[test]
+fn a_dead_leader_is_followed_by_the_next_in_sync_replica() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[2, 3, 1]]);
+    cluster.settle();
+    cluster.broker_gone(2);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (Some((3, 30)), vec![(3, 30), (1, 10)]));
+    assert_eq!(state.leader_epoch, LeaderEpoch(1));
+}
+
+#[test]
+fn a_follower_that_came_back_must_catch_up_again() {
+    let mut cluster = Cluster::default();
+    (1..=2).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2]]);
+    cluster.settle();
+    cluster.broker(2, 21);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (Some((1, 10)), vec![(1, 10)]));
+    assert_eq!(state.leader_epoch, LeaderEpoch(1));
+}
+
+#[test]
+fn nobody_from_outside_the_in_sync_set_is_elected_however_long_it_takes() {
+    let mut cluster = Cluster::default();
+    (1..=2).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2]]);
+    cluster.settle();
+    cluster.broker_gone(2);
+    cluster.settle();
+    cluster.broker(2, 21);
+    cluster.broker_gone(1);
+    assert_eq!(cluster.settle(), 1);
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (None, vec![(1, 10)]));
+    assert_eq!(state.leader_epoch, LeaderEpoch(2));
+    assert_eq!(cluster.settle(), 0, "one failure raises the epoch only once");
+
+    cluster.broker(1, 11);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (Some((1, 11)), vec![(1, 11)]));
+    assert_eq!(state.leader_epoch, LeaderEpoch(3));
+}
+
+#[test]
+fn after_a_restart_of_all_brokers_the_first_to_return_lead() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    cluster.broker_gone(1);
+    cluster.broker(2, 21);
+    cluster.broker(3, 31);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (Some((2, 21)), vec![(2, 21), (3, 31)]));
+}
+
+#[test]
+fn a_replica_that_left_a_set_below_its_minimum_is_elected_if_no_member_lives() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    cluster.broker_gone(3);
+    cluster.settle();
+    assert_eq!(eligible(&cluster.state(0)), [], "the set has its minimum");
+    cluster.broker_gone(2);
+    cluster.settle();
+    assert_eq!(eligible(&cluster.state(0)), [(2, "d2")]);
+    cluster.broker_gone(1);
+    cluster.broker(3, 31);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (None, vec![(1, 10)]), "3 left before");
+    cluster.broker(2, 21);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (Some((2, 21)), vec![(2, 21)]));
+    assert_eq!(eligible(&state), [(1, "d1")]);
+    assert_eq!(cluster.settle(), 0);
+}
+
+#[test]
+fn in_a_topic_that_caches_no_eligible_replica_is_elected() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2, 3]]);
+    cluster.set("write.caching", "true");
+    cluster.settle();
+    (2..=3).for_each(|id| cluster.broker_gone(id));
+    cluster.settle();
+    cluster.broker_gone(1);
+    cluster.broker(2, 21);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), eligible(&state)), (None, vec![(2, "d2"), (3, "d3")]));
+    cluster.broker(1, 11);
+    cluster.settle();
+    assert_eq!(leader(&cluster.state(0)), Some((1, 11)));
+}
+
+#[test]
+fn an_in_sync_replica_is_preferred_to_an_eligible_one() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    cluster.broker_gone(1);
+    cluster.broker_gone(2);
+    cluster.settle();
+    assert_eq!(eligible(&cluster.state(0)), [(1, "d1"), (2, "d2")]);
+    cluster.broker(1, 11);
+    cluster.broker(3, 31);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (Some((3, 31)), vec![(3, 31)]));
+    assert_eq!(eligible(&state), [(1, "d1"), (2, "d2")]);
+}
+
+#[test]
+fn a_broker_on_another_data_directory_is_neither_in_sync_nor_eligible_nor_elected() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    // All at once: the sessions of the first two have ended, with the disk of the second.
+    cluster.broker_gone(1);
+    cluster.broker_on(2, 21, "new");
+    cluster.broker_gone(3);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (None, vec![(1, 10), (3, 30)]));
+    assert_eq!(eligible(&state), []);
+    cluster.broker(1, 11);
+    cluster.settle();
+    assert_eq!(eligible(&cluster.state(0)), [(3, "d3")]);
+    cluster.broker_on(3, 31, "new");
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), eligible(&state)), (Some((1, 11)), vec![]));
+    assert_eq!(state.leader_epoch, LeaderEpoch(2), "an eligible replica is struck out silently");
+    // The last one returns without its data: nobody may lead, until the disk is there again.
+    cluster.broker_on(1, 12, "new");
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (None, vec![(1, 11)]));
+    assert_eq!(cluster.settle(), 0);
+    cluster.broker(1, 13);
+    cluster.settle();
+    assert_eq!(leader(&cluster.state(0)), Some((1, 13)));
+}
+
+#[test]
+fn a_lone_replica_that_crashed_leads_again_and_a_wiped_one_does_not() {
+    let mut cluster = Cluster::default();
+    cluster.broker(1, 10);
+    cluster.topic(&[&[1]]);
+    cluster.settle();
+    cluster.broker(1, 11);
+    cluster.settle();
+    assert_eq!(leader(&cluster.state(0)), Some((1, 11)));
+    cluster.broker_on(1, 12, "new");
+    cluster.settle();
+    assert_eq!(leader(&cluster.state(0)), None);
+}
+
+/// A broker of a random cluster: its incarnation, and its data directory.
+type Life = (i64, u8);
+
+/// The replicas of a partition, and the brokers that are alive.
+#[derive(Debug)]
+struct Case {
+    lives: Vec<Option<Life>>,
+    members: BTreeMap<i32, Life>,
+    eligible: BTreeMap<i32, u8>,
+    led_by: usize,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let life = || (0_i64..3, 0_u8..2);
+    let lives = prop::collection::vec(prop::option::of(life()), 4);
+    let members = prop::collection::btree_map(0_i32..4, life(), 0..4);
+    let eligible = prop::collection::btree_map(0_i32..4, 0_u8..2, 0..4);
+    (lives, members, eligible, 0_usize..5).prop_map(|(lives, mut members, mut eligible, led_by)| {
+        for (id, (incarnation, directory)) in &mut members {
+            // An incarnation has one directory for its whole life.
+            if let Some((now, current)) = lives[usize::try_from(*id).unwrap()]
+                && now == *incarnation
+            {
+                *directory = current;
+            }
+        }
+        eligible.retain(|id, _| members.len() < 2 && !members.contains_key(id));
+        Case { lives, members, eligible, led_by }
+    })
+}
+
+fn directory(number: u8) -> String {
+    format!("d{number}")
+}
+
+impl Case {
+    fn life(&self, id: i32) -> Option<Life> {
+        self.lives[usize::try_from(id).unwrap()]
+    }
+
+    /// The directory in which a replica has all records.
+    fn recorded(&self, id: i32) -> Option<u8> {
+        let member = self.members.get(&id).map(|(_, directory)| *directory);
+        member.or_else(|| self.eligible.get(&id).copied())
+    }
+
+    /// True if the replica is alive and has all records.
+    fn holds(&self, id: i32) -> bool {
+        self.life(id).is_some_and(|(_, current)| self.recorded(id) == Some(current))
+    }
+
+    fn state(&self) -> PartitionState {
+        let member = |(id, (life, _)): (&i32, &Life)| IsrMember {
+            broker: BrokerId(*id),
+            incarnation: Incarnation(*life),
+        };
+        let isr: Vec<IsrMember> = self.members.iter().map(member).collect();
+        let leader = isr.get(self.led_by);
+        let eligible = |(id, number): (&i32, &u8)| EligibleReplica {
+            broker: BrokerId(*id),
+            directory: Arc::from(directory(*number)),
+        };
+        PartitionState {
+            leader: leader.map(|leader| leader.broker),
+            leader_incarnation: leader.map_or(Incarnation::UNKNOWN, |leader| leader.incarnation),
+            leader_epoch: LeaderEpoch(5),
+            directories: self.members.values().map(|life| Some(directory(life.1).into())).collect(),
+            isr,
+            eligible: self.eligible.iter().map(eligible).collect(),
+            minimum: Some(2),
+            version: 7,
+            controller_epoch: 1,
+            extra: serde_json::Map::new(),
+        }
+    }
+
+    fn cluster(&self) -> Cluster {
+        let mut cluster = Cluster::default();
+        for id in 0..4 {
+            if let Some((incarnation, number)) = self.life(id) {
+                cluster.broker_on(id, incarnation, &directory(number));
+            }
+        }
+        cluster.topic(&[&[2, 0, 3, 1]]);
+        let place = NodePath::PartitionState(name(), PartitionIndex(0));
+        cluster.put(&place, encode_state(&self.state()), 7, 1);
+        cluster
+    }
+}
+
+proptest! {
+    /// Brokers stop and return in any order, also with other disks, between any states of one
+    /// partition.
+    #[test]
+    fn an_election_is_final_and_raises_the_epoch_and_keeps_to_replicas_with_all_records(
+        case in cases(),
+    ) {
+        let (mut cluster, before) = (case.cluster(), case.state());
+        let changed = cluster.settle() > 0;
+        let after = cluster.state(0);
+        let elected = after.leader != before.leader
+            || after.leader_incarnation != before.leader_incarnation
+            || after.isr != before.isr;
+        prop_assert_eq!(after.leader_epoch, LeaderEpoch(if elected { 6 } else { 5 }));
+        prop_assert_eq!(after.version, if changed { 8 } else { 7 });
+        prop_assert!(!after.isr.is_empty() || before.isr.is_empty());
+        let in_sync_lives = case.members.keys().any(|id| case.holds(*id));
+        for member in &after.isr {
+            let id = member.broker.0;
+            let is_eligible = case.eligible.contains_key(&id) && !in_sync_lives;
+            prop_assert!(case.members.contains_key(&id) || is_eligible, "{:?} joined", member);
+            prop_assert!(after.leader.is_none() || case.holds(id), "{:?} lacks records", member);
+        }
+        let somebody_lives = in_sync_lives || case.eligible.keys().any(|id| case.holds(*id));
+        prop_assert_eq!(after.leader.is_some(), somebody_lives);
+        if let Some(leader) = after.leader {
+            let life = case.life(leader.0).map(|(incarnation, _)| Incarnation(incarnation));
+            prop_assert_eq!(life, Some(after.leader_incarnation));
+            let member = IsrMember { broker: leader, incarnation: after.leader_incarnation };
+            prop_assert!(after.isr.contains(&member));
+        }
+        prop_assert!(after.isr.len() < 2 || after.eligible.is_empty());
+        for replica in &after.eligible {
+            let id = replica.broker.0;
+            let recorded = case.recorded(id).map(directory);
+            prop_assert_eq!(recorded.as_deref(), Some(&*replica.directory));
+            prop_assert!(case.life(id).is_none() || case.holds(id), "{:?} lost its data", replica);
+        }
+        prop_assert_eq!(cluster.settle(), 0, "a second election");
+    }
+}
