@@ -8,6 +8,8 @@
 mod acknowledgement;
 mod answering;
 mod assigning;
+#[cfg(test)]
+mod cluster_tests;
 mod damage;
 mod deletion;
 mod error;

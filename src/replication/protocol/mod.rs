@@ -7,6 +7,8 @@
 
 #[cfg(test)]
 mod ablation_tests;
+#[cfg(test)]
+mod broker_tests;
 mod epoch_history;
 mod follower;
 #[cfg(test)]
@@ -19,6 +21,8 @@ mod leader;
 #[cfg(test)]
 mod leader_tests;
 mod position;
+#[cfg(test)]
+mod promises_tests;
 mod rules;
 #[cfg(test)]
 mod schedule_tests;

@@ -8,78 +8,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::broker_tests::{Broker, MemoryLog, Produced, Record, Role, index, offset};
+use super::promises_tests::Promises;
 use super::{
     CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
-    Follower, FollowerStep, InSyncChange, InSyncState, Leader, LeaderStart, Rules,
+    Follower, FollowerStep, InSyncChange, Leader, LeaderStart, Rules,
 };
 use crate::io::SeededRandom;
 use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
-use crate::storage::EpochStart;
-use crate::types::{BrokerId, LeaderEpoch, Offset};
+use crate::replication::cluster_tests::{
+    BROKERS, LAG_MAX, Network, Node, PartitionStore, name, place,
+};
+use crate::types::{LeaderEpoch, Offset};
 
-const BROKERS: usize = 3;
-const MINIMUM: usize = 2;
 const STEPS: usize = 250;
-const LAG_MAX: Duration = Duration::from_secs(10);
-
-/// A record, which no other record equals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Record {
-    epoch: LeaderEpoch,
-    number: u32,
-}
-
-/// A log and its disk.
-#[derive(Clone, Debug, Default)]
-struct MemoryLog {
-    records: Vec<Record>,
-    /// The number of flushed records.
-    flushed: usize,
-    /// The end that a flush under way will reach.
-    flushing: Option<usize>,
-}
-
-#[derive(Debug)]
-enum Role {
-    None,
-    Leader(Box<Leader>),
-    Follower(Follower),
-}
-
-/// A record of a producer that has no answer yet.
-#[derive(Clone, Copy, Debug)]
-struct Produced {
-    offset: usize,
-    record: Record,
-}
-
-#[derive(Debug)]
-struct Broker {
-    is_running: bool,
-    /// The last session that it opened.
-    incarnation: Incarnation,
-    /// The id of its disk.
-    directory: u32,
-    log: MemoryLog,
-    high_watermark: Offset,
-    role: Role,
-    /// The leader epoch of its role.
-    epoch: LeaderEpoch,
-    produced: Vec<Produced>,
-    /// The registrations as it last read them.
-    registered: [Option<Incarnation>; BROKERS],
-}
-
-/// A version of the partition's state in the store.
-#[derive(Clone, Debug)]
-struct Node {
-    leader: usize,
-    incarnation: Incarnation,
-    epoch: LeaderEpoch,
-    members: Vec<IsrMember>,
-    /// The members that left while the set was below its minimum: they hold what it holds.
-    eligible: Vec<IsrMember>,
-}
 
 /// A change on its way to the store.
 #[derive(Debug)]
@@ -94,13 +36,6 @@ struct Write {
 enum Message {
     Fetch { from: usize, to: usize, incarnation: Incarnation, position: FetchPosition },
     Answer { to: usize, answer: FetchAnswer, records: Vec<Record> },
-}
-
-/// The answers that clients were given.
-#[derive(Debug, Default)]
-struct Told {
-    exposed: Vec<Record>,
-    acknowledged: Vec<Produced>,
 }
 
 /// The number of events that a schedule has to bring about to be worth anything.
@@ -118,13 +53,12 @@ pub(super) struct World {
     rules: Rules,
     random: SeededRandom,
     brokers: Vec<Broker>,
-    /// The versions of the partition's state; the last one is in force.
-    nodes: Vec<Node>,
+    store: PartitionStore,
     registered: [Option<Incarnation>; BROKERS],
     directories: BTreeMap<Incarnation, u32>,
     writes: Vec<Write>,
-    network: Vec<Message>,
-    told: Told,
+    network: Network<Message>,
+    promises: Promises,
     now: Duration,
     numbers: u32,
     pub(super) events: Events,
@@ -142,38 +76,6 @@ pub(super) fn run(rules: Rules, seed: u64) -> (Option<&'static str>, Events) {
     (None, world.events)
 }
 
-impl MemoryLog {
-    fn end(&self) -> Offset {
-        offset(self.records.len())
-    }
-
-    /// The offset below which the log counts as stored.
-    fn stored(&self, rules: Rules) -> Offset {
-        if rules.counts_unflushed(false) { self.end() } else { offset(self.flushed) }
-    }
-
-    fn epochs(&self) -> Vec<EpochStart> {
-        let mut entries: Vec<EpochStart> = Vec::new();
-        for (index, record) in self.records.iter().enumerate() {
-            if entries.last().is_none_or(|last| last.epoch != record.epoch) {
-                entries.push(EpochStart { epoch: record.epoch, start: offset(index) });
-            }
-        }
-        entries
-    }
-
-    fn truncate(&mut self, end: Offset) {
-        self.records.truncate(index(end));
-        self.flushed = self.flushed.min(self.records.len());
-        // What the flush under way would cover is not known any more.
-        self.flushing = None;
-    }
-
-    fn holds(&self, shown: &[Record]) -> bool {
-        self.flushed >= shown.len() && self.records.starts_with(shown)
-    }
-}
-
 impl World {
     fn new(rules: Rules, seed: u64) -> Self {
         let registered = [1, 2, 3].map(|number| Some(Incarnation(number)));
@@ -189,24 +91,21 @@ impl World {
             registered,
         });
         let directories = brokers.iter().map(|broker| (broker.incarnation, broker.directory));
-        let directories = directories.collect();
-        let node = Node {
-            leader: 0,
-            incarnation: Incarnation(1),
-            epoch: LeaderEpoch(0),
-            members: (0..BROKERS).map(|id| member(id, brokers[id].incarnation)).collect(),
-            eligible: Vec::new(),
+        let member = |(id, broker): (usize, &Broker)| IsrMember {
+            broker: name(id),
+            incarnation: broker.incarnation,
         };
+        let node = Node::led_by_first(brokers.iter().enumerate().map(member).collect());
         Self {
             rules,
             random: SeededRandom::new(seed),
-            directories,
+            directories: directories.collect(),
             brokers: brokers.into(),
-            nodes: vec![node],
+            store: PartitionStore::of(node),
             registered,
             writes: Vec::new(),
-            network: Vec::new(),
-            told: Told::default(),
+            network: Network::new(),
+            promises: Promises::default(),
             now: Duration::ZERO,
             numbers: 0,
             events: Events::default(),
@@ -274,19 +173,12 @@ impl World {
         let position = follower.position(history, broker.log.stored(self.rules));
         let to = place(follower.leader());
         let incarnation = broker.incarnation;
-        self.network.push(Message::Fetch { from: id, to, incarnation, position });
+        self.network.send(Message::Fetch { from: id, to, incarnation, position });
     }
 
     /// Delivers a message, late ones too, or loses it.
     fn deliver(&mut self) -> Option<&'static str> {
-        if self.network.is_empty() {
-            return None;
-        }
-        let message = self.network.swap_remove(self.random.index(self.network.len()));
-        if self.random.chance(8) {
-            return None;
-        }
-        match message {
+        match self.network.next(&mut self.random)? {
             Message::Fetch { from, to, incarnation, position } => {
                 self.count_fetch((from, incarnation), to, position);
                 None
@@ -326,7 +218,7 @@ impl World {
         broker.note_watermark();
         let log_start = Offset::ZERO;
         let answer = FetchAnswer { position, outcome, high_watermark, log_start };
-        self.network.push(Message::Answer { to: from, answer, records });
+        self.network.send(Message::Answer { to: from, answer, records });
     }
 
     fn take_answer(
@@ -377,8 +269,7 @@ impl World {
 
     /// Lets a broker read the state, and lead or follow as it says.
     fn learn(&mut self, id: usize) {
-        let node = self.nodes.last().unwrap().clone();
-        let version = self.version();
+        let (node, in_sync) = (self.store.node().clone(), self.store.in_sync());
         let broker = &mut self.brokers[id];
         if !broker.is_running || self.registered[id] != Some(broker.incarnation) {
             return;
@@ -397,7 +288,7 @@ impl World {
                 epoch: node.epoch,
                 log_end: broker.log.end(),
                 high_watermark,
-                in_sync: node.in_sync(version),
+                in_sync,
             };
             broker.role = Role::Leader(Box::new(Leader::new(self.rules, start, self.now)));
         } else {
@@ -430,11 +321,9 @@ impl World {
             }
         }
         let lag = if behind_sync { 0 } else { self.random.index(2) };
-        let version = self.version() - i32::try_from(lag).unwrap();
-        let Some(node) = usize::try_from(version).ok().map(|version| &self.nodes[version]) else {
-            return;
-        };
-        let (state, epoch) = (node.in_sync(version), node.epoch);
+        let version = self.store.version() - i32::try_from(lag).unwrap();
+        let Some(epoch) = self.store.node_at(version).map(|node| node.epoch) else { return };
+        let Some(state) = self.store.in_sync_at(version) else { return };
         let broker = &mut self.brokers[id];
         if let Role::Leader(leader) = &mut broker.role
             && epoch == broker.epoch
@@ -466,15 +355,15 @@ impl World {
     }
 
     fn carry_out(&mut self, write: &Write) -> InSyncOutcome {
-        let is_current = [-1, self.version()].contains(&write.change.version);
+        let is_current = [-1, self.store.version()].contains(&write.change.version);
         let is_owned = self.registered[write.author] == Some(write.session);
         if !is_current || !is_owned {
             return InSyncOutcome::Refused;
         }
-        let mut node = self.nodes.last().unwrap().clone();
+        let mut node = self.store.node().clone();
         node.change_to(write.change.members.clone());
-        self.nodes.push(node);
-        InSyncOutcome::Applied { version: self.version() }
+        self.store.write(node);
+        InSyncOutcome::Applied { version: self.store.version() }
     }
 
     fn answer_write(
@@ -510,7 +399,7 @@ impl World {
                 *registered = None;
             }
         }
-        let node = self.nodes.last().unwrap().clone();
+        let node = self.store.node().clone();
         let stayed =
             |member: &&IsrMember| self.registered[place(member.broker)] == Some(member.incarnation);
         let returned = |member: &IsrMember| {
@@ -537,8 +426,7 @@ impl World {
         let is_member = next.members.iter().any(|member| place(member.broker) == node.leader);
         if !(leader_stays && is_member) {
             let elected = next.members[self.random.index(next.members.len())];
-            (next.leader, next.incarnation) = (place(elected.broker), elected.incarnation);
-            next.epoch = LeaderEpoch(node.epoch.0 + 1);
+            next.elect(elected);
         } else if next.members == node.members {
             return;
         }
@@ -550,7 +438,7 @@ impl World {
                 .is_none_or(|now| directories[&now] == directories[&member.incarnation])
         });
         self.events.elections += u32::from(next.epoch != node.epoch);
-        self.nodes.push(next);
+        self.store.write(next);
     }
 
     /// Ends the session of a broker, which may live on without knowing.
@@ -599,140 +487,15 @@ impl World {
         self.registered[id] = Some(broker.incarnation);
     }
 
-    fn version(&self) -> i32 {
-        i32::try_from(self.nodes.len() - 1).unwrap()
-    }
-
     /// Lets all leaders show records to consumers and answer producers.
     fn settle(&mut self) -> Option<&'static str> {
-        for broker in &mut self.brokers {
-            let Role::Leader(leader) = &broker.role else { continue };
-            let end = index(leader.high_watermark()).min(broker.log.records.len());
-            if leader.is_readable() {
-                for (at, record) in broker.log.records[..end].iter().enumerate() {
-                    match self.told.exposed.get(at) {
-                        None => self.told.exposed.push(*record),
-                        Some(shown) if shown != record => return Some("I13"),
-                        Some(_) => {}
-                    }
-                }
-            }
-            let has_minimum = leader.in_sync().has_minimum();
-            for produced in std::mem::take(&mut broker.produced) {
-                if !self.rules.may_acknowledge(produced.record.epoch, broker.epoch) {
-                    continue;
-                }
-                if produced.offset < end && has_minimum {
-                    self.told.acknowledged.push(produced);
-                    self.events.acknowledged += 1;
-                } else {
-                    broker.produced.push(produced);
-                }
-            }
-        }
-        None
+        let broken = self.promises.settle(&mut self.brokers, self.rules);
+        self.events.acknowledged = self.promises.acknowledged();
+        broken
     }
 
     /// The first invariant that does not hold.
     fn violation(&self) -> Option<&'static str> {
-        let node = self.nodes.last().unwrap();
-        let shown = &self.told.exposed;
-        for broker in self.brokers.iter().filter(|broker| broker.epoch == node.epoch) {
-            let Role::Leader(leader) = &broker.role else { continue };
-            let has = |p: &Produced| broker.log.records.get(p.offset) == Some(&p.record);
-            if !self.told.acknowledged.iter().all(has) {
-                return Some("I12");
-            }
-            if !broker.log.records.starts_with(shown) {
-                return Some("I13");
-            }
-            if leader.is_readable() && index(leader.high_watermark()) < shown.len() {
-                return Some("I14");
-            }
-        }
-        let holds = |member: &IsrMember| {
-            let broker = &self.brokers[place(member.broker)];
-            self.directories[&member.incarnation] != broker.directory || broker.log.holds(shown)
-        };
-        if !node.members.iter().all(holds) {
-            return Some("I10");
-        }
-        if !node.eligible.iter().all(holds) {
-            return Some("I32");
-        }
-        self.disagreement()
+        self.promises.violation(&self.brokers, self.store.node(), &self.directories)
     }
-
-    /// I11 and I33: logs agree below their watermarks, and wherever they have the same epoch.
-    fn disagreement(&self) -> Option<&'static str> {
-        for (number, one) in self.brokers.iter().enumerate() {
-            for other in &self.brokers[..number] {
-                let end = index(one.high_watermark.min(other.high_watermark));
-                let pairs = one.log.records.iter().zip(&other.log.records).enumerate();
-                for (at, (first, second)) in pairs {
-                    if first != second && at < end {
-                        return Some("I11");
-                    }
-                    if first != second && first.epoch == second.epoch {
-                        return Some("I33");
-                    }
-                }
-            }
-        }
-        None
-    }
-}
-
-impl Broker {
-    fn note_watermark(&mut self) {
-        self.high_watermark = match &self.role {
-            Role::None => self.high_watermark,
-            Role::Leader(leader) => leader.high_watermark(),
-            Role::Follower(follower) => follower.high_watermark(),
-        };
-    }
-
-    fn stop(&mut self) {
-        self.is_running = false;
-        self.role = Role::None;
-        self.epoch = LeaderEpoch::NONE;
-        self.produced.clear();
-    }
-}
-
-impl Node {
-    fn in_sync(&self, version: i32) -> InSyncState {
-        InSyncState { members: self.members.clone(), minimum: MINIMUM, version }
-    }
-
-    /// Changes the members, and remembers those that leave a set below its minimum.
-    fn change_to(&mut self, members: Vec<IsrMember>) {
-        let before = std::mem::replace(&mut self.members, members);
-        let is_out = |member: &IsrMember| self.members.iter().all(|m| m.broker != member.broker);
-        self.eligible.extend(before.into_iter().filter(is_out));
-        self.eligible.retain(is_out);
-        if self.members.len() >= MINIMUM {
-            self.eligible.clear();
-        }
-    }
-}
-
-fn member(id: usize, incarnation: Incarnation) -> IsrMember {
-    IsrMember { broker: name(id), incarnation }
-}
-
-fn name(id: usize) -> BrokerId {
-    BrokerId(i32::try_from(id).unwrap())
-}
-
-fn place(broker: BrokerId) -> usize {
-    usize::try_from(broker.0).unwrap()
-}
-
-fn offset(index: usize) -> Offset {
-    Offset::new(i64::try_from(index).unwrap())
-}
-
-fn index(offset: Offset) -> usize {
-    usize::try_from(offset.get()).unwrap()
 }

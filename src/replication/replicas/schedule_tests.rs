@@ -15,23 +15,21 @@ use crate::io::{
 };
 use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
+use crate::replication::cluster_tests::{
+    BROKERS, LAG_MAX, Network, Node, PartitionStore, name, place,
+};
 use crate::replication::{
     Acks, Assignment, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica, HandOverProgress,
-    InSyncState, LocalLogs, Partition, PartitionError, PartitionSpec, ReadRequest, Reader,
-    RequestedChange, Role, Rules,
+    LocalLogs, Partition, PartitionError, PartitionSpec, ReadRequest, Reader, RequestedChange,
+    Role, Rules,
 };
 use crate::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Log, LogConfig, Offsets,
     Opener, ProducerLimits, ReadLimit, Upkeep, UpkeepListener, UpkeepOptions,
 };
-use crate::types::{
-    BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition, seeds,
-};
+use crate::types::{BrokerId, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition, seeds};
 
-const BROKERS: usize = 3;
-const MINIMUM: usize = 2;
 const STEPS: usize = 400;
-const LAG_MAX: Duration = Duration::from_secs(10);
 pub(super) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 /// A broker with its replica.
@@ -41,15 +39,6 @@ pub(super) struct Broker {
     pub(super) disk: FaultyDisk,
     pub(super) logs: Arc<LocalLogs>,
     pub(super) partition: Arc<Partition>,
-}
-
-/// The state of the partition in the store.
-#[derive(Clone)]
-struct State {
-    leader: usize,
-    incarnation: Incarnation,
-    epoch: LeaderEpoch,
-    in_sync: InSyncState,
 }
 
 /// An answer on its way to a follower.
@@ -64,8 +53,8 @@ struct World {
     random: SeededRandom,
     clock: Arc<ManualClock>,
     brokers: Vec<Broker>,
-    state: State,
-    network: Vec<Sent>,
+    store: PartitionStore,
+    network: Network<Sent>,
     /// The batches that some leader has shown to consumers.
     shown: Vec<u8>,
     incarnations: i64,
@@ -163,23 +152,16 @@ impl World {
         let clock = Arc::new(ManualClock::at(NOW));
         let start = |index: usize| {
             let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), seed);
-            let id = BrokerId(i32::try_from(index).unwrap());
-            Broker::start(disk, &clock, (id, i64::try_from(index).unwrap()))
+            Broker::start(disk, &clock, (name(index), i64::try_from(index).unwrap()))
         };
         let brokers: Vec<_> = (0..BROKERS).map(start).collect();
-        let members = brokers.iter().map(member).collect();
-        let state = State {
-            leader: 0,
-            incarnation: brokers[0].incarnation,
-            epoch: LeaderEpoch(0),
-            in_sync: InSyncState { members, minimum: MINIMUM, version: 0 },
-        };
+        let first = Node::led_by_first(brokers.iter().map(member).collect());
         let mut world = Self {
             random: SeededRandom::new(seed),
             clock,
             brokers,
-            state,
-            network: Vec::new(),
+            store: PartitionStore::of(first),
+            network: Network::new(),
             shown: Vec::new(),
             incarnations: 100,
             values: 0,
@@ -229,7 +211,7 @@ impl World {
         let broker = &self.brokers[id];
         let Some(next) = broker.partition.follower_position().unwrap() else { return };
         let (position, incarnation) = (next.position, broker.incarnation);
-        let leader = &self.brokers[usize::try_from(next.leader.0).unwrap()].partition;
+        let leader = &self.brokers[place(next.leader)].partition;
         let replica =
             FetchingReplica { broker: broker.id, incarnation, registered: Some(incarnation) };
         if leader.role() != Role::Leader || leader.load().is_err() {
@@ -264,47 +246,42 @@ impl World {
                 (FetchOutcome::Records, records)
             }
         };
-        let leader = &self.brokers[usize::try_from(next.leader.0).unwrap()].partition;
+        let leader = &self.brokers[place(next.leader)].partition;
         let (high_watermark, log_start) = (leader.high_watermark(), leader.log_start_offset());
         let answer = FetchAnswer { position, outcome, high_watermark, log_start };
-        self.network.push(Sent { to: id, incarnation, answer, records });
+        self.network.send(Sent { to: id, incarnation, answer, records });
     }
 
     /// Delivers an answer, late ones too, or loses it.
     fn deliver(&mut self) {
-        if self.network.is_empty() {
-            return;
+        let Some(sent) = self.network.next(&mut self.random) else { return };
+        let Sent { to, incarnation, answer, records } = sent;
+        if self.brokers[to].incarnation == incarnation {
+            self.brokers[to].partition.take_fetched(&answer, &records).unwrap();
         }
-        let place = self.random.index(self.network.len());
-        let Sent { to, incarnation, answer, records } = self.network.swap_remove(place);
-        if self.random.chance(8) || self.brokers[to].incarnation != incarnation {
-            return;
-        }
-        self.brokers[to].partition.take_fetched(&answer, &records).unwrap();
     }
 
     /// Writes a change of the in-sync set, as the store does.
     fn write(&mut self, requested: &RequestedChange) {
-        let State { epoch, in_sync, .. } = &self.state;
+        let node = self.store.node();
         let joins = |member: &IsrMember| {
-            let is_member = in_sync.members.contains(member);
+            let is_member = node.members.contains(member);
             is_member || self.brokers.iter().any(|broker| self::member(broker) == *member)
         };
         let change = &requested.change;
-        let applies = *epoch == requested.epoch
-            && in_sync.version == change.version
+        let applies = node.epoch == requested.epoch
+            && self.store.version() == change.version
             && change.members.iter().all(joins)
             && change.successor.is_none_or(|to| self.brokers.iter().any(|b| member(b) == to));
         if applies {
-            self.state.in_sync.members.clone_from(&change.members);
-            self.state.in_sync.version += 1;
+            let mut next = node.clone();
+            next.change_to(change.members.clone());
+            if let Some(successor) = change.successor {
+                next.elect(successor);
+            }
+            self.store.write(next);
         }
-        if let Some(successor) = change.successor.filter(|_| applies) {
-            self.state.leader = usize::try_from(successor.broker.0).unwrap();
-            self.state.incarnation = successor.incarnation;
-            self.state.epoch = LeaderEpoch(self.state.epoch.0 + 1);
-        }
-        let version = self.state.in_sync.version;
+        let version = self.store.version();
         requested.answer(match (applies, self.random.chance(6)) {
             (_, true) => InSyncOutcome::Unknown,
             (true, false) => InSyncOutcome::Applied { version },
@@ -332,15 +309,15 @@ impl World {
 
     /// Lets a broker see the state of the partition.
     fn learn(&mut self, id: usize) {
-        let (broker, state) = (&self.brokers[id], &self.state);
-        let leader = self.brokers[state.leader].id;
+        let (broker, node) = (&self.brokers[id], self.store.node());
+        let leader = self.brokers[node.leader].id;
         let assignment = Assignment {
             lease: None,
-            epoch: state.epoch,
+            epoch: node.epoch,
             leader: Some(leader),
-            leader_incarnation: state.incarnation,
+            leader_incarnation: node.incarnation,
             incarnation: broker.incarnation,
-            in_sync: state.in_sync.clone(),
+            in_sync: self.store.in_sync(),
         };
         broker.partition.assign(assignment, self.clock.monotonic());
         broker.partition.open().unwrap();
@@ -348,19 +325,13 @@ impl World {
 
     /// Elects any in-sync member.
     fn elect(&mut self) {
-        let members = &self.state.in_sync.members;
-        let elected = members[self.random.index(members.len())].broker;
-        let leader = usize::try_from(elected.0).unwrap();
+        let mut next = self.store.node().clone();
+        let elected = self.random.index(next.members.len());
+        let leader = place(next.members[elected].broker);
+        next.members[elected] = member(&self.brokers[leader]);
+        next.elect(next.members[elected]);
+        self.store.write(next);
         self.elections += 1;
-        self.state.leader = leader;
-        self.state.incarnation = self.brokers[leader].incarnation;
-        self.state.epoch = LeaderEpoch(self.state.epoch.0 + 1);
-        self.state.in_sync.version += 1;
-        for member in &mut self.state.in_sync.members {
-            if member.broker == elected {
-                member.incarnation = self.state.incarnation;
-            }
-        }
         self.learn(leader);
     }
 
@@ -371,7 +342,7 @@ impl World {
         broker.stop();
         self.incarnations += 1;
         self.brokers[id] = Broker::start(disk, &self.clock, (broker.id, self.incarnations));
-        if self.state.leader == id {
+        if self.store.node().leader == id {
             self.elect();
         }
         self.learn(id);
@@ -379,16 +350,17 @@ impl World {
 
     /// Notes what the leader shows, and checks that no member of the in-sync set lacks it.
     fn check(&mut self) {
-        let leader = &self.brokers[self.state.leader];
+        let node = self.store.node();
+        let leader = &self.brokers[node.leader];
         let partition = &leader.partition;
-        let leads = partition.role() == Role::Leader && partition.epoch() == self.state.epoch;
+        let leads = partition.role() == Role::Leader && partition.epoch() == node.epoch;
         if leads && partition.latest().is_ok() {
             let shown = leader.bytes_below(partition.high_watermark());
             assert!(shown.starts_with(&self.shown), "records that were shown are withdrawn");
             self.shown = shown;
         }
-        for member in &self.state.in_sync.members {
-            let broker = &self.brokers[usize::try_from(member.broker.0).unwrap()];
+        for member in &node.members {
+            let broker = &self.brokers[place(member.broker)];
             if let Some(log) = broker.log() {
                 let held = broker.bytes_below(log.flushed_offset());
                 assert!(held.starts_with(&self.shown), "{} lacks shown records", broker.id);
@@ -402,7 +374,7 @@ impl World {
     fn settle(&mut self) {
         self.elect();
         self.network.clear();
-        self.append(self.state.leader);
+        self.append(self.store.node().leader);
         for _ in 0..100 {
             for id in 0..BROKERS {
                 self.learn(id);
@@ -413,7 +385,7 @@ impl World {
                 self.brokers[id].flush();
             }
         }
-        let leader = &self.brokers[self.state.leader];
+        let leader = &self.brokers[self.store.node().leader];
         let end = leader.log().unwrap().log_end_offset();
         let expected = leader.bytes_below(end);
         for broker in &self.brokers {
