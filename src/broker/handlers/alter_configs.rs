@@ -4,8 +4,7 @@
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::incremental_alter_configs::target;
-use crate::broker::settings::{Altered, Change, Settings, alter_each};
-use crate::broker::topics::repeated;
+use crate::broker::settings::{Altered, Change, Settings, alter_each, require_each_once};
 use crate::engine::OFFSET_UNIT;
 use crate::metadata::{ConfigEdit, ConfigTarget, Image};
 use crate::wire::ErrorCode;
@@ -42,10 +41,7 @@ async fn replace(
     validate_only: bool,
 ) -> Result<(), Refusal> {
     let target = target(call, settings, wanted.resource_type, &wanted.resource_name)?;
-    if !repeated(wanted.configs.iter().map(|config| &config.name)).is_empty() {
-        let cause = "a setting is named more than once";
-        return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
-    }
+    require_each_once(wanted.configs.iter().map(|config| &config.name))?;
     let sets = wanted.configs.iter().map(set).collect::<Result<Vec<_>, _>>()?;
     let kept = fixed_setting(&settings.image(), &target);
     let edits = [ConfigEdit::Clear].into_iter().chain(kept).chain(sets).collect();

@@ -4,8 +4,8 @@ use crate::broker::authorize::{Operation, Resource as Guarded};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_configs::{broker_id, no_settings};
-use crate::broker::settings::{Altered, Change, Settings, alter_each};
-use crate::broker::topics::{name_of, repeated};
+use crate::broker::settings::{Altered, Change, Settings, alter_each, require_each_once};
+use crate::broker::topics::name_of;
 use crate::metadata::{ConfigEdit, ConfigTarget};
 use crate::wire::ErrorCode;
 use crate::wire::describe_configs::{RESOURCE_BROKER, RESOURCE_TOPIC};
@@ -42,10 +42,7 @@ async fn alter(
     validate_only: bool,
 ) -> Result<(), Refusal> {
     let target = target(call, settings, wanted.resource_type, &wanted.resource_name)?;
-    if !repeated(wanted.configs.iter().map(|config| &config.name)).is_empty() {
-        let cause = "a setting is named more than once";
-        return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
-    }
+    require_each_once(wanted.configs.iter().map(|config| &config.name))?;
     let edits = wanted.configs.iter().map(edit).collect::<Result<_, _>>()?;
     settings.change(Change { target, edits, validate_only }).await
 }

@@ -39,3 +39,13 @@ pub(crate) async fn alter_each<R>(
     }
     all
 }
+
+/// Refuses the changes of a resource that name a setting more than once.
+pub(crate) fn require_each_once<'a>(
+    names: impl Iterator<Item = &'a String>,
+) -> Result<(), Refusal> {
+    if repeated(names).is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::because(ErrorCode::InvalidRequest, &"a setting is named more than once"))
+}

@@ -16,7 +16,7 @@ mod topic;
 mod without_effect;
 
 pub(crate) use access::Settings;
-pub(crate) use altered::{Altered, alter_each};
+pub(crate) use altered::{Altered, alter_each, require_each_once};
 pub(crate) use change::Change;
 pub(crate) use edits::{check_broker_configs, inherited_list};
 pub(crate) use setting::{Setting, Source, Value};
