@@ -7,17 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
-
 use crate::engine::{Control, Failure, Unavailable};
 use crate::replica_manager::answers::{Refusal, read_answer};
 use crate::replica_manager::fetch_session::{FetchSession, PartitionKey, Positions};
 use crate::replica_manager::followed::FollowedPartition;
 use crate::replica_manager::pauses::{Fault, Pauses};
-use crate::replication::{
-    FetchAnswer, FollowerError, FollowerPosition, Partition, PartitionError, Progress, Registration,
-};
-use crate::types::{BrokerId, Offset, PartitionIndex, WithCauses};
+use crate::replication::{FetchAnswer, FollowerError, FollowerPosition, Partition, PartitionError};
+use crate::types::{BrokerId, PartitionIndex, WithCauses};
 use crate::wire::fetch::{FetchResponse, Partition as PartitionAnswer};
 
 /// The replicas that are fetched from one leader.
@@ -72,7 +68,8 @@ impl Replicas {
     }
 
     /// Finds the positions of the replicas to which something has happened, unless they are paused
-    /// at `now`.
+    /// at `now`, once they have stored what they have: a position is told to the leader only once,
+    /// and it must not lack what a flush that is under way will store.
     ///
     /// # Errors
     /// If the broker stops.
@@ -87,6 +84,9 @@ impl Replicas {
         let due: Vec<_> = due.filter_map(|key| Some((*key, partition(key)?))).collect();
         if due.is_empty() {
             return Ok(());
+        }
+        for (_, partition) in &due {
+            partition.all_stored().await;
         }
         // A position opens its log, which blocks on the disk.
         let found = control.run_blocking(move || {
@@ -127,8 +127,7 @@ impl Replicas {
         }
     }
 
-    /// Hands an answer to the replicas, and waits until they have stored what it brought: the next
-    /// fetch tells the leader so.
+    /// Hands an answer to the replicas, which have yet to flush what it brought.
     ///
     /// # Errors
     /// If the broker stops.
@@ -148,22 +147,15 @@ impl Replicas {
         let taken = control.run_blocking(move || {
             let take = |Fetched { key, partition, answer, records }: Fetched| {
                 let taken = partition.take_fetched(&answer, &records);
-                (key, taken.map(|()| FlushWait::begin(&partition)))
+                (key, taken)
             };
             fetched.into_iter().map(take).collect::<Vec<_>>()
         });
-        let mut unflushed = Vec::new();
         for (key, taken) in taken.await? {
             match taken {
-                Ok(wait) => {
-                    unflushed.extend(wait);
-                    self.fetched(key);
-                }
+                Ok(()) => self.fetched(key),
                 Err(error) => self.failed(key, &Stop::Local(error), now),
             }
-        }
-        for wait in unflushed {
-            wait.wake.notified().await;
         }
         Ok(())
     }
@@ -255,23 +247,6 @@ impl std::fmt::Display for Stop {
             Self::Refused(refusal) => refusal.fmt(f),
             Self::Local(error) => WithCauses(error).fmt(f),
         }
-    }
-}
-
-/// A wait until a replica has flushed its log.
-struct FlushWait {
-    wake: Arc<Notify>,
-    _registration: Registration,
-}
-
-impl FlushWait {
-    /// Begins to wait, and lets the flusher hurry; `None` if everything is stored.
-    fn begin(partition: &Arc<Partition>) -> Option<Self> {
-        let last = Offset::checked(partition.unstored_end()?.get() - 1)?;
-        let wake = Arc::new(Notify::new());
-        let registration = partition.wait_for(Progress::Stored, last, &wake);
-        // Looked at again after the registration: a flush may have ended in between.
-        partition.unstored_end().map(|_| Self { wake, _registration: registration })
     }
 }
 

@@ -6,9 +6,11 @@
 
 use std::sync::{Arc, PoisonError};
 
+use tokio::sync::Notify;
+
 use crate::replication::{
     EpochHistory, FetchAnswer, FetchPosition, Follower, FollowerStep, Partition, PartitionError,
-    Role,
+    Progress, Role,
 };
 use crate::storage::{EpochStart, FetchedError, Log, StorageError, Truncation};
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -76,13 +78,27 @@ impl Partition {
 
     /// The log end offset, while this broker follows another and has not stored all records before
     /// it.
-    pub fn unstored_end(&self) -> Option<Offset> {
+    fn unstored_end(&self) -> Option<Offset> {
         if !matches!(self.role(), Role::Follower { leader: Some(_) }) {
             return None;
         }
         // Before the end of the log: a flush may end in between.
         let stored = self.stored();
         self.log().map(|log| log.log_end_offset()).filter(|end| stored < *end)
+    }
+
+    /// Waits until this follower has stored all records of its log, whatever leader epochs begin
+    /// meanwhile, and lets the flusher hurry. At once if this broker does not follow another.
+    pub async fn all_stored(self: &Arc<Self>) {
+        let wake = Arc::new(Notify::new());
+        while let Some(end) = self.unstored_end() {
+            // Registered before the end is looked at again: a flush may end in between.
+            let last = Offset::new(end.get() - 1);
+            let _registration = self.wait_for(Progress::Stored, last, &wake);
+            if self.unstored_end().is_some() {
+                wake.notified().await;
+            }
+        }
     }
 
     /// Takes the leader's answer to a fetch, and does what it asks for: appends its records, or

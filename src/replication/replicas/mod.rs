@@ -3,6 +3,8 @@
 
 mod followers;
 mod following;
+#[cfg(test)]
+mod following_tests;
 mod handing_over;
 mod in_sync_changes;
 #[cfg(test)]

@@ -20,9 +20,9 @@ const COMMON: i64 = 3;
 const LATER: i64 = 70;
 
 /// A leader and a follower with the same records.
-struct Pair {
+pub(super) struct Pair {
     leader: Broker,
-    follower: Broker,
+    pub(super) follower: Broker,
     clock: Arc<ManualClock>,
 }
 
@@ -36,7 +36,7 @@ enum Reason {
 }
 
 impl Pair {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let clock = Arc::new(ManualClock::at(NOW));
         let start = |id: i32| {
             let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
@@ -59,7 +59,7 @@ impl Pair {
         pair
     }
 
-    fn begin_epoch(&self, epoch: i32) {
+    pub(super) fn begin_epoch(&self, epoch: i32) {
         let members = vec![member(&self.leader), member(&self.follower)];
         for broker in [&self.leader, &self.follower] {
             let assignment = Assignment {
@@ -75,7 +75,7 @@ impl Pair {
         }
     }
 
-    fn append(&self) {
+    pub(super) fn append(&self) {
         let leader = &self.leader.partition;
         leader.lead().unwrap();
         for value in 0..RECORDS {
@@ -107,7 +107,7 @@ impl Pair {
     }
 
     /// Lets the follower fetch the leader's records from its log end on.
-    fn fetch(&self) {
+    pub(super) fn fetch(&self) {
         let read = self.leader.partition.read(ReadRequest {
             reader: Reader::Follower,
             offset: self.follower_end(),
