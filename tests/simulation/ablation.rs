@@ -18,14 +18,14 @@ const WATERMARK: &str = "the watermark never falls";
 /// The rules, each with a seed that finds its absence and the invariant that is broken first.
 const ABLATIONS: &[(Rule, u64, &str)] = &[
     (Rule::FlushedCounts, 0, COMPLETE),
-    (Rule::MaximalSet, 96, COMPLETE),
+    (Rule::MaximalSet, 39, COMPLETE),
     (Rule::MinimumHolds, 0, COMPLETE),
-    (Rule::OwnIncarnation, 0, ONE_LEADER),
+    (Rule::OwnIncarnation, 4, ONE_LEADER),
     (Rule::TruncateByEpoch, 0, SAME),
-    (Rule::JoinAtWatermark, 0, COMPLETE),
+    (Rule::JoinAtWatermark, 1, COMPLETE),
     (Rule::JoinAtEpochStart, 2, COMPLETE),
-    (Rule::HandOverSilent, 46, ONE_LEADER),
-    (Rule::ReadFromEpochStart, 0, WATERMARK),
+    (Rule::HandOverSilent, 172, ONE_LEADER),
+    (Rule::ReadFromEpochStart, 1, WATERMARK),
     (Rule::AnsweredUnderLease, 0, ONE_LEADER),
 ];
 

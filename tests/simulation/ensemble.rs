@@ -55,7 +55,7 @@ impl Ensemble {
             clock: Arc::clone(clock),
             origin: MemoryStore::new(shared),
             sessions: Mutex::default(),
-            cut_off: Default::default(),
+            cut_off: [const { AtomicBool::new(false) }; MACHINES],
         }
     }
 

@@ -15,6 +15,7 @@ pub(crate) const REQUIRED: &[&str] = &[
     "acknowledged",
     "blackout",
     "broker stopped in order",
+    "connection to the store broken",
     "cut in both directions",
     "cut in one direction",
     "cut off from the store",

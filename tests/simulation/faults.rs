@@ -35,7 +35,7 @@ pub(crate) async fn inject(world: &Arc<World>, time: Duration) {
         if is_blackout {
             world.note("blackout", &[]);
         }
-        let concerned = if is_blackout { 0..MACHINES } else { one..one + 1 };
+        let concerned = if is_blackout { (0..MACHINES).collect() } else { vec![one] };
         for machine in concerned {
             world.machines[machine].is_faulty.store(true, Ordering::Relaxed);
             let injected = Arc::clone(world);
@@ -71,17 +71,17 @@ fn may_lose_disk(world: &World) -> bool {
 
 async fn inject_one(world: &Arc<World>, machine: usize) {
     match world.below(100) {
-        0..18 => kill(world, machine).await,
         18..36 => cut_power(world, machine).await,
         36..52 => pause(world, machine).await,
         52..60 => cut_in_both_directions(world, machine).await,
         60..68 => cut_in_one_direction(world, machine).await,
-        68..78 => cut_off_from_store(world, machine).await,
+        68..73 => cut_off_from_store(world, machine).await,
+        73..78 => break_connection_to_store(world, machine).await,
         78..84 => expire(world, machine).await,
         84..89 => slow_flushes(world, machine).await,
         89..94 => restart(world, machine).await,
         94..97 if may_lose_disk(world) => empty_disk(world, machine).await,
-        _ if may_lose_disk(world) => roll_back_disk(world, machine).await,
+        97..100 if may_lose_disk(world) => roll_back_disk(world, machine).await,
         _ => kill(world, machine).await,
     }
 }
@@ -141,6 +141,17 @@ async fn cut_off_from_store(world: &World, machine: usize) {
     world.ensemble.cut_off(machine);
     sleep(world.millis(500, 12_000)).await;
     world.ensemble.repair(machine);
+}
+
+/// Cuts a machine off from the store for moments, so that answers are lost.
+async fn break_connection_to_store(world: &World, machine: usize) {
+    world.note("connection to the store broken", &[index(machine)]);
+    for _ in 0..=world.below(20) {
+        world.ensemble.cut_off(machine);
+        sleep(world.millis(1, 60)).await;
+        world.ensemble.repair(machine);
+        sleep(world.millis(1, 900)).await;
+    }
 }
 
 /// Ends the session of a broker that lives, as early as its lease permits.
