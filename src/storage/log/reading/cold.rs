@@ -175,7 +175,7 @@ impl<'log> ColdRanges<'log> {
     }
 
     /// The place of an offset in a finished segment.
-    fn wanted<'s>(self, segments: &'s Segments, offset: Offset) -> Option<Wanted<'s>> {
+    fn wanted(self, segments: &Segments, offset: Offset) -> Option<Wanted<'_>> {
         let context = self.tail.context();
         let number = segments.number_of(offset);
         segments.next_base(number)?;
