@@ -78,7 +78,7 @@ impl Partition {
 
     /// The log end offset, while this broker follows another and has not stored all records before
     /// it.
-    fn unstored_end(&self) -> Option<Offset> {
+    pub fn unstored_end(&self) -> Option<Offset> {
         if !matches!(self.role(), Role::Follower { leader: Some(_) }) {
             return None;
         }
