@@ -3,11 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use streamlog::replication::{
-    FetchOutcome, FollowerPosition, Partition, Progress, Registration, Role,
-};
+use streamlog::replication::{FetchOutcome, FollowerPosition, Partition, Role};
 use streamlog::types::{Offset, PartitionIndex};
-use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::broker::Broker;
@@ -23,6 +20,10 @@ impl Broker {
     pub(super) async fn fetch_from(self: Arc<Self>, leader: usize) {
         loop {
             let applied = self.applied.count();
+            for replica in self.followed(leader) {
+                // The position tells the leader what has been stored.
+                replica.all_stored().await;
+            }
             let positions = self.positions(leader);
             let Some(membership) = self.metadata.membership() else {
                 sleep(PAUSE).await;
@@ -44,44 +45,40 @@ impl Broker {
             };
             let answers = answers.unwrap_or_default();
             let is_complete = answers.len() == asked;
-            let mut waits = Vec::new();
-            for answer in answers {
-                waits.extend(self.take(answer));
-            }
-            for wait in waits {
-                wait.wake.notified().await;
-            }
+            answers.into_iter().for_each(|answer| self.take(answer));
             if !is_complete {
                 sleep(PAUSE).await;
             }
         }
     }
 
-    /// The positions of the partitions that follow this leader.
+    /// The partitions that follow this leader.
+    fn followed(&self, leader: usize) -> Vec<Arc<Partition>> {
+        let role = Role::Follower { leader: Some(self.world.machines[leader].id()) };
+        self.replicas().into_iter().filter(|replica| replica.role() == role).collect()
+    }
+
+    /// Their positions.
     fn positions(&self, leader: usize) -> Vec<(PartitionIndex, FollowerPosition)> {
+        let followed = self.followed(leader);
         let leader = self.world.machines[leader].id();
-        let follows =
-            |replica: &Arc<Partition>| replica.role() == Role::Follower { leader: Some(leader) };
-        let replicas = self.replicas();
-        let followed = replicas.iter().filter(|replica| follows(replica));
         let position = |replica: &Arc<Partition>| {
             let found = replica.follower_position().unwrap()?;
             (found.leader == leader).then_some((replica.id().partition, found))
         };
-        followed.filter_map(position).collect()
+        followed.iter().filter_map(position).collect()
     }
 
-    /// Hands an answer to its partition. The next fetch tells the leader what has been stored, so
-    /// it waits for the flush.
-    fn take(&self, taken: FollowerAnswer) -> Option<FlushWait> {
+    /// Hands an answer to its partition.
+    fn take(&self, taken: FollowerAnswer) {
         let FollowerAnswer { partition: number, answer, records } = taken;
-        let partition = self.partition(number)?;
+        let Some(partition) = self.partition(number) else { return };
         let end = log_end(&partition);
         let numbers = [index(self.machine), number.0.into(), end.get()];
         if let Err(error) = partition.take_fetched(&answer, &records) {
             self.world.tell(|| format!("broker {} takes no answer: {error}", self.id));
             self.world.note("answer not taken", &numbers);
-            return None;
+            return;
         }
         if matches!(answer.outcome, FetchOutcome::Diverging { .. }) {
             self.world.note("follower out of step", &numbers);
@@ -89,23 +86,6 @@ impl Broker {
         if log_end(&partition) < end {
             self.world.note("truncated", &numbers);
         }
-        FlushWait::begin(&partition)
-    }
-}
-
-/// A wait until a replica has flushed its log.
-struct FlushWait {
-    wake: Arc<Notify>,
-    _registration: Registration,
-}
-
-impl FlushWait {
-    fn begin(partition: &Arc<Partition>) -> Option<Self> {
-        let last = Offset::checked(partition.unstored_end()?.get() - 1)?;
-        let wake = Arc::new(Notify::new());
-        let registration = partition.wait_for(Progress::Stored, last, &wake);
-        // Looked at again after the registration: a flush may have ended in between.
-        partition.unstored_end().map(|_| Self { wake, _registration: registration })
     }
 }
 
