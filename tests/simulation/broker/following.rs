@@ -45,7 +45,9 @@ impl Broker {
             };
             let answers = answers.unwrap_or_default();
             let is_complete = answers.len() == asked;
-            answers.into_iter().for_each(|answer| self.take(answer));
+            for answer in answers {
+                self.take(answer);
+            }
             if !is_complete {
                 sleep(PAUSE).await;
             }
