@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::BrokerConfig;
-use crate::broker::access::{Addresses, Cluster, LedPartitions, Peers, Topics};
+use crate::broker::access::{Addresses, Cluster, LedPartitions, Peers, PreferredElections, Topics};
 use crate::broker::call::Call;
 use crate::broker::coordinator::{Coordinators, Groups};
 use crate::broker::fetch::FetchSessions;
@@ -16,6 +16,7 @@ use crate::broker::settings::Settings;
 use crate::engine::{EngineState, Failure};
 use crate::io::{FileRange, OpenFiles};
 use crate::net::{Budget, Reserved};
+use crate::replica_manager::Elections;
 
 /// State shared by all connections of a broker.
 pub(crate) struct Shared {
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     coordinators: Arc<Coordinators>,
     /// The other brokers.
     peers: Arc<Peers>,
+    /// The partitions that this broker was asked to hand over.
+    elections: Arc<Elections>,
     /// The fetch sessions of consumers and followers.
     fetch_sessions: FetchSessions,
     /// The memory budget for large requests.
@@ -52,6 +55,7 @@ impl Shared {
             fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
             coordinators: Arc::new(Coordinators::new(config.group.clone())),
             peers: Arc::new(Peers::new(engine, &config.replica)),
+            elections: Arc::default(),
             config: Arc::new(config),
             listeners,
             engine: Arc::clone(engine),
@@ -72,6 +76,11 @@ impl Shared {
     /// The group coordinators of this broker.
     pub(crate) fn coordinators(&self) -> &Arc<Coordinators> {
         &self.coordinators
+    }
+
+    /// The partitions that this broker was asked to hand over.
+    pub(crate) fn elections(&self) -> &Arc<Elections> {
+        &self.elections
     }
 
     /// The fetch sessions of consumers and followers.
@@ -136,6 +145,12 @@ impl Parts<'_> {
     /// The metadata of the cluster.
     pub(crate) fn cluster(&self) -> Cluster<'_> {
         Cluster::new(&self.shared.engine)
+    }
+
+    /// The elections of preferred leaders.
+    pub(crate) fn elections(&self) -> PreferredElections<'_> {
+        let Shared { engine, peers, elections, .. } = self.shared;
+        PreferredElections::new(engine, peers, elections)
     }
 
     /// The groups that this broker coordinates.

@@ -61,7 +61,7 @@ apis! {
     DescribeProducers => describe_producers(partitions),
     DescribeTopicPartitions => describe_topic_partitions(cluster),
     DescribeUserScramCredentials => describe_user_scram_credentials(),
-    ElectLeaders => elect_leaders(cluster),
+    ElectLeaders => elect_leaders(cluster, elections),
     FindCoordinator => find_coordinator(cluster, groups, addresses),
     Heartbeat => heartbeat(groups),
     IncrementalAlterConfigs => incremental_alter_configs(settings),

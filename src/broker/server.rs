@@ -103,7 +103,7 @@ impl Broker {
         let shared = Arc::new(Shared::new(config, listeners, engine.state(), memory));
         let coordinators = Arc::clone(shared.coordinators());
         engine.run(coordinators);
-        replica_manager::start(engine.state(), &shared.config().replica);
+        replica_manager::start(engine.state(), &shared.config().replica, shared.elections());
         forget_deleted_topics(engine.state(), shared.coordinators());
         let shards = start_shards(&shared)?;
         let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();

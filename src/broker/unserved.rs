@@ -81,9 +81,8 @@ pub(crate) const IGNORED: &[Family] = &[
     },
     Family {
         about: "a follower has one connection for each leader; a broker that stops always hands \
-                its partitions over, and preferred leaders always return",
+                its partitions over, and preferred leaders return as soon as they are in sync",
         names: &[
-            "auto.leader.rebalance.enable",
             "controlled.shutdown.enable",
             "controlled.shutdown.max.retries",
             "controlled.shutdown.retry.backoff.ms",

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::config::{ByteSize, settings};
 
+/// The name of the setting that the task of preferred leaders looks up in the metadata each time.
+pub(super) const REBALANCE: &str = "auto.leader.rebalance.enable";
+
 settings! {
     /// The settings of replication between brokers.
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,5 +31,22 @@ settings! {
         /// Milliseconds for which a follower may lack records before it leaves the in-sync set.
         #[setting("replica.lag.time.max.ms", Long in 500..)]
         lag_max: Duration = Duration::from_secs(10),
+        /// Partitions return to their preferred leaders by themselves, once these are in sync.
+        #[setting("auto.leader.rebalance.enable", Boolean, PerBroker)]
+        auto_rebalance: bool = true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    #[test]
+    fn the_return_of_preferred_leaders_can_be_switched_off_by_its_name() {
+        let mut config = ReplicaConfig::default();
+        assert!(config.auto_rebalance);
+        config.set_named(REBALANCE, "false").unwrap().unwrap();
+        assert!(!config.auto_rebalance);
     }
 }

@@ -8,12 +8,12 @@ use tokio::sync::watch;
 
 use crate::engine::EngineState;
 use crate::link::{Connector, LinkConfig, Observer, Tasks};
-use crate::replica_manager::ReplicaConfig;
 use crate::replica_manager::followed::{Followed, followed};
 use crate::replica_manager::in_sync_changes::InSyncChanges;
 use crate::replica_manager::leader_fetcher::LeaderFetcher;
 use crate::replica_manager::leader_link::any_version;
-use crate::replica_manager::preferred_leaders::return_to_preferred_leaders;
+use crate::replica_manager::preferred_leaders::PreferredLeaders;
+use crate::replica_manager::{Elections, ReplicaConfig};
 use crate::types::BrokerId;
 
 /// The part of `replica.fetch.backoff.ms` that the first pause takes.
@@ -23,9 +23,16 @@ const FIRST_PAUSE: u32 = 20;
 const CONNECTIONS: &str = "the connections to leaders";
 
 /// Fetches the partitions that this broker follows, sends the changes of the in-sync sets that it
-/// leads, and hands those over that have another preferred leader, from now until it stops.
-pub(crate) fn start(engine: &Arc<EngineState>, config: &ReplicaConfig) {
+/// leads, and hands those over that have another preferred leader, from now until it stops. Those
+/// that are asked for by `elections` come first.
+pub(crate) fn start(engine: &Arc<EngineState>, config: &ReplicaConfig, elections: &Arc<Elections>) {
     let (managing, config) = (Arc::clone(engine), config.clone());
+    let returning = PreferredLeaders {
+        engine: Arc::clone(engine),
+        config: config.clone(),
+        elections: Arc::clone(elections),
+    };
+    engine.control.start(returning.run());
     engine.control.start(async move {
         let failure = Arc::clone(&managing.failure);
         let connections = Tasks::on(Handle::current(), move || failure.notice_task(CONNECTIONS));
@@ -33,7 +40,6 @@ pub(crate) fn start(engine: &Arc<EngineState>, config: &ReplicaConfig) {
             let sending = InSyncChanges::new(Arc::clone(&managing), requested, config.lag_max);
             managing.control.start(sending.run());
         }
-        managing.control.start(return_to_preferred_leaders(Arc::clone(&managing)));
         let manager = Manager {
             connector: connector(&managing, &config, connections.clone()),
             engine: managing,

@@ -7,6 +7,7 @@
 
 mod answers;
 mod config;
+mod elections;
 mod fetch_session;
 #[cfg(test)]
 mod fetch_session_tests;
@@ -22,5 +23,6 @@ mod replicas;
 mod resignation;
 
 pub use config::ReplicaConfig;
+pub(crate) use elections::Elections;
 pub(crate) use manager::{connector, start};
 pub(crate) use resignation::resign;

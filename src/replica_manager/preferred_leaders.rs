@@ -2,64 +2,135 @@
 //!
 //! The first replica of a partition is its preferred leader. Once it is in sync again, the broker
 //! that leads meanwhile hands the partition over, a few at a time: each hand-over makes producers
-//! wait for some milliseconds.
+//! wait for some milliseconds. Partitions that somebody asks for come first, and come also if the
+//! setting `auto.leader.rebalance.enable` keeps the others where they are.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
-
+use crate::config::Settings;
 use crate::engine::{EngineState, Unavailable};
+use crate::metadata::Image;
+use crate::replica_manager::ReplicaConfig;
+use crate::replica_manager::config::REBALANCE;
+use crate::replica_manager::elections::Elections;
+use crate::replica_manager::fetch_session::PartitionKey;
 use crate::replica_manager::hand_overs::{Move, hand_over, moves};
 
 /// The maximum number of partitions that are handed over together.
 const AT_ONCE: usize = 8;
-/// The pause before partitions are handed over.
+/// The pause before partitions are handed over for which nobody has asked.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The pause after a hand-over that has failed.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 
-/// Hands partitions over to their preferred leaders until the broker stops.
-pub(super) async fn return_to_preferred_leaders(engine: Arc<EngineState>) {
-    let stopping = engine.stopping.clone();
-    // The engine stops: what is left to hand over has been.
-    let _ = stopping.run_until_cancelled(return_all(&engine)).await;
+/// The task that hands partitions over to their preferred leaders.
+pub(super) struct PreferredLeaders {
+    pub(super) engine: Arc<EngineState>,
+    /// The settings with which the broker was started.
+    pub(super) config: ReplicaConfig,
+    /// The partitions that were asked for.
+    pub(super) elections: Arc<Elections>,
 }
 
-async fn return_all(engine: &Arc<EngineState>) -> Result<(), Unavailable> {
-    let mut applied = engine.applied.subscribe();
-    let mut turn = 0;
-    loop {
-        applied.mark_unchanged();
-        let mut due = due(engine);
-        if due.is_empty() {
-            if applied.changed().await.is_err() {
-                return Ok(());
+/// The partitions whose preferred leaders may lead again.
+#[derive(Default)]
+struct Due {
+    /// Those that were asked for.
+    asked: Vec<Move>,
+    /// Those that return by themselves.
+    others: Vec<Move>,
+}
+
+impl PreferredLeaders {
+    /// Hands partitions over until the broker stops.
+    pub(super) async fn run(self) {
+        let stopping = self.engine.stopping.clone();
+        // The engine stops: what is left to hand over has been.
+        let _ = stopping.run_until_cancelled(self.return_all()).await;
+    }
+
+    async fn return_all(&self) -> Result<(), Unavailable> {
+        let mut applied = self.engine.applied.subscribe();
+        let mut turn = 0;
+        loop {
+            applied.mark_unchanged();
+            let due = self.due();
+            if due.is_empty() {
+                tokio::select! {
+                    changed = applied.changed() => if changed.is_err() {
+                        return Ok(());
+                    },
+                    () = self.elections.changed() => {}
+                }
+                continue;
             }
-            continue;
+            if due.asked.is_empty() && self.elections.changed_within(PAUSE).await {
+                continue;
+            }
+            let led_on = hand_over(&self.engine, due.some(turn)).await?;
+            if led_on > 0 {
+                turn = turn.wrapping_add(AT_ONCE);
+                self.elections.changed_within(PAUSE_AFTER_FAILURE).await;
+            }
         }
-        sleep(PAUSE).await;
-        // So that no few partitions that fail again and again keep the others waiting.
-        let count = due.len();
-        due.rotate_left(turn % count);
-        due.truncate(AT_ONCE);
-        let led_on = hand_over(engine, due).await?;
-        if led_on > 0 {
-            turn = turn.wrapping_add(AT_ONCE);
-            sleep(PAUSE_AFTER_FAILURE).await;
+    }
+
+    /// The partitions that are due. None while this broker stops, which has other successors.
+    fn due(&self) -> Due {
+        let (me, image) = (self.engine.config.broker_id, self.engine.image());
+        if image.broker(me).is_none_or(|broker| broker.registration.is_stopping) {
+            return Due::default();
         }
+        let moves = moves(&self.engine, &image, |partition| {
+            let preferred = *partition.replicas.first()?;
+            (preferred != me && image.may_take_over(partition, preferred)).then_some(preferred)
+        });
+        let keys: Vec<PartitionKey> = moves.iter().map(key).collect();
+        let are_asked = self.elections.are_asked(keys.iter(), self.engine.clock.monotonic());
+        let mut due = Due::default();
+        for (step, is_asked) in moves.into_iter().zip(are_asked) {
+            let list = if is_asked { &mut due.asked } else { &mut due.others };
+            list.push(step);
+        }
+        if !self.is_automatic(&image) {
+            due.others.clear();
+        }
+        due
+    }
+
+    /// True if partitions return for which nobody has asked: a setting that can be changed while
+    /// the broker runs.
+    fn is_automatic(&self, image: &Image) -> bool {
+        let mut config = self.config.clone();
+        for broker in [None, Some(self.engine.config.broker_id)] {
+            let value = image.broker_configs(broker).and_then(|configs| configs.get(REBALANCE));
+            // Validated when written, but possibly by a later release: an invalid value leaves the
+            // one before in force.
+            value.map(|value| config.set_named(REBALANCE, value));
+        }
+        config.auto_rebalance
     }
 }
 
-/// The partitions whose preferred leaders may lead again. None while this broker stops, which has
-/// other successors.
-fn due(engine: &EngineState) -> Vec<Move> {
-    let (me, image) = (engine.config.broker_id, engine.image());
-    if image.broker(me).is_none_or(|broker| broker.registration.is_stopping) {
-        return Vec::new();
+impl Due {
+    fn is_empty(&self) -> bool {
+        self.asked.is_empty() && self.others.is_empty()
     }
-    moves(engine, &image, |partition| {
-        let preferred = *partition.replicas.first()?;
-        (preferred != me && image.may_take_over(partition, preferred)).then_some(preferred)
-    })
+
+    /// As many as are handed over together. They begin at another one each `turn`, so that no few
+    /// that fail again and again keep the others waiting.
+    fn some(self, turn: usize) -> Vec<Move> {
+        let Self { mut asked, mut others } = self;
+        for moves in [&mut asked, &mut others] {
+            let count = moves.len().max(1);
+            moves.rotate_left(turn % count);
+        }
+        asked.into_iter().chain(others).take(AT_ONCE).collect()
+    }
+}
+
+fn key(step: &Move) -> PartitionKey {
+    let partition = &step.partition;
+    PartitionKey { topic: partition.topic_id(), index: partition.id().partition }
 }

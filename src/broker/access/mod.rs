@@ -7,11 +7,13 @@
 mod cluster;
 mod led_partitions;
 mod peers;
+mod preferred_elections;
 mod queries;
 mod topics;
 
 pub(crate) use cluster::{Addresses, Cluster};
 pub(crate) use led_partitions::LedPartitions;
 pub(crate) use peers::Peers;
+pub(crate) use preferred_elections::{ExpectedMove, PreferredElections};
 pub(crate) use queries::{OfTopic, Query};
 pub(crate) use topics::{Growth, Topics};

@@ -1,5 +1,5 @@
 //! The other brokers of the cluster, which are asked to catch up with a change of topics before its
-//! request is answered.
+//! request is answered, and to hand over partitions that they lead.
 //!
 //! A change is written to the metadata store, and each broker hears of it by its own watch. The
 //! broker that made it asks the others, by a request for metadata, to answer once they serve what
@@ -19,7 +19,7 @@ use crate::metadata::{Broker, TopicState};
 use crate::replica_manager::{ReplicaConfig, connector};
 use crate::types::{BrokerId, TopicId};
 use crate::wire::metadata::{AwaitedTopic, RequestTopic};
-use crate::wire::{ErrorCode, MetadataRequest};
+use crate::wire::{ElectLeadersRequest, ErrorCode, MetadataRequest, elect_leaders};
 
 /// The pause before a broker that could not be asked is asked again.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
@@ -72,6 +72,36 @@ impl Peers {
         let (peers, others) = (Arc::clone(self), others.collect());
         let asking = async move { timeout(within, peers.ask_all(others, request)).await };
         self.engine.control.run(asking).await?.map_err(|_| EngineError::NotApplied)
+    }
+
+    /// Asks the leader of partitions to begin to hand them over to their preferred leaders, for as
+    /// long as given. Whether it does is seen in the metadata.
+    pub(crate) fn elect_preferred(
+        self: &Arc<Self>,
+        leader: BrokerId,
+        partitions: Vec<elect_leaders::RequestTopic>,
+        within: Duration,
+    ) {
+        let request = ElectLeadersRequest {
+            election_type: elect_leaders::PREFERRED,
+            topic_partitions: Some(partitions),
+            timeout_ms: i32::try_from(within.as_millis()).unwrap_or(i32::MAX),
+            begins_only: true,
+        };
+        let peers = Arc::clone(self);
+        self.engine.control.start(async move {
+            let Some(address) = peers.address(leader) else { return };
+            let asking = async {
+                let connection = peers.connection(&address).get().await?;
+                connection.submit(&request)?.answer().await
+            };
+            let stopping = &peers.engine.stopping;
+            if let Some(Ok(Err(error))) =
+                stopping.run_until_cancelled(timeout(within, asking)).await
+            {
+                tracing::warn!(%leader, %error, "a leader could not be asked to hand over");
+            }
+        });
     }
 
     /// Asks all these brokers at the same time, so that none waits for a slow one.

@@ -1,13 +1,13 @@
 //! `ElectLeaders`: returns partitions to their preferred leaders.
 //!
-//! A leader hands over by itself once the preferred replica is in sync, so this waits for it. An
-//! unclean election, which may lose records, is never held on request: that needs an operator at
+//! The leaders are asked to hand over, and the answer waits until the metadata shows that they have.
+//! An unclean election, which may lose records, is never held on request: that needs an operator at
 //! the broker.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::broker::access::Cluster;
+use crate::broker::access::{Cluster, ExpectedMove, PreferredElections};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -25,6 +25,7 @@ pub(crate) type Request = ElectLeadersRequest;
 pub(crate) async fn handle(
     call: &Call<'_>,
     cluster: &Cluster<'_>,
+    elections: &PreferredElections<'_>,
     request: Request,
 ) -> ElectLeadersResponse {
     let refused = |error_code| ElectLeadersResponse { error_code, ..Default::default() };
@@ -39,6 +40,12 @@ pub(crate) async fn handle(
     let wanted = request.topic_partitions.unwrap_or_else(|| all(&before, kind));
     if kind == PREFERRED {
         let limit = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or(0));
+        let moves = expected_moves(&before, &wanted);
+        elections.begin_own(&moves, limit);
+        if request.begins_only {
+            return ElectLeadersResponse::default();
+        }
+        elections.begin_others(&moves, limit);
         let settled = cluster.wait_until(|image| !is_any_expected(image, &wanted), limit);
         // Nobody waits for the answer, or the broker stops.
         let _ = call.cancel.run_until_cancelled(settled).await;
@@ -67,15 +74,28 @@ fn find<'a>(image: &'a Image, topic: &str, index: i32) -> Option<&'a PartitionIm
     image.partition(&topic.parse::<TopicName>().ok()?, PartitionIndex(index))
 }
 
-/// Returns true if a leader is about to hand one of these partitions over.
+/// Returns true if a leader can hand one of these partitions over.
 fn is_any_expected(image: &Image, wanted: &[RequestTopic]) -> bool {
-    wanted.iter().any(|RequestTopic { topic, partitions }| {
-        let mut partitions = partitions.iter().filter_map(|index| find(image, topic, *index));
-        partitions.any(|partition| is_expected(image, partition))
-    })
+    !expected_moves(image, wanted).is_empty()
 }
 
-/// Returns true if the leader of a partition is about to hand it over to the preferred one.
+/// The partitions among these whose leaders can hand them over to the preferred ones.
+fn expected_moves(image: &Image, wanted: &[RequestTopic]) -> Vec<ExpectedMove> {
+    let of_topic = |RequestTopic { topic, partitions }: &RequestTopic| {
+        let Ok(name) = topic.parse::<TopicName>() else { return Vec::new() };
+        let Some(found) = image.topic(&name) else { return Vec::new() };
+        let expected = partitions.iter().filter_map(|index| {
+            let index = PartitionIndex(*index);
+            let partition = found.partition(index)?;
+            let leader = partition.leader().filter(|_| is_expected(image, partition))?;
+            Some(ExpectedMove { leader, topic: topic.clone(), topic_id: found.id, index })
+        });
+        expected.collect()
+    };
+    wanted.iter().flat_map(of_topic).collect()
+}
+
+/// Returns true if the leader of a partition can hand it over to the preferred one.
 fn is_expected(image: &Image, partition: &PartitionImage) -> bool {
     let may_take_over = |preferred| image.may_take_over(partition, preferred);
     let preferred = partition.replicas.first().copied();
@@ -115,7 +135,7 @@ fn preferred(before: &PartitionImage, image: &Image, now: &PartitionImage) -> Re
     if is_expected(image, now) {
         return Refusal::because(
             ErrorCode::RequestTimedOut,
-            &"the preferred leader is in sync, and leads as soon as its turn comes",
+            &"the preferred leader is in sync, but the leader has not handed over in time",
         );
     }
     Refusal::because(

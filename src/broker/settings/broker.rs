@@ -151,7 +151,12 @@ mod tests {
             .filter(|name| LogConfig::definition(name).is_none())
             .collect();
         let live: Vec<_> = own.into_iter().filter(|name| without_effect(name).is_none()).collect();
-        let expected = ["auto.create.topics.enable", "max.connections", "max.connections.per.ip"];
+        let expected = [
+            "auto.create.topics.enable",
+            "auto.leader.rebalance.enable",
+            "max.connections",
+            "max.connections.per.ip",
+        ];
         assert_eq!(live, expected);
     }
 }

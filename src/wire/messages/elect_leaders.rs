@@ -17,6 +17,9 @@ structure! {
         /// The requested partitions; `None` for all that need an election.
         topic_partitions: Option<Vec<RequestTopic>>,
         timeout_ms: i32 = 60_000,
+        /// A streamlog extension between its brokers: true if the leaders among the partitions'
+        /// brokers are only to begin, so that the answer comes at once.
+        begins_only: bool [2.., tag 10_000],
     }
 }
 

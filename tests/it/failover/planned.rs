@@ -1,8 +1,9 @@
 //! Leaders that hand their partitions over: brokers that stop in order, and preferred leaders that
 //! return.
 
+use streamlog::client::Resource;
 use streamlog::wire::ErrorCode;
-use streamlog::wire::elect_leaders::{ElectLeadersRequest, PREFERRED};
+use streamlog::wire::elect_leaders::{ElectLeadersRequest, PREFERRED, RequestTopic};
 use streamlog::wire::metadata::Partition;
 
 use super::load::{Load, assert_kept, read_all};
@@ -63,4 +64,45 @@ fn partitions_return_to_their_preferred_leaders() {
     assert!(cluster.partitions(TOPIC).iter().all(is_preferred));
     load.await_more(100);
     assert_kept(&load.stop(), &read_all(&cluster.client(), TOPIC));
+}
+
+#[test]
+fn preferred_leaders_that_stay_away_by_a_setting_return_by_an_election() {
+    let rebalance = "auto.leader.rebalance.enable";
+    let is_off = format!("{rebalance}=false");
+    let mut cluster = ThreeBrokers::start(&[LONG_SESSION, &is_off]);
+    cluster.make_topic(TOPIC, 9);
+    cluster.stop(1);
+    cluster.await_in_sync(TOPIC, &[2, 3]);
+    cluster.start_broker(1);
+    cluster.await_in_sync(TOPIC, &IDS);
+    let moved = |cluster: &ThreeBrokers| -> Vec<Partition> {
+        let partitions = cluster.partitions_seen_by(1, TOPIC).into_iter();
+        partitions.filter(|partition| partition.leader_id != partition.replica_nodes[0]).collect()
+    };
+    let before = moved(&cluster);
+    assert_eq!(before.len(), 3, "{before:?}");
+    // Two of the three have the same leader. If it returned partitions by itself, it would hand the
+    // other over together with the one that it is asked for.
+    let leads_two = |id: &i32| before.iter().filter(|row| row.leader_id == *id).count() >= 2;
+    let leader = [2, 3].into_iter().find(leads_two).unwrap();
+    let asked = before.iter().find(|partition| partition.leader_id == leader).unwrap();
+    let partitions = vec![asked.partition_index];
+    let topic_partitions = Some(vec![RequestTopic { topic: TOPIC.to_owned(), partitions }]);
+    let request = ElectLeadersRequest {
+        election_type: PREFERRED,
+        topic_partitions,
+        ..ElectLeadersRequest::default()
+    };
+    // Broker 1 leads none of them: it asks the leader.
+    let answer = cluster.broker(1).connect().call(2, &request).unwrap();
+    let result = &answer.replica_election_results[0].partition_result[0];
+    assert_eq!(result.error_code, ErrorCode::None, "{result:?}");
+    let left = moved(&cluster);
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left.iter().all(|partition| partition.partition_index != asked.partition_index));
+
+    let changes = [(rebalance.to_owned(), Some("true".to_owned()))];
+    cluster.client().admin().alter_configs(&Resource::Brokers, &changes, false).unwrap();
+    await_preferred_leaders(&cluster);
 }

@@ -1,0 +1,91 @@
+//! The partitions whose preferred leaders were asked for, until they lead or the request is over.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::replica_manager::fetch_session::PartitionKey;
+use crate::types::{PartitionIndex, TopicId};
+
+/// The partitions that this broker was asked to hand over to their preferred leaders. There are at
+/// most as many entries as partitions.
+#[derive(Debug, Default)]
+pub(crate) struct Elections {
+    /// The times, by the monotonic clock, at which the requests are over.
+    asked: Mutex<BTreeMap<PartitionKey, Duration>>,
+    changed: Notify,
+}
+
+impl Elections {
+    /// Asks for the preferred leaders of partitions, until a time by the monotonic clock.
+    pub(crate) fn ask(
+        &self,
+        partitions: impl IntoIterator<Item = (TopicId, PartitionIndex)>,
+        until: Duration,
+    ) {
+        let mut asked = self.lock();
+        for (topic, index) in partitions {
+            let known = asked.entry(PartitionKey { topic, index }).or_default();
+            *known = until.max(*known);
+        }
+        drop(asked);
+        self.changed.notify_one();
+    }
+
+    /// Returns whether a partition is asked for, for each of these, and forgets the requests that
+    /// are over at `now`.
+    pub(super) fn are_asked<'a>(
+        &self,
+        partitions: impl Iterator<Item = &'a PartitionKey>,
+        now: Duration,
+    ) -> Vec<bool> {
+        let mut asked = self.lock();
+        asked.retain(|_, until| now < *until);
+        partitions.map(|key| asked.contains_key(key)).collect()
+    }
+
+    /// Waits until more partitions are asked for.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Waits for `pause`, at most until more partitions are asked for. Returns true if they are.
+    pub(super) async fn changed_within(&self, pause: Duration) -> bool {
+        timeout(pause, self.changed()).await.is_ok()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PartitionKey, Duration>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(index: i32) -> PartitionKey {
+        PartitionKey { topic: TopicId([1; 16]), index: PartitionIndex(index) }
+    }
+
+    #[tokio::test]
+    async fn a_partition_is_asked_for_until_the_last_request_for_it_is_over() {
+        let elections = Elections::default();
+        let ask = |index, until| {
+            let PartitionKey { topic, index } = key(index);
+            elections.ask([(topic, index)], Duration::from_secs(until));
+        };
+        ask(0, 10);
+        ask(1, 20);
+        ask(0, 30);
+        ask(0, 5);
+        assert!(elections.changed_within(Duration::MAX).await);
+        let keys = [key(0), key(1), key(2)];
+        let at = |now| elections.are_asked(keys.iter(), Duration::from_secs(now));
+        assert_eq!(at(9), [true, true, false]);
+        assert_eq!(at(20), [true, false, false]);
+        assert_eq!(at(30), [false; 3]);
+    }
+}
