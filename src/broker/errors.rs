@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::engine::{EngineError, Unavailable as Stopping};
 use crate::group::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavailable};
-use crate::metadata::{MetadataError, StoreError};
+use crate::metadata::{MetadataError, StoreError, UncleanRefusal};
 use crate::record::{RecordError, RejectedRecord, Rejection};
 use crate::replication::PartitionError;
 use crate::storage::{SequenceError, SkipError, StorageError};
@@ -127,6 +127,8 @@ impl From<MetadataError> for Refusal {
             MetadataError::InvalidReplicationFactor { .. } => ErrorCode::InvalidReplicationFactor,
             MetadataError::InvalidAssignment { .. } => ErrorCode::InvalidReplicaAssignment,
             MetadataError::InvalidConfig(_) => ErrorCode::InvalidConfig,
+            MetadataError::Unclean(UncleanRefusal::Unneeded(_)) => ErrorCode::ElectionNotNeeded,
+            MetadataError::Unclean(_) => ErrorCode::EligibleLeadersNotAvailable,
             MetadataError::Store(StoreError::Io { .. } | StoreError::Failed { .. }) => {
                 ErrorCode::KafkaStorageError
             }

@@ -38,9 +38,9 @@ pub use crate::record::{
 pub use crate::wire::ErrorCode;
 pub use admin::{
     Admin, AdminCalls, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource,
-    DamagedStretch, GroupDescription, GroupListing, MemberDescription, NewTopic, OffsetChange,
-    PartitionDescription, PartitionLag, PartitionSize, ResetTo, Resource, SkippedStretch,
-    TopicDescription,
+    DamagedStretch, GroupDescription, GroupListing, LossyElection, MemberDescription, NewTopic,
+    OffsetChange, PartitionDescription, PartitionLag, PartitionSize, ReplicaEnd, ResetTo, Resource,
+    SkippedStretch, TopicDescription,
 };
 #[cfg(feature = "arrow")]
 pub use arrow::{Column, RecordBatch, Rows, RowsMax};

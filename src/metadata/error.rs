@@ -1,6 +1,7 @@
 //! The errors of cluster operations, and their remedies.
 
 use crate::config::ConfigError;
+use crate::metadata::in_sync::UncleanRefusal;
 use crate::metadata::store::{Remedy, StoreError};
 use crate::metadata::values::Malformed;
 use crate::types::BrokerId;
@@ -79,6 +80,9 @@ pub enum MetadataError {
     /// A setting is not valid.
     #[error(transparent)]
     InvalidConfig(#[from] ConfigError),
+    /// No records are given up.
+    #[error(transparent)]
+    Unclean(#[from] UncleanRefusal),
 }
 
 impl MetadataError {
@@ -94,7 +98,8 @@ impl MetadataError {
             | Self::InvalidPartitions { .. }
             | Self::InvalidReplicationFactor { .. }
             | Self::InvalidAssignment { .. }
-            | Self::InvalidConfig(_) => Remedy::Reject,
+            | Self::InvalidConfig(_)
+            | Self::Unclean(_) => Remedy::Reject,
         }
     }
 

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `/streamlog` | this tree's format; without it, other nodes are another system's | yes |
 //! | `/streamlog/brokers/<id>` | data directory and rack of a broker, whether it lives or not | yes |
+//! | `/streamlog/unclean_elections/<…>` | an election that gave up records, for people to read | yes |
 //! | `/cluster/id` | id of the cluster | |
 //! | `/brokers/ids/<id>` | registration of a live broker; ephemeral | |
 //! | `/brokers/topics/<topic>` | id and replica assignment of a topic | |
@@ -42,6 +43,10 @@ pub(super) const FOLLOWED: &[&str] =
 
 /// The parent of the nodes of known brokers, created with the first of them.
 pub(super) const KNOWN_BROKERS: &str = "/streamlog/brokers";
+
+/// The parent of the nodes that tell of elections which gave up records, created with the first of
+/// them. No broker follows them.
+pub(super) const UNCLEAN_ELECTIONS: &str = "/streamlog/unclean_elections";
 
 /// The parent of the cluster's id, which never changes.
 pub(super) const CLUSTER: &str = "/cluster";

@@ -55,11 +55,13 @@ pub use image::{
     KeyHash, KnownBroker, Listener, Membership, Partition, PartitionState, Registration,
     ReplicaKey, Replicas, Tombstone, Topic, TopicState,
 };
-pub use in_sync::{InSyncOutcome, InSyncStateChange};
+pub use in_sync::{InSyncOutcome, InSyncStateChange, UncleanRefusal};
 pub use lease::Lease;
 #[cfg(any(test, feature = "internals"))]
 pub use memory::{Lost, MemoryStore};
-pub use operations::{ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic};
+pub use operations::{
+    ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic, UncleanElection,
+};
 pub use store::{
     CreateMode, Event, Node, Op, OpResult, Remedy, SessionError, SessionId, Store, StoreError,
     StoreFuture, Watch, Watchers, validate_path,

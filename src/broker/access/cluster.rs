@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::broker::errors::Refusal;
 use crate::broker::session::Identity;
 use crate::engine::EngineState;
-use crate::metadata::{Broker as Registered, Image};
+use crate::metadata::{Broker as Registered, Image, UncleanElection};
 use crate::types::{BrokerId, ProducerId};
 use crate::wire::metadata::Broker;
 
@@ -45,6 +45,19 @@ impl<'a> Cluster<'a> {
     /// The id of this broker.
     pub(crate) fn broker_id(&self) -> BrokerId {
         self.engine.config.broker_id
+    }
+
+    /// Elects a leader that lacks acknowledged records.
+    pub(crate) async fn elect_unclean(&self, wanted: UncleanElection) -> Result<(), Refusal> {
+        let UncleanElection { topic, partition, leader, given_up_from, asked_by, .. } = &wanted;
+        tracing::warn!(
+            "{asked_by} asks for broker {leader} to lead {topic}-{partition} although it lacks \
+             acknowledged records: those from offset {given_up_from} on are given up"
+        );
+        let engine = Arc::clone(self.engine);
+        let elected = async move { engine.metadata.elect_unclean(&wanted).await };
+        self.engine.control.run(elected).await??;
+        Ok(())
     }
 
     /// A producer id that no other producer of the cluster has.

@@ -87,6 +87,7 @@ impl Peers {
             topic_partitions: Some(partitions),
             timeout_ms: i32::try_from(within.as_millis()).unwrap_or(i32::MAX),
             begins_only: true,
+            ..ElectLeadersRequest::default()
         };
         let peers = Arc::clone(self);
         self.engine.control.start(async move {

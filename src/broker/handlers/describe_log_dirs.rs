@@ -8,12 +8,12 @@ use crate::broker::access::{Cluster, LedPartitions};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
-use crate::storage::{self, DataDir, LogDamage, StorageError};
-use crate::types::{Offset, TopicName, TopicPartition};
+use crate::storage::{self, DataDir, Log, LogDamage, StorageError};
+use crate::types::{LeaderEpoch, Offset, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 use crate::wire::describe_log_dirs::{
-    DamagedStretch, DescribeLogDirsRequest, DescribeLogDirsResponse, Gap, LogDir, Partition,
-    RequestTopic, Topic,
+    DamagedStretch, DescribeLogDirsRequest, DescribeLogDirsResponse, Gap, LogDir, LogEnd,
+    Partition, RequestTopic, Topic,
 };
 
 pub(crate) type Request = DescribeLogDirsRequest;
@@ -32,8 +32,8 @@ pub(crate) async fn handle(
         };
     }
     let wanted = wanted(cluster, request.topics.as_deref());
-    let with_damage = request.with_damage;
-    let described = led.inspect(move |data| describe(data, wanted, with_damage)).await;
+    let details = Details { damage: request.with_damage, ends: request.with_ends };
+    let described = led.inspect(move |data| describe(data, wanted, details)).await;
     let dir = match described.and_then(|dir| dir.map_err(|error| Refusal::from(&error))) {
         Ok(dir) => dir,
         Err(Refusal { code: error_code, .. }) => {
@@ -59,32 +59,26 @@ fn wanted<'a>(cluster: &Cluster<'_>, topics: Option<&'a [RequestTopic]>) -> Vec<
     image.partitions_of(cluster.broker_id()).filter(is_asked).collect()
 }
 
+/// The details of each log that are requested beside its size.
+#[derive(Clone, Copy)]
+struct Details {
+    damage: bool,
+    ends: bool,
+}
+
 /// Blocks on the disk. A log that cannot be opened is left out; requests that use it get the error.
 fn describe(
     data: &DataDir,
     wanted: Vec<TopicPartition>,
-    with_damage: bool,
+    details: Details,
 ) -> Result<LogDir, StorageError> {
     let mut topics: BTreeMap<TopicName, Vec<Partition>> = BTreeMap::new();
     for replica in wanted {
         // A partition that was never written to has no log yet.
-        let measured = data.log(&replica).and_then(|log| {
-            let Some(log) = log else { return Ok((0, Vec::new(), Vec::new())) };
-            let size = log.size_bytes()?;
-            if !with_damage {
-                return Ok((size, Vec::new(), Vec::new()));
-            }
-            let damage = LogDamage::of(&log);
-            Ok((size, damage.stretches()?, damage.gaps()?))
-        });
-        let Ok((size, damaged, gaps)) = measured else { continue };
-        topics.entry(replica.topic).or_default().push(Partition {
-            partition_index: replica.partition.0,
-            partition_size: i64::try_from(size).unwrap_or(i64::MAX),
-            damaged: damaged.into_iter().map(damaged_stretch).collect(),
-            gaps: gaps.into_iter().map(gap).collect(),
-            ..Partition::default()
-        });
+        let measured = data.log(&replica).and_then(|log| measured(log.as_deref(), details));
+        let Ok(measured) = measured else { continue };
+        let partition_index = replica.partition.0;
+        topics.entry(replica.topic).or_default().push(Partition { partition_index, ..measured });
     }
     let space = data.space()?;
     let topic = |(name, partitions): (TopicName, _)| Topic { name: name.to_string(), partitions };
@@ -95,6 +89,26 @@ fn describe(
         usable_bytes: i64::try_from(space.free).unwrap_or(i64::MAX),
         ..LogDir::default()
     })
+}
+
+/// The row of a log, without the number of its partition.
+fn measured(log: Option<&Log>, details: Details) -> Result<Partition, StorageError> {
+    let mut row = Partition::default();
+    if let Some(log) = log {
+        row.partition_size = i64::try_from(log.size_bytes()?).unwrap_or(i64::MAX);
+        if details.damage {
+            let damage = LogDamage::of(log);
+            row.damaged = damage.stretches()?.into_iter().map(damaged_stretch).collect();
+            row.gaps = damage.gaps()?.into_iter().map(gap).collect();
+        }
+    }
+    if details.ends {
+        let epochs = log.map_or_else(|| Ok(Vec::new()), |log| log.epochs().entries())?;
+        let last_epoch = epochs.last().map_or(LeaderEpoch::NONE, |last| last.epoch);
+        let end = log.map_or(Offset::ZERO, Log::log_end_offset);
+        row.end = LogEnd { last_epoch: last_epoch.0, end_offset: end.get() };
+    }
+    Ok(row)
 }
 
 fn gap(offsets: Range<Offset>) -> Gap {

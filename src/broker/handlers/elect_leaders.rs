@@ -1,8 +1,8 @@
-//! `ElectLeaders`: returns partitions to their preferred leaders.
+//! `ElectLeaders`: returns partitions to their preferred leaders, or accepts a loss of records.
 //!
-//! The leaders are asked to hand over, and the answer waits until the metadata shows that they have.
-//! An unclean election, which may lose records, is never held on request: that needs an operator at
-//! the broker.
+//! The leaders are asked to hand over, and the answer waits until the metadata shows that they
+//! have. An unclean election, which gives up records, is held only for one partition and a leader
+//! that the request names, in a field that only `streamlog partition elect` sends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +11,12 @@ use crate::broker::access::{Cluster, ExpectedMove, PreferredElections};
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
-use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
-use crate::types::{PartitionIndex, TopicName};
+use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage, UncleanElection};
+use crate::types::{BrokerId, Offset, PartitionIndex, TopicName};
 use crate::wire::ErrorCode;
 use crate::wire::elect_leaders::{
-    ElectLeadersRequest, ElectLeadersResponse, PREFERRED, Partition, RequestTopic, Topic, UNCLEAN,
+    AcceptedLoss, ElectLeadersRequest, ElectLeadersResponse, PREFERRED, Partition, RequestTopic,
+    Topic, UNCLEAN,
 };
 
 pub(crate) type Request = ElectLeadersRequest;
@@ -36,6 +37,9 @@ pub(crate) async fn handle(
     if !matches!(kind, PREFERRED | UNCLEAN) {
         return refused(ErrorCode::InvalidRequest);
     }
+    if kind == UNCLEAN && request.accepted_loss.leader >= 0 {
+        return accept_loss(call, cluster, request).await;
+    }
     let before = cluster.image();
     let wanted = request.topic_partitions.unwrap_or_else(|| all(&before, kind));
     if kind == PREFERRED {
@@ -53,6 +57,37 @@ pub(crate) async fn handle(
     let after = cluster.image();
     let answer = |topic: RequestTopic| answer(&before, &after, kind, topic);
     let replica_election_results = wanted.into_iter().map(answer).collect();
+    ElectLeadersResponse { replica_election_results, ..ElectLeadersResponse::default() }
+}
+
+/// Elects a leader that lacks acknowledged records, for the only partition of the request.
+async fn accept_loss(
+    call: &Call<'_>,
+    cluster: &Cluster<'_>,
+    request: Request,
+) -> ElectLeadersResponse {
+    let AcceptedLoss { leader, given_up_from, accepts_two_leaders } = request.accepted_loss;
+    let refused = |error_code| ElectLeadersResponse { error_code, ..Default::default() };
+    let topics = request.topic_partitions.unwrap_or_default();
+    let [RequestTopic { topic, partitions }] = topics.as_slice() else {
+        return refused(ErrorCode::InvalidRequest);
+    };
+    let ([index], Ok(name)) = (partitions.as_slice(), topic.parse::<TopicName>()) else {
+        return refused(ErrorCode::InvalidRequest);
+    };
+    let wanted = UncleanElection {
+        topic: name,
+        partition: PartitionIndex(*index),
+        leader: BrokerId(leader),
+        given_up_from: Offset::checked(given_up_from).unwrap_or_default(),
+        accepts_two_leaders,
+        asked_by: format!("{} ({})", call.session.identity(), call.client_id),
+    };
+    let elected = cluster.elect_unclean(wanted).await;
+    let refusal = elected.err().unwrap_or_else(|| Refusal::of(ErrorCode::None));
+    let Refusal { code: error_code, message: error_message, .. } = refusal;
+    let partition_result = vec![Partition { partition_id: *index, error_code, error_message }];
+    let replica_election_results = vec![Topic { topic: topic.clone(), partition_result }];
     ElectLeadersResponse { replica_election_results, ..ElectLeadersResponse::default() }
 }
 
@@ -144,21 +179,20 @@ fn preferred(before: &PartitionImage, image: &Image, now: &PartitionImage) -> Re
     )
 }
 
-/// The result of an unclean election, which is never held.
+/// The result of an unclean election for which no loss was accepted, and which is never held.
 fn unclean(partition: &PartitionImage) -> Refusal {
     if partition.leader().is_some() {
         return Refusal::because(ErrorCode::ElectionNotNeeded, &"the partition has a leader");
     }
     Refusal::because(
         ErrorCode::EligibleLeadersNotAvailable,
-        &"no replica that has all records is alive, and others are not elected on request",
+        &"no replica that has all records is alive; 'streamlog partition elect' elects another",
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::BrokerId;
 
     #[test]
     fn a_request_does_not_elect_a_leader_for_a_partition_without_one() {

@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand};
 
-use crate::cli::partition::{damage, skip_damage};
+use crate::cli::partition::{damage, elect, skip_damage};
 use crate::cli::{ClusterOptions, Exit};
 
-/// Lists damage, and lets readers skip it.
+/// Lists damage, lets readers skip it, and gives up records that nobody has any more.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -18,6 +18,7 @@ pub(crate) struct Options {
 enum Verb {
     Damage(damage::Options),
     SkipDamage(skip_damage::Options),
+    Elect(elect::Options),
 }
 
 impl Options {
@@ -28,6 +29,7 @@ impl Options {
             match verb {
                 Verb::Damage(options) => options.answer(&cluster, out),
                 Verb::SkipDamage(options) => options.answer(&cluster, out),
+                Verb::Elect(options) => options.answer(&cluster, out),
             }?;
             Ok(Exit::Done)
         })

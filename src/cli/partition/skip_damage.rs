@@ -7,10 +7,11 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::output::Row;
+use crate::cli::partition::place::{partition, require};
 use crate::cli::{ClusterOptions, CommandError};
-use crate::client::{Admin, DamagedStretch, SkippedStretch};
+use crate::client::{DamagedStretch, SkippedStretch};
 use crate::config::ConfigError;
-use crate::types::{Offset, PartitionIndex, TopicPartition};
+use crate::types::{Offset, TopicPartition};
 
 /// Gives up damaged records, so that readers skip them; only with --yes
 #[derive(Debug, Args)]
@@ -78,31 +79,9 @@ impl Options {
     }
 }
 
-/// Parses a partition's name such as `orders-0`.
-fn partition(name: &str) -> Result<TopicPartition, ConfigError> {
-    let read = || {
-        let (topic, number) = name.rsplit_once('-')?;
-        let partition = PartitionIndex(number.parse::<u16>().ok()?.into());
-        Some(TopicPartition { topic: topic.parse().ok()?, partition })
-    };
-    let expected = "expected a topic and the number of a partition, as orders-0";
-    read().ok_or_else(|| ConfigError::single(name, expected))
-}
-
 fn offset(option: &str, number: i64) -> Result<Offset, ConfigError> {
     let refused = || ConfigError::single(option, format!("{number}: offsets are not negative"));
     Offset::checked(number).ok_or_else(refused)
-}
-
-/// Fails for a partition that does not exist, before anything else is reported.
-fn require(admin: &Admin, partition: &TopicPartition) -> Result<(), CommandError> {
-    let count = admin.topic(partition.topic.as_str())?.partitions.len();
-    let number = partition.partition.0;
-    if usize::try_from(number).is_ok_and(|number| number < count) {
-        return Ok(());
-    }
-    let reason = format!("the topic has {count} partitions, counted from 0");
-    Err(ConfigError::single(&partition.to_string(), reason).into())
 }
 
 /// Describes the records that would be lost.
@@ -130,15 +109,6 @@ fn loss(partition: &TopicPartition, offsets: &Range<Offset>, damage: &[DamagedSt
 mod tests {
     use super::*;
     use crate::types::BrokerId;
-
-    #[test]
-    fn a_partition_is_named_by_its_topic_and_its_number() {
-        assert_eq!(partition("a-b-7").unwrap().to_string(), "a-b-7");
-        for name in ["orders", "orders-", "orders-x", "-0", "a/b-0"] {
-            let text = partition(name).unwrap_err().to_string();
-            assert!(text.contains(name) && text.contains("as orders-0"), "{text}");
-        }
-    }
 
     #[test]
     fn the_records_that_would_be_lost_are_listed_exactly() {

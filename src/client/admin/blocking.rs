@@ -6,8 +6,8 @@ use std::ops::Range;
 use crate::client::admin::handle::Admin;
 use crate::client::{
     ClientError, ClusterDescription, ConfigEntry, DamagedStretch, FoundOffset, GroupDescription,
-    GroupListing, NewTopic, OffsetChange, PartitionLag, PartitionSize, ResetTo, Resource,
-    SkippedStretch, TopicDescription,
+    GroupListing, LossyElection, NewTopic, OffsetChange, PartitionLag, PartitionSize, ReplicaEnd,
+    ResetTo, Resource, SkippedStretch, TopicDescription,
 };
 use crate::types::{Offset, Timestamp, TopicPartition};
 
@@ -227,5 +227,25 @@ impl Admin {
         offsets: Range<Offset>,
     ) -> AdminResult<Vec<SkippedStretch>> {
         self.calls().skip_damage(partition, offsets).wait()
+    }
+
+    /// Returns the end of a partition's log on each live broker that has a replica. Brokers other
+    /// than streamlog's report none.
+    ///
+    /// # Errors
+    /// Connection errors, and `KafkaStorageError` from a broker whose disk failed.
+    pub fn replica_ends(&self, partition: &TopicPartition) -> AdminResult<Vec<ReplicaEnd>> {
+        self.calls().replica_ends(partition).wait()
+    }
+
+    /// Elects a replica that lacks acknowledged records, which are given up. A node of the metadata
+    /// store keeps who asked for it.
+    ///
+    /// # Errors
+    /// `ElectionNotNeeded` while a broker runs that has all records and could lead, unless two
+    /// leaders are accepted; `EligibleLeadersNotAvailable` if the broker does not run or has no
+    /// replica.
+    pub fn elect_with_loss(&self, election: &LossyElection) -> AdminResult<()> {
+        self.calls().elect_with_loss(election).wait()
     }
 }

@@ -122,13 +122,13 @@ fn last_members(state: &PartitionState, image: &Image) -> Vec<IsrMember> {
 }
 
 /// The broker as a member of an in-sync set, if it is alive.
-fn registered(image: &Image, broker: BrokerId) -> Option<IsrMember> {
+pub(super) fn registered(image: &Image, broker: BrokerId) -> Option<IsrMember> {
     let incarnation = image.broker(broker)?.incarnation;
     Some(IsrMember { broker, incarnation })
 }
 
 /// The data directory of a live broker.
-fn directory(image: &Image, broker: BrokerId) -> Option<DirectoryId> {
+pub(super) fn directory(image: &Image, broker: BrokerId) -> Option<DirectoryId> {
     image.broker(broker)?.registration.directory_id.as_deref().map(DirectoryId::from)
 }
 

@@ -15,7 +15,11 @@ mod election_tests;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
+mod unclean_election;
+#[cfg(test)]
+mod unclean_election_tests;
 
 pub(super) use blocked_nodes::BlockedNodes;
 pub(super) use claim::ControllerClaim;
 pub(super) use plan::{Basis, Group, plan};
+pub(super) use unclean_election::elect_unclean;

@@ -54,7 +54,7 @@ impl<'a> Basis<'a> {
     }
 
     /// The settings of a topic that elections go by.
-    fn terms(self, topic: &Topic, partition: &Partition) -> Terms {
+    pub(super) fn terms(self, topic: &Topic, partition: &Partition) -> Terms {
         let replicas = partition.replicas.len();
         let of_brokers = self.image.broker_configs(None);
         let set = |name| {

@@ -9,6 +9,9 @@ pub(super) mod rules;
 mod succession;
 #[cfg(test)]
 mod succession_tests;
+mod unclean;
 
 pub use change::{InSyncOutcome, InSyncStateChange};
 pub(super) use succession::{handed_over, with_members};
+pub use unclean::UncleanRefusal;
+pub(super) use unclean::UncleanRequest;

@@ -34,10 +34,10 @@ async fn start(store: Arc<dyn Store>, id: i32) -> Metadata {
 
 /// A session whose next transaction comes after that of a rival.
 #[derive(Debug)]
-struct Overtaken {
-    store: Arc<MemoryStore>,
-    rival: MemoryStore,
-    first: Mutex<Vec<Op>>,
+pub(super) struct Overtaken {
+    pub(super) store: Arc<MemoryStore>,
+    pub(super) rival: MemoryStore,
+    pub(super) first: Mutex<Vec<Op>>,
 }
 
 impl Store for Overtaken {

@@ -15,6 +15,10 @@ mod in_sync_sets;
 mod in_sync_sets_tests;
 mod partitions;
 mod producer_ids;
+mod unclean_election;
+#[cfg(test)]
+mod unclean_election_tests;
 
 pub use configs::{ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget};
 pub use creation::NewTopic;
+pub use unclean_election::UncleanElection;

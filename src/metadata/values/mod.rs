@@ -10,6 +10,7 @@ mod json;
 mod known_broker;
 mod partition;
 mod topic;
+mod unclean_election;
 
 pub(super) use broker::{decode_broker, encode_broker};
 pub(super) use cluster::{
@@ -20,3 +21,4 @@ pub(super) use json::{Malformed, decode, encode};
 pub(super) use known_broker::KnownBrokerValue;
 pub(super) use partition::{decode_state, encode_state};
 pub(super) use topic::{TombstoneValue, TopicValue};
+pub(super) use unclean_election::UncleanElectionValue;

@@ -10,6 +10,8 @@ structure! {
         topics: Option<Vec<RequestTopic>>,
         /// A streamlog extension: true to include the damaged stretches of the partitions.
         with_damage: bool [2.., tag 10_000],
+        /// A streamlog extension: true to include the ends of the logs.
+        with_ends: bool [2.., tag 10_001],
     }
 }
 
@@ -69,6 +71,18 @@ structure! {
         /// A streamlog extension, if damage is requested: offsets that are missing, or may be,
         /// although nothing is damaged, or that an operator has given up.
         gaps: Vec<Gap> [2.., tag 10_001],
+        /// A streamlog extension, on request: the end of the log.
+        end: LogEnd [2.., tag 10_002],
+    }
+}
+
+structure! {
+    /// The end of a log.
+    LogEnd {
+        /// The last leader epoch, or −1.
+        last_epoch: i32 = -1,
+        /// The offset of the next record, or −1 if it was not requested.
+        end_offset: i64 = -1,
     }
 }
 

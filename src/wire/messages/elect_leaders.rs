@@ -20,6 +20,9 @@ structure! {
         /// A streamlog extension between its brokers: true if the leaders among the partitions'
         /// brokers are only to begin, so that the answer comes at once.
         begins_only: bool [2.., tag 10_000],
+        /// A streamlog extension: the loss that an operator accepts with an unclean election of one
+        /// partition. Without it none is held.
+        accepted_loss: AcceptedLoss [2.., tag 10_001],
     }
 }
 
@@ -28,6 +31,18 @@ structure! {
     RequestTopic {
         topic: String,
         partitions: Vec<i32>,
+    }
+}
+
+structure! {
+    /// A loss of records that an operator accepts.
+    AcceptedLoss {
+        /// The broker that is to lead, or −1 if no loss is accepted.
+        leader: i32 = -1,
+        /// The end of its log as the operator was told: records from there on are given up.
+        given_up_from: i64 = -1,
+        /// True if a leader that may be alive is replaced too, so that both may answer for a while.
+        accepts_two_leaders: bool,
     }
 }
 

@@ -8,6 +8,7 @@ mod kills;
 mod leaders;
 mod leases;
 mod load;
+mod losses;
 mod planned;
 mod producers;
 mod removed_records;

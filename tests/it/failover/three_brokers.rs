@@ -228,7 +228,7 @@ impl ThreeBrokers {
     }
 
     /// The bytes of the log of a partition on a broker, segment after segment.
-    fn log_bytes(&self, id: i32, topic: &str, partition: i32) -> Vec<u8> {
+    pub(super) fn log_bytes(&self, id: i32, topic: &str, partition: i32) -> Vec<u8> {
         let folder = self.data(id).join(format!("{topic}-{partition}"));
         let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         let is_segment = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "log");

@@ -100,7 +100,11 @@ async fn gaps(
         topic: partition.topic.to_string(),
         partitions: vec![partition.partition.0],
     };
-    let request = DescribeLogDirsRequest { topics: Some(vec![topic]), with_damage: true };
+    let request = DescribeLogDirsRequest {
+        topics: Some(vec![topic]),
+        with_damage: true,
+        ..DescribeLogDirsRequest::default()
+    };
     let answer = brokers.call(leader, &request).await?;
     if is_silent(answer.error_code) {
         return Ok(vec![EVERYWHERE]);

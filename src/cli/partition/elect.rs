@@ -1,0 +1,127 @@
+//! `streamlog partition elect`: lets a replica lead that lacks acknowledged records.
+
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::output::Row;
+use crate::cli::partition::place::{partition, require};
+use crate::cli::{ClusterOptions, CommandError};
+use crate::client::{LossyElection, ReplicaEnd};
+use crate::config::ConfigError;
+use crate::types::{BrokerId, TopicPartition};
+
+/// Elects the best replica that is left, if no broker runs that has all acknowledged records
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The partition, for example orders-0
+    #[arg(value_name = "TOPIC-N")]
+    partition: String,
+    /// Confirm giving up the records that the replica lacks
+    #[arg(long)]
+    accept_data_loss: bool,
+    /// Replace a leader that may be alive: both may answer clients for a while
+    #[arg(long)]
+    accept_two_leaders: bool,
+}
+
+#[derive(Serialize)]
+struct ElectedRow {
+    topic: String,
+    partition: i32,
+    leader: i32,
+    given_up_from: i64,
+    given_up: Option<i64>,
+}
+
+impl Row for ElectedRow {
+    const COLUMNS: &'static [&'static str] =
+        &["topic", "partition", "leader", "given_up_from", "given_up"];
+}
+
+impl Options {
+    pub(super) fn answer(
+        self,
+        cluster: &ClusterOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), CommandError> {
+        let place = partition(&self.partition)?;
+        let admin = cluster.connect()?.0.admin();
+        let leader = require(&admin, &place)?.leader;
+        let ends = admin.replica_ends(&place)?;
+        let nobody = || ConfigError::single(&place.to_string(), "no other replica of it runs");
+        let best = best(&ends, leader).ok_or_else(nobody)?;
+        let given_up = given_up(&ends, &best);
+        if !self.accept_data_loss {
+            let reason = format!("{}; nothing was done", loss(&place, &best, given_up));
+            return Err(ConfigError::single("--accept-data-loss", reason).into());
+        }
+        let accepts_two_leaders = self.accept_two_leaders;
+        let partition = place.clone();
+        admin.elect_with_loss(&LossyElection { partition, leader: best, accepts_two_leaders })?;
+        let row = ElectedRow {
+            topic: place.topic.to_string(),
+            partition: place.partition.0,
+            leader: best.broker.0,
+            given_up_from: best.end.get(),
+            given_up,
+        };
+        cluster.rows().write_one(out, row)
+    }
+}
+
+/// The replica that loses least, but for the present leader.
+fn best(ends: &[ReplicaEnd], leader: Option<BrokerId>) -> Option<ReplicaEnd> {
+    let others = ends.iter().filter(|replica| Some(replica.broker) != leader);
+    others.max_by_key(|replica| (replica.last_epoch, replica.end)).copied()
+}
+
+/// The number of records that are given up, as far as a live replica has them; `None` if none has.
+fn given_up(ends: &[ReplicaEnd], elected: &ReplicaEnd) -> Option<i64> {
+    let longest = ends.iter().map(|replica| replica.end).max()?;
+    (longest > elected.end).then(|| longest.since(elected.end))
+}
+
+/// Describes the records that would be lost.
+fn loss(partition: &TopicPartition, elected: &ReplicaEnd, given_up: Option<i64>) -> String {
+    let ReplicaEnd { broker, end, .. } = elected;
+    let number = match given_up {
+        Some(number) => format!("{number} offsets that a live replica has, or more"),
+        None => "an unknown number, since no replica runs that has them".to_owned(),
+    };
+    format!(
+        "broker {broker} would lead {partition}, and its records from {end} on are lost: {number}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{LeaderEpoch, Offset};
+
+    fn replica(broker: i32, epoch: i32, end: i64) -> ReplicaEnd {
+        let (broker, last_epoch) = (BrokerId(broker), LeaderEpoch(epoch));
+        ReplicaEnd { broker, last_epoch, end: Offset::new(end) }
+    }
+
+    #[test]
+    fn the_replica_of_the_latest_epoch_loses_least() {
+        let ends = [replica(1, 3, 50), replica(2, 4, 20), replica(3, 4, 10)];
+        assert_eq!(best(&ends, None), Some(ends[1]));
+        assert_eq!(best(&ends, Some(BrokerId(2))), Some(ends[2]), "the present leader stays out");
+        assert_eq!(best(&[], None), None);
+    }
+
+    #[test]
+    fn the_loss_is_told_as_far_as_it_is_known() {
+        let ends = [replica(1, 3, 50), replica(2, 4, 20)];
+        assert_eq!(given_up(&ends, &ends[1]), Some(30));
+        assert_eq!(given_up(&ends[1..], &ends[1]), None);
+        let place = partition("orders-0").unwrap();
+        let words = loss(&place, &ends[1], None);
+        assert!(words.contains("broker 2") && words.contains("from 20 on"), "{words}");
+        assert!(words.contains("unknown number"), "{words}");
+        assert!(loss(&place, &ends[1], Some(30)).contains("30 offsets"));
+    }
+}

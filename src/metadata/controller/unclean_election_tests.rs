@@ -1,0 +1,136 @@
+//! The elections that give up records, and those that are refused.
+
+use super::cluster_tests::{Cluster, eligible, isr, leader, name};
+use crate::metadata::MetadataConfig;
+use crate::metadata::controller::{Basis, elect_unclean};
+use crate::metadata::image::PartitionState;
+use crate::metadata::in_sync::{UncleanRefusal, UncleanRequest};
+use crate::metadata::layout::NodePath;
+use crate::metadata::values::encode_state;
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex};
+
+impl Cluster {
+    /// The state after an election of a broker that gives up records.
+    fn unclean(
+        &mut self,
+        broker: i32,
+        accepts_two_leaders: bool,
+    ) -> Result<PartitionState, UncleanRefusal> {
+        let (image, config) = (self.image(), MetadataConfig::default());
+        let basis = Basis { image: &image, settled: None, epoch: 1, config: &config };
+        let topic = image.topic(&name()).unwrap();
+        let partition = topic.partition(PartitionIndex(0)).unwrap();
+        let request = UncleanRequest { leader: BrokerId(broker), accepts_two_leaders };
+        elect_unclean(basis, (topic, partition), request)
+    }
+
+    /// Writes a state of the partition.
+    fn put_state(&mut self, state: &PartitionState) {
+        let path = NodePath::PartitionState(name(), PartitionIndex(0));
+        self.put(&path, encode_state(state), state.version + 1, 100);
+    }
+}
+
+/// Brokers 1 to 3 with replicas of a partition; 1 leads it, and 3 has left the in-sync set.
+fn without_the_third() -> Cluster {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    cluster.broker_gone(3);
+    cluster.settle();
+    cluster.broker(3, 31);
+    cluster.settle();
+    assert_eq!(isr(&cluster.state(0)), [(1, 10), (2, 20)]);
+    cluster
+}
+
+#[test]
+fn a_replica_that_lacks_records_is_elected_on_request_if_nobody_else_can_lead() {
+    let mut cluster = without_the_third();
+    cluster.broker_gone(2);
+    cluster.settle();
+    cluster.broker_gone(1);
+    cluster.settle();
+    let before = cluster.state(0);
+    assert_eq!((leader(&before), eligible(&before)), (None, vec![(2, "d2")]));
+
+    let after = cluster.unclean(3, false).unwrap();
+    assert_eq!((leader(&after), isr(&after)), (Some((3, 31)), vec![(3, 31)]));
+    assert_eq!(after.leader_epoch, LeaderEpoch(before.leader_epoch.0 + 1));
+    assert_eq!(eligible(&after), [], "they hold records that are given up");
+    cluster.put_state(&after);
+    cluster.broker(1, 11);
+    cluster.broker(2, 21);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (Some((3, 31)), vec![(3, 31)]));
+}
+
+#[test]
+fn no_records_are_given_up_while_a_broker_runs_that_has_them() {
+    let mut cluster = without_the_third();
+    assert_eq!(cluster.unclean(3, false), Err(UncleanRefusal::Unneeded(BrokerId(1))));
+    // The controller has yet to see that the leader has ended.
+    cluster.broker_gone(1);
+    assert_eq!(cluster.unclean(3, false), Err(UncleanRefusal::Unneeded(BrokerId(2))));
+    cluster.settle();
+    cluster.broker_gone(2);
+    cluster.settle();
+    // An eligible replica, or the last member, has returned.
+    for (id, incarnation) in [(1, 11), (2, 21)] {
+        cluster.broker(id, incarnation);
+        assert_eq!(cluster.unclean(3, false), Err(UncleanRefusal::Unneeded(BrokerId(id))));
+        cluster.broker_gone(id);
+    }
+    assert!(cluster.unclean(3, false).is_ok());
+}
+
+#[test]
+fn a_member_that_returned_without_its_data_cannot_lead_and_does_not_prevent_the_election() {
+    let mut cluster = without_the_third();
+    cluster.broker_gone(1);
+    cluster.broker_gone(2);
+    cluster.settle();
+    cluster.broker_on(1, 11, "another");
+    cluster.broker_on(2, 21, "another");
+    cluster.settle();
+    assert_eq!(leader(&cluster.state(0)), None);
+    let after = cluster.unclean(1, false).unwrap();
+    assert_eq!((leader(&after), isr(&after)), (Some((1, 11)), vec![(1, 11)]));
+    assert!(cluster.unclean(3, false).is_ok());
+}
+
+#[test]
+fn a_leader_that_may_be_alive_is_replaced_only_if_two_leaders_are_accepted() {
+    let mut cluster = without_the_third();
+    let after = cluster.unclean(3, true).unwrap();
+    assert_eq!((leader(&after), isr(&after)), (Some((3, 31)), vec![(3, 31)]));
+    assert_eq!(cluster.unclean(1, true), Err(UncleanRefusal::Unneeded(BrokerId(1))));
+}
+
+#[test]
+fn only_a_replica_that_runs_is_elected() {
+    let mut cluster = without_the_third();
+    cluster.broker(4, 40);
+    cluster.broker_gone(3);
+    for id in [3, 4, 5] {
+        assert_eq!(cluster.unclean(id, true), Err(UncleanRefusal::NotAlive(BrokerId(id))));
+    }
+    let mut never_led = Cluster::default();
+    never_led.topic(&[&[1]]);
+    never_led.broker(1, 10);
+    assert_eq!(never_led.unclean(1, true), Err(UncleanRefusal::NoState));
+}
+
+#[test]
+fn the_minimum_of_the_partition_stays_and_follows_the_settings_afterwards() {
+    let mut cluster = without_the_third();
+    let minimum = cluster.state(0).minimum;
+    let after = cluster.unclean(3, true).unwrap();
+    assert_eq!(after.minimum, minimum);
+    cluster.put_state(&after);
+    cluster.set("min.insync.replicas", "1");
+    cluster.settle();
+    assert_eq!(cluster.state(0).minimum, Some(1));
+}

@@ -1,0 +1,29 @@
+//! Requests for a leader from outside the in-sync set, which give up records.
+
+use crate::types::BrokerId;
+
+/// A request for an election that gives up records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::metadata) struct UncleanRequest {
+    /// The broker that is to lead.
+    pub(in crate::metadata) leader: BrokerId,
+    /// True if a leader that may be alive is replaced too: both may answer for a while.
+    pub(in crate::metadata) accepts_two_leaders: bool,
+}
+
+/// The reason why an election that gives up records is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UncleanRefusal {
+    /// A replica can lead without a loss.
+    #[error(
+        "broker {0} leads the partition, or can lead it, with all acknowledged records: none have \
+         to be given up"
+    )]
+    Unneeded(BrokerId),
+    /// The broker cannot lead.
+    #[error("broker {0} has no replica of the partition, or does not run")]
+    NotAlive(BrokerId),
+    /// There are no records to give up.
+    #[error("the partition has never had a leader")]
+    NoState,
+}
