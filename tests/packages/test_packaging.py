@@ -28,6 +28,10 @@ DATA = "/var/lib/streamlog"
 # Of the ten that systemd's scale has; a service without any of these limits has 9.
 EXPOSURE_MAX = 2.0
 
+# `cachestat`, by name and by number: the broker looks at pages by other means if it is refused.
+# Neither systemd nor strace knows the call before 2023.
+NOT_NEEDED = {"cachestat", "syscall_0x1c3"}
+
 
 def instructions() -> dict[str, list[str]]:
     """The image's instructions by their word, each with all that follow it."""
@@ -136,7 +140,9 @@ def test_systemd_takes_the_unit_and_counts_it_as_locked_down(tmp_path: Path) -> 
     assert float(exposure[1]) <= EXPOSURE_MAX
 
 
-def test_the_unit_allows_every_system_call_of_a_broker(environment: Path, tmp_path: Path) -> None:
+def test_the_unit_allows_every_system_call_that_a_broker_needs(
+    environment: Path, tmp_path: Path
+) -> None:
     allowed: set[str] = set()
     for row in unit()["SystemCallFilter"]:
         calls = {call for group in row.lstrip("~").split() for call in system_calls(group)}
@@ -152,7 +158,9 @@ def test_the_unit_allows_every_system_call_of_a_broker(environment: Path, tmp_pa
             subprocess.run(run, input="a\n", text=True, check=True, env=bootstrap, timeout=60)
     made = set(re.findall(r"^\d+ +(\w+)\(", record.read_text(), re.MULTILINE))
     assert {"pwritev", "fdatasync", "listen"} <= made
-    assert made - allowed == set()
+    assert made - allowed - NOT_NEEDED == set()
+    # Otherwise such a call would end the process.
+    assert unit()["SystemCallErrorNumber"] == ["ENOSYS"]
 
 
 def system_calls(group: str) -> Iterator[str]:
