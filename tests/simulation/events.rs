@@ -34,7 +34,6 @@ pub(crate) const REQUIRED: &[&str] = &[
     "member stays eligible",
     "minimum changed",
     "nobody leads",
-    "outcome unknown",
     "paused beyond the session",
     "power cut",
     "read",
