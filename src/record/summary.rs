@@ -1,4 +1,4 @@
-//! The contents of a batch's header, for reading a file without its records.
+//! A batch's header, parsed alone, so that a log can be scanned without reading records.
 
 use super::batch::ProducerStamp;
 use super::error::RecordError;
@@ -7,8 +7,8 @@ use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
 /// The facts in a batch's header.
 ///
-/// Offsets, counts and size are non-negative and do not overflow. Whether they are true is only
-/// known from the checksum, which needs the records.
+/// Offsets, counts and size are non-negative and do not overflow. The checksum, which needs the
+/// records, proves the rest, but not base offset, size and leader epoch, which it does not cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchSummary {
     /// The offset of the first record.
@@ -25,7 +25,7 @@ pub struct BatchSummary {
     pub max_timestamp: Timestamp,
     /// The idempotent producer that sent the batch.
     pub producer: Option<ProducerStamp>,
-    /// The checksum.
+    /// The CRC-32C stated in the header, not verified.
     pub crc: u32,
 }
 
@@ -91,7 +91,7 @@ fn offsets(header: &[u8; HEADER_SIZE]) -> Result<(Offset, Offset), RecordError> 
     let base_offset =
         Offset::checked(base).ok_or(RecordError::Header { field: "base offset", value: base })?;
     let delta = i64::from(int::<{ header::LAST_OFFSET_DELTA }>(header));
-    // The offset that follows the batch must still be a number.
+    // The offset after the batch must not overflow.
     let last = base.checked_add(delta).filter(|last| delta >= 0 && *last < i64::MAX);
     last.and_then(Offset::checked)
         .map(|last_offset| (base_offset, last_offset))

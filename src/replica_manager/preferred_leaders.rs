@@ -2,8 +2,8 @@
 //!
 //! The first replica of a partition is its preferred leader. Once it is in sync again, the broker
 //! that leads meanwhile hands the partition over, a few at a time: each hand-over makes producers
-//! wait for some milliseconds. Partitions that somebody asks for come first, and come also if the
-//! setting `auto.leader.rebalance.enable` keeps the others where they are.
+//! wait for some milliseconds. Partitions named in an ElectLeaders request come first, and move
+//! even if `auto.leader.rebalance.enable` is off.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::replica_manager::hand_overs::{Move, hand_over, moves};
 
 /// The maximum number of partitions that are handed over together.
 const AT_ONCE: usize = 8;
-/// The pause before partitions are handed over for which nobody has asked.
+/// The pause before hand-overs that no request asked for.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The pause after a hand-over that has failed.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
@@ -46,7 +46,7 @@ impl PreferredLeaders {
     /// Hands partitions over until the broker stops.
     pub(super) async fn run(self) {
         let stopping = self.engine.stopping.clone();
-        // The engine stops: what is left to hand over has been.
+        // When the engine stops, `resignation.rs` has already tried to hand over everything.
         let _ = stopping.run_until_cancelled(self.return_all()).await;
     }
 
@@ -76,7 +76,8 @@ impl PreferredLeaders {
         }
     }
 
-    /// The partitions that are due. None while this broker stops, which has other successors.
+    /// The partitions that are due. None while this broker stops: `resignation.rs` chooses the
+    /// successors then.
     fn due(&self) -> Due {
         let (me, image) = (self.engine.config.broker_id, self.engine.image());
         if image.broker(me).is_none_or(|broker| broker.registration.is_stopping) {
@@ -99,8 +100,8 @@ impl PreferredLeaders {
         due
     }
 
-    /// True if partitions return for which nobody has asked: a setting that can be changed while
-    /// the broker runs.
+    /// The current value of `auto.leader.rebalance.enable`, which can be changed while the broker
+    /// runs.
     fn is_automatic(&self, image: &Image) -> bool {
         let mut config = self.config.clone();
         for broker in [None, Some(self.engine.config.broker_id)] {
@@ -118,8 +119,8 @@ impl Due {
         self.asked.is_empty() && self.others.is_empty()
     }
 
-    /// As many as are handed over together. They begin at another one each `turn`, so that no few
-    /// that fail again and again keep the others waiting.
+    /// At most `AT_ONCE` moves, requested ones first. Each list is rotated by `turn`, so that a few
+    /// moves that keep failing do not hold up the rest.
     fn some(self, turn: usize) -> Vec<Move> {
         let Self { mut asked, mut others } = self;
         for moves in [&mut asked, &mut others] {

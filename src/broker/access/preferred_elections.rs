@@ -10,7 +10,7 @@ use crate::replica_manager::Elections;
 use crate::types::{BrokerId, PartitionIndex, TopicId};
 use crate::wire::elect_leaders::RequestTopic;
 
-/// The elections of preferred leaders.
+/// Starts elections of preferred leaders, on this broker and on others.
 pub(crate) struct PreferredElections<'a> {
     engine: &'a Arc<EngineState>,
     peers: &'a Arc<Peers>,
@@ -40,7 +40,8 @@ impl<'a> PreferredElections<'a> {
         Self { engine, peers, elections }
     }
 
-    /// Begins to hand over the partitions that this broker leads, for as long as given.
+    /// Requests hand-overs of the partitions that this broker leads; they are attempted for at most
+    /// `within`.
     pub(crate) fn begin_own(&self, moves: &[ExpectedMove], within: Duration) {
         let me = self.engine.config.broker_id;
         let own = moves.iter().filter(|step| step.leader == me);
@@ -48,7 +49,8 @@ impl<'a> PreferredElections<'a> {
         self.elections.ask(own.map(|step| (step.topic_id, step.index)), until);
     }
 
-    /// Asks the other leaders among the partitions to hand them over, for as long as given.
+    /// Asks the other leaders of these partitions to hand them over, and to try for at most
+    /// `within`.
     pub(crate) fn begin_others(&self, moves: &[ExpectedMove], within: Duration) {
         let me = self.engine.config.broker_id;
         let mut by_leader: BTreeMap<BrokerId, BTreeMap<&str, Vec<i32>>> = BTreeMap::new();

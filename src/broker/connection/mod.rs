@@ -1,4 +1,5 @@
-//! Connections: accepted, handed to a shard for life, read, executed and answered in order.
+//! Connections. Each is handed to one shard for life, where its requests are read, executed and
+//! answered in order.
 
 mod acceptor;
 mod admission;

@@ -1,5 +1,6 @@
-//! All settings of a client under Kafka's names. A dictionary written for another client can be
-//! passed as it is: each setting is either applied or refused with the reason.
+//! The settings of a client, named as in Kafka where Kafka has them. A dictionary written for
+//! another Kafka client is understood: each setting is applied, accepted because this client always
+//! behaves so, or refused with the reason.
 
 mod dictionary;
 #[cfg(test)]

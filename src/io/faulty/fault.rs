@@ -27,7 +27,7 @@ pub enum Operation {
     Remove,
     /// `Disk::create_dir`.
     CreateDir,
-    /// `Disk::list` and `Disk::exists`.
+    /// `Disk::list`, `Disk::exists` and `Disk::inode`.
     Look,
     /// `Disk::sync_dir`.
     SyncDir,
@@ -46,8 +46,8 @@ pub enum Failure {
     TooManyOpenFiles,
     /// A write takes at most this many bytes and returns that number.
     ShortWrite(usize),
-    /// A read succeeds with one bit flipped, in this byte of its buffer (or in the last one read,
-    /// if that is earlier).
+    /// A read or write succeeds with one bit flipped, in this byte of its buffer (or in the last one
+    /// read, if that is earlier).
     FlipBit {
         /// The byte, from the buffer's start.
         byte: usize,
@@ -86,7 +86,8 @@ impl Fault {
         Self { operation, failure, suffix: String::new(), first: 1, times: 1 }
     }
 
-    /// Restricts the fault to paths with this suffix; other calls are not counted.
+    /// Restricts the fault to paths with this suffix; calls on others do not count towards the
+    /// first that fails.
     #[must_use]
     pub fn on(self, suffix: &str) -> Self {
         Self { suffix: suffix.to_owned(), ..self }
@@ -115,6 +116,7 @@ impl Fault {
 #[derive(Debug, Default)]
 pub(super) struct FaultPlan {
     calls: std::collections::BTreeMap<Operation, u64>,
+    /// Each with the number of matching calls so far.
     faults: Vec<(Fault, u64)>,
 }
 
@@ -131,7 +133,8 @@ impl FaultPlan {
         self.calls.get(&operation).copied().unwrap_or(0)
     }
 
-    /// Counts a call and returns its failure, if any: the earliest matching fault wins.
+    /// Counts a call and returns its failure, if any: of several matching faults, that of the one
+    /// added first.
     pub(super) fn next(&mut self, operation: Operation, path: &str) -> Option<Failure> {
         *self.calls.entry(operation).or_default() += 1;
         let mut chosen = None;

@@ -1,10 +1,11 @@
 //! Leader election for a partition, given the live brokers.
 //!
 //! A member of the in-sync set is identified by its incarnation, not only by its id: a broker that
-//! came back must rejoin. Only if no member has stayed alive are returned members considered: one
-//! becomes leader, together with the other returned members, since each had flushed all
-//! acknowledged records. If there is none either, an eligible replica becomes the only member. No
-//! other broker is ever elected, nor one that has returned with another data directory.
+//! came back must rejoin. If no member has stayed alive, the members that returned with their data
+//! directory form the set, and one of them leads: each had flushed all records acknowledged with
+//! `acks=all`, except in topics with `write.caching`. If there is none either, an eligible replica
+//! becomes the only member. This module elects no other broker; `unclean_election.rs` does, if an
+//! operator accepts the loss.
 
 use crate::metadata::image::{
     DirectoryId, Image, Incarnation, IsrMember, Partition, PartitionState,
@@ -65,7 +66,7 @@ fn first_state(replicas: &[BrokerId], image: &Image, minimum: usize) -> Option<P
     })
 }
 
-/// The state after an election, in the leader epoch before it.
+/// The elected state, still with the old leader epoch, which `elect` raises.
 fn next_state(
     state: &PartitionState,
     replicas: &[BrokerId],
@@ -112,8 +113,8 @@ fn eligible(state: &PartitionState, image: &Image) -> Vec<IsrMember> {
     kept.filter_map(|replica| registered(image, replica.broker)).collect()
 }
 
-/// The in-sync replicas to wait for while there is no leader: only they may lead again. Those that
-/// have lost their data are left out, but for the last.
+/// The in-sync set to keep while there is no leader. Members that have lost their data are dropped,
+/// unless none would be left: then the set stays as it is.
 fn last_members(state: &PartitionState, image: &Image) -> Vec<IsrMember> {
     let kept =
         |member: &&IsrMember| !has_lost_data(image, member.broker, state.directory_of(member));

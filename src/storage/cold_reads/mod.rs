@@ -5,8 +5,8 @@
 //! the end of the log from the page cache. A sequential reader's next buffer is filled while the
 //! last one is sent.
 //!
-//! All buffers of a data directory together are bounded: without a free one, and for bytes that
-//! several readers want one after another, reads go through the page cache.
+//! All buffers of a data directory together are bounded. If none is free, or the same bytes were
+//! read this way shortly before, a read goes through the page cache, where others find the bytes.
 
 mod chunk;
 mod chunks;

@@ -21,7 +21,7 @@ use crate::types::{Offset, Timestamp, TopicId, TopicPartition};
 pub struct DataDirOptions {
     /// The broker that opens it.
     pub opener: Opener,
-    /// The boot of the machine, which changes with every restart.
+    /// The boot id of the machine, which is new after each reboot.
     pub boot_id: String,
     /// The settings of each log.
     pub configs: LogConfigs,
@@ -57,14 +57,14 @@ pub struct StartReport {
 /// Locks are taken in this order: creation, removal, closing, checkpoints, logs, a slot.
 pub struct DataDir {
     pub(super) env: LogEnv,
-    /// The disk with the whole reserve available.
+    /// The disk for upkeep, which may use all of the space reserve.
     pub(super) disk: Arc<dyn Disk>,
     pub(super) reserve: Arc<Reserve>,
     pub(super) path: PathBuf,
     pub(super) options: DataDirOptions,
     pub(super) identity: RwLock<Identity>,
     pub(super) run: Run,
-    /// The recorded time when the directory was opened.
+    /// The last wall time that an earlier run recorded, as read at opening.
     pub(super) last_known_time: Option<Timestamp>,
     pub(super) start: StartReport,
     pub(super) logs: Mutex<BTreeMap<TopicPartition, Arc<Slot>>>,
@@ -73,12 +73,12 @@ pub struct DataDir {
     pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
     /// Held while a log is created or removed.
     pub(super) creation: Mutex<()>,
-    /// Held for writing while a log's directory is removed, and for reading by writers that access
-    /// a log's files by name: the next log of that name has the same file names.
+    /// Write-locked while a log's directory is removed. Read-locked by threads that access a log's
+    /// files by name, because a new log of that partition reuses the names.
     pub(super) removal: RwLock<()>,
     /// The audit log of damage skipped by operators.
     pub(super) audit: AuditLog,
-    /// True once the manifest is written, after which nothing else is.
+    /// True once `close` has succeeded; nothing is written after that.
     pub(super) is_closed: Mutex<bool>,
     /// Held until `unlock`, or until this value is dropped.
     pub(super) lock: Mutex<Option<DirLock>>,
@@ -95,12 +95,12 @@ impl DataDir {
         &self.env.files
     }
 
-    /// Frees the memory of reads past the page cache that nobody continues.
+    /// Frees the buffers of cold reads that no reader has used lately.
     pub(in crate::storage) fn release_idle_memory(&self) {
         self.env.cold_reads.release_idle(self.env.clock.monotonic());
     }
 
-    /// The cluster and the broker that own it.
+    /// The contents of `meta.properties`.
     pub fn identity(&self) -> Identity {
         self.identity.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -194,13 +194,13 @@ impl DataDir {
         self.lists(log).then_some(guard)
     }
 
-    /// Keeps all logs from being removed while the guard lives. A thread takes it once: another
-    /// that waits to remove a log would part two guards for ever.
+    /// Keeps all logs from being removed while the guard lives. A thread must not take it twice: if
+    /// another asks for the write lock in between, both wait for ever.
     pub(super) fn hold_all(&self) -> RwLockReadGuard<'_, ()> {
         self.removal.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true unless the log is removed.
+    /// Returns true if this is the open log that the directory lists for its partition.
     pub(super) fn lists(&self, log: &Arc<Log>) -> bool {
         let slot = self.lock_logs().get(log.partition()).cloned();
         slot.and_then(|slot| slot.opened()).is_some_and(|held| Arc::ptr_eq(&held, log))

@@ -1,4 +1,4 @@
-//! The file of a segment's batches, through which this process reads and writes it.
+//! A segment's log file, wrapped to keep its verified ranges up to date.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -69,8 +69,8 @@ impl FileWrapper for TrackedFile {
     fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
         self.file.send_to(socket, position, length).inspect_err(|error| {
             if is_error_of_file(error) {
-                // The next read of these bytes returns the error to the client, while this send
-                // could only close the connection.
+                // The next fetch checks these bytes and gets an error code; this send can only
+                // close the connection.
                 self.verified.withdraw(position, length as u64);
             }
         })
