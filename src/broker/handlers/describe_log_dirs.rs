@@ -66,7 +66,8 @@ struct Details {
     ends: bool,
 }
 
-/// Blocks on the disk. A log that cannot be opened is left out; requests that use it get the error.
+/// Blocks on the disk. A log that cannot be opened is left out, unless the ends are requested:
+/// requests that use it get the error.
 fn describe(
     data: &DataDir,
     wanted: Vec<TopicPartition>,
@@ -76,7 +77,12 @@ fn describe(
     for replica in wanted {
         // A partition that was never written to has no log yet.
         let measured = data.log(&replica).and_then(|log| measured(log.as_deref(), details));
-        let Ok(measured) = measured else { continue };
+        let measured = match measured {
+            Ok(measured) => measured,
+            // An operator compares the ends, and must not overlook this replica.
+            Err(error) if details.ends => return Err(error),
+            Err(_) => continue,
+        };
         let partition_index = replica.partition.0;
         topics.entry(replica.topic).or_default().push(Partition { partition_index, ..measured });
     }

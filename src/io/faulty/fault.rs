@@ -46,8 +46,8 @@ pub enum Failure {
     TooManyOpenFiles,
     /// A write takes at most this many bytes and returns that number.
     ShortWrite(usize),
-    /// A read or write succeeds with one bit flipped, in this byte of its buffer (or in the last one
-    /// read, if that is earlier).
+    /// A read or write succeeds with one bit flipped, in this byte of its buffer (or in the last
+    /// one, if that is earlier).
     FlipBit {
         /// The byte, from the buffer's start.
         byte: usize,

@@ -186,7 +186,8 @@ impl DataDir {
         let _hold = self.require(log)?;
         let mut checkpoints = self.lock_checkpoints();
         // Nothing that is about to go may count as durable, or its absence would be damage.
-        checkpoints.lower_all(log.partition(), at.min(log.log_start_offset()));
+        let recorded = checkpoints.of(log.partition()).log_start;
+        checkpoints.lower_all(log.partition(), at.min(log.log_start_offset()).min(recorded));
         checkpoints.write(&*self.disk)?;
         let started_over = log.truncator().start_over(epoch, at);
         started_over.inspect_err(|_| self.note_if_half_truncated(log))?;
@@ -206,8 +207,9 @@ impl DataDir {
         // Nobody may write to the files by their names any more when the recovery begins.
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         let checkpoints = self.lock_checkpoints();
-        let mut logs = self.lock_logs();
+        let logs = self.lock_logs();
         let slot = logs.get(log.partition()).filter(|slot| slot.is_half_truncated());
+        let slot = slot.filter(|_| log.truncator().is_recoverable());
         let Some(slot) = slot.filter(|slot| slot.opened().is_some_and(|l| Arc::ptr_eq(&l, log)))
         else {
             return false;
@@ -215,10 +217,11 @@ impl DataDir {
         let CheckpointOffsets { log_start, durable, rebuild } = checkpoints.of(log.partition());
         let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: true };
         let closed = Arc::new(slot.unclean(start));
-        logs.insert(log.partition().clone(), closed);
         drop(logs);
         log.abandon();
         log.retire();
+        // Last, because whoever finds it may begin the recovery at once.
+        self.lock_logs().insert(log.partition().clone(), closed);
         true
     }
 

@@ -146,6 +146,11 @@ impl<'log> Truncator<'log> {
         self.tail.lock().is_half_truncated()
     }
 
+    /// Returns true if a recovery makes the log usable again.
+    pub(in crate::storage) fn is_recoverable(self) -> bool {
+        self.tail.lock().is_recoverable()
+    }
+
     /// The offset at which a truncation to `to` would end the log: the start of the batch that
     /// contains it.
     pub fn point(self, to: Offset) -> Result<Offset, StorageError> {

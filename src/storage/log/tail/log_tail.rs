@@ -108,8 +108,15 @@ impl Tail {
 
     /// Makes the log fail because of `cause`.
     pub(in crate::storage::log) fn fail(&mut self, cause: &StorageError) {
-        if !matches!(self.state, State::Failed(_) | State::HalfTruncated(_) | State::Abandoned) {
-            self.state = State::Failed(Failure::of(cause));
+        let failure = Failure::of(cause);
+        let is_worse = match &self.state {
+            State::Failed(_) | State::Abandoned => false,
+            // A recovery must not take for durable what a failed sync has left in the page cache.
+            State::HalfTruncated(_) => failure.is_disk_unknown(),
+            _ => true,
+        };
+        if is_worse {
+            self.state = State::Failed(failure);
         }
     }
 
@@ -121,6 +128,12 @@ impl Tail {
     /// Returns true if a truncation failed half-way.
     pub(in crate::storage::log) fn is_half_truncated(&self) -> bool {
         matches!(self.state, State::HalfTruncated(_))
+    }
+
+    /// Returns true if a recovery makes the log usable again: a truncation failed half-way, and no
+    /// sync did.
+    pub(in crate::storage::log) fn is_recoverable(&self) -> bool {
+        matches!(&self.state, State::HalfTruncated(failure) if !failure.is_disk_unknown())
     }
 
     /// Makes the log fail half-way through an operation, after which the disk's content is unknown.
