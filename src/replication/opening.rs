@@ -127,6 +127,8 @@ impl Partition {
         }
         let mut leadership = self.lock_leadership();
         leadership.follower = None;
+        // It may have begun to lead meanwhile, with the bounds that the log had in between.
+        leadership.leader = None;
         self.update(|current| Current {
             log: None,
             is_open: false,

@@ -18,9 +18,9 @@ pub(super) struct Options {
     /// The partition, for example orders-0
     #[arg(value_name = "TOPIC-N")]
     partition: String,
-    /// Confirm giving up the records that the replica lacks
-    #[arg(long)]
-    accept_data_loss: bool,
+    /// Accept that records from this offset on are lost; leave it out to learn the offset
+    #[arg(long, value_name = "OFFSET")]
+    accept_data_loss: Option<i64>,
     /// Replace a leader that may be alive: both may answer clients for a while
     #[arg(long)]
     accept_two_leaders: bool,
@@ -53,8 +53,13 @@ impl Options {
         let nobody = || ConfigError::single(&place.to_string(), "no other replica of it runs");
         let best = best(&ends, leader).ok_or_else(nobody)?;
         let given_up = given_up(&ends, &best);
-        if !self.accept_data_loss {
-            let reason = format!("{}; nothing was done", loss(&place, &best, given_up));
+        // Another replica may be the best one by now, and lack more than was accepted.
+        if self.accept_data_loss.is_none_or(|from| best.end.get() < from) {
+            let reason = format!(
+                "{}; nothing was done, accept it by --accept-data-loss {}",
+                loss(&place, &best, given_up),
+                best.end
+            );
             return Err(ConfigError::single("--accept-data-loss", reason).into());
         }
         let accepts_two_leaders = self.accept_two_leaders;

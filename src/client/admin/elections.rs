@@ -48,6 +48,11 @@ impl AdminCalls {
                 let asking = || brokers.call_broker(broker.id, &request);
                 let answer = brokers.until(deadline, &[], asking).await?;
                 ClientError::check(answer.error_code, &format!("broker {}", broker.id), None)?;
+                for directory in &answer.results {
+                    // A replica whose end is not known may have what would be given up.
+                    let about = format!("a log directory of broker {}", broker.id);
+                    ClientError::check(directory.error_code, &about, None)?;
+                }
                 let topics = answer.results.into_iter().flat_map(|directory| directory.topics);
                 let rows = topics.flat_map(|topic| topic.partitions);
                 ends.extend(rows.filter_map(|row| {

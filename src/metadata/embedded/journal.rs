@@ -281,16 +281,21 @@ fn create(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<OpenJournal, Store
     let unfinished = dir.with_extension("tmp");
     disk.create_dir(&unfinished).map_err(cannot("create", &unfinished))?;
     let (number, bytes) = (1, snapshot(tree));
-    let mut files = Vec::new();
     for side in Side::ALL {
-        let file = write_new(disk, &side.path(&unfinished, number), &bytes)?;
-        files.push(OpenSide { path: side.path(dir, number), file });
+        write_new(disk, &side.path(&unfinished, number), &bytes)?;
     }
     disk.sync_dir(&unfinished)
         .and_then(|()| disk.rename(&unfinished, dir))
         .and_then(|()| disk.sync_dir(dir.parent().unwrap_or(Path::new(""))))
         .map_err(cannot("create", dir))?;
     let end = bytes.len() as u64;
+    // Opened again, so that an error names the file as it is called now.
+    let open = |side: Side| {
+        let path = side.path(dir, number);
+        let file = disk.open(&path, OpenMode::Write).map_err(cannot("open", &path))?;
+        Ok(OpenSide { path, file })
+    };
+    let files = Side::ALL.into_iter().map(open).collect::<Result<_, StoreError>>()?;
     Ok(OpenJournal { number, files, end, snapshot_end: end })
 }
 

@@ -157,6 +157,7 @@ fn run(seed: u64, faults: usize) {
     }
     let acknowledged = load.stop();
     let (shown, asked) = watcher.stop();
+    assert!(!shown.is_empty() && asked > 0, "nobody has watched");
     let read = read_all(&cluster.client(), TOPIC);
     assert_kept(&acknowledged, &read);
     for (place, number) in &shown {

@@ -70,7 +70,7 @@ fn a_replica_that_lacks_records_leads_once_an_operator_accepts_the_loss() {
     cluster.await_in_sync(TOPIC, &in_sync);
     write(&cluster.client(), KEPT..KEPT + 5);
 
-    let refused = elect(cluster.broker(leader), &["--accept-data-loss"]);
+    let refused = elect(cluster.broker(leader), &["--accept-data-loss", "0"]);
     assert_eq!(refused.status.code(), Some(1), "{}", words(&refused));
     assert!(words(&refused).contains("none have to be given up"), "{}", words(&refused));
 
@@ -80,13 +80,16 @@ fn a_replica_that_lacks_records_leads_once_an_operator_accepts_the_loss() {
     cluster.start_broker(left);
     cluster.await_registered(left, &[left]);
     cluster.await_seen_by(left, TOPIC, |partition| partition.leader_id == -1);
-    let told = elect(cluster.broker(left), &[]);
-    assert_eq!(told.status.code(), Some(2), "{}", words(&told));
     let expected = format!("broker {left} would lead {TOPIC}-0, and its records from {KEPT} on");
-    assert!(words(&told).contains(&expected), "{}", words(&told));
-    assert_eq!(cluster.leader(TOPIC), -1, "nothing was done");
+    // Without an acceptance, and with that of a smaller loss.
+    for options in [&[][..], &["--accept-data-loss", "11"]] {
+        let told = elect(cluster.broker(left), options);
+        assert_eq!(told.status.code(), Some(2), "{}", words(&told));
+        assert!(words(&told).contains(&expected), "{}", words(&told));
+        assert_eq!(cluster.leader(TOPIC), -1, "nothing was done");
+    }
 
-    let elected = elect(cluster.broker(left), &["--accept-data-loss"]);
+    let elected = elect(cluster.broker(left), &["--accept-data-loss", "10"]);
     assert_eq!(elected.status.code(), Some(0), "{}", words(&elected));
     let row: Value = serde_json::from_slice(&elected.stdout).unwrap();
     assert_eq!(row["leader"], left);
