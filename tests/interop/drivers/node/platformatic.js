@@ -12,6 +12,8 @@ const KINDS = {
   REBALANCE_IN_PROGRESS: 'rebalancing'
 }
 const TIMES = { start: -2n, end: -1n }
+// By default it gives up after 3 retries, and may know a former leader for 5 minutes.
+const PATIENT = { retries: 100, retryDelay: 100, metadataMaxAge: 500 }
 
 /** All errors within an error. */
 function * causes (error) {
@@ -72,7 +74,7 @@ export default class Platformatic {
   }
 
   async produce ({ topic, codec, acks, idempotent, records }) {
-    const settings = idempotent ? this.defaults : this.settings
+    const settings = idempotent ? { ...this.defaults, ...PATIENT } : this.settings
     const producer = new Producer({ ...settings, idempotent, autocreateTopics: true })
     const options = { compression: codec, acks: acks === 'all' ? -1 : Number(acks), idempotent }
     try {
