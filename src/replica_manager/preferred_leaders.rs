@@ -2,7 +2,7 @@
 //!
 //! The first replica of a partition is its preferred leader. Once it is in sync again, the broker
 //! that leads meanwhile hands the partition over, a few at a time: each hand-over makes producers
-//! wait for some milliseconds. Partitions named in an ElectLeaders request come first, and move
+//! wait for some milliseconds. Partitions named in an `ElectLeaders` request come first, and move
 //! even if `auto.leader.rebalance.enable` is off.
 
 use std::sync::Arc;
