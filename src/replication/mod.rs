@@ -2,8 +2,8 @@
 //!
 //! The high watermark is the smallest flushed offset of the in-sync replicas, or with
 //! `write.caching` their smallest log end offset. Consumers see only records below it, and
-//! `acks=all` is answered once it covers the record. It never decreases, unless an operator gives up
-//! records. Followers fetch as consumers do; this layer knows no socket.
+//! `acks=all` is answered once it covers the record. It never decreases, unless an operator gives
+//! up records. Followers fetch as consumers do; this layer knows no socket.
 
 mod acknowledgement;
 mod answering;
