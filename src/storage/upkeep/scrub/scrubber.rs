@@ -55,7 +55,7 @@ struct Shared {
 struct Stopped;
 
 /// The bytes checked before the rate limit and other users are considered again.
-const STRETCH: u64 = 128 * 1024;
+const STRETCH: u64 = 512 * 1024;
 
 /// The longest time that a stretch waits for other users of the disk, and the interval of the
 /// checks.
