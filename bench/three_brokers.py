@@ -29,7 +29,7 @@ _PRELOADED = BENCH / "preload" / "syncs.c"
 
 @dataclass(frozen=True)
 class Usage:
-    """What the brokers have used since they were started."""
+    """The usage of the brokers since their start."""
 
     cpu_seconds: dict[int, float]
     syncs: dict[int, int]

@@ -58,7 +58,7 @@ fn wanted(leader: i32) -> UncleanElection {
 struct Left {
     store: Arc<Overtaken>,
     metadata: Metadata,
-    /// What broker 1 had registered.
+    /// The registration that broker 1 had.
     registered: bytes::Bytes,
 }
 
