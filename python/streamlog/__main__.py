@@ -4,7 +4,7 @@ Pipelines run in Python. The Rust command line declares their subcommands too, s
 completion and usage errors are the same for every command.
 """
 
-# The C module below `signal`: the enums of `signal` would slow down the start of every command.
+# Import the C module of `signal`: the enums of `signal` would slow down the start of every command.
 import _signal as signal  # type: ignore[import-not-found]
 import sys
 

@@ -85,7 +85,7 @@ def by_time(message: Message[Any]) -> tuple[int, int, int]:
 def rewound(
     client: Client, positions: Mapping[tuple[str, int], int | None], messages: int
 ) -> dict[tuple[str, int], int]:
-    """Returns for each partition the offset of the message `messages` before its position."""
+    """Returns for each partition the offset that is `messages` messages before its position."""
     count = checked("messages", messages)
     begins: dict[str, Mapping[int, int | None]] = {}
     places = {}

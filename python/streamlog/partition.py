@@ -88,7 +88,7 @@ class Partition(Readable):
             stop: The end, excluded; the current end if omitted, and never beyond it.
             on_out_of_range: If the log no longer has `start`, ``"earliest"`` begins with its first
                 message, and ``"error"`` raises OffsetOutOfRange.
-            columns: As for ``Consumer.arrow``, like the following.
+            columns: As for ``Consumer.arrow``, like the arguments after it.
             max_rows: The maximal number of rows in a batch.
             max_bytes: The number of bytes at which a batch is full.
             max_wait: Seconds that a batch waits for more rows after its first.
@@ -122,7 +122,7 @@ class Partition(Readable):
 
         Raises:
             IndexError: No message has this offset.
-            ConfigError: The slice has another step.
+            ConfigError: The slice has another form than ``[START:STOP]`` or ``[::-1]``.
         """
         if not isinstance(wanted, slice):
             return self._at(int(wanted))
@@ -209,7 +209,7 @@ def sliced(wanted: slice, read: Callable[[Any, Any], _T], backwards: Callable[[]
     """Reads the range of a slice, or everything backwards for ``[::-1]``.
 
     Raises:
-        ConfigError: The slice is neither.
+        ConfigError: The slice has another form than these.
     """
     if wanted.step in (None, 1):
         return read(wanted.start, wanted.stop)

@@ -90,7 +90,10 @@ def watch(consumer: Consumer[Any], stop: Event | None, signals: bool) -> None:
 
 
 def forget(consumer: Consumer[Any]) -> None:
-    """Stops ending this closed consumer; after the last one, restores the handler of SIGTERM."""
+    """Forgets this closed consumer.
+
+    Restores the previous handler of SIGTERM once none is left, if called on the main thread.
+    """
     _terminations.discard(consumer)
 
 

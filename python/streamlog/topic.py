@@ -128,7 +128,7 @@ class Topic(Readable):
             start: The first position in each partition: an offset, an aware datetime, or a
                 timedelta from now; the first message if omitted.
             stop: The end, excluded, in the same form; the current end if omitted.
-            columns: As for ``Consumer.arrow``, like the following.
+            columns: As for ``Consumer.arrow``, like the arguments after it.
             max_rows: The maximal number of rows in a batch.
             max_bytes: The number of bytes at which a batch is full.
             max_wait: Seconds that a batch waits for more rows after its first.

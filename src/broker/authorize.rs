@@ -1,8 +1,7 @@
 //! Principals, and the authorization of their operations.
 //!
-//! Every handler authorizes a request before it checks whether anything exists, so that a response
-//! never tells an unauthorized client what exists. Nothing is denied today: there is no
-//! authentication yet.
+//! A handler authorizes a client before it tells what exists, so that an unauthorized client never
+//! learns that. Nothing is denied today: there is no authentication yet.
 
 /// The identity on whose behalf a connection acts.
 #[derive(Clone, Debug, PartialEq, Eq)]

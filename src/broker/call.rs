@@ -32,7 +32,7 @@ impl Unanswerable {
     }
 }
 
-/// A request in its handler: who sent it, and how.
+/// The context of a request in its handler: connection, version, client id and cancellation.
 pub(crate) struct Call<'a> {
     /// The connection.
     pub(crate) session: &'a Session,
@@ -40,7 +40,7 @@ pub(crate) struct Call<'a> {
     pub(crate) version: i16,
     /// The client id.
     pub(crate) client_id: &'a str,
-    /// Cancelled when the request must stop waiting, for others or for records.
+    /// Cancelled when the request must no longer wait for records or for members of a group.
     pub(crate) cancel: &'a CancellationToken,
 }
 

@@ -1,5 +1,5 @@
-//! Mapping of errors of the lower layers to Kafka's error codes and messages. Error codes are
-//! assigned nowhere else.
+//! Mapping of errors of the lower layers to Kafka's error codes and messages. These errors get
+//! their codes nowhere else.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::types::WithCauses;
 use crate::wire::ErrorCode;
 use crate::wire::produce::RecordError as FaultyRecord;
 
-/// An error as a client gets it.
+/// An error in the form in which a client receives it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
     /// The error code, for clients.
@@ -24,8 +24,8 @@ pub(crate) struct Refusal {
     pub(crate) records: Vec<FaultyRecord>,
 }
 
-/// The maximum number of records of a batch that are refused with a message of their own: the
-/// messages for all records of a large batch would not fit into a response.
+/// The maximum number of records of a batch that get a message of their own. Messages for all
+/// records of a large batch would not fit into a response.
 const MESSAGES_MAX: usize = 100;
 
 impl Refusal {
@@ -53,7 +53,7 @@ impl fmt::Display for Refusal {
 impl From<RecordError> for Refusal {
     fn from(error: RecordError) -> Self {
         let code = match &error {
-            // A producer splits the batch on this error, and its parts decompress to less.
+            // A producer splits the batch on this error, and each part decompresses to less.
             RecordError::TooLarge { .. } | RecordError::Inflated { .. } => {
                 ErrorCode::MessageTooLarge
             }

@@ -1,4 +1,4 @@
-//! The way to a metadata store outside of the data directory.
+//! The connection to a metadata store outside the data directory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use crate::metadata::{
 /// The pause before another attempt to reach the store.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Opens a session with the ensemble, if one is configured, and waits until that is possible.
-/// `None` if the metadata is in the data directory.
+/// Opens a session with the ZooKeeper ensemble, if one is configured, and retries until a server
+/// answers. Returns `None` if the metadata is in the data directory.
 ///
 /// # Errors
-/// If the credentials cannot be read, or the ensemble does not accept them; `Interrupted` if that
-/// comes first.
+/// If the credentials cannot be read, or the ensemble rejects them; `Interrupted` if `interrupted`
+/// is cancelled first.
 pub(super) fn connect(
     config: &ZooKeeperConfig,
     world: &World,
@@ -51,7 +51,7 @@ pub(super) fn connect(
     opened.unwrap_or(Err(BrokerError::Interrupted))
 }
 
-/// The user and the password of this broker.
+/// The user and the password of this broker for ZooKeeper.
 fn digest(config: &ZooKeeperConfig, disk: &dyn Disk) -> Result<Option<Digest>, BrokerError> {
     let Some(file) = &config.digest_file else { return Ok(None) };
     let refuse = |reason: String| ConfigError::single("zookeeper.digest.file", reason);

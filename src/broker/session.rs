@@ -1,4 +1,4 @@
-//! A connection whose peer is known, as its requests see it.
+//! The state of a connection that its requests may use once the peer is known.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -29,7 +29,7 @@ pub(crate) struct Session {
     identity: Identity,
     /// The client software: name and version.
     pub(crate) software: RefCell<String>,
-    /// Cancelled when nobody waits for responses any more.
+    /// Cancelled when the connection ends: its client waits for no response any more.
     pub(crate) gone: CancellationToken,
 }
 

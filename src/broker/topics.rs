@@ -1,4 +1,4 @@
-//! The topics that a request names, and the time that it gives the broker for them.
+//! The names of topics in requests, and the time that a request allows for changes of topics.
 
 use std::collections::HashSet;
 use std::fmt;

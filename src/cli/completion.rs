@@ -1,4 +1,5 @@
-//! `streamlog completion SHELL`, and completion of names from the cluster.
+//! `streamlog completion SHELL`, and completion of names: of topics and groups from the cluster, of
+//! contexts from the contexts file.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -141,8 +142,8 @@ impl Whole {
     }
 }
 
-/// Adds completion of names from the cluster that the command line so far, given after `--`,
-/// selects.
+/// Adds completion of names. The command line so far, which follows `--` in `arguments`, selects
+/// the cluster.
 pub(crate) fn with_names(command: Command, arguments: &[OsString]) -> Command {
     let so_far = arguments.iter().skip_while(|argument| *argument != "--").skip(1).cloned();
     let cluster = ClusterOptions::so_far(command.clone(), Whole::of(so_far.collect(), 0).words);

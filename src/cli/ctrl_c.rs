@@ -23,7 +23,7 @@ use crate::client::{ClientError, Signals};
 pub(crate) struct CtrlC {
     /// True after the first press.
     is_pressed: Arc<AtomicBool>,
-    /// True until a wait or a check has reported the press.
+    /// True from the first press until a wait or a check has reported it.
     is_news: Arc<AtomicBool>,
     /// Readable after the first press.
     pressed: UnixStream,

@@ -42,7 +42,7 @@ enum Noun {
     Pipeline(pipeline::Options),
     Completion(completion::Options),
     #[command(hide = true)]
-    /// Guards the broker that has started it, and nothing else.
+    /// Ends the session of the broker that has started it, once that broker has ended.
     Guard,
 }
 
@@ -85,15 +85,15 @@ pub fn main_of(program: &Program, arguments: impl IntoIterator<Item = OsString>)
     let completing = completing.shells(completion::SHELLS);
     let here = std::env::current_dir().ok();
     if let Ok(true) = completing.try_complete(arguments.iter().cloned(), here.as_deref()) {
-        // When hosted in an interpreter, nothing flushes this at exit, and candidates end without a
-        // newline.
+        // If an interpreter hosts the command, nothing flushes standard output at exit, and the
+        // candidates do not end in a newline, which would flush it.
         let _ = io::stdout().flush();
         return Exit::Done;
     }
     match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.noun.run(program),
         Err(error) => {
-            // If the terminal or pipe is closed, nobody can be told.
+            // If the terminal or pipe is closed, the message is lost.
             let _ = error.print();
             if error.exit_code() == 0 { Exit::Done } else { Exit::Usage }
         }

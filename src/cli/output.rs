@@ -1,10 +1,11 @@
 //! Output formats: the same rows for people, programs and spreadsheets.
 //!
-//! A row's fields are its schema in every format. JSON is an object per line, and YAML a list. CSV
-//! and text have a header line and show the columns that the row type selects; commands with a
-//! single row show a line per field in text. An empty result is an empty list in YAML, a header in
-//! CSV, and nothing otherwise. On a terminal, JSON objects are spread over lines, and text is
-//! coloured and shows a line per field if the columns do not fit.
+//! A field has the same name and value in every format, except that text may shorten its heading.
+//! JSON is an object per line, and YAML a list; both contain all fields of a row. CSV and text have
+//! a header line and show the columns that the row type selects; commands with a single row show a
+//! line per field in text. An empty result is an empty list in YAML, a header in CSV, and nothing
+//! otherwise. On a terminal, JSON objects are spread over lines, and text is coloured and shows a
+//! line per field if the columns do not fit.
 
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -36,7 +37,7 @@ pub(crate) enum Output {
 pub(crate) trait Row: Serialize {
     /// The fields shown in text and CSV, in order.
     const COLUMNS: &'static [&'static str];
-    /// Fields of those that text omits, so that a line fits into 80 columns.
+    /// The fields in `COLUMNS` that text omits, so that a line fits into 80 columns.
     const WIDE: &'static [&'static str] = &[];
     /// Shorter headings for text than the fields' names.
     const SHORT: &'static [(&'static str, &'static str)] = &[];
@@ -107,7 +108,7 @@ impl<R: Row> Rows<R> {
         self.finish(out)
     }
 
-    /// Writes the only row of a result. In text a field per line, since all fields on one line
+    /// Writes the only row of a result. Text has a line per field, since all fields on one line
     /// would be too wide.
     pub(crate) fn write_one(self, out: &mut dyn Write, row: R) -> Result<(), CommandError> {
         match self.output {

@@ -2,7 +2,7 @@
 //!
 //! The options are defined here for help, completion and usage errors. Running a pipeline needs
 //! Python and Spark: the script of the Python package handles complete command lines itself,
-//! without calling this.
+//! without calling [`Options::run`].
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ struct Job {
 }
 
 impl Options {
-    /// Refuses with a note about the Python package.
+    /// Refuses every command with a note about the Python package.
     pub(crate) fn run(self) -> Exit {
         let (Verb::Run(job) | Verb::Validate(job) | Verb::Plan(job)) = self.verb;
         answer(|_, _| Err(CommandError::NeedsPython(job.job.display().to_string())))

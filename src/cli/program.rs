@@ -1,4 +1,4 @@
-//! The program that runs the command line, as it starts processes of its own kind.
+//! The program that runs the command line, and the way to start it in another process.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ pub(super) const NAME: &str = "streamlog";
 #[derive(Clone, Debug)]
 pub struct Program {
     executable: PathBuf,
-    /// The arguments before those of the command line.
+    /// The arguments before the arguments of the command line.
     arguments: Vec<OsString>,
 }
 
@@ -22,7 +22,7 @@ impl Program {
         Self { executable: PathBuf::from("/proc/self/exe"), arguments: Vec::new() }
     }
 
-    /// A program that an interpreter runs, given the arguments by which it does.
+    /// A program that the interpreter `executable` runs if it is given these `arguments`.
     pub fn hosted(executable: PathBuf, arguments: Vec<OsString>) -> Self {
         Self { executable, arguments }
     }

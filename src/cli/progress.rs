@@ -28,7 +28,7 @@ pub(crate) struct Progress {
     bar: ProgressBar,
 }
 
-/// Returns true if standard error accepts colours and cursor movement.
+/// Returns true if standard error is a terminal and `NO_COLOR` is not set.
 pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal() && allows_colours()
 }
@@ -43,7 +43,7 @@ impl Progress {
     }
 
     /// A progress bar of a command that writes as it goes; none if the output is on a terminal,
-    /// where the two would mix.
+    /// where the bar would mix with it.
     pub(crate) fn beside_answer(total: u64, unit: Unit) -> Option<Self> {
         (is_watched() && !io::stdout().is_terminal()).then(|| Self::of(total, unit))
     }

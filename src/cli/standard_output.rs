@@ -23,7 +23,7 @@ const PIPE_CHUNK: usize = 4096;
 /// The write size for files, which never block.
 const FILE_CHUNK: usize = 64 * 1024;
 
-/// The time in milliseconds to complete a row after Ctrl-C.
+/// The wait in milliseconds, after Ctrl-C, until the reader accepts the next part of a row.
 const ROW_END_MS: u16 = 30;
 
 /// The interval at which a waiting command checks whether its output still has a reader.

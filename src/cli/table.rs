@@ -1,4 +1,4 @@
-//! Text tables: aligned columns, or a line per field if those are too wide.
+//! Text tables: aligned columns, or a line per field if the columns are too wide.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// Writes rows under their headings, numbers aligned right and everything else left. If the
-    /// terminal is too narrow, each row is written as by `write_fields`.
+    /// terminal is too narrow for a table with headings, each row is written as by `write_fields`.
     pub(crate) fn write(&self, out: &mut dyn Write, rows: &[Vec<Value>]) -> io::Result<()> {
         let widths = self.widths(rows);
         let line_width = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);

@@ -38,7 +38,7 @@ impl Terminal {
         if !io::stdout().is_terminal() {
             return None;
         }
-        // A terminal that does not report its size never breaks lines.
+        // A terminal that does not report its size counts as infinitely large.
         let size = Term::stdout().size_checked();
         let (lines, columns) = size
             .map_or((usize::MAX, usize::MAX), |(lines, columns)| (lines.into(), columns.into()));

@@ -42,7 +42,7 @@ struct Screen {
 
 impl Watch {
     /// Runs `ask` once, or repeatedly until Ctrl-C. The first run must succeed; if the cluster is
-    /// unreachable later, this is reported and tried again.
+    /// unreachable later, the error is reported and the run repeated.
     pub(crate) fn answer(
         &self,
         cluster: &ClusterOptions,
@@ -52,7 +52,7 @@ impl Watch {
         let client = cluster.connect()?.0;
         let admin = client.admin();
         let Some(interval) = self.interval else { return ask(&admin, out) };
-        // A request waits out an outage for its timeout, so its error would come late.
+        // During an outage a request is retried until its timeout, so its error would come late.
         client.on_event(report_outage);
         let ctrl_c = cluster.ctrl_c()?;
         let terminal = Terminal::of_stdout().filter(|terminal| terminal.has_cursor);

@@ -1,7 +1,8 @@
-//! The one thread of a client, on which all of its connections live.
+//! The single background thread of a client, which serves all of its connections.
 //!
-//! All tasks of a client run here. Stopping the client cancels its token, which ends them, and then
-//! waits for them. The thread blocks all signals, so that the program's own threads receive them.
+//! All tasks of a client run on this thread. Stopping the client cancels its token, which ends the
+//! tasks, and then waits for the tasks. The thread blocks all signals, so that the program's own
+//! threads receive them.
 
 use std::io;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::io::Worker;
 use crate::link::Tasks;
 
-/// The time that stopping waits for tasks which do not return once cancelled.
+/// The longest time that stopping waits for cancelled tasks to return.
 const STOP_MAX: Duration = Duration::from_secs(1);
 
 /// The client's thread; dropping this stops it.

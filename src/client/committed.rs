@@ -9,9 +9,9 @@ use crate::wire::{
     offset_commit, offset_fetch,
 };
 
-/// Builds a request that stores offsets for a group without being a member of it, with the leader
-/// epochs of the records before them as far as they are known: without its epoch, an offset cannot
-/// be checked against the log of a new leader (KAFKA-20507).
+/// Builds a request that stores offsets for a group without being a member of it. Each offset has
+/// the leader epoch of the record before it, if known: without it, the offset cannot be checked
+/// against the log of a new leader (KAFKA-20507).
 pub(crate) fn request(
     group: &str,
     offsets: &[(TopicPartition, Offset)],
@@ -45,7 +45,7 @@ pub(crate) fn check(answer: &OffsetCommitResponse) -> Result<(), ClientError> {
     rows.try_for_each(|row| ClientError::check(row.error_code, "committing offsets", None))
 }
 
-/// Builds a request for the committed offsets of these partitions; `None` asks for all of them.
+/// Builds a request for the committed offsets of these partitions; `None` asks for all partitions.
 pub(crate) fn question(group: &str, partitions: Option<&[TopicPartition]>) -> OffsetFetchRequest {
     let topics = partitions.map(by_topic);
     OffsetFetchRequest {

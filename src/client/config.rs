@@ -31,7 +31,7 @@ settings! {
         /// The pause after the first failed attempt; it doubles with each further one.
         #[setting("retry.backoff.ms", Long)]
         retry_backoff: Duration = Duration::from_millis(50),
-        /// The upper bound of that pause.
+        /// The longest pause between attempts.
         #[setting("retry.backoff.max.ms", Long)]
         retry_backoff_max: Duration = Duration::from_secs(1),
         /// The age at which cached topic metadata is requested again.

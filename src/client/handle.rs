@@ -23,7 +23,8 @@ impl Client {
     /// Starts a client and verifies that a bootstrap broker answers.
     ///
     /// # Errors
-    /// [`ClientError::Connect`] with every address and the reason it failed.
+    /// [`ClientError::Connect`] with every address and the reason it failed, or
+    /// [`ClientError::System`] if the client's thread cannot be started.
     pub fn connect(config: ClientConfig) -> Result<Self, ClientError> {
         let client = Self::start(config)?;
         client.reach().wait()?;
@@ -71,10 +72,12 @@ impl Client {
         Producer::new(Arc::clone(&self.core), config)
     }
 
-    /// Creates a consumer of all partitions of `topics`, including partitions added later.
+    /// Creates a consumer of `topics`: of all their partitions, including partitions added later,
+    /// or, if the settings name a group, of the partitions that the group assigns to it.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and connection errors.
+    /// [`ClientError::TopicNotFound`], [`ClientError::Config`] for an invalid name, and connection
+    /// errors.
     pub fn consumer(
         &self,
         topics: &[&str],

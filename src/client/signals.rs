@@ -1,9 +1,10 @@
 //! Signals that arrive while a thread waits, and the host whose handlers they are meant for.
 //!
 //! An interpreter such as `CPython` records a signal and runs its handler later on its main thread.
-//! A signal that arrives just before that thread falls asleep interrupts nothing. During a wait the
-//! interpreter therefore also writes each signal to a pipe (a wakeup descriptor) that the sleep
-//! polls. Bytes that arrived meanwhile are passed on to the descriptor that was set before.
+//! A signal that arrives just before that thread falls asleep does not interrupt the sleep. During
+//! a wait the interpreter therefore also writes each signal to a pipe (a wakeup descriptor) that
+//! the sleep polls. Bytes that arrived meanwhile are passed on to the descriptor that was set
+//! before.
 
 use std::fmt::Debug;
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -17,7 +18,8 @@ pub trait Signals: Send + Sync + Debug {
     /// none), or `None` when this thread receives no signals.
     fn watch(&self, pipe: RawFd) -> Option<RawFd>;
 
-    /// Reverts `watch`. `missed` holds the bytes that `before` did not receive.
+    /// Reverts `watch`, and writes `missed`, the bytes of the signals that arrived meanwhile, to
+    /// `before`.
     fn restore(&self, before: RawFd, missed: &[u8]);
 
     /// Runs the handlers of pending signals. Returns true if the wait is to be interrupted.

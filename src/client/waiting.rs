@@ -58,7 +58,8 @@ impl Waiter {
     /// Runs `work` on the client's thread and waits for it. `work` enforces its own deadline.
     ///
     /// # Errors
-    /// Those of `work`, [`ClientError::Closed`] when the client stops, and as [`wait`](Self::wait).
+    /// The errors of `work`, [`ClientError::Closed`] when the client stops, and those of
+    /// [`wait`](Self::wait).
     pub(crate) fn run<T, F>(&self, tasks: &Tasks, work: F) -> Result<T, ClientError>
     where
         T: Send + 'static,

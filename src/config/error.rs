@@ -13,7 +13,7 @@ pub struct ConfigError {
 /// A fault of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The key as it was given.
+    /// The key as it was given, or the name of the argument at fault; see also [`ConfigError::of`].
     pub key: String,
     /// The fault, and the values that would be valid.
     pub reason: String,
@@ -70,7 +70,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The known name with the fewest edits to `name`: at most two, or a third of its letters.
+/// The known name with the smallest edit distance to `name`, if that is at most two, or a third of
+/// the known name's length.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|candidate| (strsim::levenshtein(name, candidate), candidate))

@@ -80,7 +80,7 @@ impl Definition {
         let scale = unit_millis(name) / unit_millis(self.name);
         match value.trim().parse::<u64>() {
             Ok(number) if scale > 1 => number.saturating_mul(scale).to_string().into(),
-            // −1, for ever, has no unit; the setter refuses anything else.
+            // The setter judges all other values, such as −1, which means unlimited in every unit.
             _ => value.into(),
         }
     }

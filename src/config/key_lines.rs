@@ -17,7 +17,7 @@ pub(crate) enum Step {
 /// The line, from 1, of every key and every array element, with the path that leads there.
 ///
 /// # Errors
-/// When the text is no TOML (with line and column).
+/// When the text is not TOML (with line and column).
 pub(crate) fn key_lines(text: &str) -> Result<Vec<(Vec<Step>, usize)>, ConfigError> {
     let root = DeTable::parse(text).map_err(|error| no_toml(&error))?;
     let newlines = text.match_indices('\n').map(|(position, _)| position).collect();

@@ -1,8 +1,8 @@
 //! Settings: one declaration per setting, shared by every source of values.
 //!
-//! A layer keeps its settings beside the code they rule. `settings!` declares them: a typed struct
-//! with `Default`, and `KEYS`, one [`Key`] per setting under Kafka's name. Files, flags, topic
-//! overrides and the generated reference all come from these rows.
+//! A layer keeps its settings beside the code that uses them. `settings!` declares them: a typed
+//! struct with `Default`, and `KEYS`, one [`Key`] per setting under Kafka's name. Files, flags,
+//! topic overrides and the generated reference all come from these rows.
 
 mod address;
 mod error;

@@ -3,7 +3,7 @@
 
 use crate::config::{Definition, Fault};
 
-/// A configuration declared by `settings!`. Its settings include those of its groups.
+/// A configuration declared by `settings!`. Its settings include the settings of its groups.
 pub trait Settings: Sized {
     /// The definitions of all settings.
     fn definitions() -> Vec<&'static Definition>;
@@ -47,7 +47,7 @@ pub trait Settings: Sized {
 ///         level: Option<i32> = None,
 ///     }
 ///     groups {
-///         /// Settings declared elsewhere; the default is theirs.
+///         /// The settings of another declaration, with its defaults.
 ///         group: OtherName,
 ///     }
 ///     others {
@@ -57,9 +57,9 @@ pub trait Settings: Sized {
 /// }
 /// ```
 ///
-/// The type of a field determines the text form of its value ([`SettingValue`]), and the `Kind`
-/// the largest number: that of 32 bits for `Int`, of 64 bits for `Long`. A setting without an
-/// [`UpdateMode`] is read-only.
+/// The type of a field determines the text form of its value ([`SettingValue`]). With bounds that
+/// lack an upper one, the `Kind` determines the largest number: that of 32 bits for `Int`, of 64
+/// bits for `Long`. A setting without an [`UpdateMode`] is read-only.
 ///
 /// [`SettingValue`]: crate::config::SettingValue
 /// [`UpdateMode`]: crate::config::UpdateMode

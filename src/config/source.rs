@@ -1,7 +1,8 @@
 //! Configuration files: TOML, and Kafka's `server.properties`.
 //!
-//! Both are flattened to (key, value) rows in the order of the file. A TOML table is a prefix:
-//! `[log]` with `retention.hours = 24` and `"log.retention.hours" = 24` give the same row.
+//! Both are flattened to (key, value) rows, those of a properties file in its order. A TOML table
+//! is a prefix: `[log]` with `retention.hours = 24` and `"log.retention.hours" = 24` give the same
+//! row.
 
 use toml::{Table, Value};
 
@@ -10,7 +11,8 @@ use crate::config::ConfigError;
 /// The rows of a TOML text.
 ///
 /// # Errors
-/// If the text is not TOML (with line and column), or a value is a date or a table in a list.
+/// If the text is not TOML (with line and column), a value is a date, or a list contains a date, a
+/// table or another list.
 pub fn read_toml(text: &str) -> Result<Vec<(String, String)>, ConfigError> {
     let table: Table = text.parse().map_err(|error| no_toml(&error))?;
     let mut rows = Vec::new();
@@ -18,7 +20,7 @@ pub fn read_toml(text: &str) -> Result<Vec<(String, String)>, ConfigError> {
     Ok(rows)
 }
 
-/// The error of a text that is no TOML, with line and column.
+/// The error of a text that is not TOML, with line and column.
 pub(super) fn no_toml(error: &toml::de::Error) -> ConfigError {
     let words = error.to_string();
     let place = words.strip_prefix("TOML parse error at ").unwrap_or(&words);

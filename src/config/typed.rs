@@ -42,8 +42,8 @@ pub fn duration(text: &str) -> Option<SignedDuration> {
     spanned(text).map(|(_, duration)| duration)
 }
 
-/// A time in microseconds, and in the words of SQL's intervals: `1 hour 30 minutes` for `1h30m`.
-/// Nothing shorter than a microsecond is left out.
+/// A time in microseconds, and in the syntax of SQL's intervals: `1 hour 30 minutes` for `1h30m`.
+/// `None` if the text is not a time of known length, or not a whole number of microseconds.
 #[cfg(any(test, feature = "python"))]
 pub(crate) fn interval(text: &str) -> Option<(i64, String)> {
     let (span, duration) = spanned(text)?;
@@ -55,7 +55,8 @@ pub(crate) fn interval(text: &str) -> Option<(i64, String)> {
     Some((microseconds, printer.span_to_string(&span)))
 }
 
-/// A time as it was typed, and its length. None lies in the past: `5s ago` is none.
+/// A time as it was typed, and its length. `None` if the text is not a time, if its length is not
+/// known (as of a month), or if it lies in the past, such as `5s ago`.
 fn spanned(text: &str) -> Option<(Span, SignedDuration)> {
     let text = text.trim();
     if !text.starts_with(|first: char| first.is_ascii_digit()) {

@@ -11,7 +11,7 @@ pub trait SettingValue: Sized {
     /// Parses the text form.
     ///
     /// # Errors
-    /// With what was expected instead.
+    /// A description of the valid values.
     fn parse(text: &str) -> Result<Self, String>;
 
     /// The text form, which [`Self::parse`] reads back.
@@ -20,7 +20,7 @@ pub trait SettingValue: Sized {
 
 /// A value that is a number in the unit of its setting.
 pub trait Number: Sized {
-    /// The smallest number.
+    /// The smallest number of a setting without a lower bound.
     const LEAST: i64 = 0;
 
     /// Parses a number.
@@ -28,7 +28,7 @@ pub trait Number: Sized {
         text.parse().ok()
     }
 
-    /// The value for a number; `None` if it is too large.
+    /// The value for a number; `None` if the type cannot hold it.
     fn from_number(number: i64) -> Option<Self>;
 
     /// The number for the value.
@@ -39,7 +39,7 @@ pub trait Number: Sized {
         false
     }
 
-    /// The numbers that are valid, in words; `range` is empty or as ` from 1 to 5`.
+    /// A description of the valid numbers; `range` is empty, or a text such as ` from 1 to 5`.
     fn expected(range: &str) -> String {
         format!("a whole number{range}")
     }
@@ -55,10 +55,11 @@ impl<T: Number> SettingValue for T {
     }
 }
 
-/// Parses a number that must lie within `bounds` and not exceed the largest number of `kind`.
+/// Parses a number that must lie within `bounds`; without an upper bound, it must not exceed the
+/// largest number of `kind`.
 ///
 /// # Errors
-/// With what was expected instead.
+/// A description of the valid values.
 pub fn within<T: Number>(
     text: &str,
     kind: Kind,
@@ -129,7 +130,7 @@ impl Number for ByteSize {
     }
 }
 
-/// In milliseconds.
+/// The number is in milliseconds.
 impl Number for Duration {
     fn from_number(number: i64) -> Option<Self> {
         number.try_into().ok().map(Self::from_millis)

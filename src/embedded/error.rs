@@ -13,9 +13,9 @@ use crate::types::{InvalidTopicName, Offset, TopicPartition};
 pub enum Remedy {
     /// The same call may succeed later.
     Retry,
-    /// It may succeed after looking things up again: another name, another offset, a new handle.
+    /// The call may succeed with another topic name, another offset or a new handle.
     Refresh,
-    /// It will not succeed; other calls are unaffected.
+    /// The call will not succeed; other calls are unaffected.
     Reject,
     /// The data directory is unusable until it is opened again.
     Fatal,
@@ -32,7 +32,7 @@ pub enum EmbeddedError {
         /// The cause.
         source: EngineError,
     },
-    /// A topic could not be created or deleted, or the directory not be closed cleanly.
+    /// A topic could not be created or deleted, or the directory could not be closed cleanly.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The name is not valid for a topic.

@@ -1,4 +1,4 @@
-//! A partition of the engine, as the handles to it share it.
+//! A partition of the engine, shared by the handles to it.
 
 use std::sync::Arc;
 
@@ -55,6 +55,6 @@ pub enum Start {
     Latest,
     /// The record with this offset.
     At(Offset),
-    /// The first record with this timestamp or a later one; if there is none, as `Latest`.
+    /// The first record with this timestamp or a later one; if there is none, the same as `Latest`.
     Since(Timestamp),
 }

@@ -19,7 +19,7 @@ use crate::types::{InvalidTopicName, PartitionIndex, TopicName};
 ///
 /// Share it by reference, or give each thread the [`Partition`]s that it needs: these can be cloned
 /// and sent to threads. Dropping it without [`close`](Self::close) closes it too, but discards
-/// errors. Neither is allowed inside an asynchronous task: closing waits for the disk.
+/// errors. Neither close nor drop it inside an asynchronous task: both wait for the disk.
 pub struct Logs {
     handle: EngineHandle,
     /// The engine to stop on close; `None` for the engine of a broker.
@@ -37,7 +37,7 @@ impl Logs {
         Self::open_with(EngineConfig { data_dir, ..EngineConfig::default() })
     }
 
-    /// Opens `config.data_dir`. Settings of connections are ignored, since there are none.
+    /// Opens `config.data_dir` with these settings.
     ///
     /// # Errors
     /// As [`Logs::open`].
@@ -77,7 +77,8 @@ impl Logs {
     }
 
     /// Creates a topic with this number of partitions. `settings` are topic settings by Kafka's
-    /// names; others have the defaults of the configuration that the directory was opened with.
+    /// names; other settings have the defaults of the configuration that the directory was opened
+    /// with.
     ///
     /// ```
     /// # use streamlog::embedded::Logs;
@@ -89,7 +90,8 @@ impl Logs {
     /// ```
     ///
     /// # Errors
-    /// If the topic exists already, or the name, the number or a setting is invalid.
+    /// If the topic exists already or is internal, if the name, the number or a setting is invalid,
+    /// or if the change cannot be written.
     pub fn create_topic(
         &self,
         name: &str,
@@ -128,7 +130,7 @@ impl Logs {
     /// are deleted after `file.delete.delay.ms`.
     ///
     /// # Errors
-    /// `UnknownTopic`, or an error of writing the change.
+    /// `UnknownTopic`, `InvalidName`, `Internal`, or an error of writing the change.
     pub fn delete_topic(&self, name: &str) -> Result<(), EmbeddedError> {
         let topic = self.topic(own_name(name)?.as_str())?;
         Ok(parking::wait(self.handle.delete_topic(&topic.name, topic.id))?)
@@ -143,8 +145,8 @@ impl Logs {
         names
     }
 
-    /// Returns a partition of a topic, opening it if necessary. The first call for a partition
-    /// reads its directory, so keep the handle.
+    /// Returns a partition of a topic. The first call for a partition opens its log, which reads
+    /// its directory.
     ///
     /// # Errors
     /// `UnknownTopic` and `UnknownPartition`, or an error of opening its log.

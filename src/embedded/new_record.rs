@@ -3,8 +3,8 @@
 use crate::record::Header;
 use crate::types::Timestamp;
 
-/// A record to append, borrowed from its owner. Strings and byte slices convert to it, and so do
-/// pairs of key and value.
+/// A record to append, borrowed from its owner. Strings, byte slices, and pairs of key and value
+/// convert to a `NewRecord`.
 ///
 /// ```
 /// use streamlog::embedded::NewRecord;

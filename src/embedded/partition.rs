@@ -53,8 +53,9 @@ impl Partition {
     /// ```
     ///
     /// # Errors
-    /// `NoRecords`; `Refused` if a setting of the topic is violated; `Partition` if the topic is
-    /// deleted, the disk full, or the directory closed.
+    /// `NoRecords`; `Internal` if the topic is internal; `Refused` if a setting of the topic is
+    /// violated; `Partition` if the topic is deleted, the disk full, or the directory closed;
+    /// `Failed` if the engine has stopped.
     pub fn append<'a, R: Into<NewRecord<'a>>>(
         &self,
         records: impl IntoIterator<Item = R>,

@@ -24,15 +24,15 @@ const READ_SIZE: u64 = 256 << 10;
 /// The flushed records of a partition from an offset on, each once and in order.
 ///
 /// It ends at the high watermark of its creation, unless it [follows](Self::follow) the log. After
-/// an error it returns nothing more. The checksum of every batch is verified before its records are
-/// returned.
+/// an error it returns nothing more, until a [`seek`](Self::seek). The checksum of every batch is
+/// verified before its records are returned.
 pub struct Records {
     led: Led,
     /// The offset after the last record returned or skipped.
     position: Offset,
     /// True if the previous batch ended at the position, so that the next must begin there.
     is_boundary: bool,
-    /// Known gaps in the offsets; read from the log when first needed.
+    /// Known gaps in the offsets; read from the log again when they do not explain missing offsets.
     gaps: Vec<Range<Offset>>,
     /// The end offset; `None` for a reader without end.
     end: Option<Offset>,
@@ -166,7 +166,7 @@ impl Records {
     /// Returns true if there may be no records between two offsets.
     fn may_miss(&mut self, from: Offset, to: Offset) -> Result<bool, EmbeddedError> {
         let led = &self.led.partition;
-        // With byte offsets, the offsets after the records of a batch belong to none.
+        // With byte offsets, the offsets after the records of a batch belong to no record.
         let is_behind_records = !self.is_boundary && led.config().offset_unit == OffsetUnit::Byte;
         if is_behind_records || covered(&self.gaps, from) >= to {
             return Ok(true);
@@ -282,7 +282,8 @@ impl Records {
     }
 }
 
-/// The end of the offsets that may be missing from `from` on; `gaps` are sorted by start.
+/// The end of the contiguous offsets from `from` on that may be missing; `gaps` are sorted by
+/// start.
 fn covered(gaps: &[Range<Offset>], from: Offset) -> Offset {
     gaps.iter().fold(from, |end, gap| if gap.start <= end { end.max(gap.end) } else { end })
 }

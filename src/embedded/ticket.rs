@@ -27,12 +27,13 @@ impl Ticket {
         Self { led, appended }
     }
 
-    /// The offset of the first record; the others follow contiguously.
+    /// The offset of the first record; the offsets of the other records follow contiguously.
     pub fn base_offset(&self) -> Offset {
         self.appended.base_offset
     }
 
-    /// The offset after the last record.
+    /// The offset after the records; with `offset.unit=byte`, not always the one that follows the
+    /// last record's offset.
     pub fn next_offset(&self) -> Offset {
         self.appended.next_offset
     }
@@ -40,8 +41,8 @@ impl Ticket {
     /// Returns true if the records are on disk.
     ///
     /// # Errors
-    /// If they probably never will be: the disk has failed, the topic is deleted, or the directory
-    /// was closed before they were flushed.
+    /// If the records will probably never be on disk: the disk has failed, the topic is deleted, or
+    /// the directory was closed before they were flushed.
     pub fn is_flushed(&self) -> Result<bool, EmbeddedError> {
         let led = &self.led.partition;
         if led.log().is_some_and(|log| log.flushed_offset() >= self.next_offset()) {
@@ -74,8 +75,8 @@ impl Ticket {
         }
     }
 
-    /// A future that is ready when the records are on disk. It works with any executor, and
-    /// without.
+    /// A future that is ready when the records are on disk. It works with any executor, and without
+    /// one.
     ///
     /// # Errors
     /// As [`Ticket::is_flushed`].
@@ -92,7 +93,8 @@ impl Ticket {
             if self.is_flushed()? {
                 return Ok(());
             }
-            // A clean shutdown flushes first; from here on only a failure ends the wait.
+            // A clean shutdown flushes first. Once it has begun, only the flush or a failure ends
+            // the wait.
             tokio::select! {
                 () = wake.notified() => {}
                 () = stopping.cancelled(), if !stopping.is_cancelled() => {}

@@ -68,7 +68,7 @@ impl EngineConfig {
     /// occurs several times, the last row wins.
     ///
     /// # Errors
-    /// With every unknown key and every invalid value.
+    /// With every unknown key and every invalid value, or else with every invalid combination.
     pub fn set<'a>(
         &mut self,
         rows: impl IntoIterator<Item = (&'a str, &'a str)>,

@@ -1,7 +1,8 @@
-//! Work off the path of records: metadata, groups, opening of logs.
+//! The thread for metadata and groups, and a pool for slow calls.
 //!
-//! It has a thread of its own, so that neither load on the shards nor a slow disk delays a
-//! heartbeat. Calls that block on a disk go to a small pool beside it.
+//! Metadata and groups have a thread of their own, so that neither load on the shards nor a slow
+//! disk delays a heartbeat. Calls that block on a disk, such as opening a log or a cold read, or
+//! that take long, go to a small pool beside the thread.
 
 use std::future::Future;
 use std::io;
@@ -20,7 +21,7 @@ use crate::types::Offset;
 /// The number of pieces of slow work of the shards, such as cold reads, that run in parallel.
 pub(crate) const SLOW_THREADS: usize = 4;
 
-/// The handle by which the shards submit such work.
+/// The handle by which the shards submit work to the control thread and its pool.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     runtime: Handle,
@@ -43,8 +44,8 @@ impl Control {
         Self { runtime, running: Arc::default(), slow_work, failure }
     }
 
-    /// Runs `work` on the control thread and waits for it. It is completed even if the caller is
-    /// dropped.
+    /// Runs `work` on the control thread and waits for it. The work is completed even if the caller
+    /// is dropped.
     pub(crate) async fn run<F>(&self, work: F) -> Result<F::Output, Unavailable>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
@@ -100,7 +101,8 @@ impl Control {
         Unavailable
     }
 
-    /// Reads and verifies ranges of partitions; afterwards each is known to be sound or damaged.
+    /// Reads and verifies ranges of partitions; afterwards each is known to be sound or damaged,
+    /// unless its read failed.
     pub(crate) async fn verify(&self, unverified: Vec<(Arc<Partition>, ReadRequest)>) {
         let read = self.run_slow(move || {
             for (partition, request) in unverified {
@@ -126,7 +128,7 @@ impl Control {
         });
     }
 
-    /// Reads a range that is about to be sent into memory and verifies it.
+    /// Reads a range that is about to be sent, and verifies it.
     pub(crate) async fn load(&self, range: FileRange) -> io::Result<Bytes> {
         let read = self.run_slow(move || {
             let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
@@ -135,8 +137,8 @@ impl Control {
         read.await.unwrap_or_else(|stopping| Err(io::Error::other(stopping)))
     }
 
-    /// Runs work of a shard on the pool, and waits for it: work that may wait for the disk or takes
-    /// long. A limit on such work keeps the rest of the pool free.
+    /// Runs work of a shard that may wait for the disk, or takes long, on the pool, and waits for
+    /// it. A limit on such work keeps the rest of the pool free.
     pub(crate) async fn run_slow<T, F>(&self, work: F) -> Result<T, Unavailable>
     where
         T: Send + 'static,

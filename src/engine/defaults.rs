@@ -1,8 +1,8 @@
 //! The default settings of topics: the broker's configuration, overlaid with the dynamic settings
 //! of all brokers and of this broker.
 //!
-//! A setting that cannot be read may be the one that keeps records: then none is removed by an
-//! inherited setting.
+//! If a dynamic setting cannot be read, no inherited setting removes records: the unreadable one
+//! may be the setting that keeps them.
 
 use crate::config::Settings;
 use crate::engine::EngineConfig;

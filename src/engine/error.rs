@@ -52,8 +52,8 @@ pub enum EngineError {
     /// The system refused a thread, a signal or a limit.
     #[error("the system refused what the engine needs")]
     System(#[source] io::Error),
-    /// The disk failed while the engine ran, so unflushed data cannot be trusted and the engine
-    /// stopped.
+    /// The disk, the metadata or a thread failed while the engine ran. Its state can no longer be
+    /// trusted, so it stopped.
     #[error("the engine stopped: {reason}")]
     Failed {
         /// The cause.
@@ -67,7 +67,7 @@ pub enum EngineError {
     NotApplied,
 }
 
-/// The way to metadata that knows the logs of a directory.
+/// Advice on how to get metadata that knows the logs of a directory.
 fn way_to_metadata(dir: &Path, is_shared: bool) -> String {
     if is_shared {
         return "check the servers and the chroot in zookeeper.connect".to_owned();

@@ -56,7 +56,8 @@ impl EngineHandle {
     /// Creates a topic. Its partitions are usable on return.
     ///
     /// # Errors
-    /// If the topic is not valid or already exists, or the engine is stopping.
+    /// If the topic is not valid or already exists, the disk is full, or the engine is stopping.
+    /// `NotApplied` if the topic was created, but is not usable in time.
     pub(crate) async fn create_topic(&self, topic: NewTopic) -> Result<TopicId, EngineError> {
         self.check_running()?;
         let engine = Arc::clone(&self.engine);
@@ -67,7 +68,8 @@ impl EngineHandle {
     /// Deletes a topic. It can no longer be used on return; its files are removed a little later.
     ///
     /// # Errors
-    /// If the topic no longer exists, or the engine is stopping.
+    /// If the topic no longer exists, or the engine is stopping. `NotApplied` if the topic was
+    /// deleted, but could still be used when the time was over.
     pub(crate) async fn delete_topic(
         &self,
         name: &TopicName,

@@ -19,12 +19,13 @@ pub(crate) const APPLIED_WITHIN: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// If the topic is not valid or already exists, the disk is full, or the engine is stopping.
+/// `NotApplied` if the topic was created, but is not usable within `within`.
 pub(crate) async fn create_topic(
     engine: &Arc<EngineState>,
     topic: NewTopic,
     within: Duration,
 ) -> Result<TopicId, EngineError> {
-    // Groups need the internal topics to keep working, even on a full disk.
+    // Create an internal topic even on a full disk: groups cannot work without it.
     if !topic.name.is_internal() {
         engine.logs.data.require_room()?;
     }
@@ -53,7 +54,8 @@ pub(crate) fn with_fixed_settings(engine: &EngineState, mut topic: NewTopic) -> 
 /// Deletes a topic. It can no longer be used on return; its files are removed a little later.
 ///
 /// # Errors
-/// If the topic no longer exists, or the engine is stopping.
+/// If the topic no longer exists, or the engine is stopping. `NotApplied` if the topic was deleted,
+/// but can still be used after `within`.
 pub(crate) async fn delete_topic(
     engine: &Arc<EngineState>,
     name: &TopicName,
@@ -65,10 +67,11 @@ pub(crate) async fn delete_topic(
     deleted.await??;
     tracing::info!("topic {name} deleted");
     if engine.image().has_single_broker() {
-        // Nobody else has to hear of it, and on a full disk its last traces stay for a while.
+        // No other broker has to see the deletion. `caught_up` would also wait until the topic's
+        // nodes are gone from the metadata, which a full disk can delay.
         return applied(engine, &[id], within).await;
     }
-    // Its state now is that it is deleted.
+    // In this image the state of the topic is "deleted".
     let state = TopicState::of(&engine.image(), id);
     caught_up(engine, &[state], within).await
 }
@@ -85,9 +88,9 @@ pub(crate) async fn applied(
     until(engine, within, || topics.iter().all(|id| is_applied(engine, *id))).await
 }
 
-/// As [`applied`], and waits until all partitions of the topics have leaders, unless all of their
-/// replicas are on brokers that are down. A broker that is alone elects leaders by itself, on a
-/// full disk once there is room: the topics are there already, so that is not waited for.
+/// Waits like [`applied`], and until each partition of the topics has a leader, unless all of its
+/// replicas are on brokers that are down. A single broker does not wait for its own elections: on a
+/// full disk they happen only once there is space, and the topics exist already.
 ///
 /// # Errors
 /// `NotApplied` if that takes longer than `within`.
@@ -117,7 +120,7 @@ pub(crate) async fn caught_up(
     until(engine, within, || states.iter().all(is_reached)).await
 }
 
-/// Waits until an applied image has brought what is awaited.
+/// Waits until `is_reached` returns true after an image was applied, but no longer than `within`.
 async fn until(
     engine: &EngineState,
     within: Duration,
@@ -134,7 +137,7 @@ async fn until(
     timeout(within, reached).await.map_err(|_| EngineError::NotApplied)
 }
 
-/// Returns true if all partitions of a topic have leaders that can have any.
+/// Returns true if every partition of a topic that can have a leader has one.
 fn is_led(image: &Image, id: TopicId) -> bool {
     let Some(topic) = image.topic_by_id(id) else { return true };
     topic.partitions.iter().all(|partition| {

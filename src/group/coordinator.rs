@@ -82,8 +82,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Notes that the log is damaged behind the records replayed so far. A later commit may have
-    /// been lost there, so an offset is refused until it is committed again.
+    /// Notes that the log is damaged after the records replayed so far. The damage may hide a later
+    /// commit, so an offset is refused until it is committed again.
     pub fn note_damage(&mut self) {
         self.uncertain.note_damage();
     }

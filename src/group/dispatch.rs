@@ -41,7 +41,7 @@ impl Coordinator {
         let id = request.group_id.clone();
         let is_known = self.groups.contains_key(&id);
         let check = match check_id(&id) {
-            // Only a newcomer creates a group: the group of an existing member would be here.
+            // Only a newcomer creates a group: the group of an existing member would be known here.
             Ok(()) if !is_known && request.member_id.is_some() => Err(GroupError::UnknownMemberId),
             Ok(()) if !is_known => self.check_group_limit(),
             other => other,
@@ -63,8 +63,8 @@ impl Coordinator {
         self.with_group(&id, |group| group.sync(request, ticket, step));
     }
 
-    /// A heartbeat only moves deadlines later, so the index is not updated: an indexed deadline may
-    /// be too early, and is corrected when it passes.
+    /// Handles a heartbeat. It only moves deadlines later, so the index is not updated: an indexed
+    /// deadline may be too early, and is corrected when it passes.
     fn heartbeat(&mut self, ticket: Ticket, request: &HeartbeatRequest, step: &mut Step) {
         let result = check_id(&request.group_id).and_then(|()| {
             let group = self.groups.get_mut(&request.group_id);
@@ -97,8 +97,8 @@ impl Coordinator {
         step.answer_after(records, ticket, Answer::Commit(Ok(results)));
     }
 
-    /// Offsets can be stored under any group id, since consumers without a group choose it freely;
-    /// old clients use an empty one.
+    /// Checks whether offsets may be committed. Any group id is allowed, since consumers without a
+    /// group choose the id freely; old clients use an empty one.
     fn check_commit(&mut self, request: &CommitRequest, step: &Step) -> Result<(), GroupError> {
         check_length(&request.group_id)?;
         match self.groups.get_mut(&request.group_id) {

@@ -1,7 +1,8 @@
-//! Appends that are not decided yet, and the actions that wait for them.
+//! Appends to the offsets partition that are not replicated yet, and the actions that wait for
+//! them.
 //!
-//! A log replicates in order, so the oldest append is decided first, unless a later one was refused
-//! before it reached the log.
+//! The log replicates in order, so the appends complete oldest first. The exception is an append
+//! that the log has refused: it may end before older ones.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -28,8 +29,9 @@ pub(super) struct InFlight {
 pub(super) struct OffsetsInFlight<'a>(HashSet<(&'a GroupId, &'a TopicPartition)>);
 
 impl OffsetsInFlight<'_> {
-    /// Returns true if a record of this offset is in flight. A tombstone appended behind it on the
-    /// basis of the older offset would undo it.
+    /// Returns true if an append in flight contains a committed offset, or its deletion, for this
+    /// group and partition. Expiry must then not append a tombstone: it was decided by the older
+    /// offset, but would delete the newer one.
     pub(super) fn has(&self, group: &GroupId, partition: &TopicPartition) -> bool {
         self.0.contains(&(group, partition))
     }
@@ -38,9 +40,10 @@ impl OffsetsInFlight<'_> {
 /// An append in flight.
 pub(super) struct Waiting {
     id: AppendId,
-    /// The time at which waiting requests are told to retry; the append itself goes on.
+    /// The time from which the request that waits for the append is answered with an error that
+    /// clients retry. The append itself continues.
     deadline: Duration,
-    /// The changes to apply when it is replicated.
+    /// The changes to apply when the append is replicated.
     pub(super) records: Vec<LogRecord>,
     pub(super) continuation: Continuation,
 }
@@ -95,18 +98,18 @@ impl InFlight {
         OffsetsInFlight(offsets.collect())
     }
 
-    /// The oldest append, if it is at most `last`.
+    /// Removes and returns the oldest append, if its id is at most `last`.
     pub(super) fn take_replicated(&mut self, last: AppendId) -> Option<Waiting> {
         self.appends.pop_front_if(|waiting| waiting.id <= last)
     }
 
-    /// The append that did not reach the log.
+    /// Removes and returns the append with this id, which did not reach the log.
     pub(super) fn take_refused(&mut self, id: AppendId) -> Option<Waiting> {
         let index = self.appends.iter().position(|waiting| waiting.id == id)?;
         self.appends.remove(index)
     }
 
-    /// The actions that wait for overdue appends; the appends themselves stay in flight.
+    /// Removes and returns the actions that wait for overdue appends; the appends stay in flight.
     pub(super) fn take_overdue(&mut self, step: &Step) -> Vec<Continuation> {
         let is_overdue = |waiting: &&mut Waiting| waiting.deadline <= step.now.monotonic;
         let overdue = self.appends.iter_mut().take_while(is_overdue);
@@ -115,7 +118,7 @@ impl InFlight {
             .collect()
     }
 
-    /// All appends, when the coordinator loses its partition.
+    /// Removes and returns all appends, when the coordinator loses its partition.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Waiting> {
         std::mem::take(&mut self.appends).into_iter()
     }

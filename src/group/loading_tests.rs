@@ -22,7 +22,7 @@ fn members_survive_a_reload_with_their_assignments() {
         let ticket = s.send(sync(member, vec![]));
         assert_eq!(s.synced(ticket).unwrap().assignment, blob(&member.member_id));
     }
-    // Their sessions start at the load.
+    // The sessions of the members start when the log has been loaded.
     s.advance(SESSION);
     assert_eq!(s.heartbeat(&members[0]), Err(GroupError::UnknownMemberId));
 }

@@ -6,8 +6,8 @@
 //! held back until they are reported replicated, so every later coordinator that replays the log
 //! finds everything that was acknowledged.
 //!
-//! The log has one snapshot of the members per assignment; sessions restart after a load.
-//! Everything that clients can make grow has a limit in [`GroupConfig`].
+//! The log has a snapshot of the members for each assignment; sessions restart after a load.
+//! Everything that clients can make grow is limited, by [`GroupConfig`] or a constant.
 
 #[cfg(test)]
 mod checker_tests;

@@ -30,7 +30,7 @@ struct Client {
     is_assigned: bool,
     /// The pending request.
     waits_for: Option<Ticket>,
-    /// Refused because the group is full.
+    /// True if the client was refused because the group is full.
     gave_up: bool,
 }
 
@@ -363,7 +363,8 @@ impl World {
         self.is_healing = true;
         for second in 0.. {
             if second % 10 == 0 {
-                // The dead members that kept them out expire in time.
+                // Dead members that filled the group expire in time, so clients that gave up try
+                // again.
                 self.clients.iter_mut().for_each(|client| client.gave_up = false);
             }
             for client in 0..self.clients.len() {
@@ -432,7 +433,8 @@ impl Client {
             GroupError::Join(JoinRefusal::MemberIdRequired(id)) => self.member_id = Some(id),
             GroupError::Join(JoinRefusal::GroupFull(_)) => self.gave_up = true,
             GroupError::RebalanceInProgress => self.joined = None,
-            // A commit of the faulty phase may have been invalid: only this is learnt from it.
+            // These errors make the client start over, even if a random commit of the faulty phase
+            // caused them.
             GroupError::UnknownMemberId
             | GroupError::IllegalGeneration { .. }
             | GroupError::FencedInstanceId => self.die(),

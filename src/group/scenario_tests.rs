@@ -30,9 +30,9 @@ pub(super) struct Scenario {
     pub(super) config: GroupConfig,
     pub(super) now: Now,
     pub(super) replicates: bool,
-    /// Appended, not replicated.
+    /// The appends that are not replicated yet.
     pub(super) appended: VecDeque<Append>,
-    /// Replicated.
+    /// The replicated records.
     pub(super) log: Vec<GroupRecord>,
     answers: BTreeMap<Ticket, Answer>,
     tickets: u64,
@@ -221,7 +221,8 @@ impl Scenario {
         self.joined(ticket).unwrap_err()
     }
 
-    /// The member id that a newcomer of a new version must use to join again.
+    /// The member id with which a newcomer is told to join again, as in `JoinGroup` from version 4
+    /// on.
     pub(super) fn pending(&mut self, client: &str) -> MemberId {
         match self.refused_join(JoinRequest { member_id_required: true, ..join(client) }) {
             GroupError::Join(JoinRefusal::MemberIdRequired(id)) => id,
@@ -346,7 +347,7 @@ pub(super) fn blob(id: &MemberId) -> Bytes {
     Bytes::copy_from_slice(id.as_str().as_bytes())
 }
 
-/// A dynamic newcomer of an old version, which joins at once.
+/// The first join of a dynamic member, admitted at once as in `JoinGroup` before version 4.
 pub(super) fn join(client: &str) -> JoinRequest {
     JoinRequest {
         group_id: group(),

@@ -1,4 +1,4 @@
-//! Offsets that may be older than what their group has committed.
+//! Offsets that may be older than those committed by their group.
 //!
 //! A damaged part of the log may have held commits. An offset is certain only if it was committed
 //! after the last damage. Any other may have been superseded by a lost commit, and resuming from it
@@ -34,8 +34,8 @@ impl UncertainOffsets {
         }
     }
 
-    /// Returns true if any of a group's offsets of these partitions, or of all partitions, is
-    /// uncertain.
+    /// Returns true if any of a group's offsets of these partitions is uncertain. Without a list of
+    /// partitions, any damage counts, since it may have held a commit for any partition.
     pub(super) fn contains(&self, group: &GroupId, partitions: Option<&[TopicPartition]>) -> bool {
         let Some(certain) = &self.certain else { return false };
         let is_certain =

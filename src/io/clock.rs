@@ -12,14 +12,14 @@ pub trait Clock: Send + Sync + Debug {
     /// The wall clock. It may jump, so nothing is deleted or expired because of it alone.
     fn now(&self) -> Timestamp;
 
-    /// Time since a fixed moment. It never goes back and includes time in suspend.
+    /// Time since a fixed moment. It never goes back, and goes on while the machine is suspended.
     fn monotonic(&self) -> Duration;
 }
 
-/// The clock that includes time in suspend.
+/// The clock that goes on while the machine is suspended.
 #[cfg(target_os = "linux")]
 const MONOTONIC: ClockId = ClockId::CLOCK_BOOTTIME;
-/// The clock that includes time in suspend on macOS.
+/// The clock that goes on while the machine is suspended, on macOS.
 #[cfg(not(target_os = "linux"))]
 const MONOTONIC: ClockId = ClockId::CLOCK_MONOTONIC;
 
@@ -35,7 +35,7 @@ impl Clock for SystemClock {
     }
 
     fn monotonic(&self) -> Duration {
-        // Without this clock the kernel is too old to run on; its absence shows at once.
+        // The call fails only on kernels without this clock, on which the broker does not run.
         clock_gettime(MONOTONIC).map(Duration::from).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! The seam between the engine and a file system.
+//! The interface between the engine and a file system.
 
 use std::fmt::Debug;
 use std::io::{self, ErrorKind};
@@ -10,14 +10,14 @@ use crate::io::{DirLock, File, Inode, read_exact_at};
 /// The mode in which a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// It must exist; only reads.
+    /// The file must exist, and can only be read.
     Read,
-    /// It must exist; reads and writes.
+    /// The file must exist, and can be read and written.
     Write,
     /// Reads and writes; the file is created empty if absent. Its name is durable only after
     /// `sync_dir`.
     Create,
-    /// As `Create`, but it must not exist.
+    /// As `Create`, but the file must not exist.
     CreateNew,
 }
 
@@ -36,14 +36,15 @@ pub trait Disk: Send + Sync + Debug {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>>;
 
     /// Gives a file or directory another name on the same file system, replacing an existing file
-    /// of that name. Durable after `sync_dir` of the directory (of both, if they differ).
+    /// of that name. The new name is durable after `sync_dir` of the directory, or of both
+    /// directories if they differ.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file's name; handles that are open on it stay usable.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
-    /// Creates a directory and its missing parents; an existing directory is no error. Durable
-    /// after `sync_dir` of every directory in which a name was created.
+    /// Creates a directory and its missing parents; an existing directory is no error. The new
+    /// names are durable after `sync_dir` of every directory in which one was created.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
     /// Removes an empty directory.
@@ -52,19 +53,20 @@ pub trait Disk: Send + Sync + Debug {
     /// Lists a directory, sorted by name.
     fn list(&self, dir: &Path) -> io::Result<Vec<Entry>>;
 
-    /// Returns true if the path names something.
+    /// Returns true if a file or directory exists at the path.
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
     /// The identity of the file or directory at `path`, through symbolic links.
     ///
     /// # Errors
-    /// `NotFound` if there is none.
+    /// `NotFound` if nothing exists at the path.
     fn inode(&self, path: &Path) -> io::Result<Inode>;
 
     /// Makes the names in a directory durable.
     ///
     /// # Errors
-    /// As [`File::sync_data`]; if the directory cannot be opened, no sync was tried.
+    /// As [`File::sync_data`]. If the directory cannot be opened, no sync is tried, and the error
+    /// does not count as a failed sync.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 
     /// Makes everything on the file system of `path` durable (`syncfs`). A write-back that failed
@@ -84,22 +86,22 @@ pub trait Disk: Send + Sync + Debug {
     /// The bytes that can still be written on the file system of `path`.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
 
-    /// Takes the exclusive lock on a directory, by whatever path it is reached, and writes `owner`
-    /// into the file `note`, whose text the message to another contender shows. The lock does not
-    /// depend on the note, which may be removed, or missing because the disk is full. Held until
-    /// the lock is dropped.
+    /// Takes the exclusive lock on a directory, and writes `owner` into the file `note`. The lock
+    /// is on the directory itself, whichever path leads to it, and lasts until it is dropped. The
+    /// note only names the holder of the lock to other contenders: it may be removed, or be missing
+    /// because the disk is full.
     ///
     /// # Errors
-    /// `WouldBlock` if another process holds it; the message is then that owner's text.
+    /// `WouldBlock` if another process holds the lock; the message is then the text of the note.
     fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock>;
 }
 
 /// Creates a directory and its missing parents, and makes the names of all new ones durable. The
 /// name of `path` itself is made durable even if it existed, since its creator may have crashed
-/// before that.
+/// before making it durable.
 ///
 /// # Errors
-/// Those of the disk; some of the directories may exist then.
+/// Those of the disk. Some of the directories may have been created.
 pub fn create_dir_durably(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     let mut named = vec![path];
     let parents = path.ancestors().skip(1).take_while(|parent| !parent.as_os_str().is_empty());

@@ -1,4 +1,4 @@
-//! The meaning of the system's errors to the engine.
+//! The classes of the system's errors that the engine treats in different ways.
 
 use std::fmt;
 use std::io::{Error, ErrorKind};
@@ -7,8 +7,8 @@ use nix::errno::Errno;
 
 use crate::io::displacement::Displaced;
 
-/// Returns true if a write failed for want of space (ENOSPC, EDQUOT, EFBIG). The bytes written so
-/// far are truncated, and the caller may try again when space returns.
+/// Returns true if a write failed because the disk, the quota or the file is full (ENOSPC, EDQUOT,
+/// EFBIG). The caller truncates the bytes written so far, and may try again once space is free.
 pub fn is_out_of_space(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -16,8 +16,8 @@ pub fn is_out_of_space(error: &Error) -> bool {
     )
 }
 
-/// Returns true if an error of sending a file to a socket comes from the file. Its bytes are then
-/// read and checked again before the next send.
+/// Returns true if an error of sending a file to a socket was caused by the file, not the socket.
+/// The caller then reads and checks the bytes again before it sends them.
 pub(crate) fn is_error_of_file(error: &Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     matches!(errno, Some(Errno::EIO | Errno::EINTR | Errno::EBADMSG | Errno::ESTALE))
@@ -45,7 +45,7 @@ impl std::error::Error for FailedSync {
     }
 }
 
-/// Marks the error of a sync that was tried. Its message stays the same.
+/// Marks an error as that of a sync that was tried and failed. The message stays the same.
 pub(crate) fn failed_sync(error: Error) -> Error {
     if is_failed_sync(&error) { error } else { Error::new(error.kind(), FailedSync(error)) }
 }

@@ -36,7 +36,7 @@ pub fn is_displaced(error: &io::Error) -> bool {
     Displaced::of(error).is_some()
 }
 
-/// The fate of a name in use.
+/// The ways in which an open file or directory loses its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Displaced {
     /// The name refers to nothing.

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 pub struct Inode {
     /// The file system.
     pub device: u64,
-    /// The file or directory there.
+    /// The number of the file or directory on that file system.
     pub number: u64,
     /// The creation time, if the file system keeps it: a number is reused once its file is removed
     /// and closed everywhere.

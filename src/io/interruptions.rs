@@ -2,8 +2,8 @@
 
 use std::io::{self, ErrorKind};
 
-/// The most attempts at a call. Without a bound, a file system that interrupts every call would
-/// block its thread, and all threads that wait for it, for ever.
+/// The maximum number of attempts at a call. Without a bound, a file system that interrupts every
+/// call would block its thread, and all threads that wait for it, for ever.
 const ATTEMPTS_MAX: u32 = 100;
 
 /// Repeats a system call while it is interrupted.

@@ -19,7 +19,7 @@ fn contents(disk: &dyn Disk, path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Runs the same steps on both and compares the results, which `steps` collects.
+/// Runs `steps` on the system's disk and on one in memory, and compares the results they collect.
 fn both(steps: impl Fn(&dyn Disk, &Path) -> Vec<String>) {
     let directory = TempDir::new().unwrap();
     let system = steps(&SystemDisk::default(), directory.path());

@@ -1,5 +1,5 @@
 //! Writes to sockets that `std` does not offer: gathered buffers with `MSG_MORE`, and ranges of
-//! files that do not pass through this process.
+//! files, which the kernel sends without a copy to this process.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -37,7 +37,7 @@ fn flags(_more: bool) -> MsgFlags {
 }
 
 /// Sends up to `length` bytes of `file` from `position` and returns the number sent; 0 means that
-/// the file ends there. The file's cursor is neither used nor moved.
+/// the file ends at `position`. The file's cursor is neither used nor moved.
 ///
 /// Unlike `send`, `sendfile` has no flag that suppresses SIGPIPE, so the process must ignore that
 /// signal. Rust and Python programs do so from their start; a C program that loads this crate must

@@ -1,8 +1,9 @@
 //! System calls without a safe interface: signals, limits, the boot identifier, other processes,
 //! and the state of the page cache.
 //!
-//! The only file of the crate with `unsafe`. Its changes affect the whole process, so only programs
-//! call them, at their start; an embedded broker leaves its host alone.
+//! The only file of the crate with `unsafe`. A function that changes a signal or a limit affects
+//! the whole process, so only programs call it, at their start. An embedded broker never calls it,
+//! because it would change its host process.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -25,18 +26,19 @@ compile_error!(
 /// Makes a write past the process's file-size limit an error (EFBIG); by default SIGXFSZ would kill
 /// the process in mid-batch. A handler installed by the process is kept.
 pub fn ignore_file_size_signal() -> io::Result<()> {
-    // SAFETY: ignoring a signal installs no code, so nothing can run at a moment it must not.
+    // SAFETY: to ignore a signal installs no handler, so no code runs at an unsafe moment.
     #[expect(unsafe_code, reason = "a signal's disposition has no safe interface")]
     let before = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }?;
     if !matches!(before, SigHandler::SigDfl | SigHandler::SigIgn) {
-        // SAFETY: `before` was this signal's handler a moment ago; its owner vouched for it then.
+        // SAFETY: `before` was this signal's handler until the call above, so it is a valid
+        // handler.
         #[expect(unsafe_code, reason = "a signal's disposition has no safe interface")]
         unsafe { signal(Signal::SIGXFSZ, before) }?;
     }
     Ok(())
 }
 
-/// The number of pages of a range that are in the page cache, by `cachestat`, which reads none in.
+/// The number of pages of a range that are in the page cache. `cachestat` does not read the others.
 ///
 /// # Errors
 /// The system's: `cachestat` needs Linux 6.5 and a file system that supports it.
@@ -47,7 +49,7 @@ pub(super) fn cached_pages(file: BorrowedFd<'_>, position: u64, length: u64) -> 
     let range = [position, length.max(1)];
     let mut counts = [0_u64; 5];
     // SAFETY: `range` and `counts` have the layout of the call's two structures, which hold two and
-    // five 64-bit numbers, and live until it returns; the descriptor is open while it is borrowed.
+    // five 64-bit numbers, and live until it returns. The descriptor is open while it is borrowed.
     #[expect(unsafe_code, reason = "the call has no wrapper")]
     let result = unsafe {
         libc::syscall(CACHESTAT, file.as_raw_fd(), range.as_ptr(), counts.as_mut_ptr(), 0)
@@ -56,9 +58,9 @@ pub(super) fn cached_pages(file: BorrowedFd<'_>, position: u64, length: u64) -> 
 }
 
 /// Returns true if all bytes of a range are in the page cache, as `mincore` reports for a mapping.
-/// This works on kernels without `cachestat` too, and where the pages belong to the file system
-/// below. A non-blocking read would be simpler, but it makes the kernel begin to read the missing
-/// pages.
+/// This also works on kernels without `cachestat`, and on stacked file systems, where the pages
+/// belong to the file system below. A non-blocking read would be simpler, but it makes the kernel
+/// begin to read the missing pages.
 pub(super) fn is_resident(file: BorrowedFd<'_>, position: u64, length: u64) -> io::Result<bool> {
     // SAFETY: it reads a constant of the system.
     #[expect(unsafe_code, reason = "the size of a page has no safe interface here")]
@@ -70,9 +72,9 @@ pub(super) fn is_resident(file: BorrowedFd<'_>, position: u64, length: u64) -> i
     let offset = libc::off_t::try_from(start).map_err(invalid)?;
     let mut pages = vec![0_u8; size.div_ceil(usize::try_from(page).map_err(invalid)?)];
     let (shared, read) = (libc::MAP_SHARED, libc::PROT_READ);
-    // SAFETY: the kernel chooses where the mapping lies, so it takes the place of no other; nothing
-    // reads through it, so a file that becomes shorter meanwhile harms nobody; `pages` has a byte
-    // for each of its pages; and it is gone before this returns.
+    // SAFETY: the kernel chooses the address, so the mapping replaces no other. Nothing reads
+    // through it, so no access can fail if the file becomes shorter meanwhile. `pages` has a byte
+    // for each page of the mapping. The mapping is removed before this returns.
     #[expect(unsafe_code, reason = "a look at a mapping has no safe interface")]
     let looked = unsafe {
         let mapping = libc::mmap(ptr::null_mut(), size, read, shared, file.as_raw_fd(), offset);
@@ -97,7 +99,7 @@ pub(super) fn open_process(id: u32) -> io::Result<OwnedFd> {
     #[expect(unsafe_code, reason = "the call has no wrapper")]
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, id, 0) };
     let descriptor = i32::try_from(Errno::result(descriptor)?).map_err(io::Error::other)?;
-    // SAFETY: the call has just returned this descriptor, so nobody else owns it.
+    // SAFETY: the call has just returned this descriptor, so it has no other owner.
     #[expect(unsafe_code, reason = "the call has no wrapper")]
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

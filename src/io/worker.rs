@@ -1,6 +1,7 @@
 //! A thread that reports its own panic.
 //!
-//! A panic ends only its thread, whose work would stop without notice.
+//! A panic ends only the thread in which it happens; without a report, its work would stop
+//! unnoticed.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +14,7 @@ pub(crate) struct Worker {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Reports the panic of the code that holds it, when its thread unwinds, with the thread's name.
+/// A guard that calls `on_panic` with the thread's name if it is dropped because the thread panics.
 pub(crate) struct PanicReport<F: Fn(&str)> {
     pub(crate) on_panic: F,
 }

@@ -1,10 +1,10 @@
-//! The world in which an engine runs.
+//! The environment of an engine, which tests replace.
 
 use std::sync::Arc;
 
 use crate::io::{Clock, Disk};
 
-/// A disk and the clocks beside it.
+/// A disk and a source of time.
 #[derive(Clone, Debug)]
 pub struct World {
     /// The disk.

@@ -20,8 +20,8 @@ impl Backoff {
         Self { first, max, failures: 0, random: SeededRandom::new(nanos) }
     }
 
-    /// The pause after another failure: 80 to 120 percent of twice the previous one, up to the
-    /// bound.
+    /// The pause after another failure: 80 to 120 percent of a base that starts with the first
+    /// pause and doubles up to the bound.
     pub fn next_pause(&mut self) -> Duration {
         let factor = 1_u32.checked_shl(self.failures.min(16)).unwrap_or(u32::MAX);
         self.failures = self.failures.saturating_add(1);

@@ -8,8 +8,8 @@ use crate::config::HostPort;
 use crate::net::FrameError;
 use crate::wire::WireError;
 
-/// The reason why a broker cannot be used. All requests of a connection that broke fail with the
-/// same one, so it can be cloned.
+/// The reason why a broker cannot be used. It can be cloned, since all requests of a broken
+/// connection fail with the same reason.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{address}: {fault}")]
 pub struct LinkError {
@@ -23,10 +23,10 @@ pub struct LinkError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkFault {
-    /// The system refused the connection, or it broke.
+    /// The system refused the connection, or the connection broke.
     #[error("{0}")]
     Io(Arc<io::Error>),
-    /// The attempt to connect took longer than `connect_timeout`.
+    /// The attempt to connect took longer than the link's configuration allows.
     #[error("no answer")]
     ConnectTimeout,
     /// No bytes arrived for this time while a response was pending.

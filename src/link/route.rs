@@ -29,9 +29,9 @@ pub enum Readiness<'a> {
     Ready(&'a Connection),
     /// The owner must connect; the route counts as connecting from now on.
     Connect,
-    /// Nothing can be done before this time.
+    /// The owner must wait until this time.
     NotBefore(Duration),
-    /// Nothing can be done until a response or a connection attempt completes.
+    /// The owner must wait until a response or a connection attempt completes.
     Busy,
 }
 

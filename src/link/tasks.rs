@@ -1,7 +1,7 @@
 //! A group of tasks on one runtime, stopped and awaited together.
 //!
-//! A panic ends only its task, whose callers would wait for ever. So it is reported, and stops the
-//! group.
+//! A panic ends only its task, whose callers would wait for ever. So a panic is reported and stops
+//! the group.
 
 use std::fmt;
 use std::future::Future;

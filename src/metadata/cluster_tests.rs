@@ -264,7 +264,8 @@ async fn a_second_broker_follows_and_takes_over_as_controller_with_all_pending_w
         () = followed => {}
         error = second.run() => panic!("{error}"),
     }
-    // The first broker does not know yet; its writes as controller are refused.
+    // The first broker does not know yet that it was replaced; its writes as controller are
+    // refused.
     let epoch =
         image(&second).partition(&name("clicks"), PartitionIndex(0)).unwrap().leader_epoch();
     first.create_partitions(&name("clicks"), 5, &[]).await.unwrap();

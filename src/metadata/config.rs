@@ -51,8 +51,8 @@ impl MetadataConfig {
         self
     }
 
-    /// The number of in-sync replicas that `acks=all` requires of this many replicas, in a topic
-    /// with this setting of its own.
+    /// The number of in-sync replicas that `acks=all` requires in a topic with this many replicas,
+    /// given the topic's setting `set`.
     pub(in crate::metadata) fn required_in_sync(
         &self,
         set: Option<usize>,

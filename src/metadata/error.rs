@@ -28,7 +28,7 @@ pub enum MetadataError {
         /// The newest format that this release reads.
         newest: u32,
     },
-    /// A live broker has the id.
+    /// Another live broker has this broker's id.
     #[error(
         "broker id {broker} is in use by the broker at {}; give this broker another id with \
          --broker-id", .address.as_deref().unwrap_or("an unknown address")
@@ -47,7 +47,7 @@ pub enum MetadataError {
         /// The fault.
         reason: String,
     },
-    /// A topic has this name, or its deletion is not complete.
+    /// A topic has this name, or the deletion of a topic with this name is not complete.
     #[error("topic '{0}' exists")]
     TopicExists(String),
     /// The topic does not exist.
@@ -80,7 +80,7 @@ pub enum MetadataError {
     /// A setting is not valid.
     #[error(transparent)]
     InvalidConfig(#[from] ConfigError),
-    /// No records are given up.
+    /// An unclean election was refused.
     #[error(transparent)]
     Unclean(#[from] UncleanRefusal),
 }

@@ -1,4 +1,4 @@
-//! Brokers whose nodes somebody edits or deletes by hand.
+//! Brokers whose nodes are edited or deleted by hand.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,7 +61,7 @@ async fn follow_until(metadata: &Metadata, is_expected: impl Fn(&Image) -> bool)
     timeout(PATIENCE, seen).await.unwrap();
 }
 
-/// The leader epoch of a partition of the broker's; `None` if it has no leader.
+/// The leader epoch of a partition; `None` if the partition has no leader.
 fn epoch(image: &Image, topic: &str, partition: i32) -> Option<LeaderEpoch> {
     let partition = image.partition(&topic.parse().unwrap(), PartitionIndex(partition))?;
     partition.leader().map(|_| partition.leader_epoch())

@@ -1,20 +1,25 @@
 //! The layout of the tree: Kafka's paths, and a few of streamlog's own.
 //!
-//! | path | value | own |
+//! | path | value | streamlog's own |
 //! |---|---|---|
-//! | `/streamlog` | this tree's format; without it, other nodes are another system's | yes |
-//! | `/streamlog/brokers/<id>` | data directory and rack of a broker, whether it lives or not | yes |
+//! | `/streamlog` | format of the tree; if missing, existing nodes are another system's | yes |
+//! | `/streamlog/brokers/<id>` | a broker that has registered, alive or not | yes |
 //! | `/streamlog/unclean_elections/<…>` | an election that gave up records, for people to read | yes |
 //! | `/cluster/id` | id of the cluster | |
 //! | `/brokers/ids/<id>` | registration of a live broker; ephemeral | |
 //! | `/brokers/topics/<topic>` | id and replica assignment of a topic | |
 //! | `/brokers/topics/<topic>/partitions/<p>/state` | leader, epoch, in-sync replicas | |
 //! | `/config/topics/<topic>` | settings of a topic that differ from the broker's | |
-//! | `/config/brokers/<id>` | settings of a broker changed while it ran; `<default>` is all | |
-//! | `/controller` | who is the controller; ephemeral | |
-//! | `/controller_epoch` | how many controllers there were | |
+//! | `/config/brokers/<id>` | settings of a broker changed while it ran | |
+//! | `/config/brokers/<default>` | settings of all brokers changed while they ran | |
+//! | `/controller` | the broker that is the controller; ephemeral | |
+//! | `/controller_epoch` | the number of controllers so far | |
 //! | `/latest_producer_id_block` | the last block of producer ids handed out | |
-//! | `/admin/deleted_topics/<topic id>` | tombstone: which brokers have data to remove | yes |
+//! | `/admin/deleted_topics/<topic id>` | tombstone: the brokers that have data to remove | yes |
+//!
+//! The value of `/streamlog/brokers/<id>` tells, as of the last registration: rack, data directory,
+//! the number of starts on it, and whether the broker had been shut down cleanly before. It also
+//! tells the last registration of a process that is known to have ended.
 
 use std::fmt;
 
@@ -33,7 +38,7 @@ pub(super) const DIRECTORIES: &[&str] = &[
     "/admin/deleted_topics",
 ];
 
-/// The parent of all topics' nodes. It has no value, nor have its ancestors.
+/// The parent of all topics' nodes. It and its ancestors have no values.
 pub(super) const TOPICS: &str = "/brokers/topics";
 
 /// The subtrees that every broker follows. Other nodes, such as the offsets of consumers that
@@ -44,8 +49,8 @@ pub(super) const FOLLOWED: &[&str] =
 /// The parent of the nodes of known brokers, created with the first of them.
 pub(super) const KNOWN_BROKERS: &str = "/streamlog/brokers";
 
-/// The parent of the nodes that tell of elections which gave up records, created with the first of
-/// them. No broker follows them.
+/// The parent of the nodes that document unclean elections, created with the first of them. No
+/// broker follows these nodes.
 pub(super) const UNCLEAN_ELECTIONS: &str = "/streamlog/unclean_elections";
 
 /// The parent of the cluster's id, which never changes.
@@ -98,7 +103,7 @@ impl fmt::Display for NodePath {
 }
 
 impl NodePath {
-    /// Parses a path; `None` if streamlog has no such node.
+    /// Parses a path; `None` if it is not one of these nodes.
     pub(super) fn of(path: &str) -> Option<Self> {
         let names: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
         let node_path = match names.as_slice() {

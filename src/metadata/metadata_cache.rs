@@ -1,9 +1,9 @@
 //! Keeps the image in line with the store, and the store in line with the controller's plan.
 //!
-//! After every event and every write, the affected nodes are read again, and the image follows what
-//! was read. So it does not matter whether a change was this broker's own, or whether an event was
-//! coalesced with others. There is one cache per broker, and it never reads an older state than
-//! before.
+//! After every event and every write, the affected nodes are read again, and the image is updated
+//! from the nodes read. So it does not matter whether a change was this broker's own, or whether an
+//! event was coalesced with others. There is one cache per broker, and it never reads a state older
+//! than one that it has read.
 
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use crate::types::BrokerId;
 /// The maximum number of nodes read by one call.
 const NODES_AT_ONCE: usize = 1000;
 
-/// The maximum number of plans in a row. Beyond it another writer interferes, and the next event
-/// triggers another plan.
+/// The maximum number of plans in a row; the count begins again when a node is blocked. If they do
+/// not suffice, another writer interferes, and the next event triggers another plan.
 const ROUNDS_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct MetadataCache {
     config: MetadataConfig,
     /// The last image for which nothing was due, in this claim to the controller role.
     settled: Option<Image>,
-    /// Only a registered broker may become controller.
+    /// True if this broker has registered in this session. Otherwise it may not become controller.
     registered: bool,
     claim: Option<ControllerClaim>,
     blocked: BlockedNodes,
@@ -63,8 +63,8 @@ impl MetadataCache {
         self.registered = true;
     }
 
-    /// True if this broker has registered in the current session, and nobody has deleted or
-    /// overwritten its registration.
+    /// True if this broker has registered in the current session, and a readable registration of it
+    /// exists.
     pub(super) fn is_registered(&self) -> bool {
         self.registered && self.builder.has_broker(self.broker)
     }
@@ -132,7 +132,7 @@ impl MetadataCache {
         while rounds < ROUNDS_MAX {
             let image = self.builder.build();
             let Some(claim) = self.claim_controller(&image).await? else { return Ok(()) };
-            // Claiming the controller role has read everything again.
+            // If the controller role was claimed just now, everything was read again.
             let image = self.builder.build();
             let settled = self.settled.take();
             let basis = Basis {
@@ -162,8 +162,8 @@ impl MetadataCache {
         Ok(())
     }
 
-    /// The claim to the controller role, if this broker holds it, or it was vacant and this broker
-    /// got it.
+    /// Returns the claim to the controller role if this broker holds the role, or acquires it
+    /// because it was vacant.
     async fn claim_controller(
         &mut self,
         image: &Image,

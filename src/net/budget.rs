@@ -1,8 +1,8 @@
 //! A memory budget shared by many connections.
 //!
 //! Memory is charged as bytes arrive, not when a length is announced, so a peer that announces much
-//! and sends nothing takes nothing from others. Partly received frames could together exhaust the
-//! budget and wait for each other for ever. To prevent this deadlock, a reserve as large as the
+//! and sends nothing takes nothing from other peers. Partly received frames could together exhaust
+//! the budget and wait for each other for ever. To prevent this deadlock, a reserve as large as the
 //! largest frame is set aside. A frame that finds the budget used up waits for memory or for the
 //! reserve, which belongs to one frame at a time until that frame is complete. A frame that holds
 //! the reserve needs nothing more.
@@ -52,7 +52,8 @@ impl Reserved {
         }
         let units = Arc::clone(&self.budget.units);
         let last_part = Arc::clone(&self.budget.last_part);
-        // Neither is ever closed, so neither wait can fail.
+        // Neither semaphore is ever closed, so neither wait can fail. `biased` prefers free memory:
+        // the reserve is for frames that would wait for each other without it.
         tokio::select! {
             biased;
             Ok(more) = units.acquire_many_owned(more) => self.add(more),
@@ -61,8 +62,8 @@ impl Reserved {
         }
     }
 
-    /// Releases what is charged to this account beyond `bytes`; also the reserve, if the rest of
-    /// the budget has room for them.
+    /// Releases the charge beyond `bytes`. Also releases the reserve if the rest of the budget has
+    /// room for `bytes`.
     pub fn shrink_to(&mut self, bytes: usize) {
         let needed = bytes.div_ceil(UNIT);
         if let Some(held) = &mut self.held {

@@ -10,11 +10,12 @@ use super::transport::Transport;
 const PREFIX: usize = 4;
 
 /// The minimum free space of the buffer before a read, so that one call receives the requests that
-/// a pipelining client has sent.
+/// a pipelining client has sent. A buffer for the rest of a large frame may have less.
 const READ_SIZE: usize = 64 * 1024;
 
-/// A large frame gets a buffer of its size at once if no more than this is missing, or no more than
-/// has arrived: growing by doubling would copy all of it and hold up to twice as much.
+/// The number of missing bytes up to which a large frame gets a buffer of its size at once. The
+/// frame also gets it if at most as many bytes are missing as have arrived. Growing by doubling
+/// would copy the whole frame and hold up to twice its size.
 const TRUSTED: usize = 2 << 20;
 
 /// A fault after which a connection cannot continue.

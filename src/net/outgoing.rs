@@ -3,8 +3,8 @@
 //!
 //! Sending a range that is not in the page cache would block the whole thread on the disk, and its
 //! bytes would leave unchecked. So each stretch of a file is probed before it is sent. A cold
-//! stretch is returned to the caller, who has it read and checked where blocking is allowed, and
-//! then continues here with the bytes.
+//! stretch is returned to the caller, which reads and checks it on a thread that may block and then
+//! supplies the bytes.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::transport::Transport;
 use crate::io::{FileRange, read_exact_at};
 
-/// The maximum number of buffers per `writev`.
+/// The maximum number of buffers per `sendmsg`.
 const GATHERED_MAX: usize = 64;
 
 /// The size up to which a copy costs less than another system call.
@@ -53,7 +53,7 @@ pub enum Piece {
 pub struct Outgoing {
     pieces: VecDeque<Piece>,
     queued_bytes: u64,
-    /// The number of bytes of the first range that the last probe found sendable.
+    /// The number of bytes of the first range that the last probe covered.
     looked_at: u64,
 }
 
@@ -97,7 +97,7 @@ impl Outgoing {
     /// # Errors
     /// `TimedOut` if the peer accepts nothing for `stall_max`. `UnexpectedEof` if a file is shorter
     /// than its range: part of a frame may have been sent, so the connection must be closed.
-    /// Otherwise the error of the socket.
+    /// Otherwise the error of the socket or of the file.
     pub async fn write_to(
         &mut self,
         transport: &Transport,
@@ -132,7 +132,7 @@ impl Outgoing {
         (!is_cached).then(|| FileRange { length: self.looked_at, ..range.clone() })
     }
 
-    /// Replaces the start of the first range, which was not in memory, with these bytes.
+    /// Replaces the start of the first piece, if it is a range of a file, with these bytes.
     pub fn supply(&mut self, bytes: Bytes) {
         let Some(Piece::File(range)) = self.pieces.front_mut() else { return };
         let length = range.length.min(bytes.len() as u64);

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::{FrameBuffer, Outgoing, Piece, Transport, Written};
 use crate::io::{Disk, File, FileRange, OpenMode, SystemDisk, read_exact_at, write_all_at};
 
-/// A stall that no test reaches, unless the peer accepts nothing.
+/// A stall limit that a write reaches only if the peer accepts nothing.
 const LONG: Duration = Duration::from_mins(1);
 
 type Kind = fn(TcpStream) -> io::Result<Transport>;
@@ -44,7 +44,7 @@ fn range(file: &Arc<dyn File>, position: u64, length: u64) -> Piece {
     Piece::File(FileRange { file: Arc::clone(file), position, length })
 }
 
-/// Writes everything, and reads what is cold as the owner of a connection does.
+/// Writes everything, and reads cold ranges into memory as the owner of a connection does.
 async fn write_all(out: &mut Outgoing, transport: &Transport) -> io::Result<()> {
     loop {
         match out.write_to(transport, LONG).await? {

@@ -126,7 +126,7 @@ impl Client {
         self.close(py)
     }
 
-    /// Pickles the client as its settings; the copy connects its own.
+    /// Pickles the client as its settings; the copy opens its own connections.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((), Bound<'py, PyDict>)> {
         let settings = PyDict::new(py);
         for (name, value) in self.connection.settings().values() {

@@ -41,7 +41,7 @@ impl Connection {
         Ok(Self { client: Renewed::new(client, &Birth::now(py)?), settings })
     }
 
-    /// The client; a forked child connects its own.
+    /// The client; a forked child connects another one.
     pub(crate) fn client(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<Client>>>> {
         self.client.get(py, || connect(py, &self.settings))
     }
@@ -64,7 +64,8 @@ impl Connection {
     }
 }
 
-/// Reads the arguments of `connect`. The environment has the address if they name none.
+/// Reads the arguments of `connect`. If they contain no address, the environment variable provides
+/// it.
 pub(crate) fn read_settings(
     py: Python<'_>,
     bootstrap: Option<Bound<'_, PyAny>>,

@@ -1,7 +1,7 @@
 //! Forwarding of the engine's log to Python's `logging`: `streamlog.client`, `streamlog.broker`.
 //!
 //! A thread that logs queues the line and continues; a separate thread acquires the interpreter to
-//! write it. Lines beyond the queue's capacity are dropped, and so are those of a forked child.
+//! write it. Lines beyond the queue's capacity are dropped, and so are the lines of a forked child.
 //!
 //! Python's loggers decide which lines are written. Their levels change at any time and without
 //! notice, so the engine passes on every line except the most detailed, one for each request.
@@ -53,7 +53,8 @@ pub(super) fn install(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Reports that the bridge's thread has panicked, to Python itself: the log ends with the thread.
+/// Reports to the interpreter that the bridge's thread has panicked: no line reaches the loggers
+/// any more.
 fn report_panic(name: &str) {
     Python::try_attach(|py| {
         let error = format!(

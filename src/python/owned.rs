@@ -1,6 +1,6 @@
 //! Values bound to the process that created them.
 //!
-//! After `fork`, a child has its parent's connections but not the thread that serves them: every
+//! After `fork`, a child has its parent's connections but not the thread that serves them. Every
 //! wait would last forever, including the wait for that thread when a client is dropped. An
 //! inherited value is therefore never dropped in the child. Clients and producers are recreated at
 //! the child's first use; consumers are refused, since the partitions are still assigned to the
@@ -73,7 +73,7 @@ impl Birth {
         Ok(Self { forks, at })
     }
 
-    /// Fails in a process forked since.
+    /// Fails in a process that was forked after the value was created.
     pub(crate) fn check(&self) -> PyResult<()> {
         if self.is_here() {
             return Ok(());

@@ -49,13 +49,14 @@ impl Signals for Interpreter {
     }
 }
 
-/// Returns whether this may be the main thread, on which alone Python accepts `set_wakeup_fd`.
+/// Returns true if this may be the main thread: Python accepts `set_wakeup_fd` on no other.
 #[cfg(target_os = "linux")]
 fn may_be_main_thread() -> bool {
     nix::unistd::gettid() == nix::unistd::getpid()
 }
 
-/// Always true: elsewhere only the interpreter knows, and refuses `set_wakeup_fd` by itself.
+/// Always true: on other systems only the interpreter knows its main thread, and it refuses
+/// `set_wakeup_fd` on any other.
 #[cfg(not(target_os = "linux"))]
 fn may_be_main_thread() -> bool {
     true

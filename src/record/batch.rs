@@ -24,7 +24,7 @@ pub struct Batch<'a> {
 /// The source of the records' timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampType {
-    /// The client: each record has its own.
+    /// The client: each record has a timestamp of its own.
     CreateTime,
     /// The leader: all records have the batch's max timestamp.
     LogAppendTime,
@@ -202,13 +202,13 @@ impl<'a> Batch<'a> {
         u32::from_be_bytes(field::<{ header::CRC }, 4>(self.header))
     }
 
-    /// Returns true if the checksum matches the bytes. Reads all of them.
+    /// Returns true if the checksum matches the bytes. Reads all bytes.
     #[cfg(any(test, feature = "internals"))]
     pub fn checksum_matches(&self) -> bool {
         self.check_checksum().is_ok()
     }
 
-    /// Fails unless the checksum matches the bytes. Reads all of them.
+    /// Fails unless the checksum matches the bytes. Reads all bytes.
     pub fn check_checksum(&self) -> Result<(), RecordError> {
         let stated = self.crc();
         let computed = checksum::of_batch(self.bytes);

@@ -22,7 +22,7 @@ impl<'a> Batches<'a> {
     }
 
     /// The bytes not yet returned. At the end of the iteration: empty, or a batch that is cut off;
-    /// after an error, the faulty batch and everything behind it.
+    /// after an error, the faulty batch and all bytes after it.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }

@@ -1,4 +1,4 @@
-//! The CRC-32C of a batch: over everything behind the checksum itself.
+//! The CRC-32C of a batch, computed over all bytes after the checksum field.
 
 use super::header::{HEADER_SIZE, UNCHECKED_SIZE, checked_part};
 
@@ -11,8 +11,8 @@ pub(super) fn of_batch(bytes: &[u8]) -> u32 {
 /// `payload_size` bytes of records stay the same.
 ///
 /// The records are not read: a CRC is linear, so the checksum changes by the difference of the two
-/// headers' checksums, shifted by the bytes that follow. Damage stays detectable: the error in the
-/// old checksum is the same in the new one.
+/// headers' checksums, shifted by the bytes that follow. Damage stays detectable: if the old
+/// checksum does not match the bytes, the new one does not either.
 pub(super) fn after_header_change(
     checksum: u32,
     before: &[u8; HEADER_SIZE],

@@ -40,8 +40,8 @@ pub struct Packing {
 pub struct UnknownCompression(pub String);
 
 impl Packing {
-    /// Returns true for codecs and levels that put speed before size. Only gzip has no such level;
-    /// those of lz4 other than 9 belong to another encoder, which searches harder.
+    /// Returns true for codecs and levels that put speed before size. Gzip has no such level. The
+    /// levels of lz4 other than 9 use another, slower encoder.
     pub fn is_fast(self) -> bool {
         match self.compression {
             Compression::None | Compression::Snappy => true,

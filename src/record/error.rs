@@ -7,7 +7,7 @@ use crate::types::Timestamp;
 
 /// The reason why bytes are not a record batch, or not one that may be stored.
 ///
-/// None of these is retriable with the same bytes.
+/// A retry with the same bytes fails again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
@@ -55,7 +55,8 @@ pub enum RecordError {
         /// The checksum of the bytes.
         computed: u32,
     },
-    /// A header field has an illegal value, although the checksum matches.
+    /// A header field has an illegal value. If the checksum covers the field, `Batch` reports this
+    /// only after the checksum has matched.
     #[error("the batch's {field} cannot be {value}")]
     Header {
         /// The name of the field.

@@ -22,7 +22,7 @@ pub const HEADER_SIZE: usize = 61;
 /// The number of bytes not counted by the length field: the base offset and the field itself.
 pub(super) const UNCOUNTED_SIZE: usize = 12;
 
-/// The number of bytes in front of those that the checksum covers.
+/// The number of bytes before the part that the checksum covers.
 pub(super) const UNCHECKED_SIZE: usize = 21;
 
 /// The format this layer reads and writes.

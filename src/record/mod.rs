@@ -2,9 +2,9 @@
 //!
 //! [`Batch`] and [`Batches`] read (as views, without copying), [`BatchBuilder`] builds,
 //! [`HeaderMut`] patches in place, [`BatchRewriter`] removes records, and [`validate_produced`]
-//! decides whether a batch may be stored. The bytes are untrusted: no input panics, and no length
-//! is trusted before the bytes are there.
-//! This layer never does I/O and never reads a clock.
+//! decides whether a batch may be stored. The bytes are untrusted: no input causes a panic, and no
+//! length is trusted before that many bytes are present. This layer never does I/O and never reads
+//! a clock.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod batch;

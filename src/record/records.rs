@@ -93,8 +93,8 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The number of bytes consumed so far: the encoded form of a record lies between the values of
-    /// this before and after the record was returned.
+    /// The number of bytes consumed so far. The encoded form of a record lies between the positions
+    /// before and after the call of `next` that returned it.
     pub fn position(&self) -> usize {
         self.size.saturating_sub(self.cursor.left())
     }
@@ -173,7 +173,7 @@ impl RecordsAt {
     /// Continues the iteration over `decompressed`, which must be the same bytes as before.
     ///
     /// # Panics
-    /// If their number differs.
+    /// If the number of bytes differs.
     pub fn resume<'a>(&self, decompressed: &'a [u8]) -> Records<'a> {
         assert_eq!(decompressed.len(), self.size, "a walk goes on over the bytes it began with");
         Records {

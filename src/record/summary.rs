@@ -7,8 +7,9 @@ use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
 /// The facts in a batch's header.
 ///
-/// Offsets, counts and size are non-negative and do not overflow. The checksum, which needs the
-/// records, proves the rest, but not base offset, size and leader epoch, which it does not cover.
+/// Offsets, counts and size are non-negative and do not overflow. All fields may still be wrong:
+/// only the checksum shows that, which needs the records and does not cover base offset, size and
+/// leader epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchSummary {
     /// The offset of the first record.

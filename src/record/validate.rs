@@ -1,10 +1,9 @@
 //! Validation of batches that clients send.
 //!
 //! The checks cover what the bytes alone show: format, checksum, header fields, and the records
-//! themselves, which must be as many as the header says and numbered without gaps. Compressed
-//! records are decompressed for this unless the rules say otherwise; an inconsistent batch is then
-//! only found by its readers. Sequence numbers and transactions are checked where the producers'
-//! state is kept.
+//! themselves, which must be as many as the header says and numbered without gaps. The rules may
+//! leave compressed records unchecked; then only a reader finds that they are inconsistent.
+//! Sequence numbers and transactions are checked where the producers' state is kept.
 
 use std::borrow::Cow;
 
@@ -20,11 +19,12 @@ use crate::types::Timestamp;
 pub struct ProduceRules {
     /// The maximum size of a batch including its header: `max.message.bytes`.
     pub batch_bytes_max: usize,
-    /// The required codec; `None` keeps the client's. Other batches are recompressed.
+    /// The required codec; batches with another codec are recompressed. `None` keeps the client's.
     pub packing: Option<Packing>,
     /// True if the records of compressed batches are checked too.
     pub walk_compressed: bool,
-    /// True if every record needs a key, as in a compacted topic; its records are always checked.
+    /// True if every record needs a key, as in a compacted topic. The records are then always
+    /// checked.
     pub keys_required: bool,
     /// The earliest allowed timestamp.
     pub earliest: Timestamp,
@@ -39,9 +39,11 @@ pub struct ProduceRules {
 pub struct Checked<'a> {
     /// The batch, whose checksum matches.
     pub batch: Batch<'a>,
-    /// The largest timestamp of the records, if they were checked: the header may be wrong.
+    /// The largest timestamp of the records, if they were checked. The timestamp in the header may
+    /// be wrong.
     pub max_timestamp: Option<Timestamp>,
-    /// The codec to store the batch with, and its decompressed records.
+    /// The codec to store the batch with, and its decompressed records, if the batch must be
+    /// recompressed.
     pub repack: Option<(Packing, Cow<'a, [u8]>)>,
 }
 

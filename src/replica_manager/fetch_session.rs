@@ -1,9 +1,9 @@
 //! The follower's end of a fetch session with a leader (KIP-227).
 //!
-//! The first request of a session names all partitions with their positions; later ones name only
-//! those that have changed, and those to forget. This side decides nothing and does no I/O: it
-//! turns the partitions to fetch into the next request, and keeps the positions that the leader
-//! knows, to which its answers refer.
+//! The first request of a session names all partitions with their positions. Later requests name
+//! only the partitions whose positions have changed, and those to forget. This module decides
+//! nothing and does no I/O. It turns the partitions to fetch into the next request, and keeps the
+//! positions that the leader knows, to which its answers refer.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ const BEGIN: i32 = 0;
 /// The id that stands for no session.
 const NONE: i32 = 0;
 
-/// A partition, identified as requests identify it: a topic that is created again under its name is
-/// another one.
+/// A partition, identified by topic id as in requests: a topic that is created again under the same
+/// name is another topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PartitionKey {
     pub(super) topic: TopicId,
@@ -30,7 +30,7 @@ pub(super) struct PartitionKey {
 /// The positions of the partitions to fetch.
 pub(super) type Positions = BTreeMap<PartitionKey, FollowerPosition>;
 
-/// A session, or the wish for one.
+/// A session with a leader. Until the leader has begun one, each request asks for it.
 #[derive(Debug, Default)]
 pub(super) struct FetchSession {
     id: i32,
@@ -41,7 +41,8 @@ pub(super) struct FetchSession {
 }
 
 impl FetchSession {
-    /// The next request, for exactly these partitions. The caller adds who asks, and its limits.
+    /// The next request, for exactly these partitions. The caller adds the identity of the follower
+    /// and the limits.
     pub(super) fn request(&mut self, wanted: &Positions, partition_max: ByteSize) -> FetchRequest {
         if self.epoch == BEGIN {
             self.known.clear();
@@ -51,7 +52,7 @@ impl FetchSession {
         let is_news = |(key, position): &(_, _)| self.known.get(*key) != Some(*position);
         let changed: Vec<_> = wanted.iter().filter(is_news).collect();
         let topics = topics(changed.iter().copied(), partition_max);
-        // Without a copy of the others: thousands of replicas may be idle.
+        // Update in place instead of copying the whole map: thousands of replicas may be idle.
         self.known.retain(|key, _| wanted.contains_key(key));
         self.known.extend(changed);
         FetchRequest {
@@ -94,13 +95,14 @@ impl FetchSession {
         Ok(())
     }
 
-    /// Begins a new session with the next request: an answer was lost, and with it the knowledge of
-    /// the leader's end. Names the old session, so that the leader need not keep it.
+    /// Begins a new session with the next request. An answer was lost, so the positions that the
+    /// leader knows are uncertain. The request names the old session, so that the leader need not
+    /// keep it.
     pub(super) fn restart(&mut self) {
         self.epoch = BEGIN;
     }
 
-    /// The position to which an answer refers; `None` for a partition that was not asked for.
+    /// The position to which an answer for a partition refers; `None` if it was not asked for.
     pub(super) fn position(&self, key: &PartitionKey) -> Option<&FollowerPosition> {
         self.known.get(key)
     }
@@ -149,7 +151,7 @@ fn forgotten_topics<'a>(keys: impl Iterator<Item = &'a PartitionKey>) -> Vec<For
     topics
 }
 
-/// A size as the protocol has it.
+/// A size as requests encode it.
 pub(super) fn in_request(size: ByteSize) -> i32 {
     i32::try_from(size.0).unwrap_or(i32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Sessions against a leader that remembers what it was told, as KIP-227 has it.
+//! Sessions with a leader that remembers the positions it was told, as KIP-227 specifies.
 
 use std::collections::BTreeMap;
 
@@ -142,7 +142,7 @@ fn without_room_at_the_leader_every_request_names_everything() {
     }
 }
 
-/// A leader's end: the offsets of each partition as it was last told.
+/// The leader's side of a session: the last offset that it was told for each partition.
 #[derive(Default)]
 struct Leader {
     session: Option<(i32, i32)>,

@@ -5,9 +5,10 @@ use crate::types::{LeaderEpoch, Offset};
 /// The acknowledgement that a producer asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acks {
-    /// Never.
+    /// No acknowledgement: the producer gets no response.
     None,
-    /// Once the leader has stored the record safely.
+    /// Once the leader has stored the record as its topic requires: flushed, or only appended with
+    /// `write.caching`.
     Leader,
     /// Once the high watermark covers the record.
     All,
@@ -16,7 +17,7 @@ pub enum Acks {
 /// The condition under which a producer is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The leader epoch of the append; no other epoch can make the promise.
+    /// The leader epoch of the append. The records can be acknowledged only in this epoch.
     pub epoch: LeaderEpoch,
     /// The offset after the last appended record.
     pub next_offset: Offset,

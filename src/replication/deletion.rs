@@ -21,9 +21,9 @@ impl LocalLogs {
     /// background. Blocks on the disk.
     ///
     /// # Errors
-    /// Those of the write, after which all records are still there. Each partition has an error of
-    /// its own if it has stopped, or `OffsetOutOfRange` above its high watermark: those records are
-    /// not yet visible to consumers.
+    /// The error of the write, after which no record is deleted. The result of one partition is an
+    /// error if this broker may not answer as its leader. It is `OffsetOutOfRange` above the high
+    /// watermark: those records are not yet visible to consumers.
     pub fn delete_records(
         &self,
         deletions: &[Deletion],

@@ -13,12 +13,12 @@ impl Partition {
         self.current().is_appendable
     }
 
-    /// True if [`Partition::open`] has nothing left to do.
+    /// True once the log has been looked for on the disk, and opened if it exists.
     pub fn is_open(&self) -> bool {
         self.current().is_open
     }
 
-    /// True if [`Partition::load`] has nothing left to do.
+    /// True once the log has been opened and its files loaded, or was not found.
     pub fn is_loaded(&self) -> bool {
         let current = self.current();
         current.is_open && current.log.as_ref().is_none_or(|log| log.tail().is_loaded())
@@ -69,7 +69,8 @@ impl Partition {
         let _hold = self.hold(&log)?;
         let epoch = current.epoch;
         log.start_epoch(epoch)?;
-        // Prepare here, where blocking on the disk is allowed, rather than in the first append.
+        // Store the epoch here, where blocking on the disk is allowed, rather than in the first
+        // append.
         log.epochs().prepare()?;
         self.update(|current| {
             let is_appendable =
@@ -102,8 +103,8 @@ impl Partition {
         Ok(log)
     }
 
-    /// Installs a log that was opened, or notes that there is none. Everything flushed counts as
-    /// stored: recovery keeps only records that were.
+    /// Installs a log that was opened, or notes that there is none. All records below the flushed
+    /// offset of the log count as stored.
     fn attach(self: &Arc<Self>, log: Option<&Arc<Log>>) {
         if let Some(log) = log {
             log.set_config(self.config());
@@ -117,8 +118,8 @@ impl Partition {
         self.install(log);
     }
 
-    /// Lets go of the log after a truncation that the disk refused: the next use opens it again and
-    /// finds where it ends, by a recovery if the truncation was under way.
+    /// Lets go of the log after a truncation that the disk refused. The next use opens it again,
+    /// and recovers it if the truncation was under way.
     pub(super) fn detach(&self) {
         let Some(log) = self.log() else { return };
         log.epochs().end(self.epoch());
@@ -127,7 +128,7 @@ impl Partition {
         }
         let mut leadership = self.lock_leadership();
         leadership.follower = None;
-        // It may have begun to lead meanwhile, with the bounds that the log had in between.
+        // If this broker has begun to lead meanwhile, its leader has the bounds of the failed log.
         leadership.leader = None;
         self.update(|current| Current {
             log: None,

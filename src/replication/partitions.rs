@@ -16,12 +16,12 @@ pub struct Topic {
     pub name: TopicName,
     /// The topic id.
     pub id: TopicId,
-    /// Indexed by partition number; `None` for partitions without a replica here.
+    /// The partitions, indexed by number; `None` for a partition without a replica on this broker.
     partitions: Box<[Option<Arc<Partition>>]>,
 }
 
-/// All partitions of which this broker has a replica. Readers take a snapshot without a lock; a
-/// single task writes.
+/// All partitions of which this broker has a replica. Readers take a snapshot without a lock;
+/// there is never more than one writer at a time.
 #[derive(Debug, Default)]
 pub struct Partitions {
     topics: ArcSwap<Topics>,
@@ -61,7 +61,7 @@ impl Topic {
         self.partitions.iter().flatten()
     }
 
-    /// Those that this broker leads.
+    /// The partitions that this broker leads.
     pub fn led(&self) -> impl Iterator<Item = &Arc<Partition>> {
         self.partitions().filter(|partition| partition.role() == Role::Leader)
     }
@@ -101,7 +101,8 @@ impl Partitions {
         open.map(|partition| (partition.id().clone(), partition.high_watermark())).collect()
     }
 
-    /// Wakes all requests that wait for partitions: the lease of this broker has ended.
+    /// Wakes the requests that wait for partitions that this broker leads: without a lease, some
+    /// may be refused now.
     pub fn lease_ended(&self) {
         let topics = self.topics.load();
         for partition in topics.by_name.values().flat_map(|topic| topic.led()) {
@@ -109,8 +110,8 @@ impl Partitions {
         }
     }
 
-    /// Replaces all topics. The caller stops the partitions that are not among the new ones;
-    /// holders of a removed partition may keep using it.
+    /// Replaces all topics. The caller stops the partitions that are not among the new ones.
+    /// Others may still hold a removed partition; once it is stopped, it refuses appends and reads.
     pub fn replace(&self, topics: impl IntoIterator<Item = Topic>) {
         let mut next = Topics::default();
         for topic in topics.into_iter().map(Arc::new) {

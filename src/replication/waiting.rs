@@ -65,8 +65,8 @@ impl Waiting {
         self.lock().as_ref().is_none_or(|queue| queue.waiters.is_empty())
     }
 
-    /// Wakes the requests that wait for an offset below the one that this kind of progress has
-    /// reached.
+    /// Wakes the requests that wait for `Stored` below `stored`, or for `Replicated` below
+    /// `replicated`.
     pub fn wake_below(&self, stored: Offset, replicated: Offset) {
         let mut queue = self.lock();
         let Some(queue) = &mut *queue else { return };
@@ -125,7 +125,7 @@ impl Waiting {
 }
 
 impl Waiter {
-    /// Wakes the request if its offset is passed; returns true if it waits on.
+    /// Wakes the request if its offset is passed. Returns true if it continues to wait.
     fn stays_below(&self, reached: Offset) -> bool {
         let waits = self.beyond >= reached;
         if !waits {

@@ -9,9 +9,8 @@
 //! | one per row | the row, in a form that depends on the kind of file |
 //! | last | `crc ` and the CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
-//! Every version begins with its version line and ends with the CRC line, which distinguishes
-//! damage from the file of a later release: a damaged file may be rebuilt, a later version is
-//! refused.
+//! A file of any version begins with the version line and ends with the CRC line. So damage can be
+//! told from a file of a later release: a damaged file may be rebuilt, a later version is refused.
 
 use std::fmt::{Display, Write};
 use std::io;
@@ -50,8 +49,8 @@ pub(crate) fn read<R>(
     }
 }
 
-/// Describes the damage of a file of this form, whatever its rows mean and whatever its version is.
-/// `None` if it is sound, or absent.
+/// Describes the damage of a file of this form, whatever its version and its rows. `None` if the
+/// file is sound or absent.
 pub(crate) fn flaw(disk: &dyn Disk, path: &Path) -> io::Result<Option<String>> {
     let Some(bytes) = small_file::read(disk, path)? else { return Ok(None) };
     let checked = checked(&bytes).and_then(|body| {

@@ -1,9 +1,9 @@
 //! The progress of a log's compaction: the file `compacted` of its directory.
 //!
-//! A checked text of version 0 with one row, `<gaps below> <clean below>`. Below the first offset
-//! records may be missing between batches without damage; it rises, durably, before the first
-//! record is removed. Below the second every key occurs once; it is a hint, and losing it costs
-//! another pass.
+//! A checked text of version 0 with one row, `<gaps below> <clean below>`. Below the first offset,
+//! records may be missing between batches without damage. It is raised, durably, before a pass
+//! removes its first record. Below the second, every key occurs at most once, apart from segments
+//! with damage. The second is only a hint: if it is lost, the next pass reads more.
 
 use std::fmt;
 use std::io;

@@ -131,8 +131,9 @@ impl EpochCache {
     }
 
     /// The answer to `OffsetForLeaderEpoch` (KIP-101, KIP-279): the last epoch of this log that is
-    /// not above `epoch`, and its end offset. `None` if `epoch` is unknown or newer than all in the
-    /// log. If `epoch` is older than all, it is returned with the start offset of the first.
+    /// not above `epoch`, and its end offset. `None` if `epoch` is undefined (−1), or newer than
+    /// all epochs of the log. If `epoch` is older than all of them, it is returned with the start
+    /// offset of the oldest.
     pub fn end_offset_for(
         &self,
         epoch: LeaderEpoch,
@@ -163,8 +164,8 @@ impl EpochCache {
         self.entries.retain(|entry| entry.start < log_end);
     }
 
-    /// Removes the epochs that end at or below `log_start`, durably; the epoch in force there then
-    /// begins at `log_start`.
+    /// Removes the epochs that end at or below `log_start`, durably; the epoch that is in force at
+    /// `log_start` begins at this offset from then on.
     pub fn advance_start(&mut self, log_start: Offset) -> io::Result<()> {
         let after = self.entries.partition_point(|entry| entry.start <= log_start);
         let Some(in_force) = after.checked_sub(1) else {

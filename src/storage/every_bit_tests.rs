@@ -16,10 +16,10 @@ use crate::types::{Offset, PartitionIndex, TopicPartition};
 
 const SEGMENT: u64 = 64 * 1024;
 
-/// Bytes of a batch; the last one of the segment is larger, to fill it.
+/// Bytes of each batch; 64 of them fill the segment.
 const BATCH: usize = 1024;
 
-/// Unless all bits of records are flipped, one in this many is.
+/// Without `STREAMLOG_EVERY_BIT`, only one in this many bits of records is flipped.
 const SAMPLE: u64 = 61;
 
 fn open(disk: &MemoryDisk, start: StartPoint) -> Log {
@@ -52,7 +52,8 @@ fn batch(bytes: usize) -> Vec<u8> {
     batch
 }
 
-/// A log whose first segment has 64 KiB, and the damage that each of its batches would be.
+/// A log whose first segment has 64 KiB, and for each batch in it the damage that a check reports
+/// if one of its bits is flipped.
 fn filled(disk: &MemoryDisk, is_sealed: bool) -> (Log, Vec<Damage>) {
     disk.create_dir(Path::new("/data")).unwrap();
     let log = open(disk, StartPoint::New);
@@ -79,7 +80,8 @@ fn filled(disk: &MemoryDisk, is_sealed: bool) -> (Log, Vec<Damage>) {
     (open(disk, StartPoint::Clean { log_start, log_end }), damages)
 }
 
-/// The findings of a check from the medium; nothing is recorded.
+/// Checks the first segment from the medium and returns the findings, which the log does not
+/// record.
 fn found(log: &Log) -> Vec<Damage> {
     let mut check = log.checks().check_segment(Offset::ZERO, Medium::Disk).unwrap().unwrap();
     let mut found = Vec::new();

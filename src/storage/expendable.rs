@@ -1,10 +1,10 @@
 //! Space for starting on a full disk without a reserve.
 //!
 //! A directory of an earlier release has no reserve, and an operator may have removed it to free
-//! space. Without a free byte the start could not write its checkpoints, and so nobody could read,
-//! delete or stop anything. Indexes are expendable: an absent one is rebuilt, in memory, from the
-//! batches when it is first needed. So the largest of them are removed to make space for the
-//! reserve, those of active segments last.
+//! space. Without a free byte a start could not write its checkpoints: the broker could serve no
+//! reads, delete no records and stop no other way than by a kill. Indexes are expendable, since an
+//! absent index is rebuilt in memory, from the batches, when it is first needed. So the largest of
+//! them are removed to make space for the reserve, those of active segments last.
 
 use std::cmp::Reverse;
 use std::io::{self, ErrorKind};
@@ -18,13 +18,14 @@ use crate::storage::{Reserve, StorageError};
 struct Indexes {
     is_active: bool,
     bytes: u64,
-    /// In the order in which they are removed: an offset index that was left alone would hide that
-    /// the time index is absent.
+    /// The files in the order of their removal. If only the offset index were left, it would hide
+    /// that the time index is absent.
     files: [PathBuf; 2],
 }
 
-/// Removes indexes to make space for the reserve of the data directory `path`, if it has no chunk
-/// and there is no space for one. Returns the number of segments affected.
+/// Removes indexes to make space for the reserve of the data directory `path`, if the reserve has
+/// no chunk and there is too little space for the smallest reserve. Returns the number of segments
+/// affected.
 ///
 /// # Errors
 /// Those of the disk, except for want of space.

@@ -57,7 +57,8 @@ settings! {
         #[setting("flush.ms", Long, PerBroker)]
         #[synonyms("log.flush.interval.ms")]
         flush_interval: Duration = Duration::from_millis(50),
-        /// Makes a flush due as soon as a produce response or a fetch waits for it.
+        /// Makes a flush due as soon as a fetch waits for it, and at each append that is
+        /// acknowledged, even with `write.caching`.
         #[setting("flush.on.demand", Boolean, PerBroker)]
         flush_on_demand: bool = true,
         /// The number of record bytes for each index entry, approximately.
@@ -98,8 +99,8 @@ settings! {
         min_compaction_lag: Duration = Duration::ZERO,
         /// The number of replicas that must have flushed a record before acks=all is answered; if
         /// not set, 1, or 2 with three or more replicas.
-        // Cluster-wide as in Kafka since 4.1: leaders that applied different values would break
-        // guarantees.
+        // The value is cluster-wide, as in Kafka since 4.1: leaders that applied different values
+        // would break guarantees.
         #[setting("min.insync.replicas", Int, ClusterWide)]
         min_insync_replicas_set: Option<u32> = None,
         /// The unit that offsets count: 'record', or 'byte' of the partition; fixed at creation.
@@ -133,7 +134,7 @@ settings! {
         segment_index_size: ByteSize = ByteSize(10 << 20),
         /// The most by which segment.ms is reduced, in milliseconds; each log uses a different
         /// amount.
-        // At random, so that not all logs roll at once.
+        // The amount is derived from the partition's name, so that not all logs roll at once.
         #[setting("segment.jitter.ms", Long, PerBroker)]
         #[synonyms("log.roll.jitter.ms", "log.roll.jitter.hours")]
         segment_jitter: Duration = Duration::ZERO,
@@ -158,8 +159,8 @@ settings! {
 
 impl LogConfig {
     /// The number of replicas that must have flushed a record before `acks=all` is answered, in a
-    /// topic with this many replicas: the configured value, otherwise 2 for three or more replicas
-    /// and 1 for fewer.
+    /// topic with this many replicas. Unless configured, it is 2 for three or more replicas, and 1
+    /// for fewer.
     pub fn min_insync_replicas(&self, replicas: usize) -> usize {
         match self.min_insync_replicas_set {
             Some(count) => count as usize,

@@ -99,7 +99,8 @@ words! {
     OffsetUnit {
         /// Records.
         Record = "record",
-        /// Bytes of the partition: a batch's offset plus its length is the next batch's offset.
+        /// Bytes of the partition: a batch takes as many offsets as it has bytes, or as records if
+        /// those are more.
         Byte = "byte",
     }
 }
@@ -110,7 +111,8 @@ words! {
         /// The later of the broker's time of the last append and the largest timestamp in the
         /// segment, so that old records imported today are kept.
         Broker = "broker",
-        /// The largest timestamp in the segment alone, as in Apache Kafka.
+        /// The largest timestamp in the segment, as in Apache Kafka; the broker's time if the
+        /// segment has none.
         Record = "record",
     }
 }

@@ -26,7 +26,7 @@ fn four(world: &World) -> (Log, CheckpointOffsets) {
     (log, marks)
 }
 
-/// Bytes of one of those batches.
+/// The size in bytes of each batch in the log of `four`.
 fn size() -> u64 {
     batch(&["a"]).len() as u64
 }
@@ -98,7 +98,7 @@ fn damage_below_the_durable_point_is_kept_and_refused_and_all_else_is_served() {
     assert_eq!(texts(&values(&log, 2, 4)), ["c", "d"]);
     log.start_epoch(LATER.epoch).unwrap();
     append_at(&log, &["e"], LATER).unwrap();
-    // It is still known after a clean shutdown.
+    // The damage is still known after a clean shutdown.
     let marks = log.close().unwrap();
     let (log_start, log_end) = (marks.log_start, marks.durable);
     let log = world.open(StartPoint::Clean { log_start, log_end });
@@ -325,7 +325,7 @@ fn bytes_of_a_failed_append_do_not_hide_the_next_segment() {
 
 #[test]
 fn below_the_durable_point_a_batch_of_another_epoch_than_its_own_is_damage() {
-    // Include the last batch, after which no lower epoch could reveal the error.
+    // Include the last batch: no batch follows it whose lower epoch could reveal the error.
     for number in 0..4_u32 {
         for bit in 0..32_u32 {
             let world = World::new();

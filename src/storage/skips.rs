@@ -2,8 +2,8 @@
 //!
 //! They are stored in the file `skipped` of the log's directory, a checked text with a row `first
 //! next` for each range, end excluded. Readers pass over a damaged stretch whose offsets lie in one
-//! range; a stretch that has grown beyond it is refused again. The file is read only once a log is
-//! damaged.
+//! range; a stretch that has grown beyond its range is refused again. The file is read only once a
+//! log is damaged or truncated.
 
 use std::fmt;
 use std::io;
@@ -27,7 +27,7 @@ struct Skip {
 /// All skipped ranges of a log.
 #[derive(Debug, Default)]
 pub(crate) struct Skips {
-    /// Sorted, without overlaps; `None` until the file was read.
+    /// The ranges, sorted and without overlaps; `None` until the file was read.
     ranges: ArcSwapOption<Vec<Skip>>,
 }
 
@@ -99,7 +99,7 @@ impl Skips {
             }
         };
         let ranges = Arc::new(ranges);
-        // Another thread may have replaced them meanwhile, with the newer content of the file.
+        // Another thread may have set newer ranges since the file was read: keep those.
         self.ranges.compare_and_swap(&None::<Arc<Vec<Skip>>>, Some(Arc::clone(&ranges)));
         Ok(self.ranges.load_full().unwrap_or(ranges))
     }

@@ -16,13 +16,13 @@ use crate::io::{Disk, OpenMode, read_exact_at, write_all_at};
 pub enum Stored<T> {
     /// There is no such file.
     Absent,
-    /// It contradicts itself, as the text explains. Its content must be rebuilt.
+    /// It is damaged, as the text explains. Its content must be rebuilt.
     Damaged(String),
-    /// It is whole.
+    /// The content of the file, which is whole.
     Sound(T),
 }
 
-/// The largest accepted file: no file of the engine's is longer, whatever its name.
+/// The size of the largest file that is read: the engine writes none that is larger.
 const LENGTH_MAX: u64 = 1 << 30;
 
 /// Reads all bytes of a file; `None` if it does not exist.

@@ -1,6 +1,6 @@
 //! Errors of logs and data directories.
 //!
-//! A case states what happened and carries the numbers. [`StorageError::remedy`] states what a
+//! A variant states what happened and carries the details. [`StorageError::remedy`] states what a
 //! caller may do about it, and callers branch on that.
 
 use std::io;
@@ -13,7 +13,8 @@ use crate::types::{LeaderEpoch, Offset, TopicPartition};
 /// An operation on a log or a data directory failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    /// The system refused the call; the log is unchanged and usable.
+    /// The system refused the call. Unless `leaves_disk_unknown` is true, the log is unchanged and
+    /// usable.
     #[error("cannot {action} '{}'", .path.display())]
     Io {
         /// The operation that was tried: "open", "write".
@@ -34,7 +35,7 @@ pub enum StorageError {
         source: io::Error,
     },
 
-    /// The log has no record at this offset.
+    /// The offset is below the log start or beyond the log end.
     #[error("{partition} has no offset {offset}: it holds {start} to {end}, the end excluded")]
     OffsetOutOfRange {
         /// The log.
@@ -47,7 +48,8 @@ pub enum StorageError {
         end: Offset,
     },
 
-    /// Bytes that had been durable have changed. They are kept, and not served.
+    /// Bytes that had been durable have changed or are missing. Changed bytes are kept, and not
+    /// served.
     #[error("{partition} is damaged in '{}' at position {position}: offsets {first} to {next}, \
              the end excluded, cannot be read", .path.display())]
     Corrupt {
@@ -55,7 +57,8 @@ pub enum StorageError {
         partition: TopicPartition,
         /// The first offset lost.
         first: Offset,
-        /// The first offset after the damage that can be read.
+        /// The first offset after the damage that can be read; equal to `first` if the extent of
+        /// the damage is not known yet.
         next: Offset,
         /// The segment's file.
         path: PathBuf,
@@ -63,16 +66,15 @@ pub enum StorageError {
         position: u64,
     },
 
-    /// An earlier operation failed half-way, usually a sync or the truncation after a failed write,
-    /// so the disk's content above the flushed offset is unknown. Nothing is appended until a
-    /// restart has recovered the log.
+    /// An earlier operation on the log failed, usually a sync or the truncation after a failed
+    /// write. Nothing is appended until the log has been recovered.
     #[error("{partition} takes no more records: {cause}")]
     Failed {
         /// The log.
         partition: TopicPartition,
         /// The error that made the log fail.
         cause: Arc<str>,
-        /// True if the disk's content is unknown because of it.
+        /// True if that error leaves the disk's content unknown.
         is_disk_unknown: bool,
     },
 
@@ -90,16 +92,16 @@ pub enum StorageError {
         partition: TopicPartition,
         /// The caller's epoch.
         given: LeaderEpoch,
-        /// The log's.
+        /// The log's epoch.
         current: LeaderEpoch,
     },
 
-    /// A file that cannot be rebuilt contradicts itself.
+    /// A file that cannot be rebuilt is damaged.
     #[error("'{}' is damaged: {reason}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The contradiction.
+        /// The fault.
         reason: String,
     },
 
@@ -179,9 +181,9 @@ impl StorageError {
         matches!(self, Self::Io { source, .. } if is_reported(source))
     }
 
-    /// Returns true if the disk's content is unknown, because a sync was tried and failed, or a
-    /// file in use was removed or replaced: only a restart, which runs recovery, may continue. A
-    /// file that could not be opened, read or written has no such consequence.
+    /// Returns true if the disk's content is unknown, because a sync was tried and failed, a file
+    /// in use was removed or replaced, or a thread panicked. Only a restart, which runs recovery,
+    /// may then continue. A file that could not be opened, read or written has no such consequence.
     pub fn leaves_disk_unknown(&self) -> bool {
         match self {
             Self::Io { source, .. } | Self::OutOfSpace { source, .. } => {

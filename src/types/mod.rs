@@ -1,7 +1,7 @@
 //! The vocabulary of every layer: offsets, epochs, names and ids. No I/O.
 //!
-//! Each is a type of its own, so that an offset cannot be passed as a broker id. The names are
-//! those of Kafka's protocol.
+//! Each has a type of its own, so that an offset cannot be passed as a broker id. The names come
+//! from Kafka's protocol.
 
 mod ids;
 mod offset;

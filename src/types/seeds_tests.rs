@@ -7,7 +7,7 @@ use std::iter::StepBy;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Threads of [`each_seed`].
+/// The number of threads of [`each_seed`].
 const THREADS: usize = 2;
 
 /// An iterator over seeds that prints the current one if the test panics.

@@ -22,7 +22,7 @@ impl fmt::Display for PartitionIndex {
     }
 }
 
-/// The name of a topic: 1 to 249 of `a-z A-Z 0-9 . _ -`, and neither `.` nor `..`.
+/// The name of a topic: 1 to 249 characters of `a-z A-Z 0-9 . _ -`, and neither `.` nor `..`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicName(Arc<str>);
 

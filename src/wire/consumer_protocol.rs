@@ -53,7 +53,8 @@ macro_rules! blob {
                 read_blob(blob, stringify!($name))
             }
 
-            /// Encodes the version and the structure; versions above 3 do not exist.
+            /// Encodes the version and the structure. Versions above 3 are an error: they do not
+            /// exist.
             pub fn to_blob(&self, version: i16) -> Result<Bytes, WireError> {
                 write_blob(self, version, stringify!($name))
             }

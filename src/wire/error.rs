@@ -1,6 +1,7 @@
 //! Errors of decoding bytes and of encoding values.
 //!
-//! No error can be recovered from by reading on: a connection that sent such bytes is closed.
+//! A message cannot be read further after an error: a connection that sent an undecodable frame is
+//! closed.
 
 use std::str::Utf8Error;
 
@@ -15,7 +16,7 @@ pub enum WireError {
         /// The number of bytes left.
         remaining: usize,
     },
-    /// A length below −1, the only negative length with a meaning.
+    /// A length below −1. The only negative length with a meaning is −1, which stands for null.
     #[error("{0} is no length")]
     NegativeLength(i32),
     /// An array claims more elements than the bytes left can hold.
@@ -60,7 +61,7 @@ pub enum WireError {
     /// A version of a message that is not supported.
     #[error("{message} version {version} is not supported")]
     UnsupportedVersion {
-        /// Kafka's name of the API.
+        /// Kafka's name of the API, or of the embedded structure.
         message: &'static str,
         /// The requested version.
         version: i16,

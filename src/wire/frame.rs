@@ -5,10 +5,10 @@
 //! response: i32 length | i32 correlation id | tags | body
 //! ```
 //!
-//! Tagged fields exist in flexible versions only. Kafka has two exceptions: the client id always
-//! has the classic `i16` length, and the header of a response to `ApiVersions` never has tagged
-//! fields, so that a client can read it before a version has been negotiated. Incoming frames have
-//! no length prefix, which the connection has removed; outgoing frames have it.
+//! Flexible versions have compact lengths and tagged fields, with two exceptions: the client id
+//! always has the classic `i16` length, and the header of a response to `ApiVersions` never has
+//! tagged fields, so that a client can read it before a version has been negotiated. Incoming
+//! frames have no length prefix, which the connection has removed; outgoing frames have it.
 
 use std::ops::RangeInclusive;
 

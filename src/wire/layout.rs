@@ -4,7 +4,8 @@ use std::ops::RangeBounds;
 
 use super::ApiKey;
 
-/// The version of a message, and whether it is *flexible*: with compact lengths and tagged fields.
+/// The version of a message and the form of its encoding, which is *flexible* from a certain
+/// version on: it has compact lengths and tagged fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The version of the API.

@@ -1,9 +1,9 @@
 //! Decoding of primitives from untrusted bytes.
 //!
-//! Every read is checked against the remaining bytes: nothing panics, and nothing is allocated for
-//! a length that they do not cover. In addition, the arrays of a message may take at most
-//! [`Reader::MEMORY_FACTOR`] times its own size in memory, so that millions of one-byte elements
-//! cannot become gigabytes of structures.
+//! Every read is checked against the remaining bytes: nothing panics, and no memory is allocated
+//! for a length that exceeds the remaining bytes. In addition, the memory for the arrays of a
+//! message is limited to [`Reader::MEMORY_FACTOR`] times its size plus [`Reader::MEMORY_LEAST`], so
+//! that millions of one-byte elements cannot become gigabytes of structures.
 
 use bytes::Bytes;
 
@@ -22,10 +22,10 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The maximum memory of a message's arrays, as a multiple of its size.
+    /// The memory that the arrays of a message may take for each of its bytes.
     pub const MEMORY_FACTOR: usize = 16;
 
-    /// The memory that even the smallest message may allocate, in bytes.
+    /// The memory that the arrays of a message may take in addition, in bytes.
     pub const MEMORY_LEAST: usize = 4096;
 
     /// Creates a reader of `bytes` that copies byte fields.
@@ -119,8 +119,8 @@ impl<'a> Reader<'a> {
         Err(WireError::VarintTooLong)
     }
 
-    /// Decodes the length of a string; `None` is null. It is not checked against the remaining
-    /// bytes.
+    /// Decodes the length of a string; `None` is null. The length is not checked against the
+    /// remaining bytes.
     #[inline]
     pub fn read_text_length(&mut self) -> Result<Option<usize>, WireError> {
         if self.layout.flexible {
@@ -129,8 +129,8 @@ impl<'a> Reader<'a> {
         classic_length(i32::from(i16::from_be_bytes(self.take_array()?)))
     }
 
-    /// Decodes the length of a byte field or array; `None` is null. It is not checked against the
-    /// remaining bytes.
+    /// Decodes the length of a byte field or array; `None` is null. The length is not checked
+    /// against the remaining bytes.
     #[inline]
     pub fn read_length(&mut self) -> Result<Option<usize>, WireError> {
         if self.layout.flexible {

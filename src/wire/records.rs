@@ -1,8 +1,8 @@
-//! The records field of `Produce` and `Fetch`, whose bytes need not pass through memory.
+//! The records field of `Produce` and `Fetch`, whose bytes need not be copied into the message.
 //!
-//! A message is encoded with gaps for records that are in a file. [`EncodedFrame::pieces`] returns
-//! the buffers between the gaps, and for each gap the number of its file range. The size of a whole
-//! frame is known before its first byte is sent.
+//! A message is encoded with gaps for records that are elsewhere: in a file, or in a buffer of
+//! their own. [`EncodedFrame::pieces`] returns the buffers between the gaps, and the number of each
+//! gap. The size of a whole frame is known before its first byte is sent.
 
 use bytes::Bytes;
 
@@ -75,7 +75,7 @@ pub enum Piece {
 }
 
 impl EncodedFrame {
-    /// The frame in `writer`, or the first value that did not fit.
+    /// The frame in `writer`, or the error of the first value that did not fit.
     pub(super) fn of(writer: Writer) -> Result<Self, WireError> {
         let (buffer, gaps) = writer.finish_with_gaps()?;
         Ok(Self { buffer, gaps })

@@ -1,4 +1,4 @@
-//! Random values for tests: every field that exists in a version differs from its default.
+//! Random values for tests, for every field that exists in a version.
 
 use bytes::Bytes;
 

@@ -1,9 +1,9 @@
 //! The `structure!` macro: one declaration generates a message's type, its defaults, and its codec.
 //!
-//! A declaration has a row per field, in wire order; [`structure`] explains the syntax. The rows
-//! contain all knowledge about versions: no other code checks in which version a field exists.
-//! [`row`] expands each kind of row. The parts that a row cannot express (the header of a frame,
-//! the in-place decoding of produce requests) are written by hand.
+//! A declaration has a row for each field, in wire order; [`structure`] explains the syntax. The
+//! rows say in which versions a field exists, and the macro [`row`] expands them. The parts that a
+//! row cannot express are written by hand, with their own checks of the version: the header of a
+//! frame, and the decoding of produce requests and encoding of their responses in place.
 
 use super::writer::Tag;
 use super::{Layout, Nullable, Reader, Wire, WireError, Writer};
@@ -23,11 +23,12 @@ use super::{Layout, Nullable, Reader, Wire, WireError, Writer};
 /// }
 /// ```
 ///
-/// A row outside the version is skipped when encoding and gets its default when decoding; without
-/// `= …` that is `Default::default()`. A tagged row is only written if it differs from its default;
-/// tagged rows come last, in ascending order, and unknown tags are skipped. Null is valid wherever
-/// the type is an `Option`, unless `nullable` restricts it: in other versions `None` is written as
-/// the empty value, since a client would close the connection on a null.
+/// A field that the version lacks is not encoded, and gets its default when decoded: the value
+/// after `=`, or else `Default::default()`. A tagged field is encoded only if it differs from its
+/// default; tagged fields come last, in ascending order of their tags, and unknown tags are
+/// skipped. If the type is an `Option`, null is legal in all versions of the field, or only in
+/// those that `nullable` lists. In other versions `None` is encoded as the empty value, since a
+/// client would close the connection on a null.
 macro_rules! structure {
     (
         $(#[$about:meta])*
@@ -111,7 +112,8 @@ macro_rules! structure {
     };
 }
 
-/// Expands one row of a structure, depending on its versions, partial nulls or tag.
+/// Expands one field of a structure for one purpose (`default`, `min_size`, `decode`, `encode`,
+/// `sample`), depending on its versions, the versions in which it may be null, and its tag.
 macro_rules! row {
     (default $type:ty) => {
         <$type>::default()

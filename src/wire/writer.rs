@@ -1,8 +1,8 @@
 //! Encoding of primitives into a growing buffer.
 //!
 //! A message is written in one pass. A value that does not fit its length field is recorded and
-//! reported at the end, so that the rows of a message need no error handling. Records in a file are
-//! not copied: the writer notes their position, at which the frame is split.
+//! reported at the end, so that the rows of a message need no error handling. Records that are
+//! elsewhere are not copied: the writer notes their position, at which the frame is split.
 
 use bytes::Bytes;
 
@@ -20,9 +20,9 @@ pub struct Writer {
 /// Bytes of the message that are elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gap {
-    /// Their position in the buffer.
+    /// The position of the bytes in the buffer.
     pub(super) position: usize,
-    /// Their number.
+    /// The number of bytes.
     pub(super) length: usize,
 }
 
@@ -83,7 +83,7 @@ impl Writer {
         self.layout = layout;
     }
 
-    /// The message, or the first value that did not fit.
+    /// The message, or the error of the first value that did not fit.
     pub fn finish(self) -> Result<Bytes, WireError> {
         let (buffer, gaps) = self.finish_with_gaps()?;
         assert!(gaps.is_empty(), "{} gaps in a message written without files", gaps.len());

@@ -43,7 +43,7 @@ class Admin:
         Args:
             name: Letters, digits, '.', '_' and '-'.
             partitions: The number of partitions; the broker's default if omitted.
-            replicas: The number of replicas of each; the broker's default if omitted.
+            replicas: The number of replicas of each partition; the broker's default if omitted.
             retention: The time for which records are kept.
             config: Settings of the topic under Kafka's names.
             exist_ok: True to accept an existing topic unchanged.
@@ -173,7 +173,8 @@ class Admin:
         Args:
             changes: New values under Kafka's names.
             topic: The topic whose settings change.
-            broker: The broker whose settings change; without either, those of all brokers.
+            broker: The broker whose settings change. Without a topic or a broker, the settings of
+                all brokers change.
             dry_run: True to validate the changes only.
 
         Raises:
@@ -252,7 +253,10 @@ class Group:
         """
 
     def lag(self) -> dict[tuple[str, int], int]:
-        """Returns its lag, the number of offsets before the end, for each partition it reads.
+        """Returns its lag in each partition of the topics for which it has committed offsets.
+
+        The lag is the number of offsets between the committed offset, or the first offset of the
+        log, and the end.
 
         Example:
             >>> with client.consumer("orders", group="billing") as consumer:
@@ -264,7 +268,7 @@ class Group:
     def commit(self, offsets: Mapping[tuple[str, int], int]) -> None:
         """Commits offsets for a group without members, by topic and partition.
 
-        A program that stores its positions elsewhere can make them visible to monitoring tools so.
+        Monitoring tools then see the positions of a program that stores them elsewhere.
 
         Raises:
             BrokerError: The group has members, which commit their own offsets.

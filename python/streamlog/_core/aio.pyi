@@ -44,7 +44,7 @@ class EventLoop:
         """Polls woken futures, and sets the results of their asyncio futures."""
 
     def close(self) -> None:
-        """Fails the futures that still wait, because the loop is closed."""
+        """Fails the futures that still wait with ``Closed``."""
 
 @final
 class Reader(Generic[_V, _K]):
@@ -65,7 +65,7 @@ class Reader(Generic[_V, _K]):
         """
 
     def take_more(self, count: int) -> list[Message[_V, _K]]:
-        """Returns up to `count` available messages, in addition to those taken before."""
+        """Returns up to `count` available messages; messages taken before stay unprocessed."""
 
     @property
     def is_over(self) -> bool:
@@ -75,7 +75,7 @@ class Reader(Generic[_V, _K]):
         """Returns a future that is done once there may be a message."""
 
     def commit(self, messages: Sequence[Message[Any]] | None = None) -> Future[None]:
-        """Commits these messages with all before them, or all delivered messages."""
+        """Commits these messages and all messages before them, or all delivered messages."""
 
     def close(self) -> Future[None]:
         """Ends reading, and leaves the group."""
@@ -90,7 +90,7 @@ class Prepared:
 
     @property
     def size(self) -> int:
-        """The bytes it takes in the buffer."""
+        """Its approximate size in bytes."""
 
 @final
 class Outbox:
@@ -140,7 +140,7 @@ class Outbox:
         key: Callable[[_T], bytes | bytearray | str | None] | None = None,
         value: Callable[[_T], bytes | bytearray | str | None] | None = None,
     ) -> tuple[int, Prepared | None, bool]:
-        """Queues items; returns their number, the record that has to wait, and if it is the end."""
+        """Queues items; returns their number, the record that has to wait, and true at the end."""
 
     def settled(self, ticket: Ticket) -> Future[None]:
         """Returns a future that is done once the ticket has its outcome."""

@@ -24,8 +24,8 @@ _Headers: TypeAlias = Mapping[str, _HeaderValue] | Iterable[tuple[str, _HeaderVa
 class Producer(Generic[_S, _KS]):
     """Publishes records. Thread-safe.
 
-    As a context manager it is closed at the end, which delivers all records or raises. A
-    producer without references is closed too, and waits; its errors are then only printed.
+    As a context manager it is closed at the end, which delivers all records or raises. Dropping
+    the last reference closes a producer too, waits for the delivery, and only prints errors.
 
     Example:
         >>> with client.producer() as producer:
@@ -58,7 +58,8 @@ class Producer(Generic[_S, _KS]):
             timestamp: The timestamp, in milliseconds since 1970 if a number; now if omitted.
 
         Raises:
-            RequestTimeout: The buffer was full for ``send_timeout`` seconds.
+            RequestTimeout: The buffer was full, or the topic's metadata missing, for
+                ``send_timeout`` seconds.
             TopicNotFound: There is no such topic or partition.
             MessageTooLarge: The record is larger than ``max_request_size``.
             Closed: The producer was closed.
@@ -220,7 +221,7 @@ class RecordMetadata:
 
     @property
     def offset(self) -> int | None:
-        """Its offset; None with ``acks=0``."""
+        """Its offset; None with ``acks=0``, or if the broker does not report it."""
 
     @property
     def timestamp(self) -> datetime | None:

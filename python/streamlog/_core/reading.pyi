@@ -143,8 +143,8 @@ class Consumer(Generic[_V, _K]):
         """Returns the next message.
 
         Raises:
-            StopIteration: The consumer was closed.
-            DecodeError: Its value cannot be decoded; the next call returns the next message.
+            StopIteration: The consumer was closed or ended.
+            DecodeError: Its key or value cannot be decoded; the next call returns the next one.
             OffsetOutOfRange: The position is outside the log, with ``on_out_of_range="error"``.
         """
 
@@ -185,7 +185,7 @@ class Consumer(Generic[_V, _K]):
         """Iterates over Arrow record batches without end; each has at least one row.
 
         No Python messages are created, and ``key=`` and ``value=`` decode nothing. A batch counts
-        as done like a message; it stays valid after the consumer is closed.
+        as done when a message would; it stays valid after the consumer is closed.
 
         Args:
             columns: The columns, in this order; all if omitted. They are topic,
@@ -456,8 +456,8 @@ class Stream(Generic[_V, _K]):
         """Returns the next message.
 
         Raises:
-            StopIteration: The consumer was closed.
-            DecodeError: Its value cannot be decoded; the next call returns the next message.
+            StopIteration: The consumer was closed or ended.
+            DecodeError: Its key or value cannot be decoded; the next call returns the next one.
             OffsetOutOfRange: The position is outside the log, with ``on_out_of_range="error"``.
         """
 

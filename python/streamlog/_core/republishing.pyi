@@ -28,7 +28,7 @@ def delivered_batches(producer: Producer) -> list[tuple[str, int, int, int, int,
 def republished(
     client: Client, target: tuple[str, int], from_offset: int, stamp: _Stamp, patience: float
 ) -> tuple[int, bool, bool]:
-    """Returns the number of published records in a partition, and whether it is reliable.
+    """Returns the number of published records in a partition, and doubts about the number.
 
     Args:
         client: The client to read with.
@@ -38,8 +38,8 @@ def republished(
         patience: Seconds to wait for unreachable brokers.
 
     Returns:
-        The number of records; true if the log has lost records from `from_offset` on, so that
-        there may have been more; and true if the log ends before it, so that it is another log.
+        The number of records; true if the log now starts after `from_offset`, so that there may
+        have been more; and true if the log ends before `from_offset`: the topic was recreated.
     """
 
 def republish(
@@ -49,10 +49,10 @@ def republish(
 
     Args:
         client: The client to copy with.
-        plans: For each partition the staging topic, the target, its number, the stamp of the first
-            record, the number of published records, and the parts: the producer id, the base
-            offsets of the first and the last batch, and their number of records.
-        batches_max: The number of batches of a plan after which the rest is left for another call.
+        plans: For each partition the staging topic, the target, the partition's number, the stamp
+            of the first record, the number of published records, and the parts: the producer id,
+            the base offsets of the first and the last batch, and the number of records.
+        batches_max: The maximal number of batches of each plan to publish in this call.
         patience: Seconds to wait for unreachable brokers, since a batch was last copied.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Texts that people write, in options and job files.
+"""Parsers of values in options and job files.
 
 Not for programs: it may change with every version.
 """
@@ -6,9 +6,9 @@ Not for programs: it may change with every version.
 __all__ = ["interval", "key_lines", "size"]
 
 def interval(text: str) -> tuple[int, str] | None:
-    """A time with its units, in microseconds and in the words of SQL; None if it is no time.
+    """A time with its units, in microseconds and in the syntax of SQL; None if it is not a time.
 
-    A day has 24 hours; months and years are no times.
+    A day has 24 hours; months and years are not accepted.
     """
 
 def key_lines(text: str) -> dict[tuple[str | int, ...], int]:
@@ -17,8 +17,8 @@ def key_lines(text: str) -> dict[tuple[str | int, ...], int]:
     Each has the path that leads there: keys of tables, and positions in arrays.
 
     Raises:
-        ConfigError: The text is no TOML.
+        ConfigError: The text is not TOML.
     """
 
 def size(text: str) -> int | None:
-    """A number of bytes, with a unit or without, of powers of 1024; None if it is no size."""
+    """A number of bytes, with an optional unit (powers of 1024); None if it is not a size."""

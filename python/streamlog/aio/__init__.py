@@ -8,9 +8,9 @@
     ...             print(message.offset, message.value)
     3 b'payload'
 
-A wait occupies no thread; all waits share the client's own. Options, errors, messages and metadata
-are those of ``streamlog``. Calls that do not wait are not awaited: ``seek``, ``pause``, ``lag``,
-``assignment``. A client belongs to the event loop in which it was connected.
+A wait occupies no thread of its own: all waits share the client's thread. Options, errors, messages
+and metadata are the same as in ``streamlog``. Calls that do not wait, such as ``seek``, ``pause``
+and ``lag``, are not awaited. A client belongs to the event loop in which it was connected.
 """
 
 from streamlog.aio.admin import Admin, Group

@@ -58,7 +58,7 @@ async def newest_of_all(
 async def rewound(
     client: "Client", positions: Mapping[tuple[str, int], int | None], messages: int
 ) -> dict[tuple[str, int], int]:
-    """Returns for each partition the offset of the message `messages` before its position."""
+    """Returns for each partition the offset that is `messages` messages before its position."""
     count = checked("messages", messages)
     begins: dict[str, Mapping[int, int | None]] = {}
     places = {}

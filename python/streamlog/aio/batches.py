@@ -73,11 +73,11 @@ class Batches(Typed[V, K]):
         return self
 
     async def __anext__(self) -> Batch[V, K]:
-        """Returns the next batch. If it is cancelled, its messages are read again.
+        """Returns the next batch. If the call is cancelled, its messages are read again.
 
         Raises:
-            DecodeError: A value cannot be decoded; the last batch has the messages before it, and
-                the next call those after it.
+            DecodeError: A value cannot be decoded; the previous batch has the messages before it,
+                and the next call returns the messages after it.
         """
         messages = [await anext(self._consumer)]
         reader = self._consumer._open_reader()
@@ -91,7 +91,8 @@ class Batches(Typed[V, K]):
                 if is_full or reader.is_over or not await self._consumer.wait_until(deadline):
                     break
         except BaseException as error:
-            # A dead letter that cannot be published is kept, and the next call tries again.
+            # If a dead letter cannot be published, return the batch: the undecodable message is
+            # held, and the next call publishes its letter again.
             if not (isinstance(error, Exception) and reader.is_over):
                 self._consumer._give_back(messages)
                 raise

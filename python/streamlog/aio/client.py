@@ -42,7 +42,8 @@ _Listener = TypeVar("_Listener", bound=Callable[[Event], object])
 class Client:
     """A client of a cluster; ``streamlog.aio.connect`` is another name for it.
 
-    It is entered or awaited, and belongs to the event loop in which it was connected.
+    Enter it with ``async with``, or await it, to connect. It belongs to the event loop in which it
+    was connected.
 
     Example:
         >>> client = await streamlog.aio.connect(broker.address)
@@ -105,7 +106,7 @@ class Client:
         encoding: Literal["utf-8"] | None = None,
         **options: Unpack[ProducerOptions],
     ) -> Producer[Any, Any]:
-        """Creates a producer; its options are those of ``streamlog.Client.producer``.
+        """Creates a producer, with the options of ``streamlog.Client.producer``.
 
         Raises:
             ConfigError: A setting is invalid, or contradicts another.
@@ -149,7 +150,7 @@ class Client:
         tombstones: Literal["keep", "skip"] = "keep",
         **options: Unpack[ConsumerOptions[asyncio.Event]],
     ) -> Consumer[Any, Any]:
-        """Creates a consumer; its options are those of ``streamlog.Client.consumer``.
+        """Creates a consumer, with the options of ``streamlog.Client.consumer``.
 
         Its topics are looked up when its block is entered, when it is awaited, or with the first
         message. ``stop`` is an ``asyncio.Event``. Callbacks and decoders are plain functions and
@@ -187,7 +188,7 @@ class Client:
         loop = asyncio.get_running_loop()
 
         def call(event: Event) -> None:
-            # The loop may have been closed meanwhile: the event is dropped then.
+            # If the loop has been closed meanwhile, drop the event.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(callback, event)
 

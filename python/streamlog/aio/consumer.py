@@ -131,10 +131,10 @@ class Consumer(Messages[V, K]):
         return Batches(self, max_messages, seconds("max_wait", max_wait))
 
     def streams(self, count: int) -> list[Stream[V, K]]:
-        """Divides the consumer into `count` independent iterators, for a task each.
+        """Divides the consumer into `count` independent iterators, one for each task.
 
         Each partition belongs to one stream, which keeps its order, and a slow stream does not
-        delay the others. The consumer itself cannot be iterated any more.
+        delay other streams. The consumer itself cannot be iterated any more.
 
         Raises:
             ConfigError: Messages were read before, or the consumer was already divided.
@@ -145,7 +145,7 @@ class Consumer(Messages[V, K]):
         return [Stream(aio.Reader(event_loop, stream)) for stream in streams]
 
     def until_end(self) -> Messages[V, K]:
-        """Iterates up to the ends of the partitions at its start."""
+        """Iterates up to the ends that the partitions have when the iteration starts."""
 
         async def opened() -> aio.Reader[V, K]:
             await self._open()
@@ -204,7 +204,7 @@ class Consumer(Messages[V, K]):
         """Returns the underlying consumer.
 
         Raises:
-            Closed: It was closed, or does not read yet.
+            Closed: The consumer was closed, or does not read yet.
         """
         if self._core is None:
             raise Closed(_CLOSED if self._is_closed else _UNUSED)
@@ -217,7 +217,7 @@ class Consumer(Messages[V, K]):
         return self._reader
 
     def _give_back(self, messages: Iterable[Message[Any]]) -> None:
-        """Returns undelivered messages, so that they are read again, unless it was closed."""
+        """Seeks an open consumer back to undelivered messages, so that they are read again."""
         core = self._native()
         if core.closed:
             return

@@ -1,6 +1,6 @@
 """Methods of asyncio classes that stand for methods of the native classes.
 
-Signature and docstring are those of the native method, so that both are written once.
+Their signatures and docstrings are copied from the native methods, so that both are written once.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -38,7 +38,8 @@ def awaited(
 ) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
     """Returns a method that awaits the future that the method of the native object returns.
 
-    The stub of the native method names the result of the future, as for callers that block.
+    The stub of the native method declares the result itself, not its future, because it is also the
+    stub for callers that block.
     """
 
     @wraps(method)

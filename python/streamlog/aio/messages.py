@@ -22,12 +22,12 @@ _T = TypeVar("_T")
 class Messages(Typed[V, K]):
     """Iterates over messages. Cancelling a wait does not lose a message.
 
-    Available messages are returned without yielding to the event loop, except now and then, so
-    that other tasks are not starved.
+    Available messages are returned without yielding to the event loop, for a few milliseconds at
+    most, so that other tasks are not starved.
     """
 
     def __init__(self, opened: Callable[[], Awaitable[Reader[V, K]]]) -> None:
-        """Calls `opened` for the reader when the first message is requested."""
+        """Stores `opened`, which is called for the reader when the first message is requested."""
         self._opened = opened
         self._opening = asyncio.Lock()
         self._reader: Reader[V, K] | None = None
@@ -43,7 +43,7 @@ class Messages(Typed[V, K]):
 
         Raises:
             StopAsyncIteration: There are no more messages.
-            DecodeError: Its value cannot be decoded; the next call returns the next message.
+            DecodeError: Its key or value cannot be decoded; the next call returns the next one.
             OffsetOutOfRange: The position is outside the log, with ``on_out_of_range="error"``.
         """
         message = self._take()
@@ -192,4 +192,4 @@ async def _first(
 
 
 def _nothing() -> None:
-    """The default of an unopened reader."""
+    """Stands for ``Reader.take`` until the reader is opened."""

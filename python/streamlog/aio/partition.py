@@ -68,7 +68,7 @@ class Partition(Readable):
 
         Raises:
             IndexError: No message has this offset.
-            ConfigError: The slice has another step.
+            ConfigError: The slice has another form than ``[START:STOP]`` or ``[::-1]``.
         """
         if not isinstance(wanted, slice):
             return self._at(int(wanted))

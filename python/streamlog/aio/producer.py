@@ -38,7 +38,7 @@ else:
     _KS = TypeVar("_KS", contravariant=True)
 
     class Sending:
-        """A class with the types of values and keys that it sends; only checkers know them."""
+        """A class with the types of values and keys that it sends; only type checkers know them."""
 
         __class_getitem__ = classmethod(GenericAlias)
 
@@ -75,7 +75,7 @@ class Producer(Sending[_S, _KS]):
         buffer holds.
 
         Raises:
-            StreamlogError: The buffer is full, and as many bytes wait already.
+            StreamlogError: The buffer is full, and as many bytes as it holds are waiting already.
             MessageTooLarge: The record is larger than ``max_request_size``.
             Closed: The producer was closed.
 
@@ -87,7 +87,7 @@ class Producer(Sending[_S, _KS]):
         """
         if self._is_closed:
             raise Closed("the producer is closed")
-        # Records keep their order: a new record must not overtake waiting ones.
+        # Records keep their order: a new record must not overtake waiting records.
         send = self._outbox.prepare if self._waiting else self._outbox.send
         sent = send(
             topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp
@@ -157,7 +157,8 @@ class Producer(Sending[_S, _KS]):
 
         Raises:
             DeliveryError: Records failed, and their tickets were not waited for.
-            RequestTimeout: It took longer than ``timeout`` seconds; the other records are dropped.
+            RequestTimeout: It took longer than ``timeout`` seconds; undelivered records are
+                dropped.
         """
         if self._is_closed:
             return
@@ -225,7 +226,7 @@ class Producer(Sending[_S, _KS]):
         except StreamlogError as error:
             # An error of the audit; delivery errors take precedence over it.
             uncounted = error
-        # Taken after the wait: a cancelled flush leaves the failures to the next one.
+        # Take the failures after the wait: a cancelled flush leaves them to the next flush.
         try:
             self._outbox.report()
         except DeliveryError as error:
@@ -263,5 +264,5 @@ def _undelivered(failures: list[_Failure], unlisted: int) -> DeliveryError:
 def _fail(handing: _Handing, error: Exception) -> None:
     if not handing.done():
         handing.set_exception(error)
-        # Retrieve the exception, so that asyncio does not report what flush raises.
+        # Retrieve the exception, so that asyncio does not report it too: flush raises it.
         handing.exception()

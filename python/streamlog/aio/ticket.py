@@ -82,7 +82,7 @@ class Ticket:
             try:
                 self._core = await asyncio.shield(self._handing)
             except Exception:
-                # A caller that gave up waiting before has not seen this error.
+                # Only a caller that waited until the failure has seen its error.
                 self.is_seen = True
                 raise
         if not self._core.done():

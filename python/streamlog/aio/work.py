@@ -27,7 +27,7 @@ _Opened: TypeAlias = tuple[Consumer[Any, Any], Producer, PausedPartitions]
 class Delivery(Work[V, K]):
     """A message of a work queue.
 
-    It is done once it is retried or rejected, or the loop asks for the next one.
+    It is done once it is retried or rejected, or the loop asks for the next message.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Delivery(Work[V, K]):
         """Schedules another delivery of the message, like ``streamlog.Delivery.retry``.
 
         Raises:
-            ConfigError: The delay is longer than the queue's longest.
+            ConfigError: The delay is longer than the longest delay of the queue.
             StreamlogError: It was already retried or rejected, or cannot be published.
         """
         self._check_open()
@@ -72,7 +72,7 @@ class Delivery(Work[V, K]):
 
 
 class WorkQueue(Typed[V, K]):
-    """Messages processed by a group, like ``streamlog.WorkQueue``: entered, and iterated over.
+    """Messages processed by a group: ``streamlog.WorkQueue`` for ``async with`` and ``async for``.
 
     Example:
         >>> async with streamlog.aio.WorkQueue(client, "orders", group="billing") as queue:

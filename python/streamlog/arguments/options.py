@@ -1,7 +1,7 @@
 """Options of clients, producers, consumers and queues, as types of keyword arguments.
 
 The stubs of the native classes list the same options with their defaults and descriptions; a test
-compares both.
+compares the names and types.
 """
 
 from collections.abc import Callable, Mapping
@@ -79,7 +79,7 @@ class ConsumerOptions(TypedDict, Generic[_Stop], total=False):
 
 
 class QueueOptions(TypedDict, Generic[_Stop], total=False):
-    """Options of a work queue that are those of its consumer."""
+    """Options of a work queue that it passes on to its consumer."""
 
     start: Start
     stop: _Stop | None

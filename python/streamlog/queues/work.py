@@ -47,7 +47,7 @@ class Outlet:
 class Delivery(Work[V, K]):
     """A message of a work queue.
 
-    It is done once it is retried or rejected, or the loop asks for the next one.
+    It is done once it is retried or rejected, or the loop asks for the next message.
 
     Example:
         >>> with streamlog.WorkQueue(client, "orders", group="billing") as queue:
@@ -62,17 +62,17 @@ class Delivery(Work[V, K]):
         self._outlet = outlet
 
     def retry(self, delay: float | None = None, reason: str = "") -> None:
-        """Schedules another delivery of the message, and returns once that is on disk.
+        """Schedules another delivery of the message, and returns once the schedule is on disk.
 
         Args:
-            delay: Seconds until then, rounded up to one of the queue's ``backoff``; by default
-                chosen by the number of deliveries.
+            delay: Seconds until that delivery, rounded up to one of the queue's ``backoff``; by
+                default chosen by the number of deliveries.
             reason: The reason of the retry, for the headers.
 
-        After ``max_deliveries`` it is rejected instead.
+        After ``max_deliveries`` the message is rejected instead.
 
         Raises:
-            ConfigError: The delay is longer than the queue's longest.
+            ConfigError: The delay is longer than the longest delay of the queue.
             StreamlogError: It was already retried or rejected, or cannot be published.
 
         Example:
@@ -112,11 +112,11 @@ class WorkQueue(Typed[V, K]):
     after the group, and one for dead letters, ``GROUP.dead``. Missing topics are created. Brokers
     need no support for queues, and members may join and leave as in any group.
 
-    - A message is done once it is retried or rejected, or the loop asks for the next one: *at
-      least once*. After a crash the current message is delivered again, and a crash or a
-      rebalance in the middle of a retry delivers a message twice.
+    - A message is done once it is retried or rejected, or the loop asks for the next message:
+      delivery is *at least once*. After a crash the current message is delivered again, and a crash
+      or a rebalance during a retry delivers a message twice.
     - Messages that are not retried keep the order of their partition. A retried message is
-      overtaken by later messages, also those with its key.
+      overtaken by later messages, even by messages with the same key.
 
     Example:
         >>> with streamlog.WorkQueue(client, "orders", group="billing", value=json.loads) as queue:
@@ -171,7 +171,7 @@ class WorkQueue(Typed[V, K]):
 
         Args:
             client: The client; it has to outlive the queue.
-            topics: The topics with the work.
+            topics: The topics to process.
             group: The group that processes them; its retry topics and dead letters belong to it.
             backoff: Seconds before the second delivery, the third and so on.
             max_deliveries: The number of deliveries after which a retry rejects the message.
@@ -254,7 +254,7 @@ class WorkQueue(Typed[V, K]):
         return f"<WorkQueue on {self._consumer!r}>"
 
     def _next(self) -> Message[V, K]:
-        """Returns the next message, due or not, at the latest when a paused one is due."""
+        """Returns the next message, due or not; resumes paused partitions as they become due."""
         while (until := self._paused.next_due()) is not None:
             left = max(until - time.monotonic(), 0.0)
             for message in self._consumer.take(1, timeout=left):

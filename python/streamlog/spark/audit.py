@@ -99,9 +99,10 @@ def published_counts(
 def missing_counts(
     spark: "SparkSession", *, bootstrap: str, topic: str = AUDIT_TOPIC
 ) -> "DataFrame":
-    """Returns producers whose counts are incomplete, for example after retention, with the gaps.
+    """Returns the producers of which counts are missing, for example after retention.
 
-    If there is one, its tier counts fewer records than it delivered.
+    The column ``missing`` has their number. The tier of such a producer counts fewer records than
+    the producer delivered.
 
     Example:
         >>> missing_counts(spark, bootstrap=bootstrap).count()
@@ -115,12 +116,12 @@ def missing_counts(
 
 
 def compare_tiers(counts: "DataFrame", against: str) -> "DataFrame":
-    """Compares the counts of all tiers with those of `against`.
+    """Compares the counts of all tiers with the counts of the tier `against`.
 
-    Returns a row for each topic, window and other tier: how many records were ``expected`` and
-    how many ``records`` there are, how many are ``missing`` and how many ``duplicated``, and the
-    ``verdict``: ``complete``, ``missing``, ``duplicated`` or ``missing and duplicated``. Records
-    beyond the expected number count as duplicated, also if the producer could not count them.
+    Returns a row for each topic, window and other tier, with the numbers of ``expected``, existing
+    (``records``), ``missing`` and ``duplicated`` records. The ``verdict`` is ``complete``,
+    ``missing``, ``duplicated`` or ``missing and duplicated``. Records beyond the expected number
+    count as duplicated, also if the producer could not count them.
 
     Args:
         counts: The counts of all tiers, a ``union`` of the results of the other functions.

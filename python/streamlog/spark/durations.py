@@ -1,8 +1,8 @@
 """Durations of jobs and functions: ``10 seconds``, ``1h30m``.
 
-They are parsed before Spark starts, and handed to it in SQL's words, because Spark checks some of
-them late and the gap of a session window hardly at all: an unknown unit makes it null, and the rows
-are lost.
+They are parsed before Spark starts, and passed to it in the syntax of SQL, because Spark checks
+some durations late. It hardly checks the gap of a session window: an unknown unit makes the gap
+null, and the rows are lost.
 """
 
 import re
@@ -59,7 +59,7 @@ class Duration:
 
 
 def _hint(text: str) -> str:
-    """Returns the fault in the first unknown unit, as the end of a sentence."""
+    """Returns the end of an error message about the first invalid unit; empty without a hint."""
     for unit in re.findall("[a-z]+", text):
         singular = unit.removesuffix("s")
         if singular in _UNEVEN:

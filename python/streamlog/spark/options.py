@@ -103,8 +103,8 @@ class Options:
 
         Args:
             given: Texts by name.
-            known: Names that are known, beside those of `SHARED` and ``kafka.*``.
-            elsewhere: Names that fit elsewhere only, with what to say of them.
+            known: Names that are valid, besides the names in `SHARED` and ``kafka.*``.
+            elsewhere: Names that are valid elsewhere only, each with a hint for the error.
 
         Raises:
             ConfigError: A name is unknown or refused.
@@ -139,7 +139,7 @@ class Options:
             yield f"option '{name}': unknown{hint}"
 
     def given(self, *names: str) -> list[str]:
-        """Returns those of the names that have a value."""
+        """Returns the names that have a value."""
         return [name for name in names if name.lower() in self._given]
 
     def text(self, name: str, otherwise: str | None = None) -> str | None:
@@ -148,7 +148,7 @@ class Options:
         return otherwise if text is None else text.strip()
 
     def word(self, name: str, words: tuple[str, ...], otherwise: str) -> str:
-        """Returns an option that is one of some words, in any case.
+        """Returns an option that is one of some words, in upper or lower case.
 
         Raises:
             ConfigError: It is another word.
@@ -201,7 +201,7 @@ class Options:
         """Returns the connection to the brokers.
 
         Raises:
-            ConfigError: No address was given, or two.
+            ConfigError: No address was given, or it was given twice.
         """
         addresses = self.given("bootstrap", _BOOTSTRAP)
         if len(addresses) == 2:

@@ -27,7 +27,7 @@ class StreamlogDataSource(DataSource):
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
-        """Takes the options; Spark does so in a worker."""
+        """Takes the options; Spark creates the data source in a worker."""
         spare_modules()
         super().__init__(options)
 
@@ -37,7 +37,7 @@ class StreamlogDataSource(DataSource):
         return "streamlog"
 
     def schema(self) -> StructType:
-        """Returns Kafka's columns, or the selected ones.
+        """Returns Kafka's columns, or the selected columns.
 
         Raises:
             ConfigError: An option is unknown or invalid.

@@ -1,8 +1,8 @@
-//! The parts of the broker that a handler may be given. The signature of a handler lists those
+//! The parts of the broker that a handler may receive. The signature of a handler lists the parts
 //! that it uses.
 //!
-//! Each part is a view of the broker's state for the duration of a request. Settings and groups
-//! have theirs beside their own code.
+//! Each part is a view of the broker's state for the duration of a request. The views of settings
+//! and of groups are in `settings` and `coordinator`.
 
 mod cluster;
 mod led_partitions;

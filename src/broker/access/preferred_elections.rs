@@ -1,4 +1,4 @@
-//! Elections of preferred leaders: the leader of each partition is asked to hand it over.
+//! Elections of preferred leaders: the present leader of each partition is asked to hand it over.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ pub(crate) struct PreferredElections<'a> {
     elections: &'a Elections,
 }
 
-/// A partition whose leader can hand it over to the preferred one.
+/// A partition whose leader can hand it over to the preferred leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExpectedMove {
-    /// The broker that leads it.
+    /// The broker that leads the partition.
     pub(crate) leader: BrokerId,
     /// The name of the topic.
     pub(crate) topic: String,

@@ -1,5 +1,5 @@
-//! The queries of a request to partitions, and their answers, grouped by topic as the request and
-//! its response are.
+//! The queries of a request to partitions, and their answers. Both are grouped by topic, as in the
+//! request and in its response.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) type Query<Q> = (Arc<Partition>, Q);
 pub(crate) type Answer<Q, T> = fn(&Partition, Q) -> Result<T, PartitionError>;
 
 impl<Q> OfTopic<Query<Q>> {
-    /// Answers the queries, in order; those already refused stay so.
+    /// Answers the queries in order. A query that was refused before keeps its refusal.
     pub(crate) fn answered_by<T>(self, answer: Answer<Q, T>) -> OfTopic<T> {
         let answered = |(index, query): (i32, Result<Query<Q>, Refusal>)| {
             let answered = query.and_then(|(partition, query)| {

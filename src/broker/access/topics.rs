@@ -23,7 +23,7 @@ pub(crate) struct Growth {
     pub(crate) assignment: Vec<Vec<BrokerId>>,
 }
 
-/// The topics of the cluster, to be changed.
+/// Creates, extends and deletes topics of the cluster.
 pub(crate) struct Topics<'a> {
     engine: &'a Arc<EngineState>,
     peers: &'a Arc<Peers>,
@@ -40,7 +40,7 @@ impl<'a> Topics<'a> {
         self.engine.image()
     }
 
-    /// A new topic with the settings that are fixed when it is created.
+    /// Adds to a new topic the settings that are fixed at its creation.
     pub(crate) fn with_fixed_settings(&self, new: NewTopic) -> NewTopic {
         with_fixed_settings(self.engine, new)
     }
@@ -61,8 +61,8 @@ impl<'a> Topics<'a> {
         Ok(checked.await??)
     }
 
-    /// Adds partitions to those that a request validates, if all of them together could be
-    /// created.
+    /// Adds the replicas of new partitions to `planned`, which has those of the same request so
+    /// far, if the cluster has the capacity for all of them together.
     pub(crate) fn plan(
         &self,
         planned: &mut Vec<Vec<BrokerId>>,
@@ -81,13 +81,13 @@ impl<'a> Topics<'a> {
         Ok(id)
     }
 
-    /// Waits until this broker serves topics in these states or later ones; returns false if it
-    /// does not in time.
+    /// Waits until this broker serves topics in these states or later ones. Returns false if that
+    /// takes longer than `within`.
     pub(crate) async fn caught_up(&self, states: &[TopicState], within: Duration) -> bool {
         caught_up(self.engine, states, within).await.is_ok()
     }
 
-    /// Creates a topic that a client has named without asking to create it.
+    /// Creates a topic with default settings, because a request named it.
     pub(crate) async fn create_missing(&self, name: TopicName) -> Result<TopicId, Refusal> {
         self.create(NewTopic::named(name), APPLIED_WITHIN).await
     }

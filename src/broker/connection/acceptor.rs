@@ -55,12 +55,12 @@ pub(crate) async fn accept(
     }
 }
 
-/// The number of files closed when no descriptor is left for a connection.
+/// The maximum number of cached files to close when no descriptor is left for a connection.
 const FILES_RELEASED: usize = 16;
 
 /// Returns true if a connection has taken one of the last descriptors. The system always assigns
-/// the lowest free descriptor, so its number tells how many are in use; cached files that may be
-/// closed do not count.
+/// the lowest free descriptor, so its number tells how many are in use. Open files of the cache do
+/// not count, since they can be closed.
 fn is_kept_for_files(stream: &TcpStream, shared: &Shared) -> bool {
     let Ok(limit) = open_file_limit() else { return false };
     let files = shared.open_files().open_count();

@@ -1,7 +1,7 @@
 //! The limits of connections, in total and per address.
 //!
-//! Whatever the settings say, connections leave some of the process's descriptors to files: without
-//! any, no segment could be created, no checkpoint written and no log opened.
+//! Whatever the settings say, some of the process's descriptors are reserved for files: without a
+//! free descriptor, no segment could be created, no checkpoint written and no log opened.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};

@@ -22,7 +22,7 @@ use crate::net::{Outgoing, Piece, Reserved, Transport, Written};
 /// The number of bytes of responses gathered before they are sent; more would only delay the first.
 const GATHERED_MAX: u64 = 256 * 1024;
 
-/// A pending item of a connection, in the order of the requests.
+/// An item in the queue from the reader to the writer of a connection.
 #[derive(Debug)]
 pub(crate) struct Pending {
     /// The pending requests.
@@ -34,7 +34,7 @@ pub(crate) struct Pending {
 /// One or more requests that have not been answered yet.
 #[derive(Debug)]
 pub(crate) enum Work {
-    /// Produce requests, appended when they arrived.
+    /// Produce requests, whose batches were appended on arrival.
     Produced(Produced),
     /// Any other request, executed in its turn.
     Request {
@@ -111,8 +111,8 @@ impl<'a> Answers<'a> {
             () = std::future::ready(()) => {
                 self.send().await?;
                 if is_large {
-                    // A large request holds memory that others may need, so bound the time that it
-                    // waits.
+                    // A large request holds memory that other requests may need, so bound the time
+                    // that it waits.
                     wait_at_most(work, shared.config().transfer_deadline, cancel).await
                 } else {
                     work.await
@@ -148,7 +148,7 @@ impl<'a> Answers<'a> {
             }
         };
         if self.session.gone.is_cancelled() {
-            // The peer is gone, but pending requests are still executed.
+            // The peer is gone, but its pending requests are still executed.
             self.out = Outgoing::default();
             return Ok(());
         }
@@ -156,7 +156,7 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// Waits for `work`, whose own waiting for others is cut short after `limit`.
+/// Waits for `work`. After `limit`, `cancel` tells `work` to stop waiting and to complete.
 async fn wait_at_most<T>(
     mut work: Pin<&mut impl Future<Output = T>>,
     limit: Duration,

@@ -15,11 +15,11 @@ const BYTES_PER_PERMIT: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Backlog {
     permits: Arc<Semaphore>,
-    /// The number of pending requests other than produce requests that have already been appended.
+    /// The number of pending requests, not counting produce requests that were appended on arrival.
     sequential: Cell<usize>,
     /// True while the writer waits for the peer to accept responses.
     sending: Cell<bool>,
-    /// Notified when either condition may have ended.
+    /// Notified when only produce requests are pending and no response is being sent.
     cleared: Notify,
 }
 
@@ -54,13 +54,13 @@ impl Backlog {
         self.sequential.set(self.sequential.get() + 1);
     }
 
-    /// Removes the oldest of these requests, which has been executed.
+    /// Removes the oldest pending request, which has been executed.
     pub(crate) fn request_done(&self) {
         self.sequential.set(self.sequential.get() - 1);
         self.notify_if_clear();
     }
 
-    /// True if produce requests may be appended on arrival: no other requests are pending.
+    /// True if produce requests may be appended on arrival: no other request is pending.
     pub(crate) fn lets_run_ahead(&self) -> bool {
         self.sequential.get() == 0
     }
@@ -71,12 +71,12 @@ impl Backlog {
         self.notify_if_clear();
     }
 
-    /// True if nothing is pending whose duration the peer controls.
+    /// True if only produce requests are pending and no response is being sent.
     pub(crate) fn is_clear(&self) -> bool {
         self.lets_run_ahead() && !self.sending.get()
     }
 
-    /// Waits until [`Self::is_clear`].
+    /// Waits until [`Self::is_clear`] returns true.
     pub(crate) async fn wait_until_clear(&self) {
         while !self.is_clear() {
             self.cleared.notified().await;

@@ -1,4 +1,4 @@
-//! Passing a request to the coordinator of its group, and the response back.
+//! Passes requests to the coordinators of their groups, and the responses back.
 //!
 //! A request is queued before the response is awaited, so that the requests of a client take effect
 //! in order even if the client disconnects.
@@ -40,7 +40,8 @@ struct Asked<Q> {
 }
 
 impl<'a> Groups<'a> {
-    /// Creates access to the groups of `coordinators`; requests wait until `cancel` is cancelled.
+    /// Creates access to the groups of `coordinators`. No request waits after `cancel` is
+    /// cancelled.
     pub(crate) fn new(
         coordinators: &'a Coordinators,
         engine: &'a Arc<EngineState>,
@@ -50,8 +51,8 @@ impl<'a> Groups<'a> {
         Self { coordinators, engine, offsets_topic, cancel }
     }
 
-    /// The broker that coordinates `group`, if its partition has a leader, with the image that says
-    /// so. Creates the internal topic if necessary.
+    /// The broker that coordinates `group`, or `None` while the group's partition has no leader,
+    /// with the image from which it was determined. Creates the internal topic if necessary.
     pub(crate) async fn find_coordinator(
         &self,
         group: &GroupId,
@@ -102,7 +103,8 @@ impl<'a> Groups<'a> {
         let lists: Result<Vec<_>, _> = collect(self.cancel, asked).await.into_iter().collect();
         let groups = lists.map(|lists| lists.into_iter().flatten().collect());
         groups.map_err(|error| match error {
-            // Each broker is asked for its own groups, so there is no other one to turn to.
+            // Only this broker's groups are listed, so a retry at another coordinator would not
+            // help.
             GroupError::Unavailable(Unavailable::NotCoordinator) => {
                 Unavailable::NotAvailable.into()
             }
@@ -148,11 +150,11 @@ impl<Q: Question> Asked<Q> {
         let answer = tokio::select! {
             biased;
             answer = self.answer => answer,
-            // Nobody will read the response, or its memory has been held for too long.
+            // The connection has ended, or a large request has held its memory for too long.
             () = cancel.cancelled() => return Err(Unavailable::NotAvailable.into()),
         };
-        // At the last moment. The request has had its effect, as after an answer that was lost: a
-        // heartbeat counts, and a commit is repeated.
+        // Check the lease at the last moment. A refused request has taken effect all the same, as
+        // if its response had been lost: a heartbeat counts, and the client repeats a commit.
         self.coordinator.check_may_answer().map_err(|_| Unavailable::NotCoordinator)?;
         match answer.map(Q::read) {
             Ok(Some(answer)) => answer,

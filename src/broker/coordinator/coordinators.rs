@@ -1,7 +1,7 @@
 //! The registry of coordinators.
 //!
-//! The task of a coordinator owns its groups; others only hold the sender of its queue. The task
-//! ends with its partition, or when a new leader epoch replaces it.
+//! The task of a coordinator owns its groups; everything else holds only the sender of its queue.
+//! The task ends when its partition stops, or when a new leader epoch replaces it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,7 +44,7 @@ impl Coordinators {
     /// The coordinator of a partition, if it is on this broker.
     pub(super) fn find(&self, index: PartitionIndex) -> Option<CoordinatorHandle> {
         let handles = self.lock();
-        // While a partition is handed over, another coordinator may have begun.
+        // While a partition is handed over, the successor may have started its coordinator already.
         let handle = handles.get(&index).filter(|handle| handle.partition.check_running().is_ok());
         handle.cloned()
     }
@@ -106,13 +106,13 @@ impl PartitionsListener for Coordinators {
 }
 
 impl CoordinatorHandle {
-    /// Fails if this broker may not give the coordinator's answers any more.
+    /// Fails if this broker may no longer send responses of this coordinator.
     pub(super) fn check_may_answer(&self) -> Result<(), PartitionError> {
         self.partition.check_may_answer_in(self.epoch)
     }
 
-    /// Returns true if the coordinator serves the current leader epoch of a partition, and did not
-    /// end because the partition was about to be handed over.
+    /// Returns true if the coordinator serves the current leader epoch of a partition, and has not
+    /// ended. It ends early if the partition is about to be handed over.
     fn is_of(&self, partition: &Arc<Partition>) -> bool {
         let is_current = Arc::ptr_eq(&self.partition, partition) && self.epoch == partition.epoch();
         is_current && !self.inbox.is_closed()

@@ -2,9 +2,9 @@
 //! leads.
 //!
 //! `group::Coordinator` has the rules and knows no disk, socket or clock. This module connects it
-//! to them: a task per partition takes requests from a bounded queue, appends the coordinator's
-//! records to the partition's log, and sends a response once the records behind it are replicated.
-//! A coordinator begins by reading the log and ends when the partition stops.
+//! to them. A task per partition takes requests from a bounded queue and appends the coordinator's
+//! records to the partition's log. It sends a response once the records that the response confirms
+//! are replicated. A coordinator begins by reading the log and ends when the partition stops.
 
 mod asking;
 mod coordinators;

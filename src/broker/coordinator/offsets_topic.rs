@@ -1,5 +1,5 @@
 //! The internal topic of groups: its creation, the mapping of groups to its partitions, and the
-//! offsets in it of topics that are deleted.
+//! check whether committed offsets belong to a deleted topic.
 
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ fn topic_in(image: &Image) -> Option<&Arc<Topic>> {
 pub(crate) fn is_topic_deleted(image: &Image, name: &TopicName, id: TopicId) -> bool {
     match image.topic(name) {
         Some(topic) => id != TopicId::NONE && id != topic.id,
-        // An unreadable node may be the topic's, which then still exists.
+        // An unreadable node may be the node of this topic, which then still exists.
         None => image.broken().is_empty(),
     }
 }

@@ -51,7 +51,7 @@ questions! {
     GroupFilter => ListGroups -> Vec<ListedGroup>,
 }
 
-/// Describe one group with its members.
+/// A request to describe one group with its members.
 #[derive(Clone, Debug)]
 pub(crate) struct DescribeGroup(pub(crate) GroupId);
 
@@ -70,7 +70,7 @@ impl Question for DescribeGroup {
     }
 }
 
-/// Delete one group that has no members.
+/// A request to delete one group that has no members.
 #[derive(Clone, Debug)]
 pub(crate) struct DeleteGroup(pub(crate) GroupId);
 
@@ -89,8 +89,8 @@ impl Question for DeleteGroup {
     }
 }
 
-/// Translates a member's identity. In the protocol, an empty string is no member id and −1 no
-/// generation.
+/// Translates a member's identity. In the protocol, an empty string stands for no member id, and −1
+/// for no generation.
 pub(crate) fn claim(member: &str, instance: Option<&str>, generation: i32) -> Claim {
     Claim {
         member_id: member_id(member),
@@ -99,7 +99,7 @@ pub(crate) fn claim(member: &str, instance: Option<&str>, generation: i32) -> Cl
     }
 }
 
-/// Translates a member id; in the protocol, an empty string is none.
+/// Translates a member id; in the protocol, an empty string stands for no member id.
 pub(crate) fn member_id(text: &str) -> Option<MemberId> {
     Some(text).filter(|text| !text.is_empty()).map(MemberId::from)
 }

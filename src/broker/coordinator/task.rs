@@ -2,8 +2,8 @@
 //!
 //! The task is the only owner of its groups. Each step passes one event (a request, a completed
 //! write, a new high watermark, a deadline) to the coordinator and executes its decision. Requests
-//! that arrive while the log is loaded wait for a moment, since most logs are short; after that
-//! they get the error that the coordinator is loading.
+//! that arrive while the log is being loaded wait for a moment, since most logs are short; after
+//! that they get the error that the coordinator is loading.
 
 use std::collections::HashMap;
 use std::future::{Future, pending};
@@ -63,7 +63,7 @@ pub(super) struct Task {
     /// The time on the monotonic clock until which requests wait for the log to be loaded.
     loading_wait_until: Duration,
     /// The time on the monotonic clock of the next check for offsets of deleted topics. `None`
-    /// while the log is loaded.
+    /// while the log is being loaded.
     next_check: Option<Duration>,
 }
 
@@ -225,7 +225,8 @@ impl Task {
         ControlFlow::Continue(())
     }
 
-    /// The time that requests still wait for the log to be loaded, if they do.
+    /// The remaining time for which requests wait for the log to be loaded; `None` if they no
+    /// longer wait.
     fn loading_wait_left(&self) -> Option<Duration> {
         let left = self.loading_wait_until.checked_sub(self.engine.clock.monotonic());
         left.filter(|left| self.next_check.is_none() && !left.is_zero())
@@ -246,10 +247,11 @@ impl Task {
                 let decision = self.coordinator.handle(ticket, *request, self.now());
                 self.perform(decision);
             }
-            // While the log is loaded, the check at the end of loading is early enough.
+            // While the log is being loaded, the check at the end of loading is early enough.
             Message::TopicsDeleted if self.next_check.is_none() => {}
             Message::TopicsDeleted => self.forget_topics(),
-            // Also accepts damage found while loading: it is the same damage.
+            // Damage that loading has found so far is accepted too: it is the same damage of the
+            // log.
             Message::DamageSkipped => self.coordinator.accept_loss(),
         }
     }

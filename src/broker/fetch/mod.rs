@@ -4,7 +4,7 @@
 //! ```text
 //! request → session: all partitions that it stands for → found and opened (Fetch)
 //! Fetch → read and verified, again after each wakeup, until there is enough → topics
-//! topics → session: only what is news → frame around the places of the records
+//! topics → session: only changes → frame around the places of the records
 //! ```
 //!
 //! A read finds places and copies no record. The connection sends the records from their files.

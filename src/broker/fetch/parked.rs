@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::reading::Fetch;
 use crate::broker::access::LedPartitions;
 
-/// Reads until there are enough bytes, there is an error, the time is up, or nobody waits for the
+/// Reads until there are enough bytes or an error, the time is up, or no peer waits for the
 /// response any more.
 pub(super) async fn read_enough(
     fetch: &mut Fetch<'_>,

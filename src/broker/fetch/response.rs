@@ -58,7 +58,7 @@ fn answer(
     let mut answer = PartitionAnswer {
         partition_index: fetch.request.partition,
         high_watermark: -1,
-        // No records are an empty set, not null: librdkafka takes null for damage.
+        // Without records, send an empty set and not null: librdkafka reports null as damage.
         records: Records::Bytes(Bytes::new()),
         ..PartitionAnswer::default()
     };

@@ -48,7 +48,7 @@ async fn replace(
     settings.change(Change { target, edits, validate_only }).await
 }
 
-/// The immutable setting of a topic, which is kept unless the request contradicts it and is
+/// The edit that keeps the immutable setting of a topic. A request that contradicts the setting is
 /// refused.
 fn fixed_setting(image: &Image, target: &ConfigTarget) -> Option<ConfigEdit> {
     let ConfigTarget::Topic(name) = target else { return None };

@@ -13,16 +13,16 @@ use crate::wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader};
 /// The version of the response to a client whose version is too new.
 const FALLBACK: i16 = 0;
 
-/// The broker id of a client that does not know it.
+/// The broker id in the request of a client that does not know the id.
 const NOBODY: i32 = -1;
 
 /// The feature level that tools show as the version of a broker: Kafka 4.0's.
 const METADATA_LEVEL: i16 = 25;
 
-/// An API and the versions that are served of it.
+/// An API with its supported versions.
 type Served = (ApiKey, RangeInclusive<i16>);
 
-/// Answers a request of any version by the APIs that are served.
+/// Responds to a request of any version with the supported APIs.
 pub(crate) fn answer(
     call: &Call<'_>,
     cluster: &Cluster<'_>,
@@ -122,7 +122,7 @@ mod tests {
             let row = apis.iter().find(|row| row.api_key == key.number()).unwrap();
             row.max_version
         };
-        // kafka-python takes a broker with these for 4.0, 4.1, 4.2 and 4.3.
+        // kafka-python infers the releases 4.0, 4.1, 4.2 and 4.3 from these versions.
         assert_eq!((most(ApiKey::ListOffsets), most(ApiKey::Produce)), (11, 13));
         assert_eq!(most(ApiKey::DescribeLogDirs), 5);
     }

@@ -54,7 +54,7 @@ struct Extension<'a> {
 }
 
 impl Extension<'_> {
-    /// Extends one topic, or validates that together with the partitions in `planned`.
+    /// Extends one topic, or validates the extension together with the partitions in `planned`.
     async fn extend(
         &self,
         wanted: &RequestTopic,

@@ -21,7 +21,7 @@ pub(crate) fn handle(call: &Call<'_>, _request: Request) -> Ready<DescribeAclsRe
 }
 
 /// The refusal of every request about ACLs. Tools handle this code by leaving ACLs out of their
-/// output; they fail on any other.
+/// output; they fail on any other code.
 pub(crate) fn no_rules(call: &Call<'_>, operation: Operation) -> Refusal {
     if call.session.may(operation, Resource::Cluster) {
         Refusal::because(ErrorCode::SecurityDisabled, &"this broker has no authorizer")

@@ -14,7 +14,7 @@ pub(crate) type Request = DescribeGroupsRequest;
 /// Nothing is denied.
 const ALL_GROUP_OPERATIONS: i32 = 0b1101_0100_1000;
 
-/// The first version that reports an unknown group as an error; earlier ones as a dead group.
+/// The first version that reports an unknown group as an error; earlier versions report it as dead.
 const UNKNOWN_IS_ERROR_SINCE: i16 = 6;
 
 /// Describes each group.

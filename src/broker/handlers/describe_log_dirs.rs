@@ -18,7 +18,7 @@ use crate::wire::describe_log_dirs::{
 
 pub(crate) type Request = DescribeLogDirsRequest;
 
-/// Describes the data directory, of which there is one.
+/// Describes the only data directory of this broker.
 pub(crate) async fn handle(
     call: &Call<'_>,
     cluster: &Cluster<'_>,
@@ -59,15 +59,15 @@ fn wanted<'a>(cluster: &Cluster<'_>, topics: Option<&'a [RequestTopic]>) -> Vec<
     image.partitions_of(cluster.broker_id()).filter(is_asked).collect()
 }
 
-/// The details of each log that are requested beside its size.
+/// The details that a request wants of each log beside its size.
 #[derive(Clone, Copy)]
 struct Details {
     damage: bool,
     ends: bool,
 }
 
-/// Blocks on the disk. A log that cannot be opened is left out, unless the ends are requested:
-/// requests that use it get the error.
+/// Describes the logs of replicas. Blocks on the disk. A log that cannot be opened is left out,
+/// since requests that use it report the error. If the ends are requested, the error is returned.
 fn describe(
     data: &DataDir,
     wanted: Vec<TopicPartition>,
@@ -97,7 +97,7 @@ fn describe(
     })
 }
 
-/// The row of a log, without the number of its partition.
+/// The row of the response for a log, without the number of its partition.
 fn measured(log: Option<&Log>, details: Details) -> Result<Partition, StorageError> {
     let mut row = Partition::default();
     if let Some(log) = log {

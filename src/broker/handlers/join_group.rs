@@ -48,7 +48,7 @@ pub(crate) async fn handle(
 
 fn question(call: &Call<'_>, group_id: GroupId, request: &Request) -> JoinRequest {
     let rebalance_ms = match request.rebalance_timeout_ms {
-        // Version 0 does not have it.
+        // Version 0 has no rebalance timeout.
         timeout if timeout < 0 => request.session_timeout_ms,
         timeout => timeout,
     };

@@ -10,7 +10,7 @@ use crate::wire::leave_group::{LeaveGroupRequest, LeaveGroupResponse, Member};
 
 pub(crate) type Request = LeaveGroupRequest;
 
-/// The last version with a single member, whose error is the response's.
+/// The last version with a single member; its error is reported as the error of the response.
 const LAST_SINGLE: i16 = 2;
 
 /// Removes members.

@@ -75,7 +75,7 @@ pub(crate) async fn handle(
     ListOffsetsResponse { topics, ..ListOffsetsResponse::default() }
 }
 
-/// The query for a partition, which is opened, if the client may make it.
+/// The query for a partition, if the client may make it. Opens the log of the partition.
 async fn query(
     led: &LedPartitions<'_>,
     topic: &str,
@@ -106,7 +106,7 @@ fn find(partition: &Partition, query: OffsetQuery) -> Result<Option<RecordAt>, P
         LATEST_TIERED | EARLIEST_PENDING_UPLOAD => None,
         time => partition.first_at(Timestamp::from_millis(time))?,
     };
-    // Behind the search, which may have waited for the disk.
+    // Check after the search, which may have waited for the disk while the lease ran out.
     partition.check_may_answer()?;
     Ok(found)
 }
@@ -119,7 +119,7 @@ fn answer(partition_index: i32, found: Result<Option<RecordAt>, Refusal>) -> Par
             answer.offset = found.offset.get();
             answer.leader_epoch = found.epoch.0;
         }
-        // No record has a timestamp this late.
+        // The offset stays −1: no record matches, or the query is about tiered storage.
         Ok(None) => {}
         Err(refusal) => answer.error_code = refusal.code,
     }

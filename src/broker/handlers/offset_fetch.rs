@@ -1,7 +1,8 @@
 //! `OffsetFetch`: the committed offsets of groups.
 //!
 //! A partition without a committed offset is answered with −1 and no error, even if it does not
-//! exist. A committed offset may be negative too, and means the same to consumers.
+//! exist; only an unknown topic id is an error. A committed offset may itself be negative;
+//! consumers treat it as no offset.
 
 use crate::broker::access::Cluster;
 use crate::broker::authorize::{Operation, Resource};
@@ -96,8 +97,8 @@ impl Lookup<'_> {
         }
     }
 
-    /// The requested topics, with their names also if the request has only ids. The name of an
-    /// unknown id stays empty.
+    /// The requested topics, with names even if the request has only ids. A topic with an unknown
+    /// id has an empty name.
     fn identified(&self, mut topics: Vec<RequestTopic>) -> Vec<RequestTopic> {
         if self.call.version >= BY_ID_SINCE {
             let image = self.cluster.image();

@@ -76,8 +76,9 @@ impl Listeners {
         self.0.iter().map(|bound| (&*bound.name, bound.address))
     }
 
-    /// The addresses to register for other brokers. A listener on all addresses of the machine has
-    /// none unless it advertises it: nobody knows which of them the others reach.
+    /// The addresses to register for other brokers. A listener on all addresses of the machine is
+    /// left out unless it advertises an address: this broker cannot know which one other machines
+    /// reach.
     pub(crate) fn registered(&self) -> Vec<RegisteredListener> {
         let listener = |bound: &Arc<BoundListener>| {
             let told = bound.reachable()?;

@@ -13,7 +13,7 @@ use crate::storage::{StorageError, is_on_zookeeper, verify_small_files};
 pub struct DirectoryFinding {
     /// The file.
     pub file: PathBuf,
-    /// The position in it.
+    /// The position of the fault in the file.
     pub position: u64,
     /// The fault.
     pub reason: String,

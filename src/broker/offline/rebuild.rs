@@ -25,7 +25,7 @@ pub struct RebuiltMetadata {
     pub topics: Vec<RebuiltTopic>,
     /// The next producer id that the broker assigns.
     pub next_producer_id: ProducerId,
-    /// True if the old journal was completely legible.
+    /// True if the old journal was completely readable.
     pub was_whole: bool,
     /// Logs whose topic could not be determined, and why.
     pub unidentified: Vec<(TopicPartition, String)>,
@@ -38,7 +38,8 @@ pub struct RebuiltMetadata {
 /// without changes, if both files are intact and the journal knows all logs.
 ///
 /// # Errors
-/// If a broker has the directory open, its metadata is in ZooKeeper, or two topics claim one name.
+/// If a broker has the directory open, its metadata is in ZooKeeper, two topics claim one name, or
+/// the disk fails.
 pub fn rebuild_metadata(
     dir: &Path,
     partitions: &BTreeMap<TopicName, usize>,

@@ -56,7 +56,7 @@ struct Batch<'f> {
 /// The state of a batch's check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
-    /// Not done yet.
+    /// The check is still to be done.
     Open,
     /// The batch may be stored.
     Passed,
@@ -70,7 +70,7 @@ pub(crate) enum Taken<'f> {
     Yes,
     /// The frame is not a produce request.
     OtherApi(&'f mut [u8]),
-    /// These partitions must be opened first.
+    /// The frame is a produce request, and these of its partitions must be opened first.
     NotOpen(&'f mut [u8], Vec<Arc<Partition>>),
 }
 
@@ -109,8 +109,8 @@ impl<'f> Appends<'f> {
         Ok(Taken::Yes)
     }
 
-    /// Takes a produce request after an attempt to open its partitions; those that are still not
-    /// open refuse their batches.
+    /// Takes a produce request after an attempt to open its partitions. Batches for partitions that
+    /// are still not open are refused.
     pub(crate) fn take_opened(&mut self, frame: &'f mut [u8]) -> Result<(), Unanswerable> {
         let (header, body) = RequestHeader::decode(frame)?;
         let request = self.read(&header, body)?;

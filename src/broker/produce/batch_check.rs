@@ -9,7 +9,7 @@ use crate::record::{
 };
 use crate::wire::ErrorCode;
 
-/// The size up to which a batch may be recompressed on the shard, by a codec that is fast.
+/// The size of the largest batch that a shard recompresses itself, and only with a fast codec.
 const REPACKED_HERE_MAX: usize = 32 * 1024;
 
 /// Validates a batch and corrects its max timestamp. Returns the recompressed batch if the topic
@@ -42,7 +42,7 @@ pub(super) fn check_batch(
     Ok(recompressed)
 }
 
-/// Batches that are checked and recompressed together, in memory of their own.
+/// Copies of batches, checked and recompressed together on another thread.
 #[derive(Debug)]
 pub(super) struct SlowBatches {
     rules: ProduceRules,
@@ -78,7 +78,7 @@ impl SlowBatches {
 
 /// Returns true if a batch must be recompressed and that takes too long for a shard.
 pub(super) fn is_slow(bytes: &[u8], packing: Packing) -> bool {
-    // The check refuses a batch without a valid header at once.
+    // A batch without a valid header is not slow: the check refuses it at once.
     let codec = Batch::parse(bytes).map(|batch| batch.compression());
     codec.is_ok_and(|codec| codec != packing.compression)
         && (bytes.len() > REPACKED_HERE_MAX || !packing.is_fast())

@@ -22,20 +22,20 @@ pub(crate) struct Part {
 /// The destination of a batch.
 #[derive(Debug)]
 enum Addressee {
-    /// A partition that this broker leads.
+    /// A partition of which this broker has a replica; the append fails unless it leads.
     Led(Arc<Partition>),
-    /// A partition that the client may not write to, by topic and number as in the request.
+    /// A partition for which the request was refused at once, as the request names it.
     Named(Arc<str>, TopicId, i32),
 }
 
 /// The result of a batch.
 #[derive(Debug)]
 enum Outcome {
-    /// Not decided yet.
+    /// The result is still open.
     Open,
-    /// Not appended, or no longer certain to be replicated.
+    /// The batch was not appended, or is no longer certain to be replicated.
     Refused(Refusal),
-    /// Appended now, or earlier as a duplicate.
+    /// The batch was appended now, or earlier if it is a duplicate.
     Appended { appended: Appended, target: Target },
 }
 
@@ -127,7 +127,8 @@ impl Part {
         }
     }
 
-    /// The leader to send the batch to, if it was refused because that is another broker.
+    /// The leader to which the client should send the batch, if the batch was refused because
+    /// another broker leads the partition.
     pub(crate) fn other_leader(&self, led: LedPartitions<'_>) -> LeaderIdAndEpoch {
         let code = self.refusal().map(|refusal| refusal.code);
         if code != Some(ErrorCode::NotLeaderOrFollower) {

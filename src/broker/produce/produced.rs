@@ -48,7 +48,7 @@ impl Produced {
     }
 
     /// Encodes the responses to the next requests, as far as they are ready, into one buffer.
-    /// `None` if there are none, or none is expected.
+    /// Returns `None` if no request is ready, or no ready request expects a response.
     ///
     /// # Errors
     /// With `acks=0`, closing the connection is the only way to report an error.

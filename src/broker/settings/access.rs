@@ -63,11 +63,12 @@ impl<'a> Settings<'a> {
         all_brokers_settings(self.config, image)
     }
 
-    /// Changes settings; they are in force on this broker on return, and those of a topic on all
-    /// brokers.
+    /// Changes settings. On return they are in force on this broker, and the settings of a topic on
+    /// all brokers.
     ///
     /// # Errors
-    /// With every fault; nothing is changed then.
+    /// With every fault, and nothing is changed. `RequestTimedOut` if the settings are changed, but
+    /// not in force in time.
     pub(crate) async fn change(&self, wanted: Change) -> Result<(), Refusal> {
         let changed = match &wanted.target {
             ConfigTarget::Topic(name) if !wanted.validate_only => Some(name.clone()),

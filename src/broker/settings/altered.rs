@@ -1,4 +1,4 @@
-//! Changing the settings of several resources, for two APIs.
+//! Changing the settings of several resources, for `AlterConfigs` and `IncrementalAlterConfigs`.
 
 use crate::broker::errors::Refusal;
 use crate::broker::topics::{named_twice, repeated};
@@ -40,7 +40,7 @@ pub(crate) async fn alter_each<R>(
     all
 }
 
-/// Refuses the changes of a resource that name a setting more than once.
+/// Refuses the changes of a resource if they name a setting more than once.
 pub(crate) fn require_each_once<'a>(
     names: impl Iterator<Item = &'a String>,
 ) -> Result<(), Refusal> {

@@ -37,7 +37,7 @@ pub(crate) fn in_force<'a>(config: &'a BrokerConfig, image: &Image) -> Cow<'a, B
     for configs in layers(config, image) {
         for (name, value) in configs.iter().filter(|(name, _)| is_live(name)) {
             if let Some(Err(fault)) = live.to_mut().set_named(name, value) {
-                // Validated when written, but possibly by a later release.
+                // The value was validated when it was written, but possibly by a later release.
                 tracing::warn!("a setting of brokers is left out: {fault}");
             }
         }
@@ -100,7 +100,8 @@ fn overlay_dynamic(setting: &mut Setting, config: &BrokerConfig, image: &Image) 
     }
 }
 
-/// Kafka's settings without effect for which a dynamic value is stored.
+/// Settings of Kafka that have no effect here, and for which a dynamic value is stored
+/// nevertheless.
 fn dynamic_only(known: &[Setting], config: &BrokerConfig, image: &Image) -> Vec<Setting> {
     let known: HashSet<&str> = known.iter().map(|setting| setting.name).collect();
     let others = WITHOUT_EFFECT.iter().filter(|(name, _)| !known.contains(name));

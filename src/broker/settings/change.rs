@@ -25,7 +25,8 @@ pub(crate) struct Change {
 /// Changes settings; they are in force on this broker on return.
 ///
 /// # Errors
-/// With every fault; nothing is changed then.
+/// With every fault, and nothing is changed. `RequestTimedOut` if the settings are changed, but not
+/// in force in time.
 pub(super) async fn change(
     config: &Arc<BrokerConfig>,
     engine: &Arc<EngineState>,
@@ -45,8 +46,8 @@ pub(super) async fn change(
     Ok(applied(engine, &concerned, APPLIED_WITHIN).await?)
 }
 
-/// Maps an invalid setting to Kafka's codes: of a topic, the setting is invalid; of a broker, the
-/// whole request is.
+/// Maps an invalid setting to Kafka's codes: `InvalidConfig` for a topic, `InvalidRequest` for a
+/// broker.
 fn refusal(target: &ConfigTarget, error: MetadataError) -> Refusal {
     match (target, &error) {
         (ConfigTarget::Broker(_), MetadataError::InvalidConfig(_)) => {

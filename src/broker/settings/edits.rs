@@ -50,8 +50,8 @@ pub(crate) fn check_broker_configs(
     image.topics().try_for_each(|topic| resolve(&defaults, &topic.configs).map(drop))
 }
 
-/// The value that a list setting of topics has by default, by its topic or broker name; `None` for
-/// settings that are not lists.
+/// The default value of a topic setting that is a list, by its topic or broker name; `None` if the
+/// setting is not a list.
 pub(crate) fn inherited_list(defaults: &LogConfig, name: &str) -> Option<String> {
     let lists = LogConfig::KEYS.iter().filter(|key| key.definition.kind == Kind::List);
     let mut found = lists.filter(|key| key.definition.is_called(name));

@@ -53,7 +53,7 @@ impl Setting {
     }
 }
 
-/// The values of a setting that only the broker's configuration can set.
+/// The values of a setting in the broker's configuration and in the defaults.
 pub(super) fn static_values(name: &'static str, value: String, default: String) -> Vec<Value> {
     let mut values = Vec::with_capacity(2);
     if value != default {

@@ -28,7 +28,7 @@ pub(crate) fn topic_settings(
         let mut setting = layers.setting(key);
         setting.name = name;
         if setting.is_fixed {
-            // No setting of a broker changes an existing topic.
+            // Settings of brokers do not change an immutable setting of an existing topic.
             setting.values.retain(|value| value.source == Source::Default);
         }
         setting.values.splice(..0, said);
@@ -37,7 +37,7 @@ pub(crate) fn topic_settings(
     LogConfig::KEYS.iter().map(setting).collect()
 }
 
-/// The values of topic settings in the layers of the brokers.
+/// The values that brokers provide for topic settings: dynamic, static and built-in.
 pub(super) struct Layers<'a> {
     /// The dynamic settings with the resulting defaults, in rising order of precedence.
     dynamic: Vec<(Source, &'a Configs, LogConfig)>,

@@ -11,7 +11,7 @@ use crate::storage::LogConfig;
 const READ_AT_START: &str = "it is read when the broker starts; change its configuration and \
                              restart it";
 
-/// The names and types of these settings.
+/// The names and types of the settings without effect.
 pub(super) const WITHOUT_EFFECT: &[(&str, Kind)] = &[
     ("background.threads", Kind::Int),
     ("errors.deadletterqueue.auto.create.topics.enable", Kind::Boolean),
@@ -56,12 +56,12 @@ pub(super) const WITHOUT_EFFECT: &[(&str, Kind)] = &[
     ("transaction.partition.verification.enable", Kind::Boolean),
 ];
 
-/// The name and the type of such a setting.
+/// The name and the type of a setting without effect.
 pub(super) fn without_effect(name: &str) -> Option<(&'static str, Kind)> {
     WITHOUT_EFFECT.iter().copied().find(|(known, _)| *known == name)
 }
 
-/// The description of such a setting.
+/// The description of a setting without effect.
 pub(super) fn description(name: &str) -> String {
     let reason = match unserved::ignored(name) {
         Some(about) if !is_read_at_start(name) => about,

@@ -2,7 +2,7 @@
 //!
 //! Records are sent on a fixed schedule, and a late record counts from its scheduled time, so that
 //! a stall shows in full (no coordinated omission). A value starts with the id of the run and the
-//! record's time, so that records of others are ignored.
+//! record's time, so that records of other producers are ignored.
 
 use std::io::Write;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! `streamlog bench`: rates and latencies of a cluster.
 //!
-//! Measurements are those of a program that uses this client, on the machine where the command
-//! runs.
+//! The results apply to a program that uses this client on the machine where the command runs.
 
 mod consume;
 mod figures;

@@ -1,4 +1,7 @@
 //! The subcommands of `streamlog bench`.
+//!
+//! Each measures one thing and prints one row in any output format, so that the rows of two
+//! clusters can be compared.
 
 use clap::{Args, Subcommand};
 

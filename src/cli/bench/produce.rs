@@ -18,7 +18,8 @@ use crate::client::{Acks, Clock, Producer, ProducerConfig, ProducerRecord, Syste
 /// The number of records between two updates of the progress bar.
 const STEP: u32 = 1000;
 
-/// The bytes from which values are taken: more than a batch, so that no value repeats within it.
+/// The size of the pool from which values are taken in turn. It exceeds the default size of a
+/// batch, so that the values of such a batch come from different parts of the pool.
 const POOL_BYTES: usize = 1 << 20;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

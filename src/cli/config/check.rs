@@ -58,7 +58,7 @@ impl VerdictRow {
     }
 }
 
-/// Returns true if Kafka hides the value of this setting.
+/// Returns true if the name of this setting suggests a secret.
 fn is_secret(key: &str) -> bool {
     ["password", "secret", "jaas.config", "keystore.key"].iter().any(|word| key.contains(word))
 }

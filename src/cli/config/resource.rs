@@ -25,8 +25,8 @@ impl FromStr for Named {
 }
 
 impl Named {
-    /// Returns the resource, or an error for a broker that is not in the cluster: the client would
-    /// wait for it.
+    /// Returns the resource, or an error for a broker that is not in the cluster, for which the
+    /// client would wait until its timeout.
     pub(super) fn find(self, admin: &Admin) -> Result<Resource, CommandError> {
         if let Resource::Broker(node) = self.0 {
             let nodes: Vec<_> = admin.cluster()?.brokers.iter().map(|broker| broker.id).collect();

@@ -14,7 +14,7 @@ use crate::cli::{CommandError, Exit, Output, answer, setting};
 use crate::client::ClientSettings;
 use crate::config::{ConfigError, nearest};
 
-/// The setting that every context has.
+/// The setting that `context add` writes to every context.
 const SERVERS: &str = "bootstrap.servers";
 
 /// Manages named clusters, and selects the current one.

@@ -1,7 +1,7 @@
 //! The settings of a context, applied to a client.
 //!
 //! ```toml
-//! current = "staging"            # used when none is named
+//! current = "staging"            # used unless a command names one
 //!
 //! [context.staging]
 //! bootstrap.servers = "10.0.0.7:9092"
@@ -21,7 +21,7 @@ pub(crate) const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 /// The variable that names a context.
 pub(super) const VARIABLE: &str = "STREAMLOG_CONTEXT";
 
-/// The settings of a context; empty without one.
+/// The settings of a context; empty if no context is selected.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Context {
     rows: BTreeMap<String, String>,

@@ -108,7 +108,7 @@ fn describe(admin: &Admin, group: &str) -> Result<Vec<LagRow>, CommandError> {
             ..LagRow::of(&found, Some(&lag.partition), readers.remove(&lag.partition))
         });
     }
-    // Assigned partitions without committed offsets.
+    // Assigned partitions of topics for which the group has committed nothing, or that are deleted.
     let mut unstored: Vec<_> = readers.into_iter().collect();
     unstored.sort_by(|one, other| one.0.cmp(&other.0));
     let unstored = unstored.iter().map(|(place, member)| (Some(place), Some(*member)));

@@ -1,7 +1,7 @@
 //! `streamlog log dump FILE`: the batches of a segment, one per line, and their records.
 //!
-//! With `-o json` a line is a batch, or a range of damaged bytes. Keys, values and headers are
-//! strings if they are UTF-8, or else `{"base64": "…"}`.
+//! With `-o json`, each line describes a batch, or a range of damaged bytes. Keys, values and
+//! headers are strings if they are UTF-8, or else `{"base64": "…"}`.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -123,7 +123,7 @@ struct BatchRow {
     records: Option<Records>,
 }
 
-/// The records of a batch; there may be so many that Ctrl-C must interrupt them.
+/// The records of a batch; there may be so many that Ctrl-C must interrupt their output.
 struct Records {
     rows: Vec<RecordRow>,
     ctrl_c: &'static CtrlC,

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use crate::cli::log::{dump, rebuild_metadata, verify};
 use crate::cli::{Exit, answer};
 
-/// Inspects the files of logs.
+/// Inspects the files of logs, and rebuilds lost metadata from them.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]

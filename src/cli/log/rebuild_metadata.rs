@@ -17,7 +17,7 @@ pub(super) struct Options {
     /// The data directory
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// Number of partitions of a topic, if it had more than have logs; may be repeated
+    /// Number of partitions of a topic whose last partitions have no logs; may be repeated
     #[arg(long, value_name = "TOPIC=COUNT", value_parser = partitions)]
     partitions: Vec<(TopicName, usize)>,
 }

@@ -1,6 +1,7 @@
 //! `streamlog log verify DIR`: reads and verifies every batch.
 //!
-//! With `-o json` a line is a log.
+//! With `-o json`, each line describes a log; a last line lists the damage in files that belong to
+//! no log, if there is any.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use crate::cli::partition::{damage, elect, skip_damage};
 use crate::cli::{ClusterOptions, Exit};
 
-/// Lists damage, lets readers skip it, and gives up records that nobody has any more.
+/// Lists damage, lets readers skip it, and elects a leader when acknowledged records are lost.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! The partition that a command is about, by its name.
+//! The partition that a command names.
 
 use crate::cli::CommandError;
 use crate::client::{Admin, PartitionDescription};

@@ -124,8 +124,9 @@ impl Options {
 }
 
 impl Reading<'_> {
-    /// Returns the next message, where `read` is the number before it. Flushes the output before a
-    /// wait, and at intervals without one: only flushed messages may count as processed.
+    /// Returns the next message, where `read` is the number of messages before it. Flushes the
+    /// output before a wait, and at intervals without one: only flushed messages may count as
+    /// processed.
     fn next(&self, read: u64, out: &mut dyn Write) -> Result<Option<Message>, CommandError> {
         if !read.is_multiple_of(HELD_MAX)
             && let Some(message) = self.try_more()?
@@ -144,7 +145,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Returns an available message, leaving those before it unprocessed.
+    /// Returns an available message, leaving the messages before it unprocessed.
     fn try_more(&self) -> Result<Option<Message>, ClientError> {
         match self {
             Self::Endless(consumer) => consumer.try_more(),
@@ -152,7 +153,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Waits for a message while the output has a reader, and marks those before it as processed.
+    /// Waits for a message while the output has a reader, and marks the messages before it as
+    /// processed.
     fn turn(&self) -> Result<Option<Message>, ClientError> {
         loop {
             let found = match self {

@@ -9,7 +9,8 @@
 //! | `%k{i64}` `%v{hex}` | key or value in this encoding |
 //! | `%R` | the length of the value as four bytes, the highest first |
 //! | `%h` | headers as `name=value`, with commas between |
-//! | `%%` `\n` `\t` `\r` `\0` `\\` | themselves |
+//! | `%%` `\\` | a percent sign, a backslash |
+//! | `\n` `\t` `\r` `\0` | newline, tab, carriage return, a zero byte |
 //! | `\x1f` | the byte of this hexadecimal number |
 
 use std::io::{self, Write};

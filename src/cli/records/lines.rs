@@ -11,8 +11,8 @@ use crate::cli::ctrl_c::Waited;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, CtrlC};
 
-/// The read size; larger than the standard library's buffer of stdin, which then holds nothing
-/// back.
+/// The read size. It is larger than the standard library's buffer of stdin, so that reads bypass
+/// that buffer and it holds nothing back.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Lines without their delimiters.
@@ -33,7 +33,7 @@ pub(super) struct Limits {
     pub(super) line_max: u64,
 }
 
-/// A line, or a placeholder for one that exceeds the size of a record.
+/// A line, or a placeholder for one that is longer than `Limits::line_max`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     Whole(&'a [u8]),
@@ -101,7 +101,7 @@ impl Lines {
         format!("line {} of {}", self.number, self.name)
     }
 
-    /// A column in that line, for error messages.
+    /// A column in the last line read, for error messages.
     pub(super) fn place_of(&self, column: usize) -> String {
         format!("line {}, column {column} of {}", self.number, self.name)
     }

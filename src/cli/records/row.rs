@@ -1,4 +1,4 @@
-//! Messages as rows of a result, and such rows as records.
+//! Messages as rows of a result, and rows read as records.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -26,7 +26,7 @@ pub(super) struct MessageRow {
 }
 
 /// A key or a value in its encoding: a number for numeric encodings, or else a string. Bytes that
-/// are invalid in the encoding are written as without one.
+/// are invalid in the encoding are written as without an encoding.
 struct Encoded {
     payload: Payload,
     encoding: Encoding,
@@ -37,8 +37,8 @@ impl Row for MessageRow {
         &["topic", "partition", "offset", "timestamp", "key", "value", "headers"];
 }
 
-/// A record to publish. Partition and offset are accepted and ignored. Unknown fields are refused:
-/// a misspelt `value` would otherwise publish a tombstone.
+/// A record to publish. Topic, partition and offset are accepted and ignored. Unknown fields are
+/// refused: a misspelt `value` would otherwise publish a tombstone.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RecordRow {

@@ -21,7 +21,7 @@ pub(super) struct Selection {
     partition: Vec<i32>,
 }
 
-/// Existing topics, and partitions.
+/// The topics to read, and their partitions. Topics given by name may not exist.
 pub(super) struct Selected<'a> {
     topics: Vec<String>,
     /// The partitions; empty for all.
@@ -29,7 +29,7 @@ pub(super) struct Selected<'a> {
 }
 
 impl Selection {
-    /// Finds the topics in the cluster.
+    /// Finds the topics that match an expression; those given by name are not looked up.
     pub(super) fn find(&self, client: &Client) -> Result<Selected<'_>, CommandError> {
         Ok(Selected { topics: self.topics.find(&client.admin())?, partition: &self.partition })
     }
@@ -141,7 +141,7 @@ impl Selected<'_> {
         Ok(known.all(|(place, position)| is_first(place, position)))
     }
 
-    /// The end offset of each partition.
+    /// The offset in each partition at which reading ends.
     pub(super) fn limits(
         &self,
         client: &Client,

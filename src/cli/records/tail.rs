@@ -1,4 +1,4 @@
-//! `streamlog tail`: the latest records of topics by time, and with `-f` those that follow.
+//! `streamlog tail`: the latest records of topics by time, and with `-f` the records that follow.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -65,8 +65,8 @@ impl Options {
 
     /// Returns the latest messages, oldest first, and the next offset of each partition.
     ///
-    /// Offsets may have gaps, so the last N offsets may hold fewer than N records: it reads further
-    /// back until there are enough, or the beginning is reached.
+    /// Offsets may have gaps, so the last N offsets may hold fewer than N records: this function
+    /// reads further back until it has enough records, or reaches the beginning.
     fn last(
         &self,
         client: &Client,

@@ -21,7 +21,8 @@ pub(crate) struct Topics {
 }
 
 impl Topics {
-    /// Returns their names. Topics given by name may not exist; those found by expression do.
+    /// Returns the names of the topics. Topics given by name may not exist; topics found by
+    /// expression do.
     pub(crate) fn find(&self, admin: &Admin) -> Result<Vec<String>, CommandError> {
         if !self.regex {
             return self.topics.iter().map(|topic| checked(topic)).collect();
@@ -55,7 +56,8 @@ impl Patterns {
     pub(super) fn new(texts: &[String]) -> Result<Self, ConfigError> {
         let compile = |text: &String| {
             Regex::new(&format!("^(?:{text})$")).map_err(|error| {
-                // The regex crate's last line has the reason; those before it show the position.
+                // The last line of the regex crate's message has the reason; the lines before it
+                // show the position.
                 let lines = error.to_string();
                 let reason = lines.lines().last().unwrap_or_default().trim();
                 ConfigError::single(&format!("regular expression '{text}'"), reason.to_owned())

@@ -17,7 +17,7 @@ pub(super) struct Place {
     pub(super) end: Offset,
     /// The offset of the position.
     pub(super) offset: Offset,
-    /// The timestamp of the record there, for a position by time.
+    /// The timestamp of the record at that offset, for a position by time.
     pub(super) timestamp: Option<Timestamp>,
 }
 

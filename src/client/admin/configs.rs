@@ -141,8 +141,8 @@ impl ConfigEntry {
     }
 }
 
-/// Returns true if a broker reports a default as a setting of all brokers. Since 4.1 Kafka stores
-/// this setting for the whole cluster, even if it was never set.
+/// Returns true if a broker reports the default of `min.insync.replicas` as a dynamic setting of
+/// all brokers. Since 4.1 Kafka stores its value for the whole cluster, even if it was never set.
 fn says_its_default(row: &asked::Config) -> bool {
     let is_default = |synonym: &asked::Synonym| {
         synonym.source == asked::SOURCE_DEFAULT && synonym.value == row.value

@@ -18,13 +18,13 @@ pub struct DamagedStretch {
     pub partition: TopicPartition,
     /// The first unreadable offset.
     pub first: Offset,
-    /// The first readable offset after it.
+    /// The first readable offset after the damage.
     pub next: Offset,
     /// The segment file on the broker.
     pub file: String,
     /// The byte positions in that file.
     pub positions: Range<u64>,
-    /// True if an operator has given it up, so that readers skip it.
+    /// True if an operator has given the range up, so that readers skip it.
     pub is_skipped: bool,
 }
 
@@ -33,13 +33,13 @@ pub struct DamagedStretch {
 pub struct SkippedStretch {
     /// The first offset given up.
     pub first: Offset,
-    /// The first offset after it.
+    /// The first offset after the range.
     pub next: Offset,
     /// The copy of its bytes on the broker; `None` if it has no bytes.
     pub copy: Option<String>,
     /// Size of the copy in bytes.
     pub bytes: u64,
-    /// Number of those bytes that the disk could not read; they are zeros in the copy.
+    /// Number of bytes in the copy that the disk could not read; they are zeros in the copy.
     pub unreadable_bytes: u64,
 }
 
@@ -78,7 +78,8 @@ impl AdminCalls {
         let about = partition.to_string();
         let row = RequestPartition {
             partition_index: partition.partition.0,
-            // A broker without this field then deletes nothing: no offset lies below 0.
+            // A broker that does not know `skip_damage` deletes the records below this offset:
+            // none.
             offset: 0,
             skip_damage: OffsetRange {
                 first_offset: offsets.start.get(),

@@ -59,7 +59,8 @@ impl PartitionLag {
 }
 
 impl ResetTo {
-    /// The new offset of a group at `from` in a log with these `bounds`.
+    /// The new offset of a group that has committed `from`, in a log with these `bounds`. `of_time`
+    /// is the offset for [`ResetTo::Time`].
     fn place(self, from: Option<Offset>, bounds: (Offset, Offset), of_time: Offset) -> Offset {
         let (begin, end) = bounds;
         match self {

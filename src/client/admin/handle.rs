@@ -18,8 +18,8 @@ pub struct Admin {
     _core: Arc<Core>,
 }
 
-/// The same operations as calls that can be blocked on or awaited. They do not keep the client
-/// open.
+/// The operations of [`Admin`] as calls that can be blocked on or awaited. They do not keep the
+/// client open.
 #[derive(Clone, Debug)]
 pub struct AdminCalls {
     brokers: Arc<Brokers>,

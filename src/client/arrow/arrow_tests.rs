@@ -16,7 +16,7 @@ fn partition(topic: &str, index: i32) -> TopicPartition {
     TopicPartition { topic: topic.parse().unwrap(), partition: PartitionIndex(index) }
 }
 
-/// A record without headers whose time is its offset.
+/// A record without headers whose timestamp equals its offset.
 fn record<'a>(offset: i64, key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> ReadRecord<'a> {
     let timestamp = Timestamp::from_millis(offset);
     ReadRecord { offset: Offset::new(offset), timestamp, key, value, headers: Headers::NONE }

@@ -42,7 +42,7 @@ impl RecordBatch {
 /// Builds an array whose parts are consistent by construction.
 ///
 /// # Panics
-/// If they do not.
+/// If the parts are inconsistent.
 pub(super) fn built(array: ArrayDataBuilder) -> ArrayData {
     array.build().unwrap_or_else(|error| unreachable!("the parts of a column fit: {error}"))
 }

@@ -55,7 +55,7 @@ impl BytesColumn {
         self.ends.len() - 1
     }
 
-    /// The finished column: of type binary, or text if every value was valid text.
+    /// The finished column, of type binary or text. For text, every value must be valid UTF-8.
     pub(super) fn finish(mut self, data_type: DataType) -> ArrayData {
         let array = ArrayData::builder(data_type)
             .len(self.count())
@@ -69,7 +69,7 @@ impl BytesColumn {
 /// A length as the 32-bit offset that Arrow uses.
 ///
 /// # Panics
-/// If it exceeds what the limits on rows and on the client's frames allow.
+/// If it exceeds `i32::MAX`. The limits on rows and on the client's frames prevent this.
 pub(super) fn end(length: usize) -> i32 {
     i32::try_from(length)
         .unwrap_or_else(|_| unreachable!("{length} bytes in a column, of at most {}", i32::MAX))

@@ -1,7 +1,7 @@
 //! Records as columns in Arrow format, for batch processing.
 //!
 //! ```text
-//! chunk → rows (a sink: each column appended to) → record batch → the two structs of Arrow's C
+//! chunk → rows (a sink that appends to each column) → record batch → the two structs of Arrow's C
 //! data interface, which any Arrow library takes over without copying
 //! ```
 //!

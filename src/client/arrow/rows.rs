@@ -24,7 +24,8 @@ pub struct RowsMax {
     pub bytes: ByteSize,
 }
 
-/// Columns reserve this multiple of a log batch's size, as more batches like it will follow.
+/// The number of log batches for which columns reserve memory at a time: similar batches usually
+/// follow.
 const MORE: usize = 4;
 
 /// Rows under construction.
@@ -50,7 +51,7 @@ pub struct Rows {
 struct Run {
     partition: TopicPartition,
     timestamp_type: TimestampType,
-    /// The number of rows before it.
+    /// The number of rows before the run.
     from: usize,
 }
 
@@ -69,7 +70,8 @@ impl Default for RowsMax {
 impl RowsMax {
     /// The highest row limit: even with the longest topic names, 32-bit column offsets suffice.
     const ROWS: usize = 1 << 20;
-    /// The highest byte limit: one more record, bounded by the client's frame size, still fits.
+    /// The highest byte limit: with one more record, bounded by the client's frame size, 32-bit
+    /// column offsets still suffice.
     const BYTES: u64 = 1 << 30;
 
     /// Fails if a limit is zero or beyond what a batch can hold.
@@ -91,7 +93,7 @@ impl RowsMax {
 }
 
 impl Rows {
-    /// No rows yet, with these columns in this order, each at most once.
+    /// Empty rows with these columns, in this order. Each column may occur once.
     ///
     /// # Panics
     /// If the limits are [out of bounds](RowsMax::check).
@@ -233,7 +235,7 @@ impl Times {
         Self { micros: Vec::new(), nulls: NullBufferBuilder::new(0) }
     }
 
-    /// A missing timestamp, or one that overflows microseconds, is null.
+    /// Appends a timestamp. A missing one, or one that overflows microseconds, becomes null.
     #[inline]
     fn push(&mut self, timestamp: Timestamp) {
         let known = (timestamp != Timestamp::NONE).then_some(timestamp.millis());

@@ -65,7 +65,7 @@ impl Monitor {
     /// Drops all listeners.
     pub(crate) fn silence(&self) {
         let listeners = std::mem::take(&mut *self.listeners());
-        // After releasing the lock: dropping a listener may run arbitrary code.
+        // Drop the listeners after releasing the lock: dropping one may run arbitrary code.
         drop(listeners);
     }
 

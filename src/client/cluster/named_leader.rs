@@ -23,7 +23,7 @@ pub(crate) struct NamedLeader {
     pub(crate) address: HostPort,
 }
 
-/// A partition of a response, with its leader as it is named there.
+/// A partition in a response, with the leader that the response names.
 struct Row<'a> {
     topic: &'a str,
     id: TopicId,
@@ -58,7 +58,7 @@ impl NamedLeader {
         Self::in_rows(&answer.node_endpoints, rows)
     }
 
-    /// The leaders of which a response has the address.
+    /// The leaders named in `rows` whose addresses are among `endpoints`.
     fn in_rows<'a>(endpoints: &[NodeEndpoint], rows: impl Iterator<Item = Row<'a>>) -> Vec<Self> {
         if endpoints.is_empty() {
             return Vec::new();

@@ -14,7 +14,7 @@ pub(crate) struct Refreshes {
     is_pending: bool,
     /// The end of the pause after the last request.
     not_before: Duration,
-    /// The time at which all topics are asked about again.
+    /// The time at which the metadata of all topics is requested again.
     all_at: Duration,
     max_age: Duration,
 }
@@ -24,9 +24,9 @@ pub(crate) struct Refreshes {
 pub(crate) enum Refresh {
     /// Request metadata of these topics; the request is pending until [`Refreshes::done`].
     Request(Vec<TopicName>),
-    /// Nothing before this time.
+    /// Wait until this time.
     NotBefore(Duration),
-    /// Nothing while a request is pending.
+    /// Wait for the pending request.
     Pending,
 }
 

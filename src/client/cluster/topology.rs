@@ -60,8 +60,8 @@ impl Topology {
         }
     }
 
-    /// Takes over a leader that a broker has named, unless the cached one is of the same epoch or a
-    /// later one.
+    /// Replaces a partition's cached leader by the leader that a broker has named, if the named
+    /// leader's epoch is later.
     pub(crate) fn take_over(&mut self, named: &NamedLeader) {
         let NamedLeader { topic, id, partition, leader, epoch, address } = named;
         let info = match topic.parse::<TopicName>() {
@@ -129,7 +129,8 @@ impl TopicInfo {
         Self { id: topic.topic_id, error: topic.error_code, partitions }
     }
 
-    /// Keeps the partitions of the same topic that are known in a later leader epoch.
+    /// Keeps the state of each partition that `known` has in a later leader epoch, if both have the
+    /// same topic id.
     fn keep_later(&mut self, known: &Self) {
         if self.id == TopicId::NONE || self.id != known.id {
             return;

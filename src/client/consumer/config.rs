@@ -14,7 +14,7 @@ pub enum Start {
     Earliest,
     /// The end of the log.
     Latest,
-    /// At this offset.
+    /// This offset.
     Offset(Offset),
     /// The first record with this timestamp or a later one; the end of the log if there is none.
     Time(Timestamp),

@@ -169,7 +169,8 @@ impl Consumer {
     }
 
     /// Takes the assigned and revoked partitions since the last call, if the consumer was
-    /// configured to report them. Reading is interrupted with `Ok(None)` while there are any.
+    /// configured to report them. Reading is interrupted with `Ok(None)` while there are unreported
+    /// changes.
     pub fn take_changes(&self) -> Option<Change> {
         self.shared.take_changes()
     }
@@ -240,7 +241,7 @@ impl Consumer {
         self.slots().into_iter().filter(|slot| slot.is_assigned).map(row).collect()
     }
 
-    /// Commits for the group the positions after all returned messages.
+    /// Commits the positions after all returned messages.
     ///
     /// # Errors
     /// As [`commit_offsets`](Self::commit_offsets).
@@ -249,7 +250,7 @@ impl Consumer {
     }
 
     /// Commits offsets for the group, each the next offset to read. Messages below them count as
-    /// processed, including those returned last.
+    /// processed, including the messages returned last.
     ///
     /// # Errors
     /// [`ClientError::Closed`] once it is closed, as closing has committed already;
@@ -290,8 +291,8 @@ impl Consumer {
         self.shared.received()
     }
 
-    /// Returns a future that is ready after the next change of what there is to read, counted from
-    /// this call.
+    /// Returns a future that is ready after the next change of the buffer of fetched records,
+    /// counted from this call.
     pub fn news(&self) -> impl Future<Output = ()> + Send + use<> {
         self.shared.arrivals.changed().next()
     }

@@ -1,7 +1,7 @@
 //! The leader epochs of the records that were fetched from one partition.
 //!
-//! They tell in which epoch the record before a position was written: the epoch that is committed
-//! with an offset, and by which a new leader knows whether it has that record (KIP-320).
+//! They give the epoch in which the record before a position was written. This epoch is committed
+//! with an offset. From it a new leader can tell whether its log still has that record (KIP-320).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::types::{LeaderEpoch, Offset};
 /// The maximum number of epochs; beyond it the oldest are forgotten.
 const EPOCHS_MAX: usize = 32;
 
-/// Epochs in ascending order, each with the offset from which on it is known. Slots are copied in
-/// every round of fetching, and epochs rarely change, so copies share them.
+/// Epochs in ascending order, each with the lowest offset that is known to be in it. Slots are
+/// copied in every round of fetching, and epochs rarely change, so copies share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadEpochs(Arc<VecDeque<(LeaderEpoch, Offset)>>);
 
 impl ReadEpochs {
-    /// The epochs of a position before which the last record was written in `epoch`.
+    /// The epochs at a position whose preceding record was written in `epoch`.
     pub(crate) fn ending(epoch: LeaderEpoch, position: Offset) -> Self {
         let is_known = epoch > LeaderEpoch::NONE && position > Offset::ZERO;
         let last = || (epoch, Offset::new(position.get() - 1));
@@ -35,7 +35,8 @@ impl ReadEpochs {
             }
             let known = Arc::make_mut(&mut self.0);
             if last > Some(epoch) {
-                // A log that was truncated: nothing that was read before stands for it.
+                // Epochs never decrease along a log, so it was truncated and written again: the
+                // epochs noted so far may belong to records that are gone.
                 known.clear();
             }
             if known.len() == EPOCHS_MAX {

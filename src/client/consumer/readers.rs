@@ -11,15 +11,16 @@ use crate::types::Offset;
 #[derive(Debug, Default)]
 pub(crate) struct Readers {
     states: OnceLock<Box<[Mutex<Reading>]>>,
-    /// Locked while the states are created, and before any state by those who lock all of them.
+    /// Locked while the states are created, and by `all` before it locks the states.
     creating: Mutex<()>,
 }
 
-/// The locks of all reading states. While it lives no reader reads, not even for the first time.
+/// The locks of all reading states. While this exists no reader reads, not even a first reader, for
+/// which the states are yet to be created.
 #[derive(Debug)]
 pub(crate) struct AllReaders<'a> {
     states: Vec<MutexGuard<'a, Reading>>,
-    /// Unlocked last.
+    /// The last field, so that it is unlocked last.
     _creating: MutexGuard<'a, ()>,
 }
 
@@ -45,7 +46,8 @@ impl Readers {
     /// consumer was split before.
     pub(crate) fn state(&self, stream: usize) -> MutexGuard<'_, Reading> {
         let states = self.states.get().unwrap_or_else(|| {
-            // Whoever locked all states while there were none holds back the first reader too.
+            // `all` may have found no state to lock. It holds this lock instead, so the first
+            // reader waits for it too.
             let _creating = self.creating();
             self.states.get_or_init(|| states(1))
         });

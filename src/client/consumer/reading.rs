@@ -15,10 +15,10 @@ impl Consumer {
     /// `Ok(None)` after the timeout.
     ///
     /// # Errors
-    /// [`ClientError::Closed`] once it is closed. [`ClientError::OffsetOutOfRange`] and
-    /// [`ClientError::Damaged`] concern one partition; the others continue. That partition stops
-    /// until a seek or, after damage, until the broker returns intact records because the damage
-    /// was repaired or skipped.
+    /// [`ClientError::Closed`] once it is closed, and [`ClientError::Config`] if it was split into
+    /// streams. [`ClientError::OffsetOutOfRange`] and [`ClientError::Damaged`] concern one
+    /// partition; the others continue. That partition stops until a seek or, after damage, until
+    /// the broker returns intact records because the damage was repaired or skipped.
     pub fn next(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
         self.check_whole()?;
         self.next_of(Wanted::ANY, timeout, || false)
@@ -38,7 +38,7 @@ impl Consumer {
     /// which the next call returns.
     ///
     /// # Errors
-    /// [`ClientError::Interrupted`].
+    /// [`ClientError::Interrupted`], and [`ClientError::Config`] if it was split into streams.
     pub fn next_more(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
         self.check_whole()?;
         let found = match timeout {
@@ -66,8 +66,8 @@ impl Consumer {
         self.shared.try_next(Wanted::ANY)
     }
 
-    /// Returns up to `count` messages: waits up to `timeout` for the first, and adds those already
-    /// available.
+    /// Returns up to `count` messages: waits up to `timeout` for the first, and adds messages that
+    /// are already available.
     ///
     /// # Errors
     /// As [`next`](Self::next), if no message precedes the error.

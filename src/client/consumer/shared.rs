@@ -59,7 +59,7 @@ impl Wanted<'_> {
 
     /// The next message of any slot.
     pub(crate) const ANY: Self = Self { stream: 0, ends: &[], goes_on: false };
-    /// The next message of any slot, leaving those returned before unprocessed.
+    /// The next message of any slot, leaving the messages returned before unprocessed.
     pub(crate) const MORE: Self = Self { goes_on: true, ..Self::ANY };
 }
 
@@ -90,8 +90,8 @@ impl Shared {
         self.brokers.config().metadata_max_age
     }
 
-    /// Returns for each stream whether more may be fetched. Paused slots do not count, so that
-    /// their records do not block the others.
+    /// Returns true for each stream for which more may be fetched. Paused slots do not count, so
+    /// that their records do not block the others.
     pub(crate) fn streams_with_space(&self, slots: &[Slot]) -> Vec<bool> {
         let streams = self.assignment.streams();
         let mut held = vec![0_usize; streams];
@@ -185,7 +185,7 @@ impl Shared {
             if !self.assignment.has_moved(slot, generation) {
                 self.seek(slot, Start::Offset(offset));
                 if wanted.end(slot).is_some() {
-                    // The slot may have been paused at its end.
+                    // The slot may be paused because reading reached its end.
                     self.set_paused(slot, false);
                 }
             }
@@ -212,7 +212,8 @@ impl Shared {
     /// none.
     pub(crate) fn suspend(&self) {
         // A reader holds the lock of its state from the check of `is_suspended` until it has
-        // recorded its message, so taking all locks waits for every read that missed the flag.
+        // recorded its message. The flag is set under all locks, so no read that missed it is still
+        // in progress.
         let _states = self.readers.all();
         self.is_suspended.store(true, Ordering::Release);
     }
@@ -241,7 +242,8 @@ impl Shared {
         positions(self.slots())
     }
 
-    /// The positions after all processed messages: all but those returned by the last call.
+    /// The positions after all processed messages: all messages except those returned by the last
+    /// read call.
     pub(crate) fn processed(&self) -> Vec<(TopicPartition, Offset)> {
         let readers = self.readers.all();
         let mut slots = self.slots_by(&readers);
@@ -300,7 +302,8 @@ impl Shared {
         self.assign_committed(partitions, &BTreeMap::new());
     }
 
-    /// As `assign`, with the leader epochs that were committed with the offsets.
+    /// Replaces the assignment as [`assign`](Self::assign) does, with the leader epochs that were
+    /// committed with the offsets.
     pub(crate) fn assign_committed(
         &self,
         partitions: Vec<(TopicPartition, Start)>,
@@ -331,8 +334,8 @@ impl Shared {
     }
 
     /// Discards records fetched before the last seek or assignment. A reader checks the assignment
-    /// while it holds its state's lock: a chunk taken before the change is found here, and one
-    /// taken later is current.
+    /// while it holds its state's lock. So a chunk that it took before the change is found here,
+    /// and a chunk that it takes later is current.
     fn forget_moved(&self) {
         self.arrivals.purge(|chunk| self.has_moved(chunk));
         for reading in self.readers.all().iter_mut() {
@@ -340,12 +343,13 @@ impl Shared {
         }
     }
 
-    /// Returns true if a chunk was fetched before the last seek or assignment.
+    /// Returns true if a chunk belongs to an older generation of its slot.
     pub(crate) fn has_moved(&self, chunk: &Chunk) -> bool {
         self.assignment.has_moved(chunk.slot, chunk.generation)
     }
 
-    /// Locks the reading state for a call that reads on.
+    /// Locks the reading state of a stream for a read call, and marks its returned messages as
+    /// processed unless `wanted.goes_on`.
     fn begin_read(&self, wanted: Wanted<'_>) -> Result<MutexGuard<'_, Reading>, ClientError> {
         let mut reading = self.readers.state(wanted.stream);
         if !wanted.goes_on {
@@ -377,7 +381,7 @@ impl Shared {
         }
     }
 
-    /// Publishes the chunk's position when a reader leaves it.
+    /// Publishes the chunk's position when a reader leaves the chunk.
     fn leave(&self, chunk: &Chunk) {
         self.assignment.update(chunk.slot, chunk.generation, |slot| {
             slot.position = Some(chunk.position());
@@ -407,8 +411,10 @@ impl Shared {
         });
     }
 
-    /// Handles a log that is the one that was read only in these offsets, which end before the
-    /// source's position: what comes then is read, unless a position out of range is an error.
+    /// Handles a leader's log that differs from the records that were read: it agrees with them
+    /// only in the offsets `unchanged`, which end before the source's position. Reading continues
+    /// at the end of `unchanged`, unless the consumer is configured to fail for a position out of
+    /// range.
     pub(crate) fn diverge(&self, source: &Source, unchanged: Range<Offset>) {
         let Source { slot, generation, partition, position, .. } = source;
         let Range { start, end } = unchanged;

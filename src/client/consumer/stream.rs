@@ -12,7 +12,7 @@ use crate::client::ClientError;
 /// Messages of some of a consumer's partitions. Each partition belongs to one stream, in order,
 /// until a rebalance. A slow reader of one stream does not delay the others.
 ///
-/// `C` is a reference to the consumer, or an `Arc` if the stream must own its share of it.
+/// `C` is a reference to the consumer, or an `Arc` if the stream must keep it alive.
 #[derive(Debug)]
 pub struct Stream<C: Borrow<Consumer>> {
     consumer: C,

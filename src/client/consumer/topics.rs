@@ -50,8 +50,8 @@ pub(super) fn check_found(
     Ok(())
 }
 
-/// Returns the number of partitions of each topic. A missing topic is an error at once, unless
-/// brokers may create it.
+/// Returns the number of partitions of each topic. Unless brokers may create topics, a missing
+/// topic is an error: at once if the cluster has a single broker, otherwise after `SPREADING_MAX`.
 pub(super) fn find(core: &Core, names: Vec<TopicName>, may_create: bool) -> Call<Vec<usize>> {
     let brokers = Arc::clone(&core.brokers);
     core.call(async move {

@@ -12,11 +12,11 @@ use super::sink::{Patience, Sink};
 use crate::client::{ClientError, FoundOffset};
 use crate::types::{Offset, TopicPartition};
 
-/// Messages up to the end offsets at the time of its creation. A partition that has reached its end
-/// is paused until this is dropped, and continues afterwards. Partitions that were paused before
-/// are left out.
+/// Messages up to the end offsets at the time of its creation, or up to given ends. A partition
+/// that has reached its end is paused until this object is dropped, and continues afterwards.
+/// Without given ends, partitions that were paused before are left out.
 ///
-/// `C` is a reference to the consumer, or an `Arc` if this must own its share of it.
+/// `C` is a reference to the consumer, or an `Arc` if this must keep it alive.
 #[derive(Debug)]
 pub struct UntilEnd<C: Borrow<Consumer>> {
     consumer: C,
@@ -53,7 +53,7 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         Self { consumer, ends }
     }
 
-    /// Also stops before these offsets.
+    /// Lowers the ends to these offsets where they are lower.
     #[must_use]
     pub fn and_below(mut self, limits: &HashMap<TopicPartition, Offset>) -> Self {
         for (slot, end) in self.consumer.borrow().slots().iter().zip(&mut self.ends) {
@@ -102,7 +102,7 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
 
     /// Returns the next message, waiting up to `timeout` (`None`: without limit). Returns
     /// `Ok(None)` after the timeout or at the ends; [`is_done`](Self::is_done) distinguishes the
-    /// two.
+    /// two cases.
     ///
     /// # Errors
     /// As [`Consumer::next`].

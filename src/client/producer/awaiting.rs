@@ -58,8 +58,9 @@ impl Producer {
         self.shared.topics.get(topic).is_some()
     }
 
-    /// Waits until every record sent before has its outcome, without lingering. Failures are left
-    /// for [`report`](Self::report), since a future that is dropped when ready would lose them.
+    /// Waits until every record sent before this call is delivered or has failed. Batches are sent
+    /// at once, without waiting for `linger.ms`. Failures are left for [`report`](Self::report): a
+    /// future that had taken them would lose them if it were dropped.
     ///
     /// # Errors
     /// Errors of publishing the audit counts.

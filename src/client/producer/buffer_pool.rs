@@ -23,7 +23,7 @@ pub(crate) struct Waiting<'a> {
     pool: &'a BufferPool,
 }
 
-/// Bytes taken from the buffer, returned when this is dropped.
+/// Bytes taken from the buffer, returned when the reservation is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     pool: Arc<BufferPool>,
@@ -53,14 +53,14 @@ impl BufferPool {
         self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits).is_ok()
     }
 
-    /// Registers a waiting caller. Wake the sending task after this call, so that it stops
-    /// lingering.
+    /// Registers a waiting caller. The caller must then wake the sending task, so that it sends
+    /// open batches at once instead of letting them linger.
     pub(crate) fn waiting(&self) -> Waiting<'_> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         Waiting { pool: self }
     }
 
-    /// Returns bytes taken before.
+    /// Returns bytes to the pool that were taken from it.
     pub(crate) fn give_back(&self, bytes: usize) {
         let used = self.used.fetch_sub(bytes, Ordering::SeqCst);
         assert!(used >= bytes, "{bytes} bytes given back of {used}");
@@ -112,7 +112,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Reservation {
-    /// No bytes.
+    /// A reservation of no bytes.
     pub(crate) fn new(pool: Arc<BufferPool>) -> Self {
         Self { pool, bytes: 0 }
     }

@@ -45,8 +45,8 @@ settings! {
         /// The compression of batches: none, gzip, snappy, lz4 or zstd.
         #[setting("compression.type", String)]
         compression: Compression = Compression::None,
-        /// The level of gzip (1 to 9) or zstd (−131072 to 22); `None`, or empty, is the codec's
-        /// default.
+        /// The level of gzip (1 to 9), lz4 (1 to 17) or zstd (−131072 to 22); `None`, or empty, is
+        /// the codec's default.
         #[setting("compression.level", Int)]
         #[with(set_compression_level, shown_compression_level)]
         compression_level: Option<i32> = None,

@@ -9,7 +9,7 @@ use crate::types::{Offset, ProducerId, TopicPartition};
 
 /// The batches that a producer delivered to one partition.
 ///
-/// Batches of other producers may lie between its own, which carry its producer id.
+/// Batches of other producers may lie between them; the producer id in a batch tells them apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveredBatches {
     /// The partition.
@@ -80,7 +80,8 @@ impl Delivered {
     }
 
     /// Returns the delivered batches by partition; `None` if the offsets are not certain: without
-    /// idempotence, after a change of the producer id, or if a broker did not report an offset.
+    /// idempotence, after a change of the producer id or epoch, or if a broker did not report an
+    /// offset.
     pub(crate) fn all(&self) -> Option<Vec<DeliveredBatches>> {
         let state = self.state();
         if state.spans.is_empty() && !state.is_vague {

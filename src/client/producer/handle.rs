@@ -46,8 +46,9 @@ impl Producer {
     /// Sends a record. It blocks only for buffer space, or for the topic's metadata.
     ///
     /// # Errors
-    /// [`ClientError::MessageTooLarge`], [`ClientError::TopicNotFound`], and
-    /// [`ClientError::Timeout`] if there is no buffer space within `max.block.ms`.
+    /// [`ClientError::MessageTooLarge`], [`ClientError::TopicNotFound`], [`ClientError::Closed`],
+    /// [`ClientError::Config`] for an invalid name of the topic, and [`ClientError::Timeout`] if
+    /// there is no buffer space, or no metadata of the topic, within `max.block.ms`.
     pub fn send(&self, record: &ProducerRecord<'_>) -> Result<Ticket, ClientError> {
         if let Some(ticket) = self.try_send(record)? {
             return Ok(ticket);
@@ -70,7 +71,8 @@ impl Producer {
     /// Sends a record if this needs no waiting; returns `None` otherwise.
     ///
     /// # Errors
-    /// [`ClientError::MessageTooLarge`] and [`ClientError::Closed`].
+    /// [`ClientError::MessageTooLarge`], [`ClientError::Closed`], and
+    /// [`ClientError::TopicNotFound`] for a negative partition.
     pub fn try_send(&self, record: &ProducerRecord<'_>) -> Result<Option<Ticket>, ClientError> {
         let size = self.size_of(record)?;
         let Some(topic) = self.known_topic(record)? else { return Ok(None) };
@@ -80,7 +82,8 @@ impl Producer {
         self.shared.append(&topic, record, size).map(Some)
     }
 
-    /// Returns the number of partitions of a topic; the metadata of an unknown topic is requested.
+    /// Returns the number of partitions of a topic. A topic that is not known yet is looked up, and
+    /// created if it does not exist and the brokers allow this.
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`], and connection errors.
@@ -100,11 +103,12 @@ impl Producer {
         let _ = self.shared.on_refusal.set(listener);
     }
 
-    /// Waits until every record sent before has its outcome, without lingering.
+    /// Waits until every record sent before this call is delivered or has failed. Batches are sent
+    /// at once, without waiting for `linger.ms`.
     ///
     /// # Errors
-    /// [`ClientError::Delivery`] with the failures that no caller has received from a ticket, and
-    /// [`ClientError::Timeout`].
+    /// [`ClientError::Delivery`] with the failures that no caller has received from a ticket,
+    /// [`ClientError::Timeout`], and errors of publishing the audit counts.
     pub fn flush(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
         let flushed = self.flush_records(timeout);
         if !Self::leaves_counts(&flushed) {
@@ -207,14 +211,13 @@ impl Producer {
         self.known_topic(record)?.ok_or_else(|| missing(record))
     }
 
-    /// Returns true if all records have an outcome after this flush, so that every delivered record
-    /// is counted, even if others failed.
+    /// Returns true if all records have an outcome after this flush, even if some failed: the audit
+    /// then counts every delivered record.
     pub(crate) fn leaves_counts(flushed: &Result<(), ClientError>) -> bool {
         matches!(flushed, Ok(()) | Err(ClientError::Delivery { .. }))
     }
 
-    /// Sends the unpublished counts, looking up the audit topic if necessary; true if there were
-    /// any.
+    /// Sends the unpublished counts, looking up the audit topic if necessary; true if any was sent.
     pub(crate) fn publish_counts(&self) -> Result<bool, ClientError> {
         if !self.shared.has_counts() {
             return Ok(false);

@@ -1,12 +1,13 @@
 //! Sending records: callers append to open batches, and a task of the client sends them.
 //!
 //! ```text
-//! caller   send → partitioner → queue of the partition (a short lock, no other thread is woken)
+//! caller   send → partitioner → queue of the partition (under a short lock)
 //! task     queue → send queue (sequences, retries) → request to the leader → response → tickets
 //! ```
 //!
-//! A queue is shared by callers and the task; a send queue belongs to the task alone. Memory is
-//! bounded by one budget: a caller that sends faster than the brokers accept blocks.
+//! A queue is shared by callers and the task; appending a record wakes the task only if it opens or
+//! fills a batch. A send queue belongs to the task alone. Memory is bounded by one budget: a caller
+//! that sends faster than the brokers accept blocks.
 
 mod audit;
 mod awaiting;

@@ -14,7 +14,7 @@ use crate::wire::produce::{self, RecordError};
 pub(super) struct ModelBroker {
     /// The size of the largest batch that it accepts.
     pub(super) limit: usize,
-    /// The interval at which records are at fault.
+    /// The number n, if every n-th record is at fault.
     pub(super) fault_every: Option<u64>,
     /// The number of batches refused for their size.
     pub(super) refused: usize,

@@ -26,7 +26,7 @@ pub enum Partitioner {
     Own(Arc<Choice>),
 }
 
-/// The position of a topic's records without a key.
+/// The current partition of a topic, for strategies that do not choose by key.
 #[derive(Debug)]
 pub(crate) struct PartitionCursor {
     next: AtomicU32,
@@ -47,7 +47,7 @@ impl PartitionCursor {
         Self { next: AtomicU32::new(u32::try_from(first).unwrap_or(0)) }
     }
 
-    /// Moves on after a full batch.
+    /// Moves to the next partition, and returns the position before.
     pub(crate) fn advance(&self) -> u32 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
@@ -78,7 +78,9 @@ impl Partitioner {
         number as usize % count
     }
 
-    /// Returns true if such records stay on a partition until a batch is full.
+    /// Returns true if successive records stay on one partition until their batch is full.
+    /// `has_key` says if the records have keys, which [`Keyed`](Self::Keyed) distributes by their
+    /// hashes.
     pub(crate) fn is_sticky(&self, has_key: bool) -> bool {
         match self {
             Self::Keyed => !has_key,

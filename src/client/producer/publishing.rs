@@ -8,10 +8,10 @@ use super::shared::Shared;
 use crate::client::{ClientError, Ticket};
 use crate::record::BatchBuilder;
 
-/// The maximum age of unpublished counts.
+/// The time between two publications of counts.
 pub(crate) const PUBLISH_EVERY: Duration = Duration::from_secs(10);
 
-/// A record of the audit topic, without content.
+/// A template for records of the audit topic.
 pub(super) const AUDIT_RECORD: ProducerRecord<'_> = ProducerRecord {
     topic: TOPIC,
     partition: None,
@@ -27,8 +27,8 @@ impl Shared {
         self.audit.as_ref().is_some_and(Audit::has_counts)
     }
 
-    /// Sends the unpublished counts if the audit topic is known and as far as there is buffer
-    /// space; true if any was sent.
+    /// Sends the unpublished counts as far as there is buffer space, if the audit topic is known.
+    /// Returns true if any was sent.
     pub(crate) fn publish_counts(&self) -> Result<bool, ClientError> {
         let Some(audit) = &self.audit else { return Ok(false) };
         let Some(topic) = self.topics.get(TOPIC) else { return Ok(false) };

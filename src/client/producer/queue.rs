@@ -33,7 +33,7 @@ struct State {
     expected_size: usize,
 }
 
-/// A batch closed to further records.
+/// A batch of unsent records, either open or full.
 #[derive(Debug)]
 pub(crate) struct Filled {
     /// Its records.
@@ -68,7 +68,7 @@ pub(crate) struct Appended {
     pub(crate) ticket: Ticket,
     /// True if the queue must be put on the sending task's list.
     pub(crate) lists: bool,
-    /// True if the task has something to send now, or a new deadline.
+    /// True if the sending task has something to send now, or a new deadline.
     pub(crate) wakes: bool,
     /// True if a batch became full.
     pub(crate) fills: bool,
@@ -114,7 +114,8 @@ impl Queue {
         &self.partition
     }
 
-    /// Appends a record. `open` numbers and dates a new batch if one is needed.
+    /// Appends a record. If a new batch is needed, `open` returns its delivery and the current
+    /// time.
     ///
     /// On success the batch owns the record's buffer space; on failure it still belongs to the
     /// caller.

@@ -28,7 +28,7 @@ pub(crate) struct Shipment {
 pub(crate) enum Sent {
     /// The response.
     Awaiting(Reply<ProduceRequest>),
-    /// Without acknowledgement (`acks=0`): the end of writing.
+    /// The end of writing, for a request without acknowledgement (`acks=0`).
     Unacknowledged(PendingWrite),
 }
 
@@ -79,8 +79,9 @@ impl Shipment {
         }
     }
 
-    /// Waits for completion, for a response up to `limit`, and returns the outcomes. The brokers
-    /// learn from the response, which comes from this address, who leads, and of delays.
+    /// Waits until the request is complete, up to `limit` for a response from `address`, and
+    /// returns the outcomes. `brokers` is told the leaders that the response names, and its
+    /// throttle time.
     pub(crate) async fn arrive(
         self,
         sent: Sent,

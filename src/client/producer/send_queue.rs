@@ -7,8 +7,9 @@
 //! refuses a gap. A batch to be retried therefore holds back all later ones until everything in
 //! flight has returned, and then they are sent again in order. The same applies to a batch that is
 //! too large for the topic, which is retried in halves. After a batch, or some of its records, are
-//! given up, the rest of it and later batches start a new sequence under a new producer id. Those
-//! that may have been stored already are given up too: under a new id they could be stored twice.
+//! given up, its remaining records and later batches start a new sequence under a new producer id.
+//! Batches that may have been stored already are given up too: under a new id they could be stored
+//! twice.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ pub(crate) struct SendQueue {
     splits: Splits,
     /// True until all batches in flight have returned; nothing is sent meanwhile.
     is_blocked: bool,
-    /// True after a batch was given up: later ones need a new sequence.
+    /// True after a batch was given up: later batches need a new sequence.
     is_broken: bool,
     pause_until: Duration,
 }
@@ -63,16 +64,16 @@ struct Sequence {
 pub(crate) enum Next {
     /// Send this batch; it counts as in flight until [`SendQueue::returned`].
     Send(Packed),
-    /// Nothing before this time.
+    /// Wait until this time.
     NotBefore(Duration),
-    /// Nothing until a response or a record arrives.
+    /// Wait for a response or a record.
     Nothing,
-    /// Nothing until a producer id is assigned.
+    /// Wait until a producer id is assigned.
     NeedsIdentity,
 }
 
 impl SendQueue {
-    /// The sending state behind `queue`.
+    /// The sending state of the partition whose records are in `queue`.
     pub(crate) fn new(
         queue: Arc<Queue>,
         is_idempotent: bool,
@@ -104,7 +105,7 @@ impl SendQueue {
     /// Returns the next batch if one may be sent now to `to`, the partition's leader.
     pub(crate) fn next(&mut self, to: &HostPort, dues: &Dues, compressor: &mut Compressor) -> Next {
         // Until the first batch of a sequence is stored, and while batches are in flight to another
-        // broker, a further batch could be stored without those before it.
+        // broker, a further batch could be stored without the batches before it.
         let waits = self.is_blocked
             || self.sequence.is_some_and(|sequence| !sequence.is_begun)
             || self.in_flight_to.as_ref() != Some(to);
@@ -133,8 +134,8 @@ impl SendQueue {
         Next::Send(batch)
     }
 
-    /// Returns true if a sequence may start under `identity`: not after it broke under the same
-    /// one.
+    /// Returns true if a sequence may start under `identity`. The identity of a broken sequence is
+    /// not used again.
     pub(crate) fn accepts(&self, identity: Identity) -> bool {
         self.spoiled != Some(identity)
     }
@@ -206,7 +207,7 @@ impl SendQueue {
         }
     }
 
-    /// Gives up batches opened before `time`.
+    /// Gives up batches opened before `time`, except those in flight.
     pub(crate) fn expire(&mut self, time: Duration, error: &ClientError) -> Settled {
         let mut settled = Settled::new();
         while let Some(batch) = self.resend.pop_front_if(|batch| batch.opened_at < time) {
@@ -249,7 +250,7 @@ impl SendQueue {
     }
 
     /// Completes giving up a batch once nothing is in flight: later batches that may have been
-    /// stored are given up too, the others wait for a new sequence.
+    /// stored are given up too, the other batches wait for a new sequence.
     fn mend(&mut self, settled: &mut Settled) {
         if !self.is_broken || !self.in_flight.is_empty() {
             return;
@@ -271,7 +272,7 @@ impl SendQueue {
         }
     }
 
-    /// Removes a batch from those in flight; returns true if it was the oldest.
+    /// Removes a batch from the batches in flight; returns true if it was the oldest.
     fn take_back(&mut self, batch: Place) -> bool {
         let number = self.in_flight.iter().position(|place| *place == batch);
         assert!(number.is_some(), "an answer to none of {:?} in flight", self.in_flight);
@@ -299,8 +300,8 @@ impl SendQueue {
 
     fn may_retry(&self, error: &ClientError, is_oldest: bool) -> bool {
         match error.code() {
-            // The gap was left by an earlier batch that is to be retried or is still in flight. If
-            // there is none, the broker has lost its state of this producer.
+            // The gap was left by an earlier batch that is to be retried, was given up, or is still
+            // in flight. If there is none, the broker has lost its state of this producer.
             Some(ErrorCode::OutOfOrderSequenceNumber) => {
                 self.is_blocked || self.is_broken || !is_oldest
             }

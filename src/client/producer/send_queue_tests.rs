@@ -67,8 +67,8 @@ impl World {
         }
     }
 
-    /// A world from a random seed; in most of them the broker refuses some batches, and some single
-    /// records, as too large, and in most it names records at fault.
+    /// A random world. In two of three the broker refuses some batches, and some single records, as
+    /// too large; in three of four it names records at fault.
     fn of_any_broker(random: &mut SeededRandom) -> Self {
         let compression = [Compression::None, Compression::Lz4, Compression::Gzip][random.index(3)];
         let mut world = match random.below(3) {

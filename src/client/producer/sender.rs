@@ -1,4 +1,4 @@
-//! The sending task, sole owner of the send queues and of the connections to the brokers.
+//! The sending task, sole owner of the send queues and of the producer's connections to brokers.
 //!
 //! Each turn takes batches that are due, one per partition and request, and sends them to the
 //! partitions' leaders. Connecting, metadata and producer id requests, and waiting for responses
@@ -51,7 +51,7 @@ pub(crate) struct Sender {
     publish_at: Option<Duration>,
     /// The last failure, if nothing has succeeded since.
     trouble: Option<ClientError>,
-    /// True if the callback was told that a broker cannot store records.
+    /// True if the callback has been called in the present outage.
     is_refusal_reported: bool,
 }
 
@@ -196,8 +196,8 @@ impl Sender {
         }
     }
 
-    /// Returns `Some(None)` if requests can be sent to `address`, `Some(time)` to check again then,
-    /// and `None` if an event will follow.
+    /// Returns `Some(None)` if requests can be sent to `address`, `Some(Some(time))` if the next
+    /// attempt is due at `time`, and `None` if an event will follow.
     #[expect(clippy::option_option, reason = "three answers")]
     fn reach(&mut self, address: &HostPort, now: Duration) -> Option<Option<Duration>> {
         let shared = &self.shared;
@@ -334,7 +334,8 @@ impl Sender {
         }
     }
 
-    /// Gives up batches past the delivery timeout, and returns the time at which the next one is.
+    /// Gives up batches past the delivery timeout, and returns the time at which the next batch
+    /// will be past it.
     fn expire(&mut self, now: Duration) -> Option<Duration> {
         let timeout = self.shared.config.delivery_timeout;
         let mut next = None;
@@ -369,15 +370,15 @@ impl Sender {
         };
         let brokers = Arc::clone(&self.shared.brokers);
         self.jobs.spawn(async move {
-            // A topic is created when the application first sends to it, and never again: whoever
-            // deletes it while a producer is open would otherwise get it back, empty.
+            // Only the first send to a topic may create it. Otherwise a topic that is deleted while
+            // a producer is open would be created again, empty.
             let refreshed = brokers.refresh(Some(&topics), false).await.map(drop);
             Event::Refreshed(topics, refreshed)
         });
         None
     }
 
-    /// Gives up the records of topics that no longer exist.
+    /// Gives up the records of topics that no longer exist, if the cluster has a single broker.
     fn give_up_deleted(&mut self, topics: &[TopicName]) {
         let topology = self.shared.brokers.topology();
         for topic in topics {
@@ -389,8 +390,8 @@ impl Sender {
                 continue;
             }
             let error = ClientError::no_topic(topic);
-            // Of several brokers the one that answered may be behind, so retry until the delivery
-            // timeout, whose error then names this one.
+            // In a cluster of several brokers, the one that answered may have stale metadata. So
+            // retry until the delivery timeout, whose error then contains this one.
             self.trouble = Some(error.clone());
             if self.shared.brokers.is_single() {
                 self.abandon(&error, concerns);

@@ -116,7 +116,7 @@ impl Shared {
         self.wakeups.settled.wake_all();
     }
 
-    /// Fails everything open when the sending task ends, and wakes all callers.
+    /// Fails all batches without an outcome when the sending task ends, and wakes all callers.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         self.undelivered.close_all();

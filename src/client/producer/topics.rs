@@ -1,4 +1,4 @@
-//! The queues of all topics that a producer has sent to.
+//! The queues of all topics that a producer has looked up.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,7 +11,7 @@ use crate::types::{PartitionIndex, TopicName, TopicPartition};
 #[derive(Debug)]
 pub(crate) struct Topics {
     batch_size: usize,
-    /// Makes records without a key start at a different partition in each producer.
+    /// Makes each producer start at a different partition.
     seed: u64,
     by_name: RwLock<BTreeMap<TopicName, Arc<TopicQueues>>>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Topics {
 pub(crate) struct TopicQueues {
     /// The queue of each partition.
     pub(crate) queues: Vec<Arc<Queue>>,
-    /// The position of records without a key.
+    /// The current partition for records that are not placed by key.
     pub(crate) cursor: PartitionCursor,
 }
 
@@ -31,7 +31,7 @@ impl Topics {
         Self { batch_size, seed, by_name: RwLock::default() }
     }
 
-    /// Returns a known topic.
+    /// Returns the topic if it is known.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<TopicQueues>> {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }

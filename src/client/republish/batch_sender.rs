@@ -2,8 +2,8 @@
 //!
 //! A leader without state for a producer accepts any sequence number as the first, so only a single
 //! batch is in flight until one was acknowledged. After a failure every unacknowledged batch is
-//! sent again in order, and the leader recognises by their sequence numbers those that it stored.
-//! At most five are in flight, because a leader remembers the last five batches of a producer.
+//! sent again in order, and the leader recognises stored batches by their sequence numbers. At most
+//! five are in flight, because a leader remembers the last five batches of a producer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct BatchSender {
     brokers: Arc<Brokers>,
     target: TopicPartition,
     connection: Option<Connection>,
-    /// Batches to send after those in flight, in order.
+    /// Batches to send after the batches in flight, in order.
     waiting: VecDeque<Bytes>,
     in_flight: VecDeque<InFlight>,
     /// True if the leader has acknowledged a batch since the last failure.
@@ -62,7 +62,8 @@ impl BatchSender {
         }
     }
 
-    /// Queues a batch and returns once it has been sent.
+    /// Queues a batch and returns after the first attempt to send it. A failed attempt is repeated
+    /// by later calls.
     pub(super) async fn send(&mut self, batch: Bytes) -> Result<(), ClientError> {
         self.waiting.push_back(batch);
         loop {
@@ -117,8 +118,8 @@ impl BatchSender {
         Ok(connection.submit_with(version, &request, std::slice::from_ref(batch))?)
     }
 
-    /// Waits until the first batch in flight is stored, or has been queued again with those after
-    /// it.
+    /// Waits until the first batch in flight is stored, or has been queued again together with the
+    /// batches after it.
     async fn wait_first(&mut self) -> Result<(), ClientError> {
         let Some(InFlight { batch, reply }) = self.in_flight.pop_front() else { return Ok(()) };
         let now = || self.brokers.clock().monotonic();
@@ -150,13 +151,13 @@ impl BatchSender {
         outcome.map(drop).map_err(|refused| refused.error)
     }
 
-    /// Queues `first` and all batches in flight again in order. Their responses are awaited first,
+    /// Queues `first` and all batches in flight again, in order. Their responses are awaited first,
     /// so that no earlier attempt is still being processed.
     async fn requeue(&mut self, first: Bytes) {
         self.is_begun = false;
         let mut batches = VecDeque::from([first]);
         for InFlight { batch, reply } in std::mem::take(&mut self.in_flight) {
-            // The outcome shows when the batch is sent again.
+            // Ignore the outcome: the response to the repeated batch shows whether it is stored.
             let _ = self.settle(&batch, reply).await;
             batches.push_back(batch);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! staged partition   [a a b a b b x x]   a, b: parts of the plan; x: of an attempt that failed
-//! target partition   [a a b a b b]       the same batches, stamped anew, in the same order
+//! target partition   [a a b a b b]       the same batches, with new stamps, in the same order
 //! ```
 //!
 //! Batches are copied without decompressing them. Each is given the plan's producer id and epoch,

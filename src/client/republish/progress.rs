@@ -29,7 +29,8 @@ pub struct Progress {
     pub records: u64,
     /// True if the log now starts after the offset searched from, so more records may have existed.
     pub is_cut: bool,
-    /// True if the log ends before the offset searched from: the topic was recreated.
+    /// True if the log ends before the offset searched from: the topic was recreated, or has lost
+    /// records.
     pub is_reset: bool,
 }
 
@@ -63,7 +64,8 @@ pub(super) async fn find(
     Ok(progress)
 }
 
-/// The number of records, counted from the stamp, that the leader's producer state shows.
+/// The number of records, counted from the stamp, that the leader has accepted according to its
+/// producer state.
 async fn taken(
     brokers: &Brokers,
     target: &TopicPartition,

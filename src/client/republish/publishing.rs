@@ -26,7 +26,8 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::is_fenced`] when another copy of the same plan is ahead, `OffsetOutOfRange`
-    /// when staged records are gone, and the errors of producing.
+    /// when staged records are gone, `InvalidRecord` when the staged records are not those of the
+    /// plan, [`ClientError::Damaged`], and the errors of producing.
     pub fn republish(&self, plans: Vec<Republication>, patience: Duration) -> Call<Vec<u64>> {
         let brokers = Arc::clone(&self.core().brokers);
         self.core().call(async move {

@@ -63,11 +63,12 @@ impl RawReader {
         }
     }
 
-    /// Returns whole batches, at least one, starting with the one that contains `position`.
+    /// Returns whole batches, at least one, starting with the batch that contains `position`.
     ///
     /// # Errors
     /// [`ClientError::Broker`] with `OffsetOutOfRange` when the log does not contain the position;
-    /// with `OffsetNotAvailable`, which is transient, when nothing is readable there yet.
+    /// with `OffsetNotAvailable`, which is transient, when no record is readable at the position
+    /// yet.
     pub(super) async fn read(&mut self, position: Offset) -> Result<Bytes, ClientError> {
         let read = self.fetch(position).await;
         if read.is_err() {

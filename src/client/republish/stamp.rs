@@ -41,7 +41,7 @@ impl OffsetUnit {
 }
 
 impl Stamp {
-    /// The stamp of the record that follows `records` later.
+    /// The stamp of the record that is `records` records later.
     #[must_use]
     pub fn after(self, records: u64) -> Self {
         // Only the low 31 bits of the sum are kept, so the higher bits of `records` cannot matter.
@@ -50,15 +50,16 @@ impl Stamp {
         Self { sequence: sum & i32::MAX, ..self }
     }
 
-    /// The number of records from this stamp up to, and without, the one with this sequence number.
+    /// The number of records from this stamp's (inclusive) to the one with this sequence number
+    /// (exclusive), modulo `SEQUENCES`.
     pub fn records_before(self, sequence: i32) -> u64 {
         let begin = u64::from(self.sequence.cast_unsigned()) % SEQUENCES;
         let end = u64::from(sequence.cast_unsigned()) % SEQUENCES;
         (end + SEQUENCES - begin) % SEQUENCES
     }
 
-    /// The number of records from this stamp up to and including the one with this sequence number;
-    /// 0 for the sequence number just before this stamp's.
+    /// The number of records from this stamp up to and including the record with this sequence
+    /// number; 0 for the sequence number just before this stamp's.
     pub(super) fn records_up_to(self, sequence: i32) -> u64 {
         (self.records_before(sequence) + 1) % SEQUENCES
     }
@@ -81,7 +82,8 @@ impl Stamp {
         Some(self.records_before(found.base_sequence).saturating_add(sent))
     }
 
-    /// Returns a fetched batch in the form to be sent, changed only by this stamp.
+    /// Returns a fetched batch in the form to be sent: with this stamp, and without the offsets and
+    /// the leader epoch of the staged log.
     ///
     /// # Panics
     /// If the batch has no record.

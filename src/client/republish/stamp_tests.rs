@@ -1,4 +1,4 @@
-//! Published batches differ from staged ones in their stamp alone.
+//! Published batches have the records of the staged batches, with another stamp.
 
 use super::Stamp;
 use super::stamp::OffsetUnit;

@@ -109,7 +109,7 @@ impl ClientSettings {
             .unwrap_or_else(|| Err(Fault::unknown(name, Self::names())))
     }
 
-    /// Fails if a setting of the client is given a value other than its own.
+    /// Fails if `value` differs from the value that the client has for this setting.
     fn check_same(&self, name: &str, value: &str) -> Result<(), Fault> {
         let mut other = self.clone();
         other.apply(name, value)?;
@@ -127,7 +127,8 @@ impl ClientSettings {
     }
 
     /// Returns every setting's name and value, in the form that [`set_all`](Self::set_all) accepts.
-    /// The exception is a partitioner of the application, which is a function: it is `custom`.
+    /// The exception is a partitioner function of the application: its value is `custom`, which no
+    /// dictionary can set.
     pub fn values(&self) -> impl Iterator<Item = (&'static str, String)> {
         let client = self.client.values().into_iter().chain(self.producer.values());
         // The settings of clients have no synonyms, so there are as many names as values.

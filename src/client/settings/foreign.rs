@@ -1,16 +1,16 @@
-//! Settings of other Kafka clients without an entry of their own here: Apache Kafka's client,
-//! librdkafka and kafka-python.
+//! Settings of Apache Kafka's client, librdkafka and kafka-python that this client does not have
+//! under the same name.
 //!
-//! Each has another name here, is given in another place, or is not supported. None is accepted and
-//! then ignored.
+//! Each has another name here, is passed to another call, has a fixed value, or is not supported.
+//! None is accepted and then ignored.
 
 /// The treatment of another client's setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ForeignSetting {
     /// An alias of the setting with this name.
     Alias(&'static str),
-    /// This client always behaves as with one of these values; any other value is refused with the
-    /// reason.
+    /// A setting for which this client always behaves as with one of these values; any other value
+    /// is refused with the reason.
     Fixed(&'static [&'static str], &'static str),
     /// Refused with the reason.
     Refused(&'static str),

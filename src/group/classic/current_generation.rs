@@ -38,7 +38,7 @@ pub(super) enum Phase {
         proposal: Option<Assignments>,
     },
     Stable {
-        /// Like `sync_deadline` of `Completing`.
+        /// The time at which members that have not sent `SyncGroup` are removed.
         sync_deadline: Duration,
     },
 }
@@ -51,7 +51,7 @@ pub(super) type Assignments = BTreeMap<MemberId, Bytes>;
 pub(super) struct Initial {
     /// The current delay.
     delay: Duration,
-    /// The time left after it.
+    /// The time left after the current delay.
     remaining: Duration,
     /// True if a member joined during the delay.
     has_grown: bool,
@@ -92,7 +92,8 @@ impl Phase {
 }
 
 impl CurrentGeneration {
-    /// Restores the generation of a group from the log, without members in the phase `Empty`.
+    /// Restores the generation of a group from the log, in the phase `Empty`. If the group has
+    /// members, `restore_stable` must follow.
     pub(super) fn restored(
         number: Generation,
         protocol_type: Option<Arc<str>>,
@@ -212,7 +213,7 @@ impl CurrentGeneration {
         }
     }
 
-    /// Returns true if the leader's assignment is awaited: its repetition is not.
+    /// Returns true if the group waits for the leader's assignment; false once it was proposed.
     pub(super) fn awaits_proposal(&self) -> bool {
         matches!(self.phase, Phase::Completing { proposal: None, .. })
     }
@@ -241,8 +242,8 @@ impl CurrentGeneration {
         Synced { protocol_type, protocol, assignment }
     }
 
-    /// The time at which the phase ends; the phases after the join end for those members alone that
-    /// have not sent `SyncGroup`.
+    /// The deadline of the phase, if it has one. After the join it applies only to members that
+    /// have not sent `SyncGroup`, so there is none unless `is_sync_due`.
     pub(super) fn deadline(&self, is_sync_due: bool) -> Option<Duration> {
         match self.phase {
             Phase::Empty => None,

@@ -201,7 +201,7 @@ impl Group {
     }
 }
 
-/// Checks that do not depend on the group.
+/// Checks the limits that do not depend on the group.
 fn check_limits(request: &JoinRequest, config: &GroupConfig) -> Result<(), GroupError> {
     let allowed = config.min_session_timeout..=config.max_session_timeout;
     if !allowed.contains(&request.session_timeout) {

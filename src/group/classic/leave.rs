@@ -5,7 +5,8 @@ use crate::group::step::Step;
 use crate::group::{Answer, GroupError, LeaveRequest, Leaver, Ticket};
 
 impl Group {
-    /// Answers at once: if a crash loses the departure, the member's session expires instead.
+    /// Removes members and answers at once. If a crash loses the removal, the session of the member
+    /// expires instead.
     pub(in crate::group) fn leave(
         &mut self,
         request: LeaveRequest,

@@ -41,12 +41,13 @@ pub(super) enum Parked {
 /// The conditions under which a member expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Liveness {
-    /// It expires at this time, unless a request arrives before.
+    /// The member expires at this time, unless a request arrives before.
     Session(Duration),
-    /// It expires at this time: its first join is pending and it cannot send heartbeats yet.
-    /// Without a limit, a client that disconnects and retries would leave a trail of dead members.
+    /// The member expires at this time: its first join is pending and it cannot send heartbeats
+    /// yet. Without a limit, a client that disconnects and retries would leave a trail of dead
+    /// members.
     Newcomer(Duration),
-    /// It does not expire while a response to it is pending.
+    /// The member does not expire while a response to it is pending.
     Owed,
 }
 
@@ -173,7 +174,7 @@ impl Member {
         self.protocols.iter().find(|own| *own.name == *protocol).map(|own| &own.metadata)
     }
 
-    /// The number of bytes of its protocols and assignment.
+    /// The number of bytes of the member's protocols and assignment.
     pub(super) fn bytes(&self) -> usize {
         protocol_bytes(&self.protocols) + self.assignment.len()
     }

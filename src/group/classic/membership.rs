@@ -22,8 +22,8 @@ pub(super) struct Membership {
 }
 
 impl Membership {
-    /// Restores the members from the log. It may be damaged in a way that no checksum found: the
-    /// first of two members with the same name is kept.
+    /// Restores the members from the log. The log may be damaged in a way that no checksum found,
+    /// so only the first of two members with the same name is kept.
     pub(super) fn restored(
         members: Vec<MemberSnapshot>,
         leader: Option<MemberId>,
@@ -54,7 +54,7 @@ impl Membership {
         self.members.insert(member.id.clone(), member);
     }
 
-    /// Removes a member; if it was the leader, none leads.
+    /// Removes a member. If it was the leader, the group has no leader then.
     pub(super) fn remove(&mut self, id: &MemberId) -> Option<Member> {
         if self.leads(id) {
             self.leader = None;
@@ -110,8 +110,8 @@ impl Membership {
         self.leader = id;
     }
 
-    /// Keeps the leader if it has rejoined, or else takes the first member that has. Returns true
-    /// if the group has a leader.
+    /// Keeps the leader if it has rejoined; otherwise the first member that has rejoined becomes
+    /// the leader. Returns true if the group has a leader.
     pub(super) fn elect_leader(&mut self) -> bool {
         let has_joined = |id| self.get(id).is_some_and(Member::awaits_join);
         if !self.leader.as_ref().is_some_and(has_joined) {
@@ -202,7 +202,8 @@ impl Membership {
     }
 
     /// Chooses the protocol. Each member votes for its first protocol that all members support; the
-    /// most votes win, ties go to the first name. `None` only without members.
+    /// most votes win, ties go to the first name. `None` only without members: a client that
+    /// supports no common protocol is not admitted.
     pub(super) fn select_protocol(&self) -> Option<Arc<str>> {
         let first = self.iter().next()?;
         let shared: Vec<&Arc<str>> = first

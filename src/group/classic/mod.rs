@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Membership changes take effect at once and live in memory. The log gets a snapshot with every
-//! assignment and whenever the group becomes empty. Offsets change only when their record is
-//! replicated.
+//! assignment, when a static member is replaced in a stable group, and whenever the group becomes
+//! empty. Offsets change only when their record is replicated.
 
 mod committed_offsets;
 mod current_generation;

@@ -141,8 +141,9 @@ impl Group {
         lost.map(|(partition, _)| self.tombstone(partition)).collect()
     }
 
-    /// The records that delete the offsets unused for `retention`, and the group once it has
-    /// neither offsets nor members. An offset in flight counts as used.
+    /// The records that delete the offsets that are unused for `retention` or past the expiry time
+    /// of their commit, and the group once it has neither offsets nor members. An offset in flight
+    /// counts as used.
     pub(in crate::group) fn expire(
         &self,
         now: Timestamp,

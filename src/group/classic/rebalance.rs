@@ -71,7 +71,7 @@ impl Group {
         } else if self.members.elect_leader() {
             self.begin_generation(step);
         } else {
-            // Only static members are left and none has rejoined, so nobody could compute an
+            // Only static members are left and none has rejoined, so no member could compute an
             // assignment. Wait for one to rejoin, or for their sessions to expire.
             let timeout = self.members.rebalance_timeout().max(SECOND);
             self.generation.postpone_join(step.after(timeout));

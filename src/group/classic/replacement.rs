@@ -44,7 +44,8 @@ impl Group {
                 if can_skip_assignment { self.members.leader().cloned() } else { leader_before };
             self.store_replacement(new.clone(), leader, step);
         } else {
-            // Also in CompletingRebalance: the leader may have assigned to the old member id.
+            // Rebalance also in CompletingRebalance: the leader may have assigned to the old member
+            // id.
             self.rebalance_or_complete(step);
         }
     }

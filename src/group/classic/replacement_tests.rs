@@ -18,7 +18,7 @@ fn a_static_member_comes_back_without_a_rebalance_and_fences_its_old_incarnation
     assert!(back.member_id.as_str().starts_with("one-"), "{}", back.member_id);
     assert_ne!(back.member_id, members[0].member_id);
     assert_eq!(back.generation, members[0].generation);
-    // It was the leader, and is told not to assign again.
+    // The replaced member was the leader, so the new one leads, and is told not to assign again.
     assert!(back.skip_assignment && back.leader == back.member_id && back.members.len() == 2);
     let old = HeartbeatRequest {
         group_id: group(),

@@ -86,7 +86,7 @@ impl Group {
     }
 
     /// Handles the replication of the assignment of `generation`: the group becomes stable if it
-    /// still waits for it.
+    /// still waits for this assignment.
     pub(in crate::group) fn on_assigned(&mut self, generation: Generation, step: &mut Step) {
         let Some(proposal) = self.generation.take_proposal(generation) else { return };
         let Proposal { mut assignments, sync_deadline } = proposal;

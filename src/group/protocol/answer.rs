@@ -1,5 +1,5 @@
 //! The responses of a coordinator, independent of protocol versions, and the states of groups that
-//! they tell.
+//! responses report.
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub type LeaverResult = (Leaver, Result<(), GroupError>);
 pub type OffsetResult = (TopicPartition, Result<(), OffsetRefusal>);
 
 impl Answer {
-    /// The response if the whole operation had failed with `error`.
+    /// Converts the response to that of an operation that failed as a whole with `error`.
     #[must_use]
     pub(in crate::group) fn failed(self, error: &GroupError) -> Self {
         match self {
@@ -95,7 +95,7 @@ pub struct JoinedMember {
     pub member_id: MemberId,
     /// The static member's name.
     pub instance_id: Option<InstanceId>,
-    /// Its metadata for the chosen protocol.
+    /// The member's metadata for the chosen protocol.
     pub metadata: Bytes,
 }
 
@@ -145,7 +145,7 @@ pub struct MemberDescription {
     pub client_id: Arc<str>,
     /// The client's host.
     pub client_host: Arc<str>,
-    /// Its metadata for the chosen protocol; empty unless the group is stable.
+    /// The member's metadata for the chosen protocol; empty unless the group is stable.
     pub metadata: Bytes,
     /// The assignment.
     pub assignment: Bytes,

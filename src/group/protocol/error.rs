@@ -58,7 +58,7 @@ pub enum Unavailable {
     /// `NOT_COORDINATOR`: another broker leads the offsets partition.
     #[error("this broker does not coordinate the group")]
     NotCoordinator,
-    /// `COORDINATOR_NOT_AVAILABLE`: the records behind the response could not be stored, or not in
+    /// `COORDINATOR_NOT_AVAILABLE`: the records of the decision could not be stored, or not in
     /// time.
     #[error("the coordinator could not store its decision")]
     NotAvailable,

@@ -1,7 +1,7 @@
 //! The requests to a coordinator, independent of protocol versions.
 //!
-//! The caller translates the protocol's sentinels: an empty member id or instance id is `None`, a
-//! generation of −1 is [`Generation::NONE`], and no offset is negative.
+//! The caller translates the protocol's sentinels: an empty member id is `None`, and a generation
+//! of −1 is [`Generation::NONE`]. A committed offset may be negative.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,8 @@ use crate::types::{LeaderEpoch, TopicId, TopicPartition};
 pub enum Request {
     /// Join the next generation, as a new or existing member. Answered once it is complete.
     Join(JoinRequest),
-    /// Submit the assignments (as leader) and fetch one's own. Answered once they are stored.
+    /// Submit the assignments (as leader), and fetch the member's own. Answered once they are
+    /// stored.
     Sync(SyncRequest),
     /// Extend the session.
     Heartbeat(HeartbeatRequest),

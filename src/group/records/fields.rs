@@ -60,7 +60,7 @@ impl<'a> Fields<'a> {
                 return Ok(value);
             }
         }
-        // No length in a record is larger than this.
+        // No length in a record needs more than four bytes.
         Err(DamagedRecord::Length(i32::MAX))
     }
 
@@ -125,6 +125,8 @@ impl Writer {
         self
     }
 
+    /// Writes a string.
+    ///
     /// # Panics
     /// If `text` has 32 KiB or more: the coordinator admits no such text.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
@@ -165,6 +167,8 @@ impl Writer {
         self
     }
 
+    /// Writes a byte field.
+    ///
     /// # Panics
     /// If `blob` has 2 GiB or more: no frame is that large.
     pub(super) fn blob(&mut self, blob: &[u8]) -> &mut Self {
@@ -173,6 +177,8 @@ impl Writer {
         self
     }
 
+    /// Writes a number of bytes or elements.
+    ///
     /// # Panics
     /// If `count` has more than 31 bits: no group is that large.
     pub(super) fn count(&mut self, count: usize) -> &mut Self {
@@ -189,7 +195,7 @@ impl Writer {
 /// The reason why a record cannot be decoded; other records are not affected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DamagedRecord {
-    /// It ends within a field.
+    /// The record ends within a field.
     #[error("a field of {wanted} bytes has only {left}")]
     Truncated {
         /// The size of the field.
@@ -200,13 +206,13 @@ pub enum DamagedRecord {
     /// Bytes follow the last field.
     #[error("{0} bytes follow the last field")]
     Trailing(usize),
-    /// The key version is unknown, such as those of Kafka's newer group types.
+    /// The key version is unknown, such as a version of Kafka's newer group types.
     #[error("key version {0} is not known")]
     KeyVersion(i16),
     /// The value version is unknown.
     #[error("value version {0} is not known")]
     ValueVersion(i16),
-    /// A length or count is negative.
+    /// A length or count is negative or too large.
     #[error("a length of {0}")]
     Length(i32),
     /// A string is not UTF-8.

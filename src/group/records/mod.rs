@@ -3,7 +3,8 @@
 //! All numbers are big-endian. A string is `i16 length, UTF-8`, a blob `i32 length, bytes`, an
 //! array `i32 count, elements`; a length of −1 is null where null is allowed. Key and value each
 //! begin with an `i16` version; the key's version tells what kind of record it is. A record without
-//! a value deletes what its key names. Decoders are total: damage costs one record and is reported.
+//! a value deletes the value of its key. Decoders are total: damage costs one record and is
+//! reported.
 //!
 //! ```text
 //! key 1    group string · topic string · partition i32

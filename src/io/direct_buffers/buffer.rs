@@ -8,15 +8,16 @@ use super::buffers::Stock;
 /// is dropped.
 #[derive(Debug)]
 pub struct DirectBuffer {
-    /// An alignment more than the capacity, since an allocation may begin anywhere.
+    /// The memory is longer than the capacity by one alignment, because the allocation may begin at
+    /// any address.
     memory: Vec<u8>,
     length: usize,
     stock: Arc<Stock>,
 }
 
 impl DirectBuffer {
-    /// The position of a direct read, its length and the memory are multiples of this: devices
-    /// require 512 or 4096.
+    /// The position and length of a direct read and the address of its memory are multiples of
+    /// this: devices require 512 or 4096.
     pub const ALIGNMENT: usize = 4096;
 
     pub(super) fn new(memory: Option<Vec<u8>>, stock: Arc<Stock>) -> Self {
@@ -29,8 +30,9 @@ impl DirectBuffer {
         self.stock.capacity()
     }
 
-    /// Fills the blocks that hold the first `length` bytes, as far as it has room. Calls `read`
-    /// with the part to fill and the number of bytes before it, up to the end of the file.
+    /// Fills the buffer with at least `length` bytes, rounded up to whole blocks but not above the
+    /// capacity. Calls `read` with the part still to fill and the number of bytes already read,
+    /// until that part is full or the file ends.
     ///
     /// # Errors
     /// As `read`.

@@ -10,7 +10,7 @@ pub struct DirectBuffers {
     stock: Arc<Stock>,
 }
 
-/// The buffers that are not in use, and the number of those that are.
+/// The memory of the free buffers, and the number of buffers in use.
 #[derive(Debug)]
 pub(super) struct Stock {
     capacity: usize,
@@ -25,7 +25,7 @@ struct State {
 }
 
 impl DirectBuffers {
-    /// At most `count_max` buffers of `capacity` bytes, a multiple of
+    /// At most `count_max` buffers of `capacity` bytes, rounded up to a multiple of
     /// [`DirectBuffer::ALIGNMENT`]. Memory is allocated when a buffer is first needed.
     pub fn new(count_max: usize, capacity: usize) -> Self {
         let capacity = capacity.next_multiple_of(DirectBuffer::ALIGNMENT);

@@ -1,7 +1,7 @@
 //! Application of name changes to the inner disk.
 //!
-//! [`Changes`](super::change::Changes) decides which changes and their order: every directory that
-//! a change needs has a durable name already, or gets it by an earlier change of the same list.
+//! [`Changes`](super::change::Changes) chooses the changes and their order. The directory of each
+//! change has a durable name already, or gets one from an earlier change of the same list.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -48,8 +48,8 @@ impl Namespace {
         match child {
             Child::Directory(_) => self.inner.create_dir(&path)?,
             Child::File(id) => {
-                // The process may end here: the name must not exist without the bytes that were
-                // synced before it.
+                // Write the bytes under a temporary name first. If the process ends in between, the
+                // inner disk does not have the name without the bytes that were synced.
                 let unfinished = path.with_file_name(format!("{}{UNFINISHED}", place.name));
                 let medium = self.inner.open(&unfinished, OpenMode::Create)?;
                 self.cached(id)?.move_to(medium)?;

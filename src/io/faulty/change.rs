@@ -2,15 +2,15 @@
 //!
 //! A power failure keeps, for every directory, a prefix of the changes made in it. A change that
 //! affects two directories (a move, the removal of a directory) is kept whole or not at all, as by
-//! a journal, and so ties the orders of both directories together.
+//! a journal. It therefore ties the orders of both directories together.
 
 use std::collections::BTreeSet;
 
 use crate::io::SeededRandom;
 use crate::io::memory::{Change, Child, DirectoryId};
 
-/// The directories whose order of changes includes this one. A directory that is removed is
-/// included, because the changes that emptied it come first.
+/// The directories in which this change must keep its place among the other changes. They include a
+/// directory that is removed, because the changes that emptied it come first.
 fn directories(change: &Change) -> Vec<DirectoryId> {
     let (mut directories, gone) = match change {
         Change::Link { place, .. } => (vec![place.directory], None),
@@ -80,7 +80,7 @@ impl Changes {
         std::mem::take(&mut self.pending).into_iter().map(|pending| pending.change).collect()
     }
 
-    /// Removes and returns the oldest change and all that depend on it.
+    /// Removes and returns the oldest change, and the changes that become durable with it.
     pub(super) fn take_oldest(&mut self) -> Vec<Change> {
         let wanted = (0..self.pending.len()).map(|index| index == 0).collect();
         self.take_closed(wanted)
@@ -141,8 +141,8 @@ impl Changes {
     /// Removes and returns the changes that survive a power failure: all, none, or a prefix for
     /// every directory.
     pub(super) fn take_survivors(&mut self, random: &mut SeededRandom) -> Vec<Change> {
-        // With probability 1 / `one_in` a change is lost, and with it all later ones of its
-        // directory; 0 loses none.
+        // With probability 1 / `one_in` a change is lost, and with it all later changes in its
+        // directories; 0 loses none.
         let one_in = [0, 1, 2, 4, 8][random.index(5)];
         let mut stopped = BTreeSet::new();
         let mut survivors = Vec::new();

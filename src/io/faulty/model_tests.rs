@@ -1,8 +1,9 @@
 //! Random calls on a faulty disk, against a disk in memory and a history of every file.
 //!
-//! While the power is on, both disks must answer alike. After a power failure every byte must be
-//! one that its file had there since the last sync, every length must lie between those it had,
-//! and every directory must be in a state that it had since its last sync.
+//! While the power is on, both disks must answer alike. After a power failure, every byte must have
+//! a value that it had since the file's last sync, and every length must lie between the lengths
+//! since then; a sync after a failed one does not count. Every directory must be in a state that it
+//! had since its last sync.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IoSlice};

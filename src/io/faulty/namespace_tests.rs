@@ -46,7 +46,7 @@ fn any_path(random: &mut SeededRandom) -> PathBuf {
     path
 }
 
-/// A change, as a value, so that both disks get the same one.
+/// A call as a value, so that both disks get the same call.
 enum Call {
     Create(PathBuf),
     CreateDir(PathBuf),

@@ -1,9 +1,10 @@
 //! A file as the kernel sees it: the medium's bytes, and the pages that differ from them.
 //!
-//! A page is *dirty* from a write until it is written back, and *lost* when the write-back failed:
+//! A page is *dirty* from a write until it is written back. It is *lost* if the write-back fails:
 //! readers still see it although the medium holds something else, and it is never written again.
-//! The length and a truncation are as volatile as bytes. Where no page exists, the first `shown`
-//! bytes are the medium's and the rest up to the length are zeros.
+//! The length and a truncation are as volatile as bytes. Where `pages` has no page, the first
+//! `shown` bytes of the file are those of the medium, and the bytes from there to the length are
+//! zeros.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IoSlice};
@@ -85,8 +86,9 @@ impl CachedFile {
         Ok(count)
     }
 
-    /// Reads past the cached pages, after writing back the dirty ones of the range, as the kernel
-    /// does before a direct read. For a lost page it returns the medium's bytes.
+    /// Reads the medium instead of the cached pages, after writing back the dirty pages of the
+    /// range, as the kernel does before a direct read. For a lost page it returns the medium's
+    /// bytes.
     pub(super) fn read_medium(&mut self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let end = position.saturating_add(buffer.len() as u64);
         for index in self.dirty_pages() {

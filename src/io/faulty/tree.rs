@@ -1,7 +1,7 @@
-//! The directories and files a disk knows, and their names on the medium.
+//! The directories and files that a disk knows, and their names on the medium.
 //!
-//! The live names are in `names`. The durable name is the name on the inner disk, whatever the live
-//! name is by now. A file or directory without a durable name exists in memory only.
+//! The live names are in `names`. The durable name is the name on the inner disk, even if the live
+//! name has changed since. A file or directory without a durable name exists in memory only.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -38,8 +38,8 @@ pub(super) struct Tree {
     pub(super) files: BTreeMap<FileId, FileNode>,
 }
 
-/// The suffix of a file's name on the inner disk until its bytes are complete. A file left over
-/// with it, by the end of the process, stands for a name that never became durable.
+/// The suffix of a file's name on the inner disk until its bytes are complete. A file that still
+/// has this suffix after the end of the process never got its durable name, and is removed.
 pub(super) const UNFINISHED: &str = ".streamlog-unfinished";
 
 impl Tree {
@@ -56,7 +56,7 @@ impl Tree {
         id
     }
 
-    /// The path of a directory on the inner disk; `None` if it is not there.
+    /// The path of a directory on the inner disk; `None` if the inner disk does not have it.
     pub(super) fn path_of(&self, directory: DirectoryId) -> Option<PathBuf> {
         match self.durable.get(&directory)? {
             DurableName::Root(path) => Some(path.clone()),
@@ -69,7 +69,8 @@ impl Tree {
         Some(self.path_of(place.directory)?.join(&place.name))
     }
 
-    /// Reads the names in all directories on the way to a path, and those in the directory there.
+    /// Reads the names in all directories on the way to a path, and in the directory at the path
+    /// itself.
     pub(super) fn load(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<()> {
         self.load_way(inner, path)?;
         match self.names.at(path) {

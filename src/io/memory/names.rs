@@ -1,7 +1,9 @@
-//! The names of a file system in memory, what they refer to, and the rules for changing them.
+//! The names of a file system in memory, the files that they refer to, and the rules for changing
+//! them.
 //!
-//! A file system stores its files by number beside it. A directory may be known before its names
-//! are: whoever knows them adds them before they are needed.
+//! The file systems that use [`Names`] keep their files by number in a map of their own. The names
+//! in a directory may be unknown at first: the faulty disk reads them from its inner disk when they
+//! are first needed.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -38,7 +40,7 @@ pub(in crate::io) enum Change {
     Link { place: NameInDirectory, child: Child },
     /// A name was removed.
     Unlink { place: NameInDirectory, child: Child },
-    /// A child got another name, taken from `replaced` if that had it.
+    /// A child got another name, which `replaced` had before, if set.
     Move { from: NameInDirectory, to: NameInDirectory, child: Child, replaced: Option<Child> },
 }
 
@@ -53,7 +55,7 @@ pub(in crate::io) struct Names {
 
 /// The directory in which absolute paths begin.
 pub(in crate::io) const ROOT: DirectoryId = DirectoryId(0);
-/// The directory in which relative paths begin, unless it is the root.
+/// The directory in which relative paths begin. They begin at the root if it does not exist.
 pub(in crate::io) const CURRENT: DirectoryId = DirectoryId(1);
 
 impl Child {
@@ -126,7 +128,7 @@ impl Names {
         Ok((start, names))
     }
 
-    /// The file or directory with a name.
+    /// The file or directory with a name, if there is one.
     pub(in crate::io) fn child(&self, place: &NameInDirectory) -> io::Result<Option<Child>> {
         Ok(self.names_in(place.directory)?.get(&place.name).copied())
     }
@@ -162,7 +164,7 @@ impl Names {
         Ok(NameInDirectory { directory, name: name.to_string_lossy().into_owned() })
     }
 
-    /// Returns true if a path names something.
+    /// Returns true if a file or directory exists at a path.
     pub(in crate::io) fn exists(&self, path: &Path) -> io::Result<bool> {
         match self.at(path) {
             Ok(_) => Ok(true),
@@ -204,7 +206,7 @@ impl Names {
         Ok(Change::Link { place, child })
     }
 
-    /// Moves a name; `None` if both are the same.
+    /// Moves a name; `None` if both paths are the same name.
     pub(in crate::io) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<Option<Change>> {
         let (old, new) = (self.place(from)?, self.place(to)?);
         let child = self.child(&old)?.ok_or(ErrorKind::NotFound)?;
@@ -253,7 +255,7 @@ impl Names {
         }
     }
 
-    /// Creates a directory and its missing parents, which are returned first.
+    /// Creates a directory and its missing parents, and returns these changes, parents first.
     pub(in crate::io) fn create_dir(&mut self, path: &Path) -> io::Result<Vec<Change>> {
         let (mut directory, names) = self.split(path)?;
         let last = names.len();

@@ -1,4 +1,4 @@
-//! A file that is closed when its descriptor is needed for another.
+//! A file that is closed when its descriptor is needed for another file.
 //!
 //! A use of an open file takes no lock: it loads a pointer, and the handle it has loaded stays open
 //! until the use is over. Opening and closing happen under the lock of the file's state. A writer
@@ -20,9 +20,9 @@ use crate::io::{
     same_error,
 };
 
-/// A file of a cache, opened by its path for each use that finds it closed. The path must refer to
-/// the same file all that time: before it is reused, retire the file or keep it open. A different
-/// file found at the path is an error, and is neither read nor written.
+/// A file of a cache. A use that finds it closed opens it by its path, which must still refer to
+/// the same file. Before another file takes the path, retire this file or keep it open. A use that
+/// finds a different file at the path fails, and neither reads nor writes it.
 #[derive(Debug)]
 pub struct CachedFile {
     cache: OpenFiles,
@@ -30,21 +30,21 @@ pub struct CachedFile {
     this: Weak<Self>,
     open: ArcSwapOption<Handle>,
     state: Mutex<State>,
-    /// True if it was used since the cache last examined it.
+    /// True if the file was used since the cache last examined it.
     is_used: AtomicBool,
-    /// The number of writers at work, and of other callers that need it open.
+    /// The number of writers at work, and of other callers that need the file open.
     pins: AtomicUsize,
-    /// The number of changes so far; `synced` counts those that the last sync made durable.
+    /// The number of changes so far. The first `synced` of them are durable.
     changes: AtomicU64,
     synced: AtomicU64,
-    /// The failure of a sync by the cache, reported to the next caller that syncs.
+    /// The failure of a sync by the cache, reported to every caller that syncs from then on.
     failure: OnceLock<io::Error>,
 }
 
 #[derive(Debug)]
 struct State {
     path: PathBuf,
-    /// The identity it had when it was first opened.
+    /// The identity that the file had when it was first opened.
     inode: Option<Inode>,
     is_kept: bool,
     is_retired: bool,
@@ -73,8 +73,8 @@ impl CachedFile {
         })
     }
 
-    /// Opens it, and creates it if absent. Any file found at the path is accepted, since the caller
-    /// overwrites all of it.
+    /// Opens the file, and creates it if absent. Any file found at the path is accepted, since the
+    /// caller overwrites all of it.
     ///
     /// # Errors
     /// As the disk's `open`.
@@ -82,8 +82,8 @@ impl CachedFile {
         self.open_as(OpenMode::Create).map(drop)
     }
 
-    /// Opens it, if need be, and keeps it open while the guard lives, so that no use meanwhile
-    /// fails for want of a descriptor.
+    /// Opens the file, if it is closed, and keeps it open while the guard lives, so that no use
+    /// meanwhile fails for want of a descriptor.
     ///
     /// # Errors
     /// As the disk's `open`.
@@ -92,8 +92,8 @@ impl CachedFile {
         self.with(|_| Ok(())).map(|()| pin)
     }
 
-    /// Opens it, if need be, and keeps it open until `set_renamed`, `retire` or the end, because
-    /// its path is about to refer to another file or to none.
+    /// Opens the file, if it is closed, and keeps it open until it is renamed by `set_renamed`,
+    /// retired or dropped. Call this before its path refers to another file or to none.
     ///
     /// # Errors
     /// As the disk's `open`.
@@ -103,15 +103,16 @@ impl CachedFile {
         Ok(())
     }
 
-    /// Sets the path that it was renamed to; it need not be kept open any more.
+    /// Sets the path that the file was renamed to, and undoes `keep_open`.
     pub fn set_renamed(&self, path: PathBuf) {
         let mut state = self.lock_state();
         state.path = path;
         state.is_kept = false;
     }
 
-    /// Closes it for good, even with unsynced bytes: it is about to be removed, or its path reused.
-    /// Uses under way complete normally; later ones fail with `NotFound`.
+    /// Closes the file even with unsynced bytes, because it is about to be removed, or its path
+    /// reused. Uses under way complete normally; until `reinstate`, later ones fail with
+    /// `NotFound`.
     pub fn retire(&self) {
         let mut state = self.lock_state();
         state.is_retired = true;
@@ -131,10 +132,10 @@ impl CachedFile {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// Records that its first `changes` changes are durable, by a sync of the file system.
+    /// Records that the first `changes` changes are durable, by a sync of the file system.
     ///
     /// # Errors
-    /// The failure of a sync by the cache that was not reported yet.
+    /// The failure of an earlier sync by the cache.
     pub fn note_synced(&self, changes: u64) -> io::Result<()> {
         self.check()?;
         self.synced.fetch_max(changes, Ordering::AcqRel);
@@ -167,8 +168,8 @@ impl CachedFile {
         let _pin = Pin::new(self);
         self.with(|file| {
             let done = act(file);
-            // Count after the change: a sync under way, which has read the number before, does not
-            // cover it.
+            // Count after the change. If the number rose first, a concurrent sync could read it
+            // before the change is made, and then mark the change as durable.
             self.changes.fetch_add(1, Ordering::AcqRel);
             done
         })
@@ -341,7 +342,8 @@ impl File for CachedFile {
                 self.synced.fetch_max(changes, Ordering::AcqRel);
                 Ok(())
             }
-            // It was closed, hence durable or retired, and removed since.
+            // The file was closed, so it was durable or retired, and its name was removed since:
+            // nothing is left to sync.
             Err(error) if error.kind() == ErrorKind::NotFound && !is_displaced(&error) => Ok(()),
             Err(error) => Err(error),
         }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::ring::OpenFiles;
 use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode};
 
-/// Forwards every call to the disk below; a call that fails for want of a descriptor closes files
-/// of the cache and is repeated. A file opened here belongs to the caller: it is neither counted
-/// nor closed.
+/// Forwards every call to the disk below. If a call fails for want of a descriptor, it closes files
+/// of the cache and is repeated. A file opened here belongs to the caller: the cache neither counts
+/// nor closes it.
 impl Disk for OpenFiles {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         self.with_descriptor(|| self.disk().open(path, mode))

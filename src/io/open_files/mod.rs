@@ -3,7 +3,8 @@
 //! A [`CachedFile`] is opened when it is used and closed, the least recently used first, when its
 //! descriptor is needed. A file with unsynced bytes stays open until it is synced: after closing a
 //! file the kernel may forget that its write-back failed. [`OpenFiles`] counts the open files, and
-//! is a disk itself: a call for which the process has no descriptor closes files and is repeated.
+//! is itself a [`Disk`](crate::io::Disk): if the process has no descriptor for a call, it closes
+//! files and repeats the call.
 
 mod cached_file;
 mod disk;

@@ -39,17 +39,17 @@ pub(super) struct Handle {
 
 /// A file in the ring.
 pub(super) trait Entry: Send + Sync {
-    /// Returns true if it is open.
+    /// Returns true if the file is open.
     fn is_open(&self) -> bool;
 
-    /// Closes it unless it was used since the last attempt, or has to stay open.
+    /// Closes the file, unless it was used since the last attempt or has to stay open.
     fn close_if_unused(&self) -> Closing;
 
-    /// Returns true if only unsynced bytes keep it open.
+    /// Returns true if only unsynced bytes keep the file open.
     fn awaits_sync(&self) -> bool;
 
-    /// Syncs it before its next flush, so that it can be closed. A failure is kept for the next
-    /// caller that syncs it, because the kernel reports it only once.
+    /// Syncs the file before its next flush, so that it can be closed. A failure is kept for the
+    /// callers that sync it later, because the kernel reports it only once.
     fn sync_early(&self);
 }
 
@@ -57,16 +57,16 @@ pub(super) trait Entry: Send + Sync {
 pub(super) enum Closing {
     /// Its descriptor is closed once the uses under way are over.
     Closed(Arc<Handle>),
-    /// It was not open.
+    /// The file was not open.
     WasClosed,
-    /// It stays open.
+    /// The file stays open.
     InUse,
 }
 
-/// Attempts at a call that finds no descriptor, before the last one.
+/// The number of times that a call for which no descriptor is free closes files and is tried again.
 const ATTEMPTS: usize = 4;
 
-/// Files closed for each such attempt.
+/// The number of files closed before each further attempt.
 const RELEASED: usize = 16;
 
 /// Slack for stale ring entries: they are dropped when the ring exceeds twice the open files by
@@ -103,8 +103,8 @@ impl OpenFiles {
         self.close(self.excess(self.limit()));
     }
 
-    /// Closes up to `count` files to free descriptors, and returns the number closed. If all of
-    /// them have unsynced bytes, it syncs the oldest first.
+    /// Closes up to `count` files to free descriptors, and returns the number closed. If none can
+    /// be closed without a sync, it first syncs the oldest of those with unsynced bytes.
     pub fn release(&self, count: usize) -> usize {
         let closed = self.close(count);
         if closed > 0 { closed } else { self.sync_and_close(count) }

@@ -8,13 +8,13 @@ pub enum Share {
     /// A fixed number.
     #[cfg(any(test, feature = "internals"))]
     Fixed(usize),
-    /// Half of the descriptors that the process may have, fewer if connections need more than the
-    /// other half, but always a few.
+    /// Half of the descriptors that the process may have; fewer if connections and the descriptors
+    /// reserved for other uses need more than the other half; but always a few.
     OfProcess,
 }
 
-/// The descriptors reserved for uses that neither the cache nor the broker counts: directories
-/// being synced, small files, the runtime.
+/// The least number of descriptors reserved for uses that neither the cache nor the broker counts:
+/// directories being synced, small files, the runtime.
 const SPARE_MIN: usize = 32;
 
 /// The number of files that may always be open, however many connections there are.
@@ -27,7 +27,8 @@ impl Share {
             #[cfg(any(test, feature = "internals"))]
             Self::Fixed(files) => files,
             Self::OfProcess => {
-                // If the system does not report its limit, it at worst refuses calls beyond it.
+                // If the limit is unknown, assume none: at worst the system refuses calls beyond
+                // it.
                 let limit = open_file_limit().unwrap_or(u64::MAX);
                 of_limit(usize::try_from(limit).unwrap_or(usize::MAX), others)
             }

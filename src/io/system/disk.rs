@@ -22,7 +22,7 @@ use crate::io::{
     write_all_at,
 };
 
-/// The most bytes read of an owner's text, from a lock file that another process holds.
+/// The maximum number of bytes read from the note of another owner.
 const OWNER_LIMIT: u64 = 1024;
 
 /// The file systems of the machine. Clones share the descriptors for `sync_filesystem`.
@@ -49,8 +49,8 @@ impl Disk for SystemDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         let file = open(path, mode)?;
         // Disable the kernel's readahead, so that only the bytes asked for are read into memory and
-        // a reader knows which bytes came from the medium. If the kernel ignores this, it reads
-        // ahead.
+        // a reader knows which bytes came from the medium. If this fails, the kernel only reads
+        // more than asked for.
         let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_RANDOM);
         Ok(Arc::new(SystemFile::new(file)))
     }
@@ -123,8 +123,8 @@ impl Disk for SystemDisk {
         let inode = inode_of(&directory.metadata()?);
         let mut locks = Locks::default();
         locks.take(directory, note)?;
-        // Earlier releases lock only the note and do not rewrite it while it is locked, so lock it
-        // too.
+        // Earlier releases lock the note and not the directory. Lock the note too, so that they
+        // notice this owner, and this call notices them.
         match open(note, OpenMode::Create) {
             Ok(noted) => {
                 let written = SystemFile::new(noted.try_clone()?);
@@ -140,12 +140,12 @@ impl Disk for SystemDisk {
 
 /// Locked files, which are unlocked when this is dropped.
 ///
-/// The kernel releases a lock by itself only once every copy of the descriptor is closed. A process
-/// that another thread is just starting has copies until it runs its program, and a forked one for
-/// as long as it lives.
+/// Closing the files would not suffice: the kernel keeps a lock until every copy of the descriptor
+/// is closed. A child process has copies until it executes its program, and after a plain fork
+/// until it ends.
 struct Locks {
     files: Vec<fs::File>,
-    /// The process that took them: in a fork of it, dropping must not release its locks.
+    /// The process that took the locks. In a fork of it, dropping this value must not release them.
     process: u32,
 }
 
@@ -177,7 +177,7 @@ impl Locks {
 impl Drop for Locks {
     fn drop(&mut self) {
         if self.process == process::id() {
-            // If it fails, the lock ends with the last copy of the descriptor.
+            // If `unlock` fails, the lock ends with the last copy of the descriptor.
             self.files.iter().for_each(|file| drop(file.unlock()));
         }
     }
@@ -194,7 +194,7 @@ fn read_note(note: &Path) -> io::Result<String> {
     Ok(if owner.is_empty() { "another process".to_owned() } else { owner })
 }
 
-/// Writes the note; a full disk is no error, since it must not keep the owner from the data.
+/// Writes the note. A full disk is no error: the owner must still be able to open its data.
 fn write_note(note: &SystemFile, owner: &str) -> io::Result<()> {
     let write = || write_all_at(note, &mut [IoSlice::new(owner.as_bytes())], 0);
     match note.set_len(0).and_then(|()| write()) {
@@ -203,7 +203,8 @@ fn write_note(note: &SystemFile, owner: &str) -> io::Result<()> {
     }
 }
 
-/// Opens a file; unlike the standard library's call, EINTR is not repeated without end.
+/// Opens a file. Unlike the standard library's call, it repeats EINTR only a bounded number of
+/// times.
 fn open(path: &Path, mode: OpenMode) -> io::Result<fs::File> {
     let flags = OFlag::O_CLOEXEC
         | match mode {

@@ -19,8 +19,8 @@ use crate::io::{DirectBuffer, File, Inode, failed_sync, read_exact_at};
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
 const BUFFERS_PER_WRITE: usize = 1024;
 
-/// Bytes requested in one call. The kernel drops the part of a request that exceeds the device's
-/// maximum, and few devices have a smaller maximum than this.
+/// The number of bytes that `read_ahead` requests in one call. The kernel drops the part of a
+/// request that exceeds the device's maximum, and few devices have a smaller maximum than this.
 const READ_AHEAD_PART: u64 = 512 << 10;
 
 /// Bytes of a page: the smallest size of any supported platform.
@@ -68,7 +68,8 @@ impl File for SystemFile {
             return true;
         }
         match cached_pages(self.file.as_fd(), first * PAGE, pages * PAGE) {
-            // No page is cached, or this file system stacks on another, which owns the pages.
+            // Either no page is cached, or `cachestat` cannot see the pages, for instance because
+            // this file system stacks on another that owns them.
             Ok(0) | Err(_) => is_resident(self.file.as_fd(), position, length).unwrap_or(false),
             Ok(cached) => cached >= pages,
         }

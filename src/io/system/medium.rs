@@ -1,10 +1,10 @@
 //! Reads of the medium that bypass the page cache.
 //!
 //! The file is opened a second time with `O_DIRECT`, through `/proc/self/fd`, so that it is the
-//! same file whatever its name is by now. The kernel first writes dirty pages of the range, then
-//! reads the medium. If that is refused (by some file systems, or without `/proc`), clean pages of
-//! the range are dropped before an ordinary read; a page that another process has mapped survives
-//! this.
+//! same file even if it was renamed since. The kernel first writes dirty pages of the range, then
+//! reads the medium. If `O_DIRECT` is refused (by some file systems, or without `/proc`), clean
+//! pages of the range are dropped before an ordinary read. A page that another process has mapped
+//! survives this.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -22,7 +22,8 @@ const ALIGNMENT: usize = DirectBuffer::ALIGNMENT;
 const ALIGNMENT_U64: u64 = 4096;
 const ALIGNMENT_I64: i64 = 4096;
 
-/// The most bytes of one direct read, which bounds the buffer it needs besides the caller's.
+/// The maximum number of bytes of one direct read, which bounds the aligned buffer allocated for
+/// it.
 const READ_LIMIT: usize = 1 << 20;
 
 /// The method by which a file's medium is read.
@@ -38,7 +39,7 @@ impl Medium {
     /// Chooses the method for the medium under `file`.
     ///
     /// # Errors
-    /// As opening a file, above all for want of descriptors; a refused `O_DIRECT` is no error.
+    /// Those of opening a file, such as a lack of descriptors; a refused `O_DIRECT` is no error.
     pub(super) fn of(file: &fs::File) -> io::Result<Self> {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let flags = OFlag::O_DIRECT.bits();

@@ -1,10 +1,10 @@
 //! A condition for which threads wait until other threads bring it about.
 //!
 //! A waiting thread sleeps in `poll(2)` on a [`WakeFd`] of its own, without polling intervals. It
-//! wakes when the condition may hold, at its deadline, and on a signal, whose meaning is left to
-//! the caller, for instance an interpreter with handlers to run. A signal that arrives just before
-//! the sleep does not interrupt it; a host that must not miss one has signals written to a
-//! descriptor (as `signal.set_wakeup_fd` does), which the sleep watches too.
+//! wakes when the condition may hold, at its deadline, and on a signal. The caller decides what a
+//! signal means: an interpreter, for instance, runs its handlers. A signal that arrives just before
+//! the sleep does not interrupt it. A host that must not miss a signal has its signals written to a
+//! descriptor, as Python's `signal.set_wakeup_fd` does. The sleep watches that descriptor too.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -52,7 +52,7 @@ impl Gate {
     /// Waits until `attempt` returns a value, or until `clock` reaches `deadline`.
     ///
     /// `attempt` is called at once, and again after every [`wake_all`](Self::wake_all). The wait
-    /// also ends, as by a signal, while `signals` is readable.
+    /// also ends with [`Waited::Signal`] while `signals` is readable.
     ///
     /// # Errors
     /// If no descriptor is available to wait on.
@@ -70,7 +70,7 @@ impl Gate {
         loop {
             self.sleepers().push(Arc::clone(&sleeper));
             // Try again after registering: the change may have come before, and its `wake_all`
-            // missed us.
+            // missed this thread.
             let waited = if let Some(ready) = attempt() {
                 Some(Waited::Ready(ready))
             } else {
@@ -162,7 +162,7 @@ mod tests {
         let gate = Gate::new();
         let attempts = AtomicUsize::new(0);
         let attempt = || {
-            // The waiting thread is asleep, or about to be, when it is woken.
+            // The waiting thread wakes itself before it sleeps, so that the sleep ends at once.
             gate.wake_all();
             (attempts.fetch_add(1, Ordering::Relaxed) == 2).then_some(7)
         };

@@ -24,13 +24,15 @@ impl WakeFd {
         Source::new().map(Self)
     }
 
-    /// Makes it readable.
+    /// Makes the descriptor readable.
     pub fn wake(&self) {
-        // This fails only if the counter or the pipe is full: it is readable already.
+        // This fails only if the counter or the pipe is full, and then the descriptor is readable
+        // already.
         let _ = self.0.wake();
     }
 
-    /// Ends its being readable. If that fails, the next sleep only ends early.
+    /// Makes the descriptor unreadable again. If this fails, the only effect is that the next sleep
+    /// ends early.
     pub fn clear(&self) {
         let _ = self.0.clear();
     }
@@ -161,7 +163,7 @@ mod tests {
     fn a_pipe_is_readable_until_it_is_cleared_however_often_it_was_written_to() {
         let descriptor = pipe::Source::new().unwrap();
         assert!(!is_readable(&descriptor));
-        // More than a pipe holds.
+        // Wake more often than a pipe has room for.
         for _ in 0..100_000 {
             let _ = descriptor.wake();
         }

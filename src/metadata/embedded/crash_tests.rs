@@ -18,7 +18,7 @@ use crate::metadata::{Node, Op, OpResult, Store, StoreError};
 use crate::types::seeds;
 
 const DIR: &str = "/data/metadata";
-/// Small, so that a journal is replaced every few transactions.
+/// The growth after which a journal is replaced: small, so that this happens often.
 const GROWTH: u64 = 600;
 const TRANSACTIONS: u32 = 24;
 
@@ -67,7 +67,8 @@ fn transaction(store: &EmbeddedStore, step: u32) -> Vec<Op> {
     ops
 }
 
-/// The nodes that must, and those that may, be found after a failure.
+/// The nodes after all acknowledged transactions, and the nodes after a further transaction with an
+/// unknown outcome. One of the two must be found after a failure.
 #[derive(Default)]
 struct Outcome {
     acknowledged: Nodes,
@@ -132,7 +133,8 @@ fn contents(nodes: &Nodes) -> Vec<(&String, &Bytes, i32)> {
 }
 
 impl Outcome {
-    /// Compares the nodes found with those required and allowed; they are required from now on.
+    /// Checks that the nodes found are among the possible ones. From now on, exactly the nodes
+    /// found are expected.
     fn confirm(&mut self, found: Nodes, what: &str) {
         let root = vec![found[0].clone()];
         let acknowledged = if self.acknowledged.is_empty() { &root } else { &self.acknowledged };

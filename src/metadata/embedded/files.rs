@@ -115,7 +115,7 @@ impl Content {
         }
     }
 
-    /// The difference from the intact journal, or `None`. Bytes behind the journal's end do not
+    /// The difference from the intact journal, or `None`. Bytes after the journal's end do not
     /// count.
     pub(super) fn flaw(&self, journal: &[u8], last_record: usize) -> Option<SideFlaw> {
         let bytes = match self {

@@ -24,7 +24,7 @@ use crate::metadata::tree::{Change, Entry, Tree};
 /// Bytes of transactions that justify a replacement when disk space is short.
 const GROWTH_ON_FULL_DISK: u64 = 64 * 1024;
 
-/// With less free space than this, the file system counts as full.
+/// The free space below which the file system counts as full.
 const FREE_SPACE_MIN: u64 = 1024 * 1024;
 
 /// The number of nodes per record of a snapshot.
@@ -235,7 +235,7 @@ impl Journal {
         (self.number, self.end) = (number, bytes.len() as u64);
         self.snapshot_end = self.end;
         self.replace_at = self.end + self.growth;
-        // If it stays, it is removed when the store is next opened.
+        // A file that stays is removed when the store is next opened.
         for OpenSide { path, .. } in old {
             if let Err(error) = self.disk.remove_file(&path) {
                 tracing::warn!(%error, file = %path.display(), "a replaced journal stays");
@@ -289,7 +289,7 @@ fn create(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<OpenJournal, Store
         .and_then(|()| disk.sync_dir(dir.parent().unwrap_or(Path::new(""))))
         .map_err(cannot("create", dir))?;
     let end = bytes.len() as u64;
-    // Opened again, so that an error names the file as it is called now.
+    // Open the files again under their final names, so that errors name them.
     let open = |side: Side| {
         let path = side.path(dir, number);
         let file = disk.open(&path, OpenMode::Write).map_err(cannot("open", &path))?;

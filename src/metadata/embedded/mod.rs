@@ -2,8 +2,8 @@
 //!
 //! A transaction is checked against the tree, appended to both files of the journal and flushed.
 //! Only then is it applied and reported to watchers, so no reader sees anything that a crash or one
-//! damaged file could undo. Ephemeral nodes live as long as the process. They are journaled too,
-//! since a transaction id must never be reused, and dropped when the journal is opened.
+//! damaged file could undo. Ephemeral nodes live at most as long as the process. They are journaled
+//! too, since a transaction id must never be reused, and dropped when the journal is opened.
 
 mod codec;
 #[cfg(test)]

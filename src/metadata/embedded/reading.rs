@@ -14,7 +14,7 @@ use crate::metadata::tree::Tree;
 pub(super) struct JournalRead {
     pub(super) number: u64,
     pub(super) header: Header,
-    /// In the order of [`Side::ALL`].
+    /// The contents of both sides, in the order of [`Side::ALL`].
     pub(super) contents: Vec<Content>,
     pub(super) replay: Replay,
 }
@@ -69,7 +69,8 @@ fn contents(disk: &dyn Disk, dir: &Path, number: u64) -> Result<Vec<Content>, St
     Side::ALL.into_iter().map(|side| Content::read(disk, &side.path(dir, number))).collect()
 }
 
-/// Reads everything legible from the newest journal that has anything, even a damaged one.
+/// Reads as much as is readable of the newest journal from which anything can be read, even if the
+/// journal is damaged.
 pub(super) fn salvage_newest(disk: &dyn Disk, dir: &Path) -> Result<Tree, StoreError> {
     if !disk.exists(dir).map_err(super::files::cannot("look for", dir))? {
         return Ok(Tree::new());
@@ -94,7 +95,7 @@ pub(super) fn salvage_newest(disk: &dyn Disk, dir: &Path) -> Result<Tree, StoreE
 pub struct JournalFinding {
     /// The file.
     pub file: PathBuf,
-    /// The position in it.
+    /// The position of the fault in the file.
     pub position: u64,
     /// The fault.
     pub reason: String,

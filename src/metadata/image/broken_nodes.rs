@@ -1,6 +1,8 @@
-//! Nodes that cannot be read: somebody has edited them, or a later release has written them.
+//! Nodes that cannot be read, because they were edited by hand or written by a later release.
 //!
-//! The partitions that depend on such a node stop until it is repaired. Their data is kept.
+//! The dependents of such a node stop until it is repaired: a topic or partition is not served, a
+//! broker counts as stopped, records are not deleted by inherited settings, or no leaders are
+//! elected. Data is kept.
 
 use crate::metadata::image::{BrokenNode, Image};
 use crate::metadata::layout::NodePath;
@@ -33,12 +35,12 @@ impl Image {
     }
 
     fn is_broken(&self, node: impl FnOnce() -> NodePath) -> bool {
-        // Mostly there is none, and no path has to be made.
+        // Usually no node is broken: avoid building the path then.
         !self.broken.is_empty() && self.broken.contains_key(&node().to_string())
     }
 
-    /// Logs the nodes that have become unreadable since the image `before`, and those that are no
-    /// longer.
+    /// Logs the nodes that have become unreadable since the image `before`, and the nodes that were
+    /// repaired or deleted since.
     pub(in crate::metadata) fn report_broken_nodes(&self, before: &Self) {
         for (path, BrokenNode { reason, .. }) in &self.broken {
             if before.broken.get(path).is_none_or(|known| known.reason != *reason) {

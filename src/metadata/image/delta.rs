@@ -6,22 +6,22 @@ use std::sync::Arc;
 use crate::metadata::image::{Image, Topic};
 use crate::types::{BrokerId, TopicName};
 
-/// The difference between an older and a newer image, reduced to what a broker acts on. A topic
-/// that was deleted and recreated under its name is both removed and added.
+/// The difference between an older and a newer image, reduced to the changes that a broker acts on.
+/// A topic that was deleted and recreated under its name is both removed and added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
     /// New topics, in their new state.
     pub added: Vec<Arc<Topic>>,
     /// Deleted topics, in their last state.
     pub removed: Vec<Arc<Topic>>,
-    /// Topics with a changed leader, in-sync set, setting or number of partitions, in their new
-    /// state.
+    /// Topics that have changed, for example a leader, an in-sync set, a setting or the number of
+    /// partitions, in their new state.
     pub changed: Vec<Arc<Topic>>,
     /// Brokers that registered or disappeared.
     pub brokers: Vec<BrokerId>,
     /// Brokers with changed settings; `None` stands for the defaults of all brokers.
     pub broker_configs: Vec<Option<BrokerId>>,
-    /// True if the controller, the set of tombstones, or what is known of absent brokers changed.
+    /// True if the controller, a tombstone, or the last known registration of a broker has changed.
     pub others: bool,
 }
 
@@ -51,7 +51,7 @@ impl Delta {
         delta
     }
 
-    /// True if the images do not differ.
+    /// True if the images do not differ in anything that a broker acts on.
     #[cfg(any(test, feature = "internals"))]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

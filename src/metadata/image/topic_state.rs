@@ -1,4 +1,4 @@
-//! The state of a topic as a broker knows it, for others to catch up with.
+//! The state of a topic as a broker knows it, for other brokers to catch up with.
 
 use crate::metadata::image::{Image, Partition};
 use crate::types::{LeaderEpoch, TopicId};
@@ -37,7 +37,8 @@ impl TopicState {
     }
 }
 
-/// Returns true if nothing of a topic is left that another topic of its name could collide with.
+/// Returns true if no node of a topic is left that another topic of the same name could collide
+/// with.
 fn is_gone(image: &Image, id: TopicId) -> bool {
     image.topic_by_id(id).is_none() && !image.deleting().any(|topic| topic.id == id)
 }

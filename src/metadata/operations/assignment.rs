@@ -39,10 +39,10 @@ pub(super) fn candidates(image: &Image) -> Vec<Candidate> {
 /// The replicas of this many partitions, spread evenly over the candidates and their racks.
 ///
 /// Leaders rotate through the brokers, those with the fewest replicas first, and among equals from
-/// broker `start`. The followers of a partition are the brokers after its leader, shifted by one
-/// more in each round, so that the partitions of a failed broker move to all the others; brokers of
-/// racks without a replica come first. A broker that is down gets replicas only if too few are
-/// alive.
+/// broker `start`. The followers of a partition are the brokers after its leader; brokers of racks
+/// without a replica come first. In each round of leaders, the followers are shifted by one more
+/// broker, so that the partitions of a failed broker move to all the others. A broker that is down
+/// gets replicas only if too few are alive.
 pub(super) fn spread(
     candidates: Vec<Candidate>,
     partitions: usize,
@@ -65,8 +65,8 @@ pub(super) fn spread(
     Ok((0..partitions).map(replicas_of).collect())
 }
 
-/// The brokers in the order in which they lead, and the number of them that may: those that are
-/// alive, or all if none is. Racks alternate.
+/// The brokers in the order in which they lead, and the number of them that may lead: those that
+/// are alive, or all if none is. Racks alternate.
 fn rotation(mut brokers: Vec<Candidate>, factor: usize, start: usize) -> (Vec<Candidate>, usize) {
     let first = start % brokers.len();
     brokers.rotate_left(first);
@@ -79,7 +79,7 @@ fn rotation(mut brokers: Vec<Candidate>, factor: usize, start: usize) -> (Vec<Ca
     let mut ordinal = |broker: &Candidate| {
         let before = in_rack.entry(broker.rack.clone()).or_default();
         *before += 1;
-        // Brokers without a rack are in no rack together.
+        // Brokers without a rack do not share a rack.
         if broker.rack.is_some() { *before } else { 0 }
     };
     let mut numbered: Vec<_> =
@@ -90,7 +90,7 @@ fn rotation(mut brokers: Vec<Candidate>, factor: usize, start: usize) -> (Vec<Ca
     (brokers, leaders)
 }
 
-/// The first `factor` of the brokers, but one of each rack before a second of any.
+/// The first `factor` brokers, but with one broker of each rack before a second of any rack.
 fn choose<'a>(brokers: impl Iterator<Item = &'a Candidate>, factor: usize) -> Vec<BrokerId> {
     let mut racks = BTreeSet::new();
     let (apart, together): (Vec<&Candidate>, Vec<&Candidate>) = brokers

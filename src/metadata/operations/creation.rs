@@ -38,7 +38,8 @@ impl NewTopic {
 }
 
 impl Metadata {
-    /// Creates a topic. Its partitions have leaders on return if this broker is the controller.
+    /// Creates a topic. If this broker is the controller, the partitions with a live replica
+    /// normally have leaders on return.
     ///
     /// # Errors
     /// `TopicExists`; also while nodes of a deleted topic of this name remain. Those of
@@ -75,7 +76,7 @@ impl Metadata {
     /// Checks whether the topic could be created, and returns the replicas that it would have.
     ///
     /// # Errors
-    /// The fault of its partitions, replicas or settings.
+    /// `TopicExists`, or the fault of the partitions, replicas or settings.
     pub fn check_new_topic(
         &self,
         topic: &NewTopic,

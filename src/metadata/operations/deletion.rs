@@ -16,7 +16,7 @@ use crate::metadata::{Metadata, MetadataError};
 use crate::types::{BrokerId, TopicId};
 
 impl Metadata {
-    /// Deletes a topic. Its name can be reused on return if this broker is the controller.
+    /// Deletes a topic. If this broker is the controller, the name can normally be reused at once.
     ///
     /// # Errors
     /// `UnknownTopic`.

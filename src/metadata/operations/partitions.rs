@@ -11,12 +11,12 @@ use crate::metadata::{Metadata, MetadataError};
 use crate::types::{BrokerId, TopicName};
 
 impl Metadata {
-    /// Extends a topic to `total` partitions. The new ones get the replicas in `replicas`, or
-    /// assigned ones if that is empty.
+    /// Extends a topic to `total` partitions. The new partitions get the replicas in `replicas`, or
+    /// are assigned replicas if `replicas` is empty.
     ///
     /// # Errors
-    /// `InvalidPartitions` if the topic already has as many, or the topic or a broker would exceed
-    /// a limit.
+    /// `UnknownTopic`. `InvalidPartitions` if the topic already has as many, or the topic or a
+    /// broker would exceed a limit. The fault of the replicas.
     pub async fn create_partitions(
         &self,
         name: &TopicName,

@@ -7,7 +7,7 @@
 //! are no blind writes. A write whose future was dropped may or may not have happened.
 //!
 //! A handle is one session for its whole life. When the store has ended the session, the handle
-//! refuses every call, so what was computed under one session is never written by the next.
+//! refuses every call, so a write that was computed under one session never happens under the next.
 
 mod contract;
 mod error;

@@ -5,11 +5,11 @@ use bytes::Bytes;
 /// The lifetime and naming of a created node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateMode {
-    /// It exists until it is deleted.
+    /// The node exists until it is deleted.
     Persistent,
-    /// It is removed with the session that created it, and cannot have children.
+    /// The node is removed with the session that created it, and cannot have children.
     Ephemeral,
-    /// It is persistent, and ten rising digits are appended to its path.
+    /// The node is persistent, and ten rising digits are appended to its path.
     Sequential,
 }
 

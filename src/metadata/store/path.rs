@@ -4,8 +4,8 @@ use crate::metadata::StoreError;
 
 const LENGTH_MAX: usize = 1024;
 
-/// Accepts a path that begins with a slash, does not end in one, and whose names are neither empty
-/// nor dots and contain no control characters.
+/// Accepts `/`, and paths of at most 1024 bytes that begin with a slash and do not end in one. A
+/// name in a path must not be empty, `.` or `..`, or contain control characters.
 ///
 /// # Errors
 /// `InvalidPath` with the fault.

@@ -2,14 +2,14 @@
 
 use crate::metadata::store::{CreateMode, Node, Op, OpResult, SessionError, Store, StoreError};
 
-/// The maximum number of times that a transaction without effect is sent.
+/// The maximum number of times that a transaction is sent while its effect is not seen.
 const ATTEMPTS_MAX: usize = 8;
 
 /// Executes a transaction like [`Store::multi`]. If the store does not answer, the nodes are read
-/// again: they show whether the transaction was executed, and it is repeated if it was not.
+/// again. They show whether the transaction was executed; if it was not, it is repeated.
 ///
 /// # Errors
-/// Those of [`Store::multi`]; `OutcomeUnknown` only if the nodes cannot be read.
+/// Those of [`Store::multi`]. `OutcomeUnknown` if the nodes cannot be read, or all attempts failed.
 pub(in crate::metadata) async fn transact(
     store: &dyn Store,
     ops: Vec<Op>,
@@ -20,7 +20,7 @@ pub(in crate::metadata) async fn transact(
             answered => return answered,
         }
         let paths: Vec<String> = ops.iter().map(|op| op.path().to_owned()).collect();
-        // Without the nodes, nothing is known but that there was no answer.
+        // If the nodes cannot be read, the outcome stays unknown.
         let Ok(nodes) = store.read(&paths).await else { break };
         let effects = ops.iter().zip(&nodes).map(|(op, node)| effect(store, op, node.as_ref()));
         if let Some(results) = effects.collect() {
@@ -30,9 +30,9 @@ pub(in crate::metadata) async fn transact(
     Err(SessionError::OutcomeUnknown.into())
 }
 
-/// The result of `op`, if the node is as `op` leaves it. Since a transaction is executed as a
-/// whole, one node that is not shows that it was not executed, or that another writer came after
-/// it; that writer's change makes a repetition fail.
+/// The result of `op`, if the node is as `op` leaves it. A transaction is executed as a whole. So
+/// if a single node is different, the transaction was not executed, or another writer came after
+/// it. That writer's change makes a repetition fail.
 fn effect(store: &dyn Store, op: &Op, node: Option<&Node>) -> Option<OpResult> {
     match (op, node) {
         // A check leaves no trace: the other operations decide.

@@ -2,7 +2,8 @@
 //!
 //! A [`Watch`] holds the set of paths that changed since the last call, not a queue of changes.
 //! Beyond a bound the set becomes "anything may have changed". So a slow watcher costs little
-//! memory and delays nobody, and what it reads after an event is at least as new as the event.
+//! memory and delays neither writers nor other watchers. A read after an event returns a state at
+//! least as new as the event.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -21,10 +22,11 @@ pub enum Event {
     Changed(Vec<String>),
     /// Anything may have changed: read everything again.
     Resync,
-    /// The store cannot be reached, so it may end the session unnoticed. `Resync` follows when it
-    /// can be reached again in this session.
+    /// The store cannot be reached, so it may end the session unnoticed. `Resync` follows when the
+    /// store can be reached again in this session.
     SessionLost,
-    /// The store has ended the session, and with it its ephemeral nodes. No further events follow.
+    /// The store has ended the session, and with it its ephemeral nodes, or takes no more writes.
+    /// From then on the watch reports nothing else.
     SessionExpired,
 }
 
@@ -151,7 +153,7 @@ impl Inbox {
     }
 }
 
-/// Every statement leaves the state consistent, so a poisoned lock is harmless.
+/// Locks a mutex. Every statement leaves the state consistent, so a poisoned lock is harmless.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
-//! The value of `/streamlog/unclean_elections/<topic id>-<partition>-<leader epoch>`, which nothing
-//! reads but people.
+//! The value of `/streamlog/unclean_elections/<topic id>-<partition>-<leader epoch>`, which only
+//! people read.
 
 use serde::Serialize;
 
-/// An election that gave up records: who asked for it, and what is known of the loss.
+/// An election that gave up records: its requester, and the known extent of the loss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(in crate::metadata) struct UncleanElectionValue {
     /// The version of the format.
@@ -15,7 +15,7 @@ pub(in crate::metadata) struct UncleanElectionValue {
     pub(in crate::metadata) leader_epoch: i32,
     /// The end of the new leader's log, as the operator was told.
     pub(in crate::metadata) given_up_from: i64,
-    /// The in-sync replicas before, which had all acknowledged records.
+    /// The in-sync replicas before the election, which had all acknowledged records.
     pub(in crate::metadata) in_sync_before: Vec<i32>,
     pub(in crate::metadata) accepts_two_leaders: bool,
     pub(in crate::metadata) asked_by: String,

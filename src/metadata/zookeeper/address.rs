@@ -1,4 +1,4 @@
-//! The address of an ensemble: its servers, and the node below which everything is kept.
+//! The address of an ensemble: its servers, and the node below which the broker keeps all nodes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -54,7 +54,7 @@ impl fmt::Display for ZooKeeperAddress {
 }
 
 impl ZooKeeperAddress {
-    /// The path in the ensemble of a path in this tree.
+    /// Converts a path in this tree to the path in the ensemble.
     pub(super) fn full_path(&self, path: &str) -> String {
         match path {
             "/" if self.chroot.is_empty() => "/".to_owned(),
@@ -63,7 +63,7 @@ impl ZooKeeperAddress {
         }
     }
 
-    /// The path in this tree of a path in the ensemble.
+    /// Converts a path in the ensemble to the path in this tree.
     pub(super) fn own_path(&self, full: &str) -> String {
         match full.strip_prefix(&self.chroot) {
             Some("") => "/".to_owned(),

@@ -10,11 +10,12 @@ use tokio::net::TcpStream;
 use crate::metadata::zookeeper::calls::{ReplyHeader, Request, code, xid};
 use crate::metadata::zookeeper::jute::{Decoder, Encoder, Garbled};
 
-/// The maximum size of a message from a server; a longer one is not a message.
+/// The maximum size of a message from a server. A larger length counts as a violation of the
+/// protocol.
 const MESSAGE_MAX: usize = 64 << 20;
 const PASSWORD_LENGTH: usize = 16;
 
-/// The reason why a connection cannot be used, or no longer.
+/// The reason why a connection cannot be used, or can no longer be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectionError {
     /// The server cannot be reached, or closed the connection.
@@ -23,7 +24,7 @@ pub(super) enum ConnectionError {
     /// The server broke the protocol.
     #[error("{0}")]
     Garbled(#[from] Garbled),
-    /// Nothing came in time.
+    /// The server sent nothing in time.
     #[error("no answer within {} ms", .0.as_millis())]
     Silent(Duration),
     /// The ensemble does not know the session any more.
@@ -44,7 +45,7 @@ impl ConnectionError {
     }
 }
 
-/// The identity by which servers know a session; all zero for a session that is yet to be made.
+/// The identity by which servers know a session; all zero for a session that is to be created.
 #[derive(Clone, Debug)]
 pub(super) struct SessionIdentity {
     pub(super) id: i64,
@@ -55,7 +56,7 @@ pub(super) struct SessionIdentity {
 }
 
 impl SessionIdentity {
-    /// The identity with which a new session is asked for.
+    /// The identity with which a new session is requested.
     pub(super) fn new(timeout: Duration) -> Self {
         Self { id: 0, password: vec![0; PASSWORD_LENGTH], timeout, last_zxid: 0 }
     }
@@ -69,7 +70,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects to a server, and resumes the session or makes a new one.
+    /// Connects to a server, and resumes the session or creates a new one.
     pub(super) async fn open(
         server: &str,
         identity: &mut SessionIdentity,

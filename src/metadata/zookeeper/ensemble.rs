@@ -20,7 +20,7 @@ pub(super) struct Ensemble {
     pub(super) digest: Option<Digest>,
     pub(super) session_timeout: Duration,
     pub(super) clock: Arc<dyn Clock>,
-    /// Told of each session.
+    /// The observer that is told of each session.
     pub(super) observer: Option<Arc<dyn SessionObserver>>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Ensemble {
 #[derive(Debug)]
 pub(super) struct Reached {
     pub(super) connection: Connection,
-    /// The place of the server in the list.
+    /// The index of the server in the list.
     pub(super) server: usize,
     /// The moment when the first request that it has answered was sent.
     pub(super) heard: Duration,
@@ -39,7 +39,8 @@ impl Ensemble {
     /// `requests` before anything else.
     ///
     /// # Errors
-    /// The error of the last server, if none answers.
+    /// The error of the last server, if none answers. `SessionExpired` and `AuthFailed` at once,
+    /// since all servers would answer the same.
     pub(super) async fn reach(
         &self,
         identity: &mut SessionIdentity,

@@ -2,7 +2,7 @@
 
 use bytes::{Buf, BufMut};
 
-/// The bytes are not what the protocol says; the connection cannot be used any more.
+/// The bytes violate the protocol; the connection cannot be used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the server's answer cannot be read")]
 pub(super) struct Garbled;

@@ -1,9 +1,10 @@
 //! The store of several brokers: an Apache ZooKeeper ensemble.
 //!
-//! This is a small client of ZooKeeper's protocol with what a [`Store`](crate::metadata::Store)
-//! needs. A task owns the connection of a session. It reconnects to any server of the ensemble as
-//! long as the store has not ended the session: only the store's word ends it, never a clock here.
-//! `docs/decisions/0021-own-zookeeper-client.md` says why the client is our own.
+//! This is a small client of ZooKeeper's protocol, limited to the needs of a
+//! [`Store`](crate::metadata::Store). A task owns the connection of a session. It reconnects to any
+//! server of the ensemble as long as the store has not ended the session. Only the store can end a
+//! session, never a local clock. `docs/decisions/0021-own-zookeeper-client.md` says why the client
+//! is our own.
 
 mod address;
 mod calls;

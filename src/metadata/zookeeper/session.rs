@@ -53,7 +53,7 @@ impl SessionState {
         state
     }
 
-    /// Notes that a request of this moment was answered.
+    /// Notes that a request sent at `sent` was answered.
     pub(super) fn hear(&self, sent: Duration) {
         self.heard.fetch_max(in_nanos(sent), Ordering::AcqRel);
     }
@@ -91,7 +91,7 @@ impl SessionState {
 
     /// Creates a watch, whose subtrees every further server is asked to watch.
     pub(super) fn watch(&self, subtrees: &[&str], full_paths: &[String]) -> Watch {
-        // Before the first event can arrive.
+        // Create the watch before the first event can arrive.
         let watch = self.watchers.watch(subtrees);
         let mut watched = self.lock_watched();
         for path in full_paths {
@@ -107,7 +107,7 @@ impl SessionState {
         self.lock_watched().clone()
     }
 
-    /// Every statement leaves the list consistent, so a poisoned lock is harmless.
+    /// Locks the list. Every statement leaves it consistent, so a poisoned lock is harmless.
     fn lock_watched(&self) -> MutexGuard<'_, Vec<String>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,9 +1,10 @@
-//! The task that keeps a session: it owns the connection, and makes another when that breaks.
+//! The task that keeps a session: it owns the connection, and opens another when it breaks.
 //!
 //! Requests are sent and answered in order. When the connection breaks, the outcome of the writes
 //! under way is unknown. On the next connection, watches are set again, and a `sync` is awaited
-//! before any other request: then whatever the servers had accepted of those writes is visible, and
-//! since a session that has moved is refused on its old connection, nothing of them comes later.
+//! before any other request. After it, each of those writes is visible if the servers had accepted
+//! it. None of them takes effect later: once a session has moved to another connection, servers
+//! refuse its requests on the old connection.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -45,7 +46,7 @@ pub(super) struct SessionTask {
     identity: SessionIdentity,
     exchanges: mpsc::Receiver<Exchange>,
     pending: VecDeque<Pending>,
-    /// The server in use.
+    /// The index of the server in use.
     server: usize,
     last_xid: i32,
     /// The moment when the ping that is under way was sent.
@@ -86,8 +87,8 @@ impl SessionTask {
 
     /// Serves requests until the session is closed.
     async fn serve(&mut self, connection: &mut Connection) -> Result<(), ConnectionError> {
-        // A server answers a ping at once, so two thirds of the time-out without any message are
-        // the sign of a lost connection, and leave a third to find another server.
+        // A server answers a ping at once. So two thirds of the time-out without any message are
+        // the sign of a lost connection; the last third is left for finding another server.
         let quiet = self.identity.timeout / 3;
         let (mut sent, mut received) = (Instant::now(), Instant::now());
         let mut frames = Vec::new();
@@ -165,7 +166,7 @@ impl SessionTask {
             _ => None,
         };
         if let Some(error) = error {
-            // The server has not executed it.
+            // The server has not executed the request.
             let _ = response.send(Err(self.unreachable(&error)));
             return Err(error);
         }

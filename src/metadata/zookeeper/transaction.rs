@@ -108,8 +108,8 @@ pub(super) fn decode(
     }
 }
 
-/// The error of an operation, from the server's code; `None` for a version that does not match,
-/// because the answer does not contain the one found.
+/// The error of an operation, from the server's code. `None` for a version that does not match,
+/// because the answer does not contain the version found.
 pub(super) fn error(op: &Op, error: i32) -> Option<StoreError> {
     let path = op.path().to_owned();
     Some(match (error, op) {
@@ -127,7 +127,7 @@ pub(super) fn error(op: &Op, error: i32) -> Option<StoreError> {
     })
 }
 
-/// The error of a call that is refused whatever the nodes.
+/// The error of a call whose refusal does not depend on the nodes.
 pub(super) fn refusal(path: &str, error: i32) -> SessionError {
     let path = path.to_owned();
     match error {

@@ -10,7 +10,7 @@ use crate::python::owned::Owned;
 /// The result of a method: the value described in its stub, or an asyncio future of it.
 pub(super) type AdminResult<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// Administration, with the way of waiting for its calls.
+/// Administration, whose calls block the thread or wait on an event loop.
 #[derive(Debug)]
 pub(super) struct Asking {
     admin: Owned<client::Admin>,

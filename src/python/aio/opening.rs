@@ -14,7 +14,7 @@ use crate::python::reading::{Consumer, Decoders, Part, Range, UntilEnd};
 
 type Awaitable<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// Connects a client; ready once a bootstrap broker has answered.
+/// Connects a client; the future is ready once a bootstrap broker has answered.
 #[pyfunction]
 #[pyo3(
     signature = (event_loop, bootstrap=None, **options),
@@ -32,7 +32,7 @@ pub(crate) fn connect<'py>(
     })
 }
 
-/// Closes a client with everything created from it.
+/// Closes a client and everything created from it.
 #[pyfunction]
 pub(crate) fn close<'py>(
     event_loop: &Bound<'py, EventLoop>,
@@ -47,7 +47,7 @@ pub(crate) fn close<'py>(
     EventLoop::start(event_loop, closing, |py, ()| Ok(py.None()))
 }
 
-/// Creates a consumer; ready once its topics are found.
+/// Creates a consumer; the future is ready once its topics are found.
 #[pyfunction]
 #[pyo3(signature = (event_loop, client, topics, **options))]
 pub(crate) fn consumer<'py>(
@@ -71,7 +71,7 @@ pub(crate) fn consumer<'py>(
     })
 }
 
-/// Reads up to the current end; ready once the end offsets are known.
+/// Reads up to the current end; the future is ready once the end offsets are known.
 #[pyfunction]
 pub(crate) fn until_end<'py>(
     event_loop: &Bound<'py, EventLoop>,
@@ -84,7 +84,7 @@ pub(crate) fn until_end<'py>(
     })
 }
 
-/// Reads a topic between offsets; ready once its partitions are found.
+/// Reads a topic between offsets; the future is ready once its partitions are found.
 #[pyfunction]
 #[pyo3(signature = (event_loop, client, topic, parts, decoders=None))]
 pub(crate) fn range<'py>(

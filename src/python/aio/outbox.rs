@@ -126,8 +126,8 @@ impl Outbox {
         self.producer.get().try_send(py, &record.record)
     }
 
-    /// Waits for whatever delays the record. The result is its ticket once it is sent, or `None` if
-    /// it is to be tried again.
+    /// Waits for the topic's metadata, or for buffer space. The result is the record's ticket once
+    /// it is sent, or `None` if the caller must try again.
     fn making_way<'py>(&self, py: Python<'py>, record: &Prepared) -> PyResult<Bound<'py, PyAny>> {
         let (sender, record) = (self.sender(py)?, Arc::clone(&record.record));
         let partition = self.producer.get().partition(py, sender.get()?, &record)?;
@@ -149,8 +149,8 @@ impl Outbox {
         })
     }
 
-    /// Sends records made of an iterator's items. Returns how many, the record that has to wait if
-    /// there is one, and true at the end of the iterator.
+    /// Sends records made of an iterator's items. Returns the number of records sent, the record
+    /// that has to wait, if there is one, and true if the iterator is exhausted.
     #[pyo3(signature = (topic, items, key=None, value=None))]
     fn send_some(
         &self,
@@ -171,7 +171,7 @@ impl Outbox {
         Ok((SOME, None, false))
     }
 
-    /// Ready once the ticket has its outcome.
+    /// Returns a future that is ready once the ticket has its outcome.
     fn settled<'py>(&self, py: Python<'py>, ticket: &Ticket) -> PyResult<Bound<'py, PyAny>> {
         let settling = ticket.settling()?;
         EventLoop::start(self.event_loop.bind(py), settling, |py, ()| Ok(py.None()))

@@ -43,7 +43,7 @@ enum Given {
 /// The state that precedes the next message.
 #[derive(Default)]
 struct Pending {
-    /// Ready at the next change of what there is to read.
+    /// Ready at the next change of the buffer of fetched records.
     news: Option<News>,
     /// A dead letter to publish before the next message.
     letter: Option<Arc<Letter>>,
@@ -167,7 +167,7 @@ impl Reader {
         }
     }
 
-    /// Returns up to `count` further messages that are available; those returned before stay
+    /// Returns up to `count` further messages that are available; messages returned before stay
     /// unprocessed.
     fn take_more(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Message>> {
         let mut messages = Vec::new();
@@ -188,7 +188,7 @@ impl Reader {
         Ok(messages)
     }
 
-    /// True if the next call raises an error.
+    /// True if the next call raises an error, or tries again to publish a dead letter that failed.
     #[getter]
     fn is_over(&self) -> PyResult<bool> {
         let pending = self.pending();
@@ -199,7 +199,7 @@ impl Reader {
         Ok(held.zip(source).is_some_and(|(held, source)| held.is_any(source.stream())))
     }
 
-    /// Ready once there may be a message to take.
+    /// Returns a future that is ready once there may be a message to take.
     fn arrived<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, own) = (this.py(), this.get());
         own.time_slice.restart(py)?;

@@ -17,7 +17,7 @@ const CHECK_EVERY: u32 = 32;
 #[derive(Debug, Default)]
 pub(super) struct TimeSlice {
     taken: AtomicU32,
-    /// The bits of the `f64` time at which it started.
+    /// The bits of the `f64` time at which the slice started.
     begin: AtomicU64,
 }
 

@@ -18,7 +18,7 @@ use crate::python::errors::refused;
 /// The Python form of an option's value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
-    /// As in the setting: a string, number, size or boolean.
+    /// The same as the setting's value: a string, number, size or boolean.
     Plain,
     /// Seconds; the setting is in milliseconds.
     Seconds,
@@ -34,7 +34,8 @@ pub(crate) struct Word {
     pub(crate) form: Form,
 }
 
-/// Other clients' names for options that have no setting of the same meaning.
+/// Options of Kafka's clients that correspond to an option here, but to no setting with the same
+/// meaning.
 const THEIRS: &[Word] = &[
     Word::plain("key", "key.serializer"),
     Word::plain("key", "key.deserializer"),
@@ -46,7 +47,7 @@ const THEIRS: &[Word] = &[
     Word::plain("replicas", "replication.factor"),
 ];
 
-/// Applies settings by Kafka's names; the error names the invalid ones.
+/// Applies settings by Kafka's names; the error names the invalid settings.
 pub(crate) type Setter<'a> = dyn FnMut(&[(&str, &str)]) -> Result<(), ConfigError> + 'a;
 
 /// An option that was given, with its setting and the setting's text.
@@ -57,7 +58,7 @@ struct Given {
     text: String,
 }
 
-/// The options of a call; each use takes one.
+/// The options of a call. Reading an option removes it.
 #[derive(Debug)]
 pub(crate) struct Options<'py> {
     rows: Vec<(String, Bound<'py, PyAny>)>,
@@ -127,8 +128,8 @@ impl<'py> Options<'py> {
         apply_all(&given, words, dotted.as_ref(), set)
     }
 
-    /// As [`apply`](Self::apply), but any other option is a setting's name with underscores for
-    /// dots.
+    /// As [`apply`](Self::apply), but every other option counts as a setting's name with
+    /// underscores for dots.
     pub(crate) fn apply_dotting(mut self, words: &[Word], set: &mut Setter<'_>) -> PyResult<()> {
         let mut given = self.take_words(words)?;
         let dotted = self.take("config");
@@ -156,8 +157,8 @@ impl<'py> Options<'py> {
         ConfigError::from_faults(unknown).map_err(|error| refused(&error))
     }
 
-    /// The fault of an unknown option. Suggests our name for an option of Kafka's clients, or else
-    /// the most similar name.
+    /// The fault of an unknown option. Suggests this package's name for an option of Kafka's
+    /// clients, or else the most similar name.
     fn unknown(&self, name: &str) -> Fault {
         let key = name.replace('_', ".");
         let has = |name| self.asked.iter().any(|word| word.name == name);

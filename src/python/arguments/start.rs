@@ -11,12 +11,13 @@ use crate::types::{Offset, PartitionIndex};
 const PLACES: &str =
     "\"earliest\", \"latest\", an offset, an aware datetime or a timedelta from now";
 
-/// A position for all partitions, or one for each.
+/// A position for all partitions, or positions for some of them.
 #[derive(Debug)]
 pub(crate) enum Seek {
     /// One position for all partitions.
     All(Start),
-    /// Positions for some: topic (`None` if there is only one), partition, position.
+    /// Positions for some partitions: topic (`None` for a partition given by its index alone),
+    /// partition, position.
     Some(Vec<(Option<String>, PartitionIndex, Start)>),
 }
 

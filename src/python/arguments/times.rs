@@ -73,13 +73,13 @@ pub(crate) fn timeout(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<
     timeout.map(Some).map_err(|_| misfit(name, given, SECONDS))
 }
 
-/// As [`timeout`], where some limit is required.
+/// Converts the argument `name` to a timeout of at most [`LONGEST`] seconds.
 pub(crate) fn max_wait(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Duration> {
     Ok(timeout(name, Some(given))?.unwrap_or(Duration::from_secs_f64(LONGEST)))
 }
 
-/// The seconds in the argument `name`: infinite beyond any real wait, and negative if the time may
-/// have passed.
+/// Converts the argument `name` to seconds. More than [`LONGEST`] become infinite; negative seconds
+/// are accepted, for a time that has passed.
 pub(crate) fn seconds(name: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     match given.extract::<f64>() {
         Ok(seconds) if seconds > LONGEST => Ok(f64::INFINITY),

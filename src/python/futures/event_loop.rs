@@ -118,7 +118,7 @@ impl EventLoop {
         })
     }
 
-    /// Fails on another event loop, which would never be woken.
+    /// Fails if another event loop is running, since that loop would never be woken.
     fn check_running(&self, py: Python<'_>) -> PyResult<()> {
         if self.running.bind(py).call0()?.is(self.asyncio.bind(py)) {
             return Ok(());
@@ -151,7 +151,7 @@ impl EventLoop {
         })
     }
 
-    /// The descriptor that is readable while futures are to be polled.
+    /// The descriptor that is readable while woken futures wait to be polled.
     fn fileno(&self) -> RawFd {
         self.wakeup.descriptor()
     }

@@ -21,12 +21,12 @@ struct FutureWaker {
 }
 
 impl Wakeup {
-    /// A wakeup without pending futures.
+    /// A wakeup without woken futures.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self { event: WakeFd::new()?, woken: Mutex::default() })
     }
 
-    /// A descriptor that is readable while futures are pending.
+    /// A descriptor that is readable while woken futures wait to be polled.
     pub(super) fn descriptor(&self) -> RawFd {
         self.event.as_fd().as_raw_fd()
     }
@@ -46,7 +46,8 @@ impl Wakeup {
     fn wake(&self, number: u64) {
         let mut woken = self.woken();
         woken.push(number);
-        // Only the first pending future wakes the loop: later ones are found by the same `take`.
+        // Only the first woken future wakes the loop: the same `take` also returns futures woken
+        // later.
         let is_first = woken.len() == 1;
         drop(woken);
         if is_first {

@@ -1,4 +1,4 @@
-//! Columns of pyarrow, converted to the client's.
+//! Columns of pyarrow, converted to columns of the client.
 //!
 //! Columns arrive as memory views of Arrow's buffers, each with its element type. They are copied
 //! as a whole, so that the interpreter can be released while records are created.
@@ -18,7 +18,7 @@ type HeadersParts<'py> =
 /// The validity bitmap, and the numbers.
 type NumbersParts<'py> = (Option<Bound<'py, PyAny>>, Bound<'py, PyAny>);
 
-/// Converts columns, given by name, to `rows` records.
+/// Converts columns of `rows` rows, given by name, to columns of the client.
 pub(super) fn columns(rows: usize, parts: &Bound<'_, PyDict>) -> PyResult<ColumnsGiven> {
     Ok(ColumnsGiven {
         rows,

@@ -38,12 +38,12 @@ pub(crate) const WORDS: &[Word] = &[
     Word::seconds("audit_window", "audit.window.ms"),
 ];
 
-/// The number of records between two checks for signals, if no wait checks them.
+/// The number of records between two checks for signals, for sends that do not wait.
 const SIGNALS_EVERY: u64 = 1024;
 
 #[doc = stub!("Producer")]
-// As with Python's files, the last reference to a producer flushes it: a program that forgets to
-// close it blocks at that point and loses nothing.
+// As with Python's files, dropping the last reference to a producer flushes it: a program that
+// forgets to close it blocks at that point until every record is delivered or has failed.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Producer {
@@ -95,7 +95,8 @@ impl Producer {
         self.serializers.record(topic, value, keywords)
     }
 
-    /// Creates a record from an item, whose key and value are the results of functions.
+    /// Creates a record from an item: `key` and `value` are functions that return the record's key
+    /// and value, given the item.
     pub(crate) fn record_of_item(
         &self,
         topic: Bound<'_, PyString>,
@@ -285,7 +286,7 @@ impl Producer {
 
 impl Drop for Producer {
     fn drop(&mut self) {
-        // A forked child has nothing to flush.
+        // A forked child that has not used the producer has nothing to flush.
         let Some(sender) = self.inner.if_here() else { return };
         let Ok(producer) = sender.get() else { return };
         Python::attach(|py| {

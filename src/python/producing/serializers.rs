@@ -73,7 +73,8 @@ impl Serializers {
         Ok(record)
     }
 
-    /// Creates a record from an item, whose key and value are the results of functions.
+    /// Creates a record from an item: `key` and `value` are functions that return the record's key
+    /// and value, given the item.
     pub(super) fn record_of_item(
         &self,
         topic: Bound<'_, PyString>,
@@ -90,7 +91,8 @@ impl Serializers {
         Ok(record)
     }
 
-    /// Calls the serializer on a value if there is one; otherwise the value must be bytes.
+    /// Converts a value by the serializer, or as `bytes` does if there is none. `None` stays
+    /// `None`.
     fn serialize(
         &self,
         name: &str,
@@ -124,7 +126,7 @@ fn call(
     bytes(name, &function.call1((item,))?, Strings::Utf8)
 }
 
-/// Converts bytes or `None`; a string only if the producer has an encoding.
+/// Converts bytes or `None`; a string only with `Strings::Utf8`.
 fn bytes(
     name: &str,
     value: &Bound<'_, PyAny>,

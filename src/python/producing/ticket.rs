@@ -32,7 +32,8 @@ impl Ticket {
     }
 
     /// Returns the outcome, waiting for it with the interpreter released. A known outcome is
-    /// returned without releasing it, since that would cost more than all the rest.
+    /// returned without releasing the interpreter, since releasing it would cost more than the rest
+    /// of the call.
     fn outcome(
         &self,
         py: Python<'_>,

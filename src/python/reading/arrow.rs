@@ -22,7 +22,7 @@ use crate::python::errors::{MissingExtra, raised, refused};
 /// The default time that a batch waits for more rows after the first.
 const MAX_WAIT: Duration = Duration::from_millis(200);
 
-/// Capsules, with the names that Arrow's PyCapsule interface requires.
+/// The capsules of a schema and an array, with the names that Arrow's PyCapsule interface requires.
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
 #[doc = stub!("ArrowBatches")]
@@ -51,7 +51,7 @@ struct ArrowBatch {
 }
 
 impl ArrowBatches {
-    /// Creates batches of what is read, with the given options.
+    /// Creates batches of the records of `readable`, with the given options.
     pub(crate) fn of(
         py: Python<'_>,
         readable: impl Readable + 'static,
@@ -60,7 +60,7 @@ impl ArrowBatches {
         Self::read_options(py, Box::new(readable), Options::of(given)?, None)
     }
 
-    /// The same, where a batch may take only as long as the option `timeout`.
+    /// Creates batches with the additional option `timeout`, which limits the wait for each batch.
     pub(crate) fn within_timeout(
         py: Python<'_>,
         readable: impl Readable + 'static,
@@ -147,7 +147,7 @@ impl ArrowBatches {
 
 #[pymethods]
 impl ArrowBatch {
-    /// Arrow permits ignoring `requested_schema`: the caller then casts.
+    /// Exports the batch. Arrow permits ignoring `requested_schema`: the caller then casts.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

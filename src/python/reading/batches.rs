@@ -54,8 +54,8 @@ impl Batches {
         }
     }
 
-    /// As `gathered`, with decoded messages, up to the first that fails. They are taken one by one,
-    /// because only the last message taken may still be unprocessed when decoding fails.
+    /// Gathers and decodes the messages of the next batch, up to the first that fails. Messages are
+    /// taken one by one, so that none beyond the failing one has been taken.
     fn decoded(&self, py: Python<'_>, decoding: &Decoding) -> PyResult<Vec<Message>> {
         let consumer = self.session.consumer().get()?;
         let mut messages: Vec<Message> = self.session.next(py, None)?.into_iter().collect();

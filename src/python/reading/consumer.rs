@@ -82,7 +82,8 @@ impl Consumer {
         Subscription::read(owned.get()?, topics, settings, Options::of(given)?, py)
     }
 
-    /// Wraps the client's consumer with the user's callbacks; does not watch for its end yet.
+    /// Wraps the client's consumer with the user's callbacks. The event and the signals that end it
+    /// are not watched yet.
     pub(crate) fn of(
         client: &Bound<'_, PyAny>,
         connection: &Arc<Connection>,

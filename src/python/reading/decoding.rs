@@ -87,7 +87,7 @@ struct Taken {
 }
 
 impl Decoding {
-    /// Reads a consumer's options; `None` without decoders.
+    /// Reads a consumer's options; `None` if there are no decoders and no tombstones to skip.
     pub(crate) fn of(
         key: Option<Py<PyAny>>,
         value: Option<Py<PyAny>>,
@@ -139,7 +139,7 @@ impl Decoding {
         }
     }
 
-    /// Messages to return before any others.
+    /// Messages to return before any other message.
     pub(super) fn held(&self) -> &Held {
         &self.held
     }
@@ -166,8 +166,8 @@ impl Decoding {
         }
     }
 
-    /// Returns the next message before `deadline`, leaving those returned before unprocessed.
-    /// Returns `None` without a message, or if the next call raises an error.
+    /// Returns the next message before `deadline`, leaving the messages returned before
+    /// unprocessed. Returns `None` without a message, or if the next call raises an error.
     pub(super) fn more(
         &self,
         py: Python<'_>,
@@ -258,7 +258,7 @@ impl DeadLetters {
 }
 
 impl Taken {
-    /// Puts the message back in front of all others.
+    /// Puts the message back in front of all other messages.
     fn hold(&self) {
         self.held.put_back(self.stream, [self.message.clone()]);
     }
@@ -320,7 +320,8 @@ impl Letter {
         producer.send(&self.record(&headers))?.wait(None).map(drop)
     }
 
-    /// [`publish`](Self::publish) as a future; among several concurrent ones, the first sends it.
+    /// [`publish`](Self::publish) as a future. Of several concurrent futures, the first sends the
+    /// letter.
     pub(crate) async fn publishing(&self) -> Result<(), ClientError> {
         let ticket = self.ticket.get_or_try_init(|| self.sending()).await?;
         ticket.settling().await;
@@ -384,7 +385,7 @@ fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }
 
-/// Decodes bytes; null stays null.
+/// Decodes bytes; `None` if they are null, or if there is no decoder.
 fn decoded(
     py: Python<'_>,
     part: &'static str,

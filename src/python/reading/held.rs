@@ -1,4 +1,4 @@
-//! Messages that were taken but not returned to the application: they precede all others.
+//! Messages that were taken but not returned to the application: they precede all other messages.
 //!
 //! No further message is read while one is held. Messages returned before it therefore stay
 //! unprocessed, and commits and positions stay below held messages.
@@ -26,7 +26,7 @@ struct Row {
 }
 
 impl Held {
-    /// Holds messages in front of those already held.
+    /// Holds messages in front of the messages already held.
     pub(crate) fn put_back(
         &self,
         stream: usize,
@@ -70,7 +70,8 @@ impl Held {
         self.retain(|row| !is_meant(row.message.topic_partition()));
     }
 
-    /// The position of a partition, given that its reader is at `offset`.
+    /// The position of a partition whose reader is at `offset`: the offset of its first held
+    /// message if that is lower.
     pub(crate) fn reached(&self, partition: &TopicPartition, offset: Offset) -> Offset {
         if !self.is_any.load(Ordering::Acquire) {
             return offset;

@@ -111,7 +111,7 @@ impl Hooks {
         for message in messages.iter().rev() {
             let (consumer, partition) = (source.consumer(), message.topic_partition());
             consumer.seek(partition, Start::Offset(message.offset()))?;
-            // The partition may have been paused at its end.
+            // The partition may be paused because reading reached its end.
             consumer.set_paused(partition, false)?;
         }
         Ok(())

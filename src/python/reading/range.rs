@@ -68,7 +68,7 @@ impl Range {
         Ok(spans)
     }
 
-    /// The consumer settings: those of the client, without a group.
+    /// The consumer settings of the client, without a group.
     pub(crate) fn config(connection: &Connection) -> ConsumerConfig {
         ConsumerConfig {
             start: Start::default(),

@@ -1,4 +1,5 @@
-//! The state that a consumer and its iterators share, and access to it for readers of all of them.
+//! The state that a consumer and its iterators share, and the interface of all objects that can be
+//! read.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! Sources of messages, as the client has them.
+//! The client's sources of messages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::client::{self, ClientError, Patience, Rows};
 
 /// A source of messages: a consumer, one of its streams, or its records up to an end.
 pub(crate) trait Source: Sync {
-    /// The consumer behind it.
+    /// The consumer that it reads.
     fn consumer(&self) -> &client::Consumer;
     /// The stream's number; 0 for other sources.
     fn stream(&self) -> usize {
@@ -15,7 +15,8 @@ pub(crate) trait Source: Sync {
     }
     /// Returns the next message if one is available.
     fn try_next(&self) -> Result<Option<client::Message>, ClientError>;
-    /// The same, leaving messages returned before unprocessed.
+    /// Returns the next message if one is available. Consumers leave the messages returned before
+    /// unprocessed; other sources do not.
     fn try_more(&self) -> Result<Option<client::Message>, ClientError> {
         self.try_next()
     }

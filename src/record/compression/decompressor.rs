@@ -12,7 +12,7 @@ const REQUEST_RATIO_MAX: usize = 16;
 
 /// Decompresses streams of every codec within limits, and keeps reusable state.
 ///
-/// Creating it is free; the first zstd stream allocates the state.
+/// A new decompressor allocates nothing; the first zstd stream allocates the state.
 pub struct Decompressor {
     limits: Limits,
     /// The number of bytes that may still be decompressed.

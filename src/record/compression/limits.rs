@@ -12,7 +12,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Up to this size, any compression ratio is allowed.
+    /// The decompressed size up to which any compression ratio is allowed.
     const FREE_BYTES: usize = 1 << 20;
     /// The maximum compression ratio beyond `FREE_BYTES`.
     const RATIO_MAX: usize = 1_000;
@@ -47,7 +47,7 @@ pub(super) fn read_up_to(
     input_size: usize,
     max: usize,
 ) -> Result<Vec<u8>, Fault> {
-    // Records mostly shrink to a half or less; the buffer grows if they shrank further.
+    // Reserve three times the input, which suffices for common ratios; the buffer grows if needed.
     let mut out = Vec::with_capacity(input_size.saturating_mul(3).min(max));
     let one_more = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
     reader.take(one_more).read_to_end(&mut out)?;

@@ -13,10 +13,10 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInf
 use super::limits::{Fault, read_up_to};
 use crate::record::codec::LZ4_FAST;
 
-/// The magic number of a frame. The legacy frame, with blocks of 8 MB, has another.
+/// The magic number of a frame. The legacy frame, with blocks of 8 MB, has a different number.
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// The end mark behind the last block of a frame.
+/// The end mark after the last block of a frame.
 const END_MARK: [u8; 4] = [0; 4];
 
 /// The level of the fast encoder.

@@ -1,8 +1,8 @@
 //! The codecs of a batch's records: one stream for all records of a batch.
 //!
-//! One file per codec. A [`Compressor`] or [`Decompressor`] keeps reusable state between batches.
-//! [`Limits`] bounds the decompressed size for every codec, and is enforced while decompressing,
-//! not afterwards.
+//! Each codec has a source file. A [`Compressor`] or [`Decompressor`] keeps reusable state between
+//! batches. [`Limits`] bounds the decompressed size for every codec, and is enforced while
+//! decompressing, not afterwards.
 
 mod compressor;
 mod decompressor;

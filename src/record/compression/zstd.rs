@@ -1,4 +1,5 @@
-//! Zstandard: RFC 8878, with a window of at most 8 MB in what is read and written.
+//! Zstandard: RFC 8878. Streams are written with a window of at most 8 MB, and a larger window is
+//! refused.
 
 use std::io;
 

@@ -25,11 +25,12 @@ impl Default for Repacker {
 }
 
 impl Repacker {
-    /// Compresses `records`, the decompressed records of `batch`, according to `packing`, to a
+    /// Compresses `records`, the decompressed records of `batch`, according to `packing`, into a
     /// batch of at most `size_max` bytes.
     ///
     /// # Errors
-    /// `TooLarge` if the result exceeds `size_max`, `Compression` if the codec lacks the level.
+    /// `TooLarge` if the result exceeds `size_max`, `Compression` if the codec lacks the level or
+    /// fails.
     pub fn repack(
         &mut self,
         batch: &Batch<'_>,

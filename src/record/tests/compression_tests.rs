@@ -1,4 +1,4 @@
-//! Every codec restores its input, and none exceeds its limit.
+//! Tests that every codec restores its input, and that none exceeds its limit.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -46,7 +46,7 @@ proptest! {
     ) {
         let compression = Compression::from_id(codec).unwrap();
         let honest = packed(compression, None, &[7; 1000]);
-        // Sometimes with the magic number, to get beyond the first check.
+        // Sometimes start with the magic number, to get beyond the first check.
         let start = honest.len().min([0, 4, 16][form]);
         stream.splice(..0, honest[..start].iter().copied());
         let limits = Limits { decompressed_bytes_max: cap, ..Limits::default() };
@@ -79,7 +79,7 @@ fn a_stream_that_is_cut_off_is_refused_but_for_snappy_between_two_blocks() {
         for size in (1..stream.len()).step_by(97).chain(last) {
             match unpacked(*compression, &stream[..size], &Limits::default()) {
                 Ok(output) => {
-                    // Its framing has no end.
+                    // Snappy's framing has no end mark, so a cut between two blocks goes unnoticed.
                     assert_eq!(*compression, Compression::Snappy, "{size} bytes");
                     assert!(output.len() < input.len() && input.starts_with(&output));
                 }
@@ -96,7 +96,7 @@ fn bombs_stay_within_the_cap() {
         let bomb = packed(*compression, None, &zeros);
         let small = Limits::for_batches_up_to(1 << 20);
         assert!(is_inflated(&unpacked(*compression, &bomb, &small)), "{compression}");
-        // Within the absolute cap, the ratio decides: gzip makes 1,000 : 1, zstd 30,000 : 1.
+        // Within the absolute cap, the ratio decides: gzip reaches 1,000 : 1, zstd 30,000 : 1.
         let result = unpacked(*compression, &bomb, &Limits::default());
         let within = bomb.len() * 1_000 >= zeros.len();
         assert_eq!(result.is_ok(), within, "{compression} {}", bomb.len());
@@ -115,7 +115,7 @@ fn any_ratio_is_allowed_up_to_a_megabyte() {
 
 #[test]
 fn a_snappy_block_cannot_claim_more_than_its_size_allows() {
-    // It claims to decompress to 4 GB − 1, and has one byte.
+    // The block claims to decompress to 4 GB − 1, and has one byte.
     let bare = [0xff, 0xff, 0xff, 0xff, 0x0f, 0x00];
     let error = unpacked(Compression::Snappy, &bare, &Limits::default()).unwrap_err();
     assert!(matches!(error, RecordError::Compression { .. }), "{error}");

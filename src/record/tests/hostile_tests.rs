@@ -1,4 +1,4 @@
-//! No input panics, and no damage goes unnoticed.
+//! Tests that no input panics, and that no damage goes unnoticed.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn strict() -> ProduceRules {
     ProduceRules { walk_compressed: true, ..ProduceRules::for_batches_up_to(1 << 16) }
 }
 
-/// Everything that a reader may do with untrusted bytes.
+/// Does everything that a reader may do with untrusted bytes.
 fn read_everything(bytes: &[u8]) {
     let limits = Limits::for_batches_up_to(1 << 16);
     let mut decompressor = Decompressor::new(limits);

@@ -63,7 +63,8 @@ pub(super) fn build(samples: &[Sample], compression: Compression) -> Vec<u8> {
     builder.build(&BatchSettings::default(), &mut compressor).unwrap()
 }
 
-/// Four records with a special case in each field, which every codec can compress.
+/// Four records that cover the special cases of each field, with values long enough to become
+/// smaller with every codec.
 pub(super) fn four() -> Vec<Sample> {
     vec![
         Sample::of(1_000, Some(b"k0"), Some(&[b'v'; 400])).with_header(b"h", None),

@@ -1,7 +1,7 @@
 //! A follower of a partition during one leader epoch.
 //!
-//! It fetches from the end of its log. If the leader's log goes on differently there, the follower
-//! truncates its own to the last offset up to which the epochs agree, and fetches again.
+//! It fetches from the end of its log. If that log diverges from the leader's, the follower
+//! truncates it to the last offset up to which the epochs of both agree, and fetches again.
 
 use crate::replication::protocol::{EpochHistory, FetchPosition, Rules};
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -31,11 +31,11 @@ pub enum FetchOutcome {
         /// The end of that epoch.
         end: Offset,
     },
-    /// The leader's log begins behind the position.
+    /// The leader's log begins after the position.
     OutOfRange,
 }
 
-/// The action by which a follower goes on after an answer.
+/// The action that a follower takes after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FollowerStep {
     /// Nothing: the answer belongs to another epoch or to another position.
@@ -55,7 +55,7 @@ pub struct Follower {
     leader: BrokerId,
     epoch: LeaderEpoch,
     high_watermark: Offset,
-    /// The last watermark of the leader that concerns the records of this log.
+    /// The largest watermark that the leader has reported, but not above a truncation since.
     leader_watermark: Offset,
 }
 
@@ -130,7 +130,7 @@ impl Follower {
         self.high_watermark = self.high_watermark.max(self.leader_watermark.min(end));
     }
 
-    /// Records that the log was truncated to `end`. The watermark stays with records that are left.
+    /// Records that the log was truncated to `end`. The watermark falls to `end` if it was above.
     pub fn truncated(&mut self, end: Offset) {
         self.high_watermark = self.high_watermark.min(end);
         self.leader_watermark = self.leader_watermark.min(end);

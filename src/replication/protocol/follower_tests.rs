@@ -17,7 +17,7 @@ fn log(end: i64) -> EpochHistory<'static> {
     EpochHistory::new(&LOG, Offset::new(end))
 }
 
-/// The answer to a fetch at the end of a log that is stored up to there.
+/// The answer to a fetch at the end of a log whose records are all stored.
 fn answer(follower: &Follower, end: i64, outcome: FetchOutcome) -> FetchAnswer {
     FetchAnswer {
         position: follower.position(log(end), Offset::new(end)),

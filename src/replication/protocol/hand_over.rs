@@ -1,8 +1,8 @@
 //! The hand-over of a partition to another in-sync replica, as its leader goes through it.
 //!
 //! The leader appends nothing more until its successor has stored the whole log. Then it stops
-//! answering and asks the store to replace it. While nobody knows whether the store has done so, it
-//! stays silent: the successor may already serve.
+//! answering and asks the store to replace it. While it is unknown whether the store has done so,
+//! the leader stays silent: the successor may already serve.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::replication::protocol::{InSyncChange, Rules};
 /// The longest time for which a leader appends nothing while its successor catches up.
 const CATCH_UP_MAX: Duration = Duration::from_secs(5);
 
-/// The effect of a hand-over on what a leader does for clients and followers.
+/// The effect of a hand-over on a leader's answers to clients and followers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HandOverStage {
-    /// None is under way.
+    /// No hand-over is under way.
     None,
     /// The leader appends nothing.
     CatchingUp,
-    /// The leader answers nobody.
+    /// The leader answers no request.
     Silent,
 }
 
@@ -30,7 +30,8 @@ pub enum HandOverStep {
     Ask(InSyncChange),
     /// The successor, or the store, has yet to answer.
     Wait,
-    /// There is no hand-over: none has begun, or it has failed, and the leader leads on.
+    /// No hand-over is under way: none has begun, or it has failed and the leader continues to
+    /// lead.
     Over,
 }
 
@@ -46,9 +47,9 @@ pub(super) struct HandOver {
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     id: u64,
-    /// The version that it names.
+    /// The version of the state that the change names.
     named: i32,
-    /// True once the outcome was said to be unknown.
+    /// True once an attempt to make the change had an unknown outcome.
     is_unknown: bool,
 }
 
@@ -90,9 +91,11 @@ impl HandOver {
     pub(super) fn answered(&mut self, id: u64, outcome: InSyncOutcome) -> bool {
         let Some(asked) = self.asked.as_mut().filter(|asked| asked.id == id) else { return false };
         match outcome {
-            // The new leader epoch will be read; this one answers nobody any more.
+            // The new leader epoch has begun, though this broker has not read it yet: it goes on
+            // refusing clients until then.
             InSyncOutcome::Applied { .. } => false,
-            // An earlier attempt may have been made, and the state changed again since.
+            // After an attempt of unknown outcome, a refusal proves nothing: that attempt may have
+            // been applied, and the state changed again since.
             InSyncOutcome::Refused => !asked.is_unknown,
             InSyncOutcome::Unknown => {
                 asked.is_unknown = true;

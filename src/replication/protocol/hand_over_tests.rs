@@ -1,4 +1,4 @@
-//! A leader that hands over: to whom, when, and what it does while nobody knows the outcome.
+//! A leader that hands over: to which replica, when, and its silence while the outcome is unknown.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn step(leader: &mut Leader, after: Duration) -> HandOverStep {
     leader.continue_hand_over(LOG_END, START + after)
 }
 
-/// Begins to hand over to broker 2, which has everything as all others do.
+/// Begins to hand over to broker 2, once all members have stored the whole log.
 fn ask(leader: &mut Leader) -> InSyncChange {
     let members: Vec<_> = leader.in_sync().members().iter().map(|member| member.broker.0).collect();
     for broker in members.into_iter().filter(|broker| *broker != 1) {
@@ -102,7 +102,7 @@ fn a_leader_that_may_have_handed_over_is_silent_until_a_later_state_of_its_epoch
     let mut leader = leader(&[1, 2]);
     let change = ask(&mut leader);
     leader.change_answered(change.id, InSyncOutcome::Unknown);
-    // The first attempt may have been made, and the new leader have changed the state since.
+    // The first attempt may have been applied, and the new leader may have changed the state since.
     leader.change_answered(change.id, InSyncOutcome::Refused);
     leader.state_read(state(&[1, 2], 7), false);
     assert_eq!(leader.hand_over_stage(), HandOverStage::Silent);
@@ -110,7 +110,8 @@ fn a_leader_that_may_have_handed_over_is_silent_until_a_later_state_of_its_epoch
     assert_eq!(leader.hand_over_stage(), HandOverStage::None);
 }
 
-/// I31: true if a leader answers after the store has made another the leader.
+/// Invariant I31 of `model/`: returns true if it is broken, because a leader answers after the
+/// store has made another broker the leader.
 fn two_leaders_answer(rules: Rules) -> bool {
     let mut old = leader_by(rules, &[1, 2]);
     let change = ask(&mut old);
@@ -121,7 +122,8 @@ fn two_leaders_answer(rules: Rules) -> bool {
     while_asking || answers(&old)
 }
 
-/// True if a replica leads that lacks records which its predecessor could have waited for.
+/// Returns true if a leader asks for a successor that lacks records, although it could have waited
+/// for it.
 fn records_are_given_up(rules: Rules) -> bool {
     let mut leader = leader_by(rules, &[1, 2]);
     fetch(&mut leader, 2, 6);

@@ -44,7 +44,7 @@ impl Promises {
         None
     }
 
-    /// The number of records that producers were told to be stored.
+    /// The number of records that were acknowledged to producers.
     pub(super) fn acknowledged(&self) -> u32 {
         u32::try_from(self.acknowledged.len()).unwrap()
     }
@@ -84,7 +84,8 @@ impl Promises {
     }
 }
 
-/// I11 and I33: logs agree below their watermarks, and wherever they have the same epoch.
+/// Invariants I11 and I33 of `ablation_tests.rs`: logs agree below their watermarks, and wherever
+/// they have the same epoch.
 fn disagreement(brokers: &[Broker]) -> Option<&'static str> {
     for (number, one) in brokers.iter().enumerate() {
         for other in &brokers[..number] {

@@ -1,5 +1,5 @@
-//! The leader's part of a partition towards its followers: what their fetches count for, and who is
-//! in sync.
+//! The leader's record of its followers: their fetches, the starts of their logs, and the outcomes
+//! of changes of the in-sync set. [`Leader`] decides which replicas are in sync.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,13 @@ use crate::replication::{
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
 impl Partition {
-    /// Counts a follower's fetch, at `now` by the monotonic clock. A change of the in-sync set that
-    /// comes of it is the caller's to request. The log is open and loaded.
+    /// Counts a follower's fetch at the monotonic time `now`, which may move the high watermark.
+    /// The result may hold a change of the in-sync set; the caller then requests it from the
+    /// metadata store. The log must be open and loaded.
     ///
     /// # Errors
-    /// If this broker does not lead in the epoch of the fetch.
+    /// If this broker does not lead in the epoch of the fetch, or its log is not open or cannot be
+    /// read.
     pub fn follower_fetched(
         &self,
         replica: FetchingReplica,
@@ -41,8 +43,9 @@ impl Partition {
         Ok(counted)
     }
 
-    /// Notes the log start offset of a follower that fetches in a leader epoch. The follower has
-    /// stored it durably.
+    /// Records the log start offset that a follower has named in its fetch; ignored unless `epoch`
+    /// is the current leader epoch. The follower has synced that offset, so the records below it do
+    /// not return.
     pub fn follower_begins(&self, follower: BrokerId, epoch: LeaderEpoch, log_start: Offset) {
         let mut leadership = self.lock_leadership();
         if self.current().check_leading_in(epoch).is_err() {
@@ -55,7 +58,7 @@ impl Partition {
         }
     }
 
-    /// Returns true if these followers have removed the records below `start`.
+    /// Returns true if each of these followers has removed the records below `start`.
     ///
     /// # Errors
     /// If this broker no longer leads.
@@ -70,8 +73,8 @@ impl Partition {
         Ok(followers.iter().all(|id| starts.get(id).is_some_and(|begins| *begins >= start)))
     }
 
-    /// The change by which members leave the in-sync set that have not had all records for longer
-    /// than `lag_max`, at `now` by the monotonic clock.
+    /// Returns the change that takes lagging members out of the in-sync set: those that have lacked
+    /// records for longer than `lag_max`. `now` is a monotonic time.
     pub fn remove_lagging(
         self: &Arc<Self>,
         now: Duration,
@@ -83,7 +86,8 @@ impl Partition {
         Some(RequestedChange { partition: Arc::clone(self), epoch: leader.epoch(), change })
     }
 
-    /// Takes the outcome of a change that was requested in a leader epoch; ignored in any other.
+    /// Takes the outcome of a change that was requested in leader epoch `epoch`; ignored if that
+    /// epoch has ended.
     pub fn change_answered(&self, epoch: LeaderEpoch, id: u64, outcome: InSyncOutcome) {
         let mut leadership = self.lock_leadership();
         let is_current = |leader: &&mut Box<Leader>| leader.epoch() == epoch;

@@ -1,4 +1,4 @@
-//! A follower whose leader epoch changes while it flushes what it has fetched.
+//! A follower whose leader epoch changes while it flushes fetched records.
 
 use std::future::Future;
 use std::pin::pin;

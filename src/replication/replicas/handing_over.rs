@@ -14,7 +14,7 @@ pub enum HandOverProgress {
     Ask(RequestedChange),
     /// The successor, or the store, has yet to answer.
     Wait,
-    /// The leader epoch is over, or this broker leads on.
+    /// The leader epoch is over, or the hand-over has failed and this broker continues to lead.
     Over,
 }
 
@@ -41,7 +41,7 @@ impl Partition {
         let epoch = leader.epoch();
         drop(leadership);
         if let Some(log) = self.log() {
-            // An append may be on its way that has seen the role before.
+            // An append that has read the old role may still be on its way: the log refuses it.
             log.epochs().end(epoch);
             self.logs().flusher.schedule(&log, true);
         }

@@ -13,12 +13,13 @@ use crate::types::Offset;
 #[derive(Debug)]
 pub(in crate::storage) struct Chunk {
     file: Arc<CachedFile>,
-    /// The number of changes of the file when it was read: a file that was truncated since may have
-    /// other batches there.
+    /// The number of changes of the file when it was read. If the file was truncated since, the
+    /// same positions may hold other batches.
     changes: u64,
     /// The position after its last batch.
     end: u64,
-    /// The offsets that it covers: a record in between is in one of its batches, or does not exist.
+    /// The offsets that the chunk covers: a record with such an offset is in one of its batches, or
+    /// does not exist.
     offsets: Range<Offset>,
     bytes: Bytes,
     /// The first batch of about every `MARK_INTERVAL` bytes.
@@ -38,13 +39,13 @@ pub(in crate::storage) struct CutLimit {
 /// Batches of a chunk.
 #[derive(Debug)]
 pub(super) struct Cut {
-    /// Their bytes; empty if the limits allow no batch.
+    /// The bytes of the batches; empty if the limits allow no batch.
     pub(super) bytes: Bytes,
-    /// True if the chunk's last batch is among them.
+    /// True if the chunk's last batch is among these batches.
     pub(super) is_last: bool,
 }
 
-/// A batch, by the place of its header.
+/// The base offset of a batch, and the position of its header in the chunk.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     base: Offset,
@@ -55,9 +56,10 @@ struct Mark {
 const MARK_INTERVAL: usize = 32 << 10;
 
 impl Chunk {
-    /// The whole batches of `read` that were found sound: those of `positions`, whose offsets begin
-    /// at `first`. The buffer was filled from the position `buffer_start` on. `None` if the buffer
-    /// has no such batch.
+    /// The sound batches at these `positions` of the file. The chunk covers offsets from `first`
+    /// on, or else from the first batch on. The buffer holds the file's bytes from the position
+    /// `buffer_start` on; a batch of which it holds only a part is left out. `None` if it holds no
+    /// whole batch.
     pub(in crate::storage) fn new(
         (file, changes): (Arc<CachedFile>, u64),
         (buffer, buffer_start): (DirectBuffer, u64),
@@ -82,28 +84,29 @@ impl Chunk {
         Some(Self { file, changes, end: positions.start + end as u64, offsets, bytes, marks })
     }
 
-    /// Extends the covered offsets up to the next segment, because its last batch is the segment's.
+    /// Extends the covered offsets up to the next segment, because the chunk ends with the last
+    /// batch of its segment.
     pub(in crate::storage) fn cover_to(&mut self, next_base: Offset) {
         self.offsets.end = self.offsets.end.max(next_base);
     }
 
-    /// The place of the batch after it.
+    /// The position and the offset at which the next batch begins.
     pub(in crate::storage) fn end(&self) -> (u64, Offset) {
         (self.end, self.offsets.end)
     }
 
-    /// Returns true if it is of this file as it is now.
+    /// Returns true if the chunk was read from this file, and the file has not changed since.
     pub(super) fn is_of(&self, file: &Arc<CachedFile>) -> bool {
         Arc::ptr_eq(&self.file, file) && self.changes == file.changes()
     }
 
-    /// Returns true if the batch with `offset`, or its absence, is in this chunk.
+    /// Returns true if the batch with `offset` is in this chunk, or does not exist.
     pub(in crate::storage) fn covers(&self, offset: Offset) -> bool {
         self.offsets.contains(&offset)
     }
 
-    /// The batches from the one that contains `from`, or the next one with records; `None` if there
-    /// is none here.
+    /// The batches from the batch that contains `from` on, or else from the next batch with
+    /// records; `None` if the chunk has no such batch.
     pub(super) fn cut(&self, from: Offset, limit: CutLimit) -> Option<Cut> {
         let after = self.marks.partition_point(|mark| mark.base <= from);
         let mut start = self.marks[after.saturating_sub(1)].at;
@@ -118,7 +121,7 @@ impl Chunk {
         Some(Cut { bytes: self.bytes.slice(start..end), is_last: end == self.bytes.len() })
     }
 
-    /// The end of the batches from `start` on, of which `first` is the first, that `limit` allows.
+    /// The end of the batches from `start` on that `limit` allows. `first` is the first of them.
     fn cut_end(&self, start: usize, first: &BatchSummary, limit: CutLimit) -> usize {
         if first.last_offset >= limit.below {
             return start;
@@ -128,7 +131,8 @@ impl Chunk {
         if end > cap {
             return if limit.at_least_one { end } else { start };
         }
-        // All batches before a mark that begins below the limits are within them.
+        // A mark is the start of a batch. If it lies within the limits, so do all batches before
+        // it: start the walk at the last such mark.
         let allowed = |mark: &Mark| mark.base < limit.below && mark.at <= cap;
         let after = self.marks.partition_point(allowed);
         end = end.max(self.marks[after.saturating_sub(1)].at);
@@ -142,7 +146,7 @@ impl Chunk {
     }
 }
 
-/// The header of the whole batch at a position; `None` if there is none.
+/// The header of the batch at a position; `None` if the batch is not whole.
 fn header(bytes: &[u8], at: usize) -> Option<BatchSummary> {
     let header = bytes.get(at..at + HEADER_SIZE)?.first_chunk()?;
     let summary = BatchSummary::parse(header).ok()?;

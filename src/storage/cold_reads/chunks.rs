@@ -37,7 +37,7 @@ struct State {
 
 #[derive(Debug)]
 enum Slot {
-    /// Being read.
+    /// A chunk that is being read.
     Loading {
         file: Arc<CachedFile>,
         first: Offset,
@@ -63,7 +63,7 @@ struct Ready {
 pub(in crate::storage) struct Wanted<'f> {
     /// The file that covers the offset.
     pub(in crate::storage) file: &'f Arc<CachedFile>,
-    /// The file before it, if the offset is the first of its file.
+    /// The file of the previous segment, if the offset is the first of its file.
     pub(in crate::storage) before: Option<&'f Arc<CachedFile>>,
     pub(in crate::storage) offset: Offset,
     /// The monotonic time.
@@ -73,7 +73,7 @@ pub(in crate::storage) struct Wanted<'f> {
 /// Batches taken from a chunk.
 #[derive(Debug)]
 pub(in crate::storage) struct Taken {
-    /// Their bytes; empty if the limits allow no batch.
+    /// The bytes of the batches; empty if the limits allow no batch.
     pub(in crate::storage) bytes: Bytes,
     /// The offset from which the next chunk should be read now, for a sequential reader.
     pub(in crate::storage) read_ahead: Option<Offset>,
@@ -86,7 +86,7 @@ pub(in crate::storage) enum Place {
     InMemory,
     /// At the beginning of a chunk that is being read.
     Loading,
-    /// Right behind a chunk, in the wanted file at this position.
+    /// Right after a chunk, at this position of the wanted file.
     Behind(u64),
     /// In no chunk.
     Elsewhere,
@@ -105,7 +105,8 @@ pub(in crate::storage) struct Claim {
 /// The size of a buffer: two stretches with a digest, and half as much again for large batches.
 const BUFFER_SIZE: usize = 3 << 20;
 
-/// The most buffers in use: chunks, and what slow connections still have to send of them.
+/// The maximum number of buffers in use, by chunks and by answers that slow connections have not
+/// sent yet.
 const BUFFERS_MAX: usize = 12;
 
 /// The time after which a chunk without a reader makes room for another.
@@ -126,17 +127,17 @@ impl ColdReads {
     /// The most bytes of a file in a chunk.
     pub(in crate::storage) const CHUNK_MAX: u64 = BUFFER_SIZE as u64;
 
-    /// Returns true if there are no chunks. Cheap.
+    /// Returns true if there are no chunks. Takes no lock.
     pub(in crate::storage) fn is_empty(&self) -> bool {
         self.shared.slots.load(Ordering::Acquire) == 0
     }
 
-    /// Takes the wanted batches from a chunk in memory.
+    /// Takes the wanted batches from a chunk in memory; `None` if no chunk has them.
     pub(in crate::storage) fn take(&self, wanted: Wanted<'_>, limit: CutLimit) -> Option<Taken> {
         self.lock().ready().find_map(|ready| ready.take(wanted, limit))
     }
 
-    /// Finds the wanted batches.
+    /// Finds the place of the wanted batches in the chunks.
     pub(in crate::storage) fn find(&self, wanted: Wanted<'_>, limit: CutLimit) -> Place {
         let mut state = self.lock();
         if state.ready().any(|ready| ready.cut(wanted, limit).is_some()) {
@@ -149,14 +150,15 @@ impl ColdReads {
         behind.map_or(Place::Elsewhere, Place::Behind)
     }
 
-    /// The offset behind the chunk that covers the wanted offset, if there is one in memory.
+    /// The offset after the chunk that covers the wanted offset, if such a chunk is in memory.
     pub(in crate::storage) fn end_of_chunk(&self, wanted: Wanted<'_>) -> Option<Offset> {
         let mut state = self.lock();
         let mut covering = state.ready().filter(|ready| ready.covers(wanted));
         covering.next().map(|ready| ready.chunk.end().1)
     }
 
-    /// Waits until a chunk that was being read is in memory, or will not be.
+    /// Waits while the chunk that begins at the wanted offset is being read. It may not be in
+    /// memory afterwards, because a read can fail.
     pub(in crate::storage) fn wait(&self, wanted: Wanted<'_>) {
         let is_loading = |state: &mut State| state.is_loading(wanted);
         let over = self.shared.loaded.wait_while(self.lock(), is_loading);
@@ -164,8 +166,8 @@ impl ColdReads {
     }
 
     /// Claims the chunk in a `range` of the wanted file, with a buffer for it. `None` if the bytes
-    /// should be read through the page cache: they were read past it lately, or there is no free
-    /// buffer.
+    /// should be read through the page cache: another reader is loading them, they were read past
+    /// the page cache recently, or no buffer is free.
     pub(in crate::storage) fn claim(
         &self,
         wanted: Wanted<'_>,
@@ -192,7 +194,7 @@ impl ColdReads {
         Some((Claim { cold_reads: self.clone(), file, first, range, at: now }, buffer))
     }
 
-    /// Frees the memory of chunks without a reader.
+    /// Frees the memory of chunks that were not used for `IDLE_MAX`.
     pub(in crate::storage) fn release_idle(&self, now: Duration) {
         let mut state = self.lock();
         state.slots.retain(|slot| match slot {
@@ -233,7 +235,8 @@ impl State {
         })
     }
 
-    /// Removes the chunk that is needed least; `None` if all are in use.
+    /// Removes the least recently used of the chunks that are used up or idle; `None` if there is
+    /// none.
     fn evict(&mut self, now: Duration) -> Option<Slot> {
         let key = |slot: &Slot| match slot {
             Slot::Ready(ready) if ready.is_used_up || ready.is_idle(now) => Some(ready.used_at),
@@ -268,7 +271,7 @@ impl Ready {
         Some(Taken { bytes: cut.bytes, read_ahead })
     }
 
-    /// The position of the wanted offset in its file, if it is right behind this chunk.
+    /// The position of the wanted offset in its file, if it follows this chunk directly.
     fn position_behind(&self, wanted: Wanted<'_>) -> Option<u64> {
         let (position, next) = self.chunk.end();
         if next != wanted.offset {
@@ -287,14 +290,14 @@ impl Ready {
 }
 
 impl Claim {
-    /// Keeps the chunk that was read. A reader that continues right behind another chunk
-    /// `is_sequential`.
+    /// Adds the chunk that was read. `is_sequential` says that its reader continues directly after
+    /// another chunk.
     pub(in crate::storage) fn keep(self, chunk: Chunk, is_sequential: bool, now: Duration) {
         let mut state = self.cold_reads.lock();
         let ready =
             Ready { chunk, used_at: now, is_sequential, is_used_up: false, is_continued: false };
         state.slots.push(Slot::Ready(ready));
-        // Dropping the claim removes the slot that stood for it.
+        // Dropping the claim removes its `Loading` slot.
     }
 }
 
@@ -305,7 +308,8 @@ impl Drop for Claim {
             Slot::Loading { file, first } => !Arc::ptr_eq(file, &self.file) || *first != self.first,
             Slot::Ready(_) => true,
         });
-        // If the chunk was not kept, another attempt would fail too.
+        // Count the range as read even if no chunk was kept: another attempt would fail too, so let
+        // the next read go through the page cache.
         state.recent.add(&self.file, &self.range, self.at);
         self.cold_reads.shared.slots.store(state.slots.len(), Ordering::Release);
         drop(state);

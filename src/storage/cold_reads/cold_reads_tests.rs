@@ -75,14 +75,14 @@ impl Cold {
         }
     }
 
-    /// Returns true if a whole read finds its bytes in the page cache, verified.
+    /// Returns true if all bytes of a read of up to `MAX_BYTES` are in the page cache and verified.
     fn is_in_page_cache(&self, from: i64) -> bool {
         let extent = self.log.reads().find_extent(Offset::new(from), self.limit(MAX_BYTES));
         extent.unwrap().unwrap().is_verified()
     }
 
-    /// Asserts that these are the batches from the one with `from` on, as they were appended but
-    /// for the fields that the log sets.
+    /// Asserts that these are sound batches with the offsets and sizes of those appended, beginning
+    /// with the batch that contains `from`. Returns the offset after them.
     fn assert_batches(&self, from: i64, bytes: &[u8]) -> i64 {
         let first = *self.batches.range(..=from).next_back().unwrap().0;
         let mut known = self.batches.range(first..);
@@ -272,7 +272,7 @@ fn bytes_in_the_page_cache_are_read_from_there() {
     let reopened = cold.world.reopen(&cold.log);
     let limit = cold.limit(MAX_BYTES);
     for base in &cold.segments {
-        // A read of all of it, without a check.
+        // Read the whole file into the page cache, without a check.
         cold.world.bytes(&file(*base, "log"));
     }
     reopened.cold_ranges().verify(Offset::ZERO, limit).unwrap();

@@ -1,7 +1,7 @@
-//! The ranges that were read past the page cache lately.
+//! The ranges that were read past the page cache in the last minutes.
 //!
-//! A second reader of the same bytes brings them into the page cache, so that a third finds them
-//! there.
+//! A second reader of the same bytes brings them into the page cache, so that a third reader finds
+//! them in it.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -20,14 +20,14 @@ pub(super) struct Recent {
 struct Entry {
     file: Weak<CachedFile>,
     range: Range<u64>,
-    /// By the monotonic clock.
+    /// The time of the last read, by the monotonic clock.
     at: Duration,
 }
 
 /// The most ranges kept. A sequential reader has one per segment.
 const RANGES_MAX: usize = 64;
 
-/// The time for which a range counts as read lately.
+/// The time for which a range counts as read recently.
 const AGE_MAX: Duration = Duration::from_mins(10);
 
 impl Recent {
@@ -50,7 +50,7 @@ impl Recent {
         self.ranges.push_back(Entry { file: Arc::downgrade(file), range: range.clone(), at: now });
     }
 
-    /// Returns true if a byte was read lately.
+    /// Returns true if a byte was read recently.
     pub(super) fn contains(&self, file: &Arc<CachedFile>, position: u64, now: Duration) -> bool {
         let this = Arc::as_ptr(file);
         self.ranges.iter().any(|entry| {

@@ -1,9 +1,10 @@
 //! The segments of a log that can be compacted, the decision whether compaction is due, and the
 //! effort of a pass.
 //!
-//! Only closed segments qualify: below the high watermark, below the recorded durable point, and
-//! with their seals and indexes written. None of them holds a record younger than
-//! `min.compaction.lag.ms`, by its timestamp or the broker's time, whichever is later.
+//! Only closed segments qualify, and only below the high watermark, the recorded durable point and
+//! the rebuild point: they are replicated and flushed, and their seals and indexes are written. A
+//! segment that is not compacted yet qualifies once all its records are older than
+//! `min.compaction.lag.ms`, by their timestamps or the broker's time, whichever is later.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +44,7 @@ impl Candidate {
     /// Determines the segments of a log that can be compacted.
     ///
     /// # Errors
-    /// `Corrupt` if one of these segments is known to be damaged.
+    /// `Corrupt` if one of these segments has damage that the operator has not skipped.
     pub(crate) fn of(log: &Arc<Log>, bounds: Bounds) -> Result<Self, StorageError> {
         let config = log.config();
         let context = log.context();
@@ -84,14 +85,14 @@ impl Candidate {
         self.dirty_bytes > 0 && (enough || self.is_overdue)
     }
 
-    /// The fraction of its bytes that is not compacted yet: the higher it is, the more there is to
-    /// gain.
+    /// The fraction of the bytes that is not compacted yet. The higher it is, the more a pass can
+    /// remove.
     pub(crate) fn dirty_ratio(&self) -> f64 {
         let all = self.clean_bytes + self.dirty_bytes;
         if all == 0 { 0.0 } else { as_float(self.dirty_bytes) / as_float(all) }
     }
 
-    /// Its log.
+    /// The log.
     pub(crate) fn log(&self) -> &Arc<Log> {
         &self.log
     }
@@ -142,7 +143,7 @@ pub(crate) struct Effort<'a> {
     pub(crate) map_size: ByteSize,
     /// The wall clock.
     pub(crate) now: Timestamp,
-    /// The directory of the log, which may remove it meanwhile.
+    /// The data directory, which may remove the log during the pass.
     pub(crate) directory: Option<&'a DataDir>,
     /// Called with each number of bytes read; waits to keep to the rate, and returns false to stop.
     pub(crate) keep_going: &'a dyn Fn(u64) -> bool,

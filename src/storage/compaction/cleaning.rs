@@ -1,8 +1,8 @@
-//! Writing the surviving records of neighbouring segments into a single new one.
+//! Writing the surviving records of neighbouring segments into a single new segment.
 //!
-//! The new segment ends with a batch at the last offset of the old ones, emptied if need be. So its
-//! offsets show exactly which segments it replaces, even after a crash, and segments still meet
-//! without a gap.
+//! The last batch of the old segments is always written, emptied if need be. So the offsets of the
+//! new segment show exactly which segments it replaces, even after a crash, and the next segment
+//! follows without a gap.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::types::{Offset, Timestamp};
 pub(super) enum Cleaned {
     /// All records of the single segment survive: it stays as it is.
     Unchanged,
-    /// The surviving records, durable under names that are ignored so far.
+    /// The surviving records, durable in files with temporary names.
     Written(Arc<Segment>),
     /// The pass must stop.
     Stopped,
@@ -46,8 +46,8 @@ struct Writer {
     synced: u64,
 }
 
-/// Writes the surviving records of a group. If that does not result in a replacement, the caller
-/// removes its files.
+/// Writes the surviving records of a group. A caller that does not use the result must remove its
+/// files.
 ///
 /// # Errors
 /// `Corrupt` if a batch is damaged.
@@ -91,7 +91,7 @@ pub(super) fn clean(
     Ok(Cleaned::Written(Arc::new(segment)))
 }
 
-/// Removes the files of an incomplete replacement.
+/// Removes the files of a replacement that is not put in place.
 pub(super) fn discard(context: &LogContext, base: Offset) -> Result<(), StorageError> {
     for kind in FileKind::OF_CLEANED {
         let path = SegmentFile::path(&context.dir, base, kind);

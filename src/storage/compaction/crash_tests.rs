@@ -91,7 +91,7 @@ fn add(log: &Log, history: &mut History, record: Kept) {
     history.records.push(record);
 }
 
-/// Stops the work after each number of steps in turn, until it completes.
+/// Stops the compaction after each number of steps in turn, until it completes.
 fn at_every_step(power: bool) {
     for steps in 0.. {
         let life = Life::new();

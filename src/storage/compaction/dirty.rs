@@ -12,7 +12,7 @@ use crate::types::Offset;
 pub(super) struct Dirty {
     /// The keys.
     pub(super) map: OffsetMap,
-    /// The first record that the map had no space for, or the end of the dirty part.
+    /// The offset of the first record that the map had no space for, or the end of the dirty part.
     pub(super) below: Offset,
 }
 

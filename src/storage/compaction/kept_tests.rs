@@ -145,7 +145,8 @@ fn read_from(log: &Log, mut from: Offset, is_enough: impl Fn(&Kept) -> bool) -> 
 }
 
 impl History {
-    /// Checks the invariants of every log, whatever was compacted and whenever it crashed.
+    /// Checks the invariants that hold for every log, whatever was compacted and whenever it
+    /// crashed.
     pub(super) fn check(&self, log: &Log, now: i64, config: &LogConfig) {
         let found = contents(log);
         assert!(found.is_sorted_by(|one, next| one.offset < next.offset));

@@ -1,8 +1,9 @@
 //! Compaction: of all records with the same key only the last one is kept.
 //!
-//! Only whole closed segments that are flushed, replicated and recorded as such are cleaned;
-//! offsets, timestamps and order of the remaining records never change. A crash at any moment
-//! leaves the old segments or the new one, so no key ever loses its last value.
+//! Only whole closed segments are cleaned, once they are replicated and recorded as durable, and
+//! their indexes are written; offsets, timestamps and order of the remaining records never change.
+//! A crash at any moment leaves the old segments or the new one, so no key ever loses its last
+//! value.
 
 mod candidate;
 mod cleaning;

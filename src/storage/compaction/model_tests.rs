@@ -1,8 +1,8 @@
 //! Compaction against a plain list of records, on a machine that crashes.
 //!
-//! Every seed gives the history of a log: appends, rolls, compactions with much or little memory,
-//! complete or interrupted, passing time, crashes of the process and of the machine, also in the
-//! middle of a compaction.
+//! Every seed gives the history of a log: appends, rolls, passing time, and compactions with much
+//! or little memory, complete or interrupted. The process or the machine crashes at times, also in
+//! the middle of a compaction.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl World {
                 time: self.clock.now().millis() - late,
             });
         }
-        // Rarely, because creating a compressor costs more than everything else.
+        // Compress only rarely, because creating a compressor costs more than everything else.
         let is_packed = self.random.chance(8);
         let codec = Compression::ALL[if is_packed { self.random.index(5) } else { 0 }];
         let stamp = self.random.chance(3).then_some(ProducerStamp {
@@ -128,7 +128,8 @@ impl World {
         self.history.records.append(&mut records);
     }
 
-    /// An idempotent producer's last batch is recognized, however little of it is left.
+    /// Sends the producer's last batch again. It is recognized as a duplicate, however little of it
+    /// compaction has left.
     fn send_again(&mut self) {
         let Some((mut bytes, offset)) = self.last_sent.clone() else { return };
         let outcome = self.log.append(&mut [&mut bytes], self.at()).unwrap()[0].unwrap();
@@ -149,7 +150,7 @@ impl World {
         }
     }
 
-    /// With memory for a few keys, or stopped after a few batches.
+    /// Compacts with memory for a few keys, or stops the compaction after a few batches.
     fn compact_a_little(&mut self) {
         let below = self.touch();
         if self.random.chance(2) {
@@ -165,7 +166,8 @@ impl World {
         compact(&candidate, &effort).unwrap();
     }
 
-    /// Moves the limit of compaction up to the current end.
+    /// Returns the offset below which the log may be compacted, and records that limit in the
+    /// history.
     fn touch(&mut self) -> Offset {
         let closed = self.log.compactable().closed().unwrap().segments;
         let end = closed.last().map_or(0, |closed| closed.next_offset.get());
@@ -174,7 +176,7 @@ impl World {
         below
     }
 
-    /// The power fails in the middle of a compaction.
+    /// Lets the power fail in the middle of a compaction.
     fn crash_while_compacting(&mut self) {
         let below = self.touch();
         let calls = self.random.between(1, 12);
@@ -225,7 +227,7 @@ impl World {
         }
     }
 
-    /// Replaces the producer if its batches are lost.
+    /// Replaces the producer, whose last batch was lost.
     fn forget_producer(&mut self) {
         self.producer = ProducerId(self.producer.0 + 1);
         self.sequence = 0;

@@ -1,8 +1,8 @@
 //! A map from keys to their last offsets, within bounded memory.
 //!
-//! A key is represented by 128 bits, two keyed hashes of 64 bits with new hash keys for every map:
-//! an attacker cannot choose colliding keys, and an accidental collision is practically impossible.
-//! A full map takes no new key, and compaction cleans the part that it covers.
+//! A key is represented by 128 bits, two keyed hashes of 64 bits with new hash keys for every map.
+//! So an attacker cannot choose colliding keys, and an accidental collision is practically
+//! impossible. A full map takes no new key, and compaction cleans the part that it covers.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -25,8 +25,8 @@ impl OffsetMap {
     /// An empty map that takes at most `memory`, and less while it has few keys.
     pub(super) fn new(memory: ByteSize) -> Self {
         let memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
-        // Tables double, and the old one lives until its entries have moved; each is at most seven
-        // eighths full.
+        // A full table is replaced by one twice as large, and lives until its entries have moved. A
+        // table is at most seven eighths full.
         let places = (memory / 3 * 2 / ENTRY).max(16);
         let table = 1_usize << places.ilog2();
         Self {
@@ -88,7 +88,7 @@ mod tests {
         }
         assert!(taken >= 1_000, "{taken} keys");
         let table = (map.offsets.capacity() / 7 * 8).next_power_of_two();
-        // While it grew, the table half as large was there too.
+        // While the table grew, the old table of half the size existed too.
         assert!((table + table / 2) * ENTRY <= usize::try_from(memory).unwrap(), "{table} places");
         assert!(map.put(&0_usize.to_be_bytes(), Offset::new(9)));
         assert_eq!(map.last(&0_usize.to_be_bytes()), Some(Offset::new(9)));

@@ -1,10 +1,10 @@
 //! A compaction pass over a log.
 //!
 //! First the dirty part is read for the last offset of every key. Then all segments covered by the
-//! map are rewritten, oldest first, small neighbours together. Each replacement is durable before
+//! map are cleaned, oldest first, small neighbours together. Each replacement is durable before
 //! the next begins, so a crash leaves a log that is compacted up to some segment. A key's last
-//! record is removed only if it is a tombstone past its delete horizon; nothing older of that key
-//! is left then, because earlier passes have removed it from everything before.
+//! record is removed only if it is a tombstone past its delete horizon. Earlier passes have then
+//! removed all older records of that key, so none of them can reappear.
 
 use crate::storage::compacted::Compacted;
 use crate::storage::compaction::candidate::Candidate;
@@ -20,14 +20,15 @@ use crate::types::Offset;
 /// The outcome of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pass {
-    /// Everything below this offset is clean.
+    /// Everything below this offset is clean, apart from segments with damage.
     Done {
         /// The offset.
         below: Offset,
         /// The number of bytes freed.
         freed: u64,
     },
-    /// It was stopped, or the log has changed meanwhile. Completed replacements stay in place.
+    /// The pass was stopped, found nothing to compact, or found that the log has changed. Completed
+    /// replacements stay in place.
     Stopped,
 }
 
@@ -36,8 +37,8 @@ pub(crate) enum Pass {
 /// # Errors
 /// `Corrupt` if a batch is damaged: the log stays as it is from there on.
 pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass, StorageError> {
-    // Check all segments first: with a wrong offset, a key's last record could count as an earlier
-    // one.
+    // Check all segments first: a damaged offset could make a key's last record seem older than
+    // another record of the key.
     for closed in &candidate.closed.segments {
         if !(effort.keep_going)(closed.segment.size()?) {
             return Ok(Pass::Stopped);

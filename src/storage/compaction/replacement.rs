@@ -1,17 +1,17 @@
-//! The replacement of segments by a cleaned one.
+//! The replacement of segments by a cleaned segment.
 //!
 //! | step | a crash after it leaves |
 //! |---|---|
 //! | batches, indexes and seal are written as `.cleaned` and synced | files that are removed |
 //! | the batches renamed `.swap`, directory synced | a complete replacement, completed later |
-//! | the old segments removed, directory synced | the same |
-//! | indexes renamed | the same |
+//! | the old segments removed, directory synced | a complete replacement, completed later |
+//! | indexes renamed | a complete replacement, completed later |
 //! | the batches renamed `.log`, the seal renamed, directory synced | the new segment |
 //!
-//! From the first rename on there is no way back, and nothing more is written, so that a disk which
-//! has become full meanwhile does no harm. If a step fails, the log accepts no more records and
-//! does not count as cleanly closed, and the next start completes the replacement. Readers continue
-//! with the files they have open.
+//! From the first rename on, the replacement has to be completed. The remaining steps only rename
+//! and remove files, so a disk that has become full does not prevent them. If a step fails, the log
+//! accepts no more records and does not count as cleanly closed, and the next start completes the
+//! replacement. Readers continue with the files they have open.
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ pub(super) fn put_in_place(
     directory: Option<&DataDir>,
 ) -> Result<bool, StorageError> {
     let log = &candidate.log;
-    // Hold the log: if it is removed meanwhile, the next log may have the same name.
+    // Hold the log: otherwise it could be removed, and a new log could take its name, between two
+    // of the steps.
     let _hold = match directory.map(|directory| directory.hold(log)) {
         Some(None) => return Ok(false),
         Some(hold) => hold,
@@ -49,7 +50,8 @@ pub(super) fn put_in_place(
     replacement.set_renamed();
     log.compactable().replace(group, replacement);
     for closed in group {
-        // Without readers only this pass refers to it, and would keep its files open until the end.
+        // Without readers, only this pass refers to the segment. Close its files now and not at the
+        // end of the pass.
         if Arc::strong_count(&closed.segment) == 1 {
             closed.segment.retire();
         }

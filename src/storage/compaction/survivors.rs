@@ -1,4 +1,4 @@
-//! The decision which records of a batch survive, and the batch that they form.
+//! The decision about which records of a batch survive, and the batch that they form.
 //!
 //! A record is removed if a later one has its key. A tombstone is removed, though it is its key's
 //! last record, once its batch's delete horizon has passed (KIP-534). The horizon is set by the
@@ -17,11 +17,11 @@ use crate::types::{Offset, ProducerId, Timestamp};
 /// The decision on a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It stays as it is.
+    /// The batch stays as it is.
     Whole,
-    /// This batch replaces it.
+    /// The batch is replaced by this new batch.
     Rewritten(Vec<u8>),
-    /// It is removed.
+    /// The batch is removed.
     Gone,
 }
 
@@ -72,8 +72,8 @@ impl Survivors {
         self.keeps_tombstones = true;
     }
 
-    /// Decides on a batch. A batch that must leave a trace is emptied rather than removed: its
-    /// producer's last, and any batch with `is_needed`.
+    /// Decides on a batch. A batch of which no record survives is emptied rather than removed if it
+    /// is the last batch of its producer, or if `is_needed`.
     pub(super) fn judge(
         &mut self,
         batch: &Batch<'_>,
@@ -126,8 +126,8 @@ impl Survivors {
         record.value.is_some() || !is_over || self.keeps_tombstones
     }
 
-    /// The delete horizon to set on a batch: only once, if it holds tombstones and this pass covers
-    /// all of it.
+    /// The delete horizon to set on a batch: only if the batch has none yet, keeps a tombstone, and
+    /// this pass covers all of it.
     fn horizon(&self, batch: &Batch<'_>, verdict: &Verdict) -> Option<Timestamp> {
         let is_due = verdict.has_tombstone
             && !batch.has_delete_horizon()

@@ -107,7 +107,7 @@ impl World {
     }
 }
 
-/// The stamp of the test\'s producer.
+/// The stamp of the test's producer.
 pub(super) fn stamp(base_sequence: i32) -> ProducerStamp {
     ProducerStamp { id: ProducerId(7), epoch: ProducerEpoch(0), base_sequence }
 }

@@ -7,9 +7,10 @@
 //! | log start | is deleted or about to be |
 //! | high watermark | may have been read by a consumer |
 //!
-//! A checkpoint may lag behind the log but never run ahead of it: it is lowered, durably, before a
-//! log is truncated and before a new log takes a name that was used before. High watermarks fall
-//! for no other reason.
+//! A checkpoint may lag behind the log but never run ahead of it, except that a log start is
+//! recorded before it takes effect. A checkpoint is lowered, durably, before a log is truncated,
+//! before lost records are given up, and before a new log takes a name that was used before. High
+//! watermarks fall for no other reason.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,7 @@ pub(super) enum Kind {
 pub(super) struct Checkpoints {
     dir: PathBuf,
     current: [Offsets; 4],
-    /// The content of the files.
+    /// The offsets as last written to the files; `current` may differ until the next write.
     written: [Offsets; 4],
 }
 
@@ -84,12 +85,12 @@ impl Checkpoints {
         self.current[kind as usize].get(partition).copied()
     }
 
-    /// A recorded offset of a log as its file has it, durably.
+    /// A recorded offset of a log as last written to its file, and therefore durable.
     pub(super) fn recorded(&self, kind: Kind, partition: &TopicPartition) -> Option<Offset> {
         self.written[kind as usize].get(partition).copied()
     }
 
-    /// The recorded offsets of a log; 0 for those that no file has.
+    /// The recorded offsets of a log; 0 for offsets that are not recorded.
     pub(super) fn of(&self, partition: &TopicPartition) -> CheckpointOffsets {
         let mark = |kind| self.get(kind, partition).unwrap_or(Offset::ZERO);
         CheckpointOffsets {
@@ -128,7 +129,7 @@ impl Checkpoints {
         self.put(Kind::LogStart, partition, self.of(partition).log_start.min(offset));
     }
 
-    /// Sets the log start and the high watermark of a log that is empty there.
+    /// Sets the log start and the high watermark of a log that is empty and begins at `offset`.
     pub(super) fn start_at(&mut self, partition: &TopicPartition, offset: Offset) {
         self.put(Kind::LogStart, partition, offset);
         self.put(Kind::HighWatermark, partition, offset);

@@ -143,7 +143,7 @@ impl FileWrapper for StoppingFile {
 /// The facts that must hold for the directory, whatever happened.
 #[derive(Clone, Debug, Default)]
 struct Facts {
-    /// Topic and records known to be durable, by partition.
+    /// The topic and the number of records known to be durable, by partition.
     logs: BTreeMap<i32, (TopicId, i64)>,
     /// The partition that was being created, removed or truncated when everything stopped.
     in_doubt: Option<i32>,
@@ -345,7 +345,7 @@ fn power_that_fails_again_during_the_recovery_takes_nothing_durable() {
         let steps = i64::try_from(seed % 30).unwrap();
         let mut world = World::on(Arc::new(StoppingDisk::new(&after, steps)));
         "boot-2".clone_into(&mut world.boot_id);
-        // It may open or not; only the state that the next one finds matters.
+        // This opening may succeed or fail; only the state that the next one finds matters.
         drop(world.open());
         let facts = Facts { is_closed: None, ..facts.clone() };
         check(&shared(&after.crash(seed).unwrap()), "boot-3", &facts);

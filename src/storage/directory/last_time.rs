@@ -1,8 +1,8 @@
 //! The last wall time considered plausible: `last-known-time`.
 //!
 //! A checked text of version 0 with the row `time <milliseconds since 1970, UTC>`. At a start it
-//! shows whether the clock was set meanwhile. Without it, or if it is damaged, the clock is
-//! trusted; the file is soon written again.
+//! shows whether the clock was set since the last run. Without it, or if it is damaged, the clock
+//! is trusted; the file is soon written again.
 
 use std::fmt;
 use std::path::Path;
@@ -54,7 +54,7 @@ impl DataDir {
     /// Records a plausible wall time; durable on return.
     ///
     /// # Errors
-    /// Those of the disk; or if the directory was removed.
+    /// Those of the disk; or if the directory was removed or replaced.
     pub fn record_time(&self, time: Timestamp) -> Result<(), StorageError> {
         self.require_in_place()?;
         let path = self.path().join(names::LAST_TIME);

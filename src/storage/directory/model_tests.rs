@@ -152,11 +152,11 @@ impl Model {
             high_watermark: before.high_watermark.min(to),
             ..before
         };
-        // Truncated or not, no more is guaranteed than after it.
+        // Until the truncation has succeeded, only the records below it are guaranteed.
         let bounds = Expected { end: before.end, ..after.clone() };
         self.logs.insert(index, bounds);
         directory.truncate_log(&log, Offset::new(to))?;
-        // The truncation is durable, and so are the unflushed records below it.
+        // Now the truncation is durable.
         self.logs.insert(index, after);
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Model {
         self.logs.get_mut(&index).unwrap()
     }
 
-    /// Checks the next opening against the expectation, and continues from there.
+    /// Checks the next opening against the expectation, and continues with the logs that it finds.
     fn check(&mut self, end: End) {
         let shared: Arc<dyn Disk> = Arc::new(self.disk.clone());
         raises_no_alarm(&shared);

@@ -3,13 +3,14 @@
 //! | line | meaning |
 //! |---|---|
 //! | `version: 0` | |
-//! | `topic_id: …` | the topic, 22 characters of base64 as everywhere |
+//! | `topic_id: …` | the topic's id, 22 characters of base64 |
 //! | `offset_unit: …` | `record` or `byte`; it never changes |
 //! | `crc: …` | CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
-//! The first two lines are Kafka's own file (KIP-516). It is written before the log's directory
-//! gets its name and never changed; if it is lost, it is rebuilt from the metadata journal. Data is
-//! matched by the id in it, never by the directory's name alone.
+//! The first two lines are those of Kafka's file (KIP-516). The file is written before the log's
+//! directory gets its name, and is never changed; if it is lost, the next start writes it again,
+//! provided that the metadata leaves no doubt about the topic. Data is matched by the id in it,
+//! never by the directory's name alone.
 
 use std::path::{Path, PathBuf};
 
@@ -90,7 +91,7 @@ pub(crate) fn metadata_flaw(
     })
 }
 
-/// The version, and the content if that is version 0.
+/// The version, and the content if it can be read as that of version 0.
 fn decode(bytes: &[u8]) -> Result<(i64, Option<PartitionMetadata>), String> {
     let text = str::from_utf8(bytes).map_err(|error| format!("no text: {error}"))?;
     let (body, crc) =

@@ -18,12 +18,13 @@ struct Decision<'a> {
 
 impl DataDir {
     /// Lets readers of a log pass over its damaged stretches within `offsets`, at the request of
-    /// `by`. Durable on return, with a copy of the bytes in
-    /// `quarantine/skipped/` and a line for each stretch in `audit.log`.
+    /// `by`. Durable on return, with a copy of the bytes in `quarantine/skipped/` and a line for
+    /// each stretch in `audit.log`.
     ///
     /// # Errors
-    /// If the range holds no damage or cuts through some, and those of the disk; then nothing is
-    /// skipped.
+    /// If no damage lies in the range, or one of its bounds lies within a damaged stretch; or if
+    /// the disk fails. Nothing is skipped then, unless the disk failed only when a segment was
+    /// created after the damage.
     pub fn skip_damage(
         &self,
         log: &Arc<Log>,
@@ -37,7 +38,7 @@ impl DataDir {
             self.audit("skip-damage", log, stretches, by)
         });
         if skipped.is_err() && !recorded.is_empty() {
-            // The lines already written must be corrected; if the disk is full, that is impossible.
+            // Correct the lines already written. On a full disk this may fail too.
             let _ = self.audit("failed skip-damage", log, &recorded, by);
         }
         skipped
@@ -70,7 +71,7 @@ impl fmt::Display for Decision<'_> {
         if let Some(copy) = &stretch.copy {
             write!(f, " copy={:?}", copy.display().to_string())?;
         }
-        // Quote it: the requester must not be able to forge lines.
+        // Quote the requester, who must not be able to forge lines.
         write!(f, " by={by:?}")
     }
 }

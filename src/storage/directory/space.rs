@@ -36,7 +36,7 @@ impl DataDir {
         self.reserve.is_short()
     }
 
-    /// Refuses what producers, and creators of topics, would add to a full disk.
+    /// Fails if the disk is too full for records of producers and for new topics.
     ///
     /// # Errors
     /// `OutOfSpace` while a part of the reserve is used.

@@ -10,10 +10,10 @@ use crate::io::{Disk, MemoryDisk};
 use crate::storage::{Offsets, ReadLimit, StorageError, Truncation};
 use crate::types::{LeaderEpoch, Offset};
 
-/// The number of records before, all of which are durable.
+/// The number of records in the log before it is started over, all of which are durable.
 const BEFORE: i64 = 6;
 
-/// Starts the log of partition 0 over at `at`. Returns true once that is durable.
+/// Creates the log of partition 0, and starts it over at `at`. Returns true once that is durable.
 fn start_over(world: &World, at: i64) -> Result<bool, StorageError> {
     let directory = world.open()?;
     let log = directory.create_log(&partition(0), topic(1))?;
@@ -44,7 +44,7 @@ fn check(disk: &Arc<dyn Disk>, boot_id: &str, (at, is_done): (i64, bool)) {
     if is_done {
         assert_eq!((start, end, watermark), (at, at, at));
     } else {
-        // Some of the old records, or none.
+        // The log has some of the old records, or none.
         assert!(end <= BEFORE || (start, end) == (at, at), "{known}");
         assert!(watermark <= end.max(5), "{known}");
     }

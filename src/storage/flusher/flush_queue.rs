@@ -2,7 +2,7 @@
 //!
 //! A log with unflushed records is due if a response waits for them, if its own settings say so, or
 //! if the budget of the data directory runs short. A flush covers all that was appended before it
-//! began; later appends wait for the next. A log is never flushed twice at the same time.
+//! began; later appends wait for the next flush. A log is never flushed twice at the same time.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(super) enum Ending {
     Flushed,
     /// The records are not on the disk, and the log is never flushed again.
     Failed,
-    /// The flush was not tried, and is due again at this time.
+    /// A sync could not be tried, and the flush is due again at this time.
     Postponed(Duration),
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Job<L> {
 /// The next action of a flusher thread.
 #[derive(Debug)]
 pub(super) enum Next<L> {
-    /// Flush these: by themselves if they are few, otherwise by a single sync.
+    /// Flush these logs: one by itself, several by a single sync of the file system.
     Flush(Vec<Job<L>>),
     /// Wait: nothing is due before this time.
     WaitUntil(Duration),
@@ -44,7 +44,7 @@ pub(super) enum Next<L> {
 #[derive(Debug)]
 pub(super) struct FlushQueue<L> {
     entries: HashMap<TopicPartition, Entry<L>>,
-    /// The entries that wait and are not being flushed, by due time.
+    /// The entries with a due time that are not being flushed, by that time.
     waiting: BTreeSet<(Duration, TopicPartition)>,
     failed: BTreeSet<TopicPartition>,
     unflushed_bytes: u64,
@@ -57,16 +57,16 @@ struct Entry<L> {
     log: L,
     /// Distinguishes this entry from an earlier log of the same name.
     id: u64,
-    /// The bytes appended since the last flush began, as far as reported here.
+    /// The bytes appended since the last flush began, as far as `schedule` was told.
     bytes: u64,
-    /// The time at which they are due; `None` if there are none.
+    /// The time at which these bytes must be flushed; `None` if there are none.
     due: Option<Duration>,
     /// The bytes being flushed.
     flushing: Option<u64>,
 }
 
-/// The number of due logs from which they are flushed by a single sync of the file system: on the
-/// machines measured, a thousand files took 15 ms this way and more than a second one by one.
+/// The number of due logs from which on a single sync of the file system flushes them together. On
+/// the machines measured, a thousand files took 15 ms this way and more than a second one by one.
 pub(super) const SYNC_TOGETHER_FROM: usize = 33;
 
 impl<L: Clone> FlushQueue<L> {
@@ -114,7 +114,8 @@ impl<L: Clone> FlushQueue<L> {
         }
     }
 
-    /// Takes the logs that are due, or returns the time at which one will be.
+    /// Takes the first due log, or all due logs if at least `SYNC_TOGETHER_FROM` are due. If none
+    /// is due, returns the time at which the first will be.
     pub(super) fn next(&mut self, now: Duration) -> Next<L> {
         let until = if self.is_half_full() { Duration::MAX } else { now };
         let due = self.waiting.iter().take_while(|(due, _)| *due <= until).count();
@@ -134,7 +135,7 @@ impl<L: Clone> FlushQueue<L> {
         if self.is_half_full() { earliest.map(|_| Duration::ZERO) } else { earliest }
     }
 
-    /// Returns true if another thread would also find a log that is due.
+    /// Returns true if a log is due that no thread has taken.
     pub(super) fn has_due(&self, now: Duration) -> bool {
         self.earliest().is_some_and(|due| due <= now)
     }
@@ -200,8 +201,9 @@ impl<L: Clone> FlushQueue<L> {
         self.failed.iter()
     }
 
-    /// At half the budget every log is due, whatever its settings: producers should never use up
-    /// the other half, and must not wait for a flush that no setting makes due.
+    /// Returns true above half of the budget. Every log is then due, whatever its settings. So
+    /// flushes begin before producers have to wait, and no producer waits for a flush that no
+    /// setting makes due.
     fn is_half_full(&self) -> bool {
         self.unflushed_bytes > self.budget_bytes / 2
     }

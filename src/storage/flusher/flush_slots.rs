@@ -1,9 +1,9 @@
 //! The number of concurrent flushes: the rules, without the threads.
 //!
-//! Normally it is `flush.threads`, so that all who wait for a busy disk share the next flush. But a
-//! disk may delay some files and not others: if a log is due and no flush has ended for a while,
-//! another flush may begin, and so on up to a maximum. The extra slots last as long as those
-//! flushes do.
+//! Normally it is `flush.threads`, so that all requests that wait for a busy disk share the next
+//! flush. But a disk may delay some files and not others. So if a log is due and no flush has ended
+//! for a while, another flush may begin, and so on up to a maximum. The extra slots disappear as
+//! these flushes end.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub(super) struct FlushSlots {
     usual: usize,
     limit: usize,
     busy: usize,
-    /// The time since when a log has been due and none of the flushes has ended.
+    /// The time from which on a log has been due and no flush has ended.
     stuck_since: Option<Duration>,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum SlotDecision {
 /// disks, and about ten on slow ones.
 const STUCK_AFTER: Duration = Duration::from_millis(50);
 
-/// The most concurrent flushes.
+/// The maximum number of concurrent flushes.
 const MOST: usize = 64;
 
 impl FlushSlots {
@@ -65,8 +65,8 @@ impl FlushSlots {
         assert!(self.busy <= self.limit, "{} flushes of {} at once", self.busy, self.limit);
     }
 
-    /// Records that a flush has ended. Of the extra slots, those of flushes still under way are
-    /// kept, and the one just freed.
+    /// Records that a flush has ended. Extra slots remain for the flushes still under way, and the
+    /// slot just freed remains too.
     pub(super) fn end(&mut self) {
         assert!(self.busy > 0, "a flush has ended that did not begin");
         self.busy -= 1;
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(slots.decide(ms(50)), SlotDecision::Take);
         slots.begin();
         assert_eq!(slots.decide(ms(50)), SlotDecision::CheckAgainAfter(ms(50)));
-        // The fifth ends while the four are stuck: the next one need not wait.
+        // The fifth flush ends while the other four are stuck: the next flush need not wait.
         slots.end();
         assert_eq!(slots.decide(ms(60)), SlotDecision::Take);
         slots.begin();

@@ -41,7 +41,7 @@ pub struct DumpedBatch {
     pub record_count: u32,
     /// Their compression.
     pub compression: Compression,
-    /// The clock that set their timestamps.
+    /// The source of their timestamps.
     pub timestamp_type: TimestampType,
     /// The base of their timestamps.
     pub base_timestamp: Timestamp,
@@ -87,7 +87,7 @@ impl SegmentDump {
         Self::open(&SystemDisk::default(), path)
     }
 
-    /// The next batch, or a finding about the bytes there; `None` at the end.
+    /// The next batch, or a finding about bytes that are not a batch; `None` at the end.
     ///
     /// # Errors
     /// If the disk fails.
@@ -162,8 +162,8 @@ impl DumpedBatch {
         })
     }
 
-    /// Passes its records to `take`, decompressed within the limits for untrusted batches, until it
-    /// breaks.
+    /// Passes its records to `take`, decompressed within the limits for untrusted batches, until
+    /// `take` breaks.
     ///
     /// # Errors
     /// If the records contradict the header.

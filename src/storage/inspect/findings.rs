@@ -15,13 +15,13 @@ pub struct LogReport {
     pub segments: u64,
     /// The number of good batches.
     pub batches: u64,
-    /// The number of records in them.
+    /// The number of records in the good batches.
     pub records: u64,
-    /// The number of bytes in them.
+    /// The number of bytes in the good batches.
     pub bytes: u64,
-    /// The offset of the first of them; `None` if there are none.
+    /// The offset of the first good batch; `None` if there are none.
     pub first_offset: Option<Offset>,
-    /// The offset after the last of them.
+    /// The offset after the last good batch.
     pub next_offset: Offset,
     /// Gaps in the offsets between good batches without bad bytes in between: compaction leaves
     /// them, and so does a file that was removed.
@@ -35,7 +35,7 @@ pub struct LogReport {
 pub struct Finding {
     /// The file.
     pub path: PathBuf,
-    /// The position in it.
+    /// The position in the file.
     pub position: u64,
     /// The fault.
     pub flaw: Flaw,
@@ -44,31 +44,31 @@ pub struct Finding {
 /// The faults of a log's files.
 #[derive(Debug)]
 pub enum Flaw {
-    /// The bytes are not the batch that belongs there.
+    /// The bytes are not the batch that should be at this position.
     Batch {
         /// The fault.
         bad: BadBatch,
         /// The position of the next good batch; `None` if none follows in the file.
         good_again: Option<u64>,
     },
-    /// Bytes that were never recorded as durable; the next start truncates them, with all that
-    /// follows.
+    /// Bytes that were never recorded as durable; the next start truncates them.
     TornTail(BadBatch),
-    /// An offset index refers to no batch, or to another one.
+    /// An entry of an offset index does not have the position of the batch with its offset.
     OffsetIndex {
         /// The position in the entry.
         position: i32,
         /// The last offset of that batch, according to the entry.
         last_offset: Offset,
     },
-    /// A time index has another timestamp for a batch than the largest up to it.
+    /// An entry of a time index does not have the largest timestamp up to the batch with its
+    /// offset.
     TimeIndex {
         /// The timestamp in the entry.
         timestamp: Timestamp,
         /// The last offset of the batch.
         last_offset: Offset,
     },
-    /// The epoch history has another epoch for a batch than the batch itself.
+    /// The epoch history has a different epoch for a batch than the batch itself.
     EpochHistory {
         /// The batch's first offset.
         offset: Offset,
@@ -83,7 +83,7 @@ pub enum Flaw {
     Missing {
         /// The first offset that is missing.
         first: Offset,
-        /// The offset after the last.
+        /// The offset after the last that is missing.
         next: Offset,
     },
 }

@@ -64,8 +64,8 @@ impl IndexCheck {
         });
     }
 
-    /// Reports the remaining entries, for which there was no batch. Do not call it if the batches
-    /// end in bad bytes, since the entries may belong to those.
+    /// Reports the remaining entries, for which there was no batch. Do not call it if the segment
+    /// ends in bad bytes, which may be the batches of these entries.
     pub(super) fn finish(&mut self, findings: &mut Vec<Finding>) {
         let (base, durable_below) = (self.base, self.durable_below);
         let is_late = move |claimed: Option<Offset>| claimed >= Some(durable_below);

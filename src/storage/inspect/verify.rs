@@ -227,8 +227,8 @@ impl<'d> LogCheck<'d> {
     ) -> Result<ControlFlow<()>, StorageError> {
         let path = SegmentFile::path(&self.dir, base, FileKind::Log);
         let refused = |source| StorageError::io("read", &path, source);
-        // Read the indexes first, so that a running broker has no entries for batches beyond the
-        // size read later.
+        // Read the indexes before the size of the file: a running broker adds the batch first, so
+        // every entry then refers to a batch within that size.
         let durable_below = match self.start {
             Some(StartPoint::Unclean { rebuild, .. }) => rebuild,
             _ => Offset::new(i64::MAX),
@@ -325,8 +325,8 @@ impl<'d> LogCheck<'d> {
         self.mistake = mistake;
     }
 
-    /// Continues at an offset of a segment, and reports the skipped offsets unless they are
-    /// explained.
+    /// Continues at an offset of a segment. Reports the offsets in between as missing, unless bad
+    /// bytes, compaction or the end of the durable part explains their absence.
     fn skip_to(&mut self, offset: Offset, segment: Offset) {
         let expected = self.expected.offset;
         if offset <= expected {
@@ -385,7 +385,7 @@ impl<'d> LogCheck<'d> {
         let was_durable = self.durable().is_none_or(|durable| first < durable);
         let power_failed = matches!(self.start, Some(StartPoint::Unclean { same_boot: false, .. }));
         let ends_log = next_base.is_none() && good_again.is_none();
-        // The next segment continues here: an append had failed at the end of this one.
+        // The next segment begins at this offset, so an append had failed at the end of this one.
         let is_left_over = next_base == Some(first);
         if is_left_over || !was_durable && (power_failed || ends_log) {
             Flaw::TornTail(bad)

@@ -7,12 +7,13 @@ use crate::storage::log::tail_lock::TailLock;
 use crate::storage::{StorageError, retain_snapshots, write_snapshot};
 use crate::types::Offset;
 
-/// The offsets from which a restart after a crash begins to read. Recorded about every second.
+/// The offsets from which a restart after a crash begins to read. Recorded about a second after a
+/// flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckpointOffsets {
     /// The first offset that can be read.
     pub log_start: Offset,
-    /// All records below are durable: a bad batch there is damage, above it a torn write.
+    /// All records below are durable: a bad batch there is damage and never a torn write.
     pub durable: Offset,
     /// Indexes and producer states are durable up to this offset.
     pub rebuild: Offset,
@@ -46,7 +47,8 @@ impl<'log> Checkpoints<'log> {
     }
 
     /// Advances the rebuild point if enough was appended or a segment was rolled, and returns the
-    /// current offsets. Blocks on the disk without delaying appends.
+    /// current offsets. Also writes damage that is not on the disk yet. Blocks on the disk without
+    /// delaying appends.
     pub fn advance(self) -> Result<CheckpointOffsets, StorageError> {
         let is_due = self.tail.lock().is_rebuild_point_due();
         self.tail.context().store_damages();
@@ -99,8 +101,8 @@ impl<'log> Checkpoints<'log> {
         point.active.checkpoint_digests(&point.seal, &point.digests)
     }
 
-    /// Writes a snapshot, and keeps the snapshot of the current rebuild point: the new one is valid
-    /// only once everything below it is flushed.
+    /// Writes a snapshot of the producers' states, and keeps the snapshot of the current rebuild
+    /// point: the new one is valid only once everything below it is flushed.
     fn write_producers(self, point: &RebuildPoint) -> Result<(), StorageError> {
         let context = self.tail.context();
         let (disk, dir) = (&*context.disk, &*context.dir);

@@ -13,16 +13,16 @@ use crate::types::{Offset, Timestamp};
 pub(crate) struct Closed {
     /// The segment.
     pub(crate) segment: Arc<Segment>,
-    /// The offset after its last.
+    /// The offset after its last batch: the base of the next segment.
     pub(crate) next_offset: Offset,
 }
 
 /// The closed segments of a log.
 #[derive(Clone, Debug)]
 pub(crate) struct ClosedSegments {
-    /// Oldest first.
+    /// The segments, oldest first.
     pub(crate) segments: Vec<Closed>,
-    /// The number of truncations of the log when they were listed.
+    /// The number of truncations of the log when the segments were listed.
     pub(crate) generation: u64,
 }
 
@@ -40,13 +40,13 @@ impl Closed {
         Ok(facts.sealed_at.max(facts.max_timestamp) > time)
     }
 
-    /// Returns true if it has damage: it then stays as it is.
+    /// Returns true if the segment has damage: compaction then leaves it as it is.
     pub(in crate::storage) fn is_damaged(&self) -> bool {
         !self.segment.damages().is_empty()
     }
 
-    /// Fails if it has damage that the operator has not skipped: nothing is compacted from there
-    /// on, because the damage may have held a key's last value.
+    /// Fails if the segment has damage that the operator has not skipped: nothing is compacted from
+    /// there on, because the damage may have held a key's last value.
     pub(in crate::storage) fn require_known_sound(&self) -> Result<(), StorageError> {
         let context = self.segment.context();
         let damages = self.segment.damages();
@@ -65,7 +65,8 @@ impl<'log> Compactable<'log> {
     pub(in crate::storage) fn closed(self) -> Result<ClosedSegments, StorageError> {
         let tail = self.tail.writable()?;
         let segments = self.tail.segments();
-        // Data still to be written for a segment would go to the files of its replacement.
+        // Leave out segments with a seal or index still to be written: the write would go to the
+        // files of their replacement.
         let closed = segments.windows(2).take_while(|pair| !tail.is_unsealed(&pair[0]));
         let closed = closed.map(|pair| {
             let (segment, next_offset) = (Arc::clone(&pair[0]), pair[1].base());

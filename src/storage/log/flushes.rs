@@ -5,10 +5,10 @@
 //! was truncated meanwhile. Only one flush of a log runs at a time, so that the flushed offset
 //! covers only what this or an earlier flush has synced.
 //!
-//! After a failed sync the log fails until the next start. So it does after the sync of a file
-//! whose name was removed or given to another file, because the records could not be found again.
-//! If a sync could not even be tried, for want of a descriptor to open the directory, its segments
-//! are left to the next flush.
+//! After a failed sync the log fails until the next start. The log also fails after the sync of a
+//! file whose name was removed or given to another file, because the records could not be found
+//! again. If a sync could not be tried, for want of a descriptor to open the directory, the
+//! segments are left to the next flush.
 
 use std::fmt;
 use std::sync::{Arc, MutexGuard};
@@ -36,7 +36,7 @@ pub struct FlushTicket<'log> {
     flushes: Flushes<'log>,
     /// The segments to sync, oldest first.
     segments: Vec<Dirty>,
-    /// The changes that it makes durable.
+    /// The changes that the flush makes durable.
     unsynced: Unsynced,
     target: Offset,
     generation: u64,
@@ -60,7 +60,7 @@ impl fmt::Debug for Flushes<'_> {
 }
 
 impl<'log> Flushes<'log> {
-    /// The flushes that make durable what `tail` has, in `turn`.
+    /// The flushes of the log with this tail; `turn` lets one of them run at a time.
     pub(super) fn new(turn: &'log FlushTurn, tail: &'log TailLock) -> Self {
         Self { turn, tail }
     }
@@ -69,8 +69,8 @@ impl<'log> Flushes<'log> {
     /// them. For an abandoned log it returns the last flushed offset. Blocks on the disk.
     ///
     /// # Errors
-    /// If the disk fails; unless no sync was tried, the log then accepts no more records until it
-    /// is opened again.
+    /// If the disk fails. If a sync failed, the log then accepts no more records until it is opened
+    /// again.
     pub fn flush(self) -> Result<Offset, StorageError> {
         match self.begin()? {
             Some(ticket) => {
@@ -157,8 +157,8 @@ impl FlushTicket<'_> {
     }
 
     /// Ends the flush: publishes its offset if everything was `synced`, by `sync` or by a sync of
-    /// the whole file system. If a sync failed, the log fails; if none was tried, the segments are
-    /// left to the next flush.
+    /// the whole file system. If a sync failed, the log fails. If a sync could not be tried, the
+    /// changes are left to the next flush.
     pub fn finish(self, synced: Result<(), StorageError>) -> Result<Offset, StorageError> {
         let synced = synced.and_then(|()| self.segments.iter().try_for_each(Dirty::note_synced));
         if let Err(error) = synced.and_then(|()| self.require_in_place()) {
@@ -185,14 +185,14 @@ impl FlushTicket<'_> {
     /// sync succeeds even on a file that was removed.
     fn require_in_place(&self) -> Result<(), StorageError> {
         let flushed = self.flushes.tail.view().flushed();
-        // A segment that ends below the flushed offset may be removed at any moment.
+        // Leave out segments that end below the flushed offset: they may be removed at any moment.
         let ends = self.segments.iter().skip(1).map(|next| next.segment.base());
         let ends = ends.chain([Offset::new(i64::MAX)]);
         let holding = self.segments.iter().zip(ends).filter(|(_, end)| *end > flushed);
         for (dirty, _) in holding {
             if let Err(error) = dirty.segment.require_in_place() {
                 let is_cut = self.flushes.tail.lock().generation() != self.generation;
-                // A truncation has removed it, and then this flush publishes nothing.
+                // A truncation has removed the segment, and then this flush publishes nothing.
                 return if is_cut { Ok(()) } else { Err(error) };
             }
         }

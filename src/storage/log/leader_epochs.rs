@@ -14,7 +14,7 @@ pub(super) struct LeaderEpochs {
 }
 
 impl LeaderEpochs {
-    /// Without epochs, until they are restored.
+    /// No epochs, until `restore`.
     pub(super) fn new(context: &Arc<LogContext>) -> Self {
         let history = EpochCache::new(Arc::clone(&context.disk), &context.dir);
         Self { context: Arc::clone(context), history: Mutex::new(history) }
@@ -29,7 +29,7 @@ impl LeaderEpochs {
     /// makes it durable.
     ///
     /// # Errors
-    /// `EpochMismatch` if it is lower, or if the log has records of a later epoch.
+    /// `EpochMismatch` if `epoch` is below `lowest`, or if the log has records of a later epoch.
     pub(super) fn start(
         &self,
         epoch: LeaderEpoch,
@@ -69,7 +69,7 @@ impl LeaderEpochs {
             return Ok(());
         }
         history.store().map_err(|error| {
-            // The next attempt must find them missing, or it would not store them.
+            // Forget these epochs: if the next attempt found them here, it would not store them.
             history.forget_from(end);
             self.context.refused("write the epochs of", error)
         })
@@ -95,7 +95,8 @@ impl LeaderEpochs {
         self.lock().last_before(log_end).unwrap_or(LeaderEpoch::NONE)
     }
 
-    /// The last epoch that is not above `epoch`, and its end offset; `None` if that is not known.
+    /// The last epoch that is not above `epoch`, and its end offset, as
+    /// [`EpochCache::end_offset_for`].
     pub(super) fn end_offset_for(
         &self,
         epoch: LeaderEpoch,

@@ -1,11 +1,12 @@
 //! The log of a partition: an append-only sequence of batches in segments.
 //!
-//! Every part owns its state, and the others reach it through its functions: [`Log`] puts the parts
-//! together, and each of its functions that returns a part has the name of the part. The end of the
-//! log belongs to `Tail`, whose lock is held while the disk syncs only by changes that a follower
-//! makes to its log, and while a log is loaded. The tail alone changes the `View`: the bounds,
-//! which are atomics, and the list of segments, of which readers take a snapshot without a lock.
-//! Locks are taken in this order: removed files (held by a retention pass), flush, tail, epochs.
+//! Every part owns its state, and the others reach it through its functions. [`Log`] puts the parts
+//! together; a function that returns a part has the name of the part. The end of the log belongs to
+//! `Tail`. Its lock is not held while the disk syncs, except by changes that a follower makes to
+//! its log and while a log is loaded. The tail alone changes the `View`: the bounds, which are
+//! atomics, and the list of segments, of which readers take a snapshot without a lock. Locks are
+//! taken in this order: removed files (held while segments are removed, truncated or replaced),
+//! flush, tail, epochs.
 //!
 //! ```text
 //!   log start            flushed                    log end

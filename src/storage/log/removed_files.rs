@@ -1,4 +1,4 @@
-//! The files of removed segments until their space is given back.
+//! The files of removed segments, until they are deleted.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(super) struct SegmentsHold<'log> {
     files: MutexGuard<'log, Vec<RemovedFile>>,
 }
 
-/// A file of a removed segment, under its new name until it is deleted.
+/// A file of a removed segment: it was renamed when the segment was removed, and is deleted later.
 #[derive(Debug)]
 struct RemovedFile {
     path: PathBuf,
@@ -39,7 +39,7 @@ impl RemovedFiles {
         SegmentsHold { files: self.lock() }
     }
 
-    /// Deletes the files that are due at `now`. They are closed under readers that still use them,
+    /// Deletes the files that are due at `now`. They are closed even if readers still use them,
     /// because an open file would keep its space. A failed deletion is tried again later.
     pub(super) fn delete_due(
         &self,
@@ -67,7 +67,7 @@ impl RemovedFiles {
         self.lock().iter().map(|file| file.due).min()
     }
 
-    /// Closes all of them, under the readers that still use them.
+    /// Closes all of these files, even if readers still use them.
     pub(super) fn close(&self) {
         self.lock().iter().for_each(RemovedFile::close);
     }

@@ -2,9 +2,9 @@
 //!
 //! Only whole segments are removed, the oldest first and each durably before the next, so that a
 //! crash leaves no gap. The age of a segment is measured from its largest timestamp or from the
-//! time of the last append, whichever is later: records loaded from an archive are kept as long as
-//! those written today. With `retention.clock=record` only the timestamps count, as in Apache
-//! Kafka. Nothing above the high watermark is removed, and nothing that is not flushed.
+//! time at which it was rolled, whichever is later. So records loaded from an archive today are
+//! kept as long as records created today. With `retention.clock=record` only the timestamps count,
+//! as in Apache Kafka. Records above the high watermark and unflushed records are never removed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl Rules {
         self.oldest().is_some_and(|oldest| newest < oldest)
     }
 
-    /// Returns true if the segments after the first have the size that the topic allows.
+    /// Returns true if the segments after the first have at least the size that the topic retains.
     fn is_too_large(&self, segments: &Segments) -> Result<bool, StorageError> {
         let Some(size_max) = self.config.retention_size else { return Ok(false) };
         if !self.config.cleanup_policy.delete {
@@ -70,7 +70,8 @@ impl Rules {
         Ok(rest.sum::<Result<u64, _>>()? >= size_max.0)
     }
 
-    /// The time from which the age of a segment is measured, if its last append was at `stored`.
+    /// The time from which the age of a segment is measured. `stored` is the time at which the
+    /// segment was rolled or, for the active segment, the time of its last append.
     fn newest(&self, stored: Timestamp, max_timestamp: Timestamp) -> Timestamp {
         match self.config.retention_clock {
             RetentionClock::Record if max_timestamp != Timestamp::NONE => max_timestamp,
@@ -138,9 +139,9 @@ impl<'log> Retention<'log> {
         self.delete_first(hold, below, |segments| Ok(is_oldest(segments)))
     }
 
-    /// Removes the first segment while it `is_unwanted`. Its files are renamed before the log start
-    /// advances, so that at every moment either its records can be read or its space is being
-    /// freed.
+    /// Removes the first segment, repeatedly, while `is_unwanted` returns true for it. Its files
+    /// are renamed before the log start advances, so that at every moment either its records can be
+    /// read or its space is being freed.
     fn delete_first(
         self,
         mut hold: SegmentsHold<'_>,
@@ -162,7 +163,8 @@ impl<'log> Retention<'log> {
         if removed.segments > 0
             && let Some(first) = self.tail.segments().first()
         {
-            // Not from the log start: it is not durable yet, and the records before it still exist.
+            // Use the base of the first segment and not the log start, which is not durable yet:
+            // the records between them still exist.
             self.tail.epochs().advance_start(first.base());
         }
         Ok(removed)
@@ -205,7 +207,7 @@ impl<'log> Retention<'log> {
     }
 
     /// Deletes the files of removed segments that are due at `now`, by the monotonic clock. They
-    /// are closed under readers that still use them, because an open file would keep its space. A
+    /// are closed even if readers still use them, because an open file would keep its space. A
     /// failed deletion is tried again later.
     pub fn remove_deleted(self, now: Duration) -> Result<(), StorageError> {
         self.removed_files.delete_due(self.tail.context(), now)

@@ -1,5 +1,5 @@
 //! Truncation of a log, as by a follower whose leader never had the last records, or has removed
-//! all that the follower has.
+//! all records that the follower has.
 //!
 //! The tail's lock is held while the disk syncs: a follower's log has a single writer, which must
 //! not append before the truncation is durable.
@@ -31,8 +31,9 @@ impl<'log> Truncator<'log> {
     /// Truncates the log to `to` or, if that is within a batch, to the start of the batch. The
     /// truncation is durable on return; returns the new end.
     ///
-    /// The caller has durably recorded offsets that are not above `to`: with higher ones a crash
-    /// half-way would look like damage.
+    /// The caller must first have lowered the recorded offsets of the log (see
+    /// `directory/checkpoints.rs`) to `to`, durably: with higher offsets, a crash half-way would
+    /// look like damage.
     ///
     /// # Errors
     /// `OffsetOutOfRange` below the log start. If the disk fails half-way, the log accepts no more
@@ -46,7 +47,8 @@ impl<'log> Truncator<'log> {
     /// As `cut`, for a log that follows in a leader epoch.
     ///
     /// # Errors
-    /// `EpochMismatch` in any other: the truncation was decided before the role changed.
+    /// `EpochMismatch` if the log does not follow in that epoch: the truncation was decided before
+    /// the role changed.
     pub(in crate::storage) fn cut_in(
         self,
         epoch: LeaderEpoch,
@@ -65,8 +67,9 @@ impl<'log> Truncator<'log> {
         let (start, end) = (self.tail.view().log_start(), tail.next_offset());
         if to >= end {
             if tail.active_segment().is_some() {
-                // Leaders that appended nothing have left epochs here that this log's leader may
-                // lack: it would call the log diverging for ever (KAFKA-10706).
+                // The history may hold epochs of leaders that appended nothing. This log's leader
+                // may lack these epochs, and would report the log as diverging for ever
+                // (KAFKA-10706).
                 self.tail.epochs().truncate_to(end)?;
             }
             return Ok(end);
@@ -88,17 +91,18 @@ impl<'log> Truncator<'log> {
         done.map(|()| cut.end)
     }
 
-    /// Removes all records, and continues at `at`. Durable on return, but for the new log start:
-    /// until the caller has recorded it, a crash may bring back records, or an empty log at the old
+    /// Removes all records, and continues at `at`. Durable on return, except for the new log start:
+    /// until the caller has recorded it, a crash may leave old records, or an empty log at the old
     /// start.
     ///
-    /// The caller has durably recorded offsets that are not above `at` and the log start.
+    /// The caller must first have lowered the recorded offsets of the log, durably: none may be
+    /// above `at` or above the log start.
     ///
     /// # Errors
     /// `EpochMismatch` unless the log follows in this leader epoch. If the disk fails half-way, the
     /// log accepts no more records until it is recovered.
     pub fn start_over(self, epoch: LeaderEpoch, at: Offset) -> Result<(), StorageError> {
-        // As for a truncation.
+        // Take this lock before the tail's: a segment that is being replaced must not be removed.
         let _segments = self.removed_files.hold();
         let mut tail = self.tail.in_epoch(epoch)?;
         let segments = self.tail.segments();
@@ -111,8 +115,8 @@ impl<'log> Truncator<'log> {
         done
     }
 
-    /// Removes all segments, and then everything that tells of them: in this order a crash leaves
-    /// segments with their epochs, damages and gaps.
+    /// Removes all segments, and then the files that describe them. In this order, a crash leaves
+    /// no segment without its epochs, damages and gaps.
     fn remove_files(self, segments: &Segments) -> Result<(), StorageError> {
         for segment in segments.iter().rev() {
             segment.retire();
@@ -141,7 +145,7 @@ impl<'log> Truncator<'log> {
             .map_err(|error| context.refused("note the compaction of", error))
     }
 
-    /// Returns true if a truncation failed half-way: the log is to be recovered.
+    /// Returns true if a truncation failed half-way: the log must be recovered.
     pub(in crate::storage) fn is_half_truncated(self) -> bool {
         self.tail.lock().is_half_truncated()
     }
@@ -168,7 +172,7 @@ impl<'log> Truncator<'log> {
     ) -> Result<(), StorageError> {
         tail.begin_truncation(segments, cut);
         for later in segments[cut.number + 1..].iter().rev() {
-            // The segment that is created next may have the same name.
+            // A segment that is created later may have the same name.
             later.retire();
             later.remove()?;
         }

@@ -1,4 +1,4 @@
-//! The invariants of the log, whatever happened.
+//! Checks of the invariants of the log, which `mod.rs` numbers from I1 to I8.
 
 use super::plain_tests::Stored;
 use super::world_tests::{NOW, World};
@@ -8,7 +8,7 @@ use crate::storage::{Log, ReadLimit, StorageError};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 impl World {
-    /// I2.
+    /// Checks I2: the bounds are in order, and as in the model.
     pub(super) fn check_bounds(&self) {
         let start = self.log.log_start_offset().get();
         let flushed = self.log.flushed_offset().get();
@@ -20,7 +20,7 @@ impl World {
         );
     }
 
-    /// I1, I3, I7: reads return the appended batches, however they are split.
+    /// Checks I1, I3 and I7: reads return the appended batches, however they are split.
     pub(super) fn check_contents(&mut self) {
         let expected: Vec<&Stored> = self.model.readable().collect();
         let found = contents(&self.log);
@@ -69,7 +69,7 @@ impl World {
         assert!(!is_short || ends_file, "the read from {from} stops at {next}");
     }
 
-    /// I5: lookups by timestamp and epoch agree with a scan of all records.
+    /// Checks I5: lookups by timestamp and epoch agree with a scan of all records.
     pub(super) fn check_times(&mut self) {
         for _ in 0..5 {
             let ahead = i64::try_from(self.random.below(400)).unwrap() - 50;

@@ -13,7 +13,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// The offset after its last record; if offsets count bytes, not the next batch's.
+    /// The offset after its last record. If offsets count bytes, the next batch may begin later.
     pub(super) fn records_end(&self) -> i64 {
         self.base + i64::try_from(self.times.len()).unwrap()
     }

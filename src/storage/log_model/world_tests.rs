@@ -77,7 +77,7 @@ impl World {
         world
     }
 
-    /// Runs a history; returns false if it ended in damage, after which it cannot continue.
+    /// Runs a history. It ends early if the log is damaged, because the model cannot continue then.
     pub(super) fn run(&mut self) {
         for _ in 0..STEPS {
             self.clock.advance(Duration::from_millis(self.random.below(5)));
@@ -145,7 +145,7 @@ impl World {
         let settings = BatchSettings { producer, ..BatchSettings::default() };
         let mut compressor = Compressor::none();
         if self.random.chance(20) {
-            // More records than bytes.
+            // Give the batch more records than bytes.
             let time = *times.last().unwrap();
             for _ in 0..self.random.between(100, 300) {
                 builder.push(Timestamp::from_millis(time), None, None, &[]).unwrap();
@@ -157,7 +157,7 @@ impl World {
         Stored { base: 0, next: 0, bytes, times, sequence }
     }
 
-    /// Appends batches, to the model too, or as ghosts if the log refuses them.
+    /// Appends batches to the log and to the model. If the log refuses them, they become ghosts.
     pub(super) fn submit(&mut self, batches: &mut Vec<Stored>) -> Result<(), StorageError> {
         let at = AppendAt { epoch: self.epoch, now: self.clock.now() };
         let mut end = self.model.end();
@@ -264,7 +264,7 @@ impl World {
         let back = self.random.below(span.unsigned_abs().min(most) + 1);
         let to = self.model.end() - i64::try_from(back).unwrap();
         let inside = self.model.batches.iter().find(|batch| batch.base < to && to < batch.next);
-        // A truncation within the batch at the log start would end below it.
+        // A truncation within the batch that contains the log start would end below the log start.
         let to = match inside {
             Some(batch) if batch.base < self.model.log_start => batch.next,
             _ => to,

@@ -61,6 +61,6 @@ impl ProducerBatch {
 /// The sequence `count` records after `sequence`; 2³¹ − 1 is followed by 0.
 pub(super) fn sequence_after(sequence: i32, count: i32) -> i32 {
     debug_assert!(sequence >= 0 && count >= 0, "sequence {sequence} + {count}");
-    // Both are below 2³¹, so masking the sign bit wraps the sum around.
+    // Both are below 2³¹, so clearing the sign bit wraps the sum around.
     sequence.wrapping_add(count) & i32::MAX
 }

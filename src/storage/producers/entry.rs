@@ -1,4 +1,4 @@
-//! The state of a producer: its epoch and its last five batches, by which a batch is refused.
+//! The state of a producer: its epoch and its last five batches, which show duplicates and gaps.
 
 use std::time::Duration;
 
@@ -26,10 +26,10 @@ pub struct ActiveProducer {
 /// The decision on a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is new and must be appended.
+    /// The batch is new and must be appended.
     Append,
-    /// It is in the log already, at this position; the producer gets the response of the original
-    /// batch, under the same conditions.
+    /// The batch is in the log already, at this position. The producer gets the response of the
+    /// original batch, once that is as durable as the request demands.
     Duplicate(AppendedBatch),
 }
 
@@ -37,7 +37,7 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) epoch: ProducerEpoch,
-    /// Oldest first, at most `WINDOW`.
+    /// Its last batches, oldest first, at most `WINDOW`.
     pub(super) window: Vec<Sequenced>,
     /// The time of its last batch, by the monotonic clock of this process.
     pub(super) last_seen: Duration,
@@ -119,7 +119,7 @@ impl Entry {
         self.window.iter().rev().find(same).map(|kept| kept.appended)
     }
 
-    /// A new epoch begins at sequence 0.
+    /// The next sequence in an epoch. A new epoch begins at 0.
     fn next_sequence(&self, epoch: ProducerEpoch) -> i32 {
         match self.window.last() {
             Some(last) if epoch == self.epoch => sequence_after(last.last_sequence, 1),
@@ -141,7 +141,8 @@ pub enum SequenceError {
         /// The current epoch.
         current: ProducerEpoch,
     },
-    /// The batch does not continue at the producer's last one: a batch in between is missing.
+    /// The batch does not follow the producer's last batch, and is none of the last five. Usually a
+    /// batch in between is missing.
     #[error("producer {producer_id} sent sequence {sent} where {expected} comes next")]
     OutOfOrder {
         /// The producer.

@@ -2,9 +2,9 @@
 //! a batch that skips another is refused.
 //!
 //! Per producer id it holds the epoch and the last five batches. The state is a function of the
-//! log: it is checked and recorded under the log's append lock and rebuilt from a snapshot and the
-//! batches after it; followers derive the same state from the replicated batches. Memory is bounded
-//! by [`ProducerLimits`].
+//! log. It is checked and recorded under the lock of the log's tail, and a restart rebuilds it from
+//! a snapshot and the batches after the snapshot. Followers derive the same state from the
+//! replicated batches. Memory is bounded by [`ProducerLimits`].
 
 mod batch;
 mod entry;

@@ -5,7 +5,7 @@
 //! | at | bytes | field |
 //! |--:|--:|---|
 //! | 0 | 2 | version, 1 |
-//! | 2 | 8 | the offset of the name |
+//! | 2 | 8 | the offset in the file's name |
 //! | 10 | 4 | number of producers; then for each, by rising id: |
 //! | | 8 | producer id |
 //! | | 2 | producer epoch |
@@ -17,7 +17,8 @@
 //! | | 8 | largest timestamp, ms |
 //! | end − 4 | 4 | CRC32C of all bytes before it, in every version |
 //!
-//! A snapshot only saves reading: if it is damaged, an older one is used, or the log itself.
+//! A snapshot only saves reading batches: if it is damaged, an older snapshot or the log itself is
+//! used instead.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ pub fn write_snapshot(
 /// producer counts as last seen at `now`.
 ///
 /// # Errors
-/// `Unsupported` if a later release has written one; otherwise the disk's error.
+/// `Unsupported` if a later release has written a snapshot; otherwise the disk's error.
 pub fn latest_snapshot(
     disk: &dyn Disk,
     dir: &Path,

@@ -13,8 +13,8 @@ settings! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ProducerLimits {
         /// Milliseconds after which the state of an inactive idempotent producer is removed.
-        // Measured by the monotonic clock, from the start of this process at the earliest, so
-        // that a jump of the wall clock cannot let a duplicate pass.
+        // The time is measured by the monotonic clock, from the start of this process at the
+        // earliest, so that a jump of the wall clock cannot let a duplicate pass.
         #[setting("producer.id.expiration.ms", Long in 1..)]
         expiration: Duration = Duration::from_hours(24),
     }
@@ -32,8 +32,8 @@ pub struct ProducerStates {
     entries: HashMap<ProducerId, Entry>,
 }
 
-/// The state that results from batches which passed the check and are not appended yet. Dropped if
-/// the write fails.
+/// The state that results from batches which passed the check and are not appended yet. The caller
+/// drops it if the write fails.
 #[derive(Debug, Default)]
 pub struct Staged {
     entries: HashMap<ProducerId, Entry>,
@@ -49,7 +49,7 @@ impl ProducerStates {
     /// it must be appended. A batch of an unknown producer may begin at any sequence.
     ///
     /// # Errors
-    /// If the producer is fenced, or a batch before this one is missing.
+    /// If the producer is fenced, or the batch is out of sequence.
     pub fn check(
         &self,
         staged: &mut Staged,
@@ -123,7 +123,7 @@ impl ProducerStates {
         self.entries.len()
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no producers.
     #[cfg(any(test, feature = "internals"))]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -138,7 +138,7 @@ impl ProducerStates {
     }
 
     /// Removes the producers inactive for longest, an eighth at a time, because finding them takes
-    /// a pass over all.
+    /// a pass over all producers.
     fn evict_inactive(&mut self) {
         let most = self.limits.producers_max;
         if self.entries.len() <= most {

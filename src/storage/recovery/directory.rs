@@ -26,9 +26,9 @@ pub(crate) fn existing_segments(
     Ok(segments.collect())
 }
 
-/// Completes or undoes operations that a crash interrupted: files marked as deleted are removed,
-/// complete replacements take the place of the replaced segments, incomplete ones are removed, and
-/// so are files without a segment.
+/// Completes or undoes operations that a crash interrupted. Complete replacements take the place of
+/// the replaced segments. Incomplete replacements, files marked as deleted, and files without a
+/// segment are removed.
 pub(super) fn complete_interrupted(context: &Arc<LogContext>) -> Result<(), StorageError> {
     let names = context.list()?;
     let found: Vec<_> = names.iter().map(|(_, file)| *file).collect();
@@ -53,8 +53,8 @@ pub(super) fn complete_interrupted(context: &Arc<LogContext>) -> Result<(), Stor
     if changed { context.sync_names() } else { Ok(()) }
 }
 
-/// Returns true if there is a replacement from `base` on that has its indexes and seal; earlier
-/// versions wrote these later.
+/// Returns true if there is a replacement from `base` on that has its indexes and seal. Earlier
+/// releases wrote these files only after the replacement had taken its place.
 fn is_whole_swap(files: &[SegmentFile], base: Offset) -> bool {
     has(files, base, FileKind::Swap) && has(files, base, FileKind::CleanedSeal)
 }
@@ -63,8 +63,8 @@ fn has(files: &[SegmentFile], base: Offset, kind: FileKind) -> bool {
     files.contains(&SegmentFile { base, kind })
 }
 
-/// Puts a replacement in the place of the segments that its offsets cover: its last batch, if only
-/// an emptied one, ends at the last offset of these segments.
+/// Puts a replacement in the place of the segments that its offsets cover: its last batch, which
+/// may be emptied, ends at the last offset of these segments.
 fn complete_swap(context: &Arc<LogContext>, base: Offset) -> Result<(), StorageError> {
     let path = SegmentFile::path(&context.dir, base, FileKind::Swap);
     let last =
@@ -73,7 +73,7 @@ fn complete_swap(context: &Arc<LogContext>, base: Offset) -> Result<(), StorageE
     let files = names(context)?;
     let is_whole = is_whole_swap(&files, base);
     let covered = |file: &&SegmentFile| (base..=last).contains(&file.base);
-    // The indexes of a complete replacement that lost their temporary names are in place already.
+    // An index of a complete replacement that has lost its temporary name is in place already.
     let is_in_place = |file: &&SegmentFile| {
         let mut earlier = FileKind::FINAL_NAMES.iter().filter(|(_, kind)| *kind == file.kind);
         is_whole && file.base == base && earlier.all(|(kind, _)| !has(&files, base, *kind))
@@ -96,7 +96,7 @@ fn complete_swap(context: &Arc<LogContext>, base: Offset) -> Result<(), StorageE
     context.sync_names()
 }
 
-/// Builds the indexes of a segment that has just replaced others.
+/// Builds the indexes of a segment that has just replaced other segments.
 fn index(context: &Arc<LogContext>, base: Offset) -> Result<(), StorageError> {
     let segment = Segment::existing(context, base);
     let mut indexer = segment.index_from(None)?;

@@ -6,9 +6,9 @@
 //! | the batch is | and | then |
 //! |---|---|---|
 //! | below the durable point | | damage: kept, never served, never truncated |
-//! | above it | the power failed | a torn tail: truncated, the bytes are kept in quarantine |
-//! | above it | the machine ran on, a good batch follows | damage |
-//! | above it | the machine ran on, no good batch follows | a torn tail |
+//! | above the durable point | the power, or a sync, failed | a torn tail: truncated, kept in quarantine |
+//! | above the durable point | only the process ended, a good batch follows | damage |
+//! | above the durable point | only the process ended, no good batch follows | a torn tail |
 
 mod directory;
 mod recover;

@@ -21,10 +21,11 @@ pub(crate) struct Recovered {
     pub(crate) ends_in_damage: bool,
 }
 
-/// Recovers the log; on return all of it is durable.
+/// Recovers the log; on return the whole log is durable.
 ///
 /// # Errors
-/// `Corrupt` if nothing is left of a log that had durable records; otherwise the disk's error.
+/// `Corrupt` if nothing is left of a log that had durable records, or if its segments overlap;
+/// otherwise the disk's error.
 pub(crate) fn recover(context: &Arc<LogContext>, known: &Known) -> Result<Recovered, StorageError> {
     complete_interrupted(context)?;
     let segments = existing_segments(context)?;
@@ -42,8 +43,7 @@ pub(crate) fn recover(context: &Arc<LogContext>, known: &Known) -> Result<Recove
     };
     let compacted = Compacted::load(&*context.disk, &context.dir)
         .map_err(|source| StorageError::read(&context.dir, source))?;
-    // If the extent of compaction is unknown, at least records that were never durable have no
-    // gaps.
+    // Even if the extent of compaction is unknown, it has left no gaps above the durable point.
     let gaps_below = compacted.gaps_below;
     let dense_from = context.dense_from()?.min(durable.max(gaps_below));
     let known = Known { durable, ..*known };
@@ -69,7 +69,7 @@ pub(crate) fn recover(context: &Arc<LogContext>, known: &Known) -> Result<Recove
     discard_snapshots(context, found.log_end)?;
     Compacted::truncate(&*context.disk, &context.dir, found.log_end)
         .map_err(|error| context.refused("note the compaction of", error))?;
-    // Opened again, the segments use the new list of damage.
+    // List the segments again, so that they use the new list of damage.
     let segments = existing_segments(context)?;
     let producers = load_producers(context, &segments, found.log_end)?;
     Ok(Recovered {
@@ -91,7 +91,7 @@ fn make_durable(context: &LogContext, scanned: &[Arc<Segment>]) -> Result<(), St
     context.sync_names()
 }
 
-/// The result for a log without segments: empty, unless it had durable records.
+/// The result for a log without segments: an empty log, or an error if it had durable records.
 fn nothing_left(context: &LogContext, known: &Known) -> Result<Recovered, StorageError> {
     if known.durable > known.log_start {
         return Err(context.corrupt(known.log_start..known.durable, &context.dir, 0));

@@ -23,9 +23,10 @@ pub(crate) struct Known {
 /// The offsets at which a log may have gaps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Density {
-    /// The offset from which on compaction has left no gaps.
+    /// The recorded offset below which compaction may have left gaps.
     pub(super) gaps_below: Offset,
-    /// From this offset on, batches follow one another without a gap.
+    /// The offset from which on batches must follow one another without a gap. It is higher than
+    /// `gaps_below` if the record of compaction may be lost.
     pub(super) dense_from: Offset,
 }
 
@@ -51,11 +52,11 @@ pub(super) struct Scanner<'a> {
 pub(super) struct Torn {
     /// The index of the segment.
     pub(super) segment: usize,
-    /// The position in it.
+    /// The position in the segment.
     pub(super) position: u64,
     /// The offset after the last good record.
     pub(super) offset: Offset,
-    /// The fault found there.
+    /// The fault found at this position.
     pub(super) reason: String,
 }
 
@@ -102,7 +103,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads everything from about `from` on; returns the start of a torn tail, if there is one.
+    /// Reads everything from `from` on, beginning at a batch shortly before it; returns the start
+    /// of a torn tail, if there is one.
     pub(super) fn scan(&mut self, from: Offset) -> Result<Option<Torn>, StorageError> {
         // Include the segment that ends at `from`: a truncation at its end may have been lost.
         let after = self.segments.partition_point(|segment| segment.base() < from);
@@ -241,15 +243,17 @@ impl<'a> Scanner<'a> {
             dense_from: self.density.dense_from,
             end: next_base.unwrap_or(END_UNKNOWN),
             size,
-            // Otherwise the start of the next segment shows that batches are missing.
+            // If no digest shows lost bytes, the base of the next segment shows whether batches are
+            // missing.
             is_whole: next_base.is_some() && digests.last().is_some_and(|d| d.end > size),
             epochs: self.stored.iter().flat_map(EpochCache::entries).copied().collect(),
             digests,
         })
     }
 
-    /// Returns true if the next segment continues the log here: if it begins at this offset, unless
-    /// it is empty and more records were durable.
+    /// Returns true if the next segment begins at the expected offset, so that this one ends here.
+    /// If later records were durable, the next segment counts only if it or a later one has a good
+    /// batch.
     fn is_over(&self, number: usize) -> Result<bool, StorageError> {
         let Some(next) = self.segments.get(number + 1) else { return Ok(false) };
         if next.base() != self.expected.offset {

@@ -1,6 +1,6 @@
-//! Truncation of a torn tail. Its bytes are copied to the data directory's `quarantine/`, named
-//! after their log, segment and position: none of it was acknowledged as durable, but an operator
-//! may want it.
+//! Truncation of a torn tail. Its bytes are kept in the data directory's `quarantine/`, in files
+//! named after their log, segment and position. None of these bytes was acknowledged as durable,
+//! but an operator may want them.
 
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub(super) fn truncate_torn_tail(
     }
     let segment = &segments[*number];
     if *position == 0 && *number > 0 {
-        // Nothing in it is good: the log ends with the preceding segment.
+        // Nothing in the segment is good: the log ends with the preceding segment.
         quarantine_segment(context, segment, &quarantine)?;
     } else {
         quarantine_bytes(context, segment, *position, &quarantine);

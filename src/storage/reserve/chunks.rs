@@ -8,7 +8,7 @@
 //! | purpose | may use |
 //! |---|---|
 //! | start, stop, checkpoints, seals, indexes, metadata, operations that free space | all chunks |
-//! | committed offsets | half of them |
+//! | committed offsets | half of the chunks |
 //! | records of producers | none |
 
 use std::io::{self, Error, ErrorKind, IoSlice};
@@ -21,22 +21,22 @@ use crate::io::{Disk, OpenMode, SeededRandom, is_failed_sync, write_all_at};
 /// Bytes of a chunk.
 const CHUNK: u64 = 64 << 10;
 
-/// The chunks of a data directory without logs.
+/// The number of chunks of a data directory without logs.
 const CHUNKS_MIN: u64 = 8;
 
 /// The number of logs for each further chunk: a stop writes some 13 KiB per modified log, as
 /// measured in `tests/it/full_disk/reserve_size.rs`.
 const LOGS_PER_CHUNK: u64 = 4;
 
-/// The reserve never exceeds 1/32 of the file system, nor this many chunks (64 MiB).
+/// The reserve never exceeds 1/`SHARE_MAX` of the file system, nor `CHUNKS_MAX` chunks (64 MiB).
 const SHARE_MAX: u64 = 32;
 const CHUNKS_MAX: u64 = 1024;
 
 /// The purpose for which an operation uses the reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::storage) enum Purpose {
-    /// Records of internal topics, above all committed offsets. They may use only half of the
-    /// chunks, however many groups commit.
+    /// Records of internal topics, mostly committed offsets. They may use only half of the chunks,
+    /// however many groups commit.
     Commits,
     /// All operations by which the broker starts, stops, keeps its metadata and frees space.
     Upkeep,
@@ -116,7 +116,7 @@ impl Reserve {
         }
     }
 
-    /// Removes a chunk. Returns false if this purpose may use no more of them.
+    /// Removes a chunk. Returns false if this purpose may use no more chunks.
     pub(super) fn remove_chunk(&self, purpose: Purpose) -> io::Result<bool> {
         let mut chunks = self.lock();
         let floor = match purpose {
@@ -190,8 +190,8 @@ impl std::fmt::Debug for Reserve {
     }
 }
 
-/// Returns true if an operation failed for want of space and could succeed with a chunk less. EFBIG
-/// does not count.
+/// Returns true if an operation failed for want of space, and could succeed after a chunk is
+/// removed. EFBIG does not count.
 pub(super) fn is_full(error: &Error) -> bool {
     let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
     is_full && !is_failed_sync(error)

@@ -19,7 +19,7 @@ pub(crate) struct BatchReader<'s> {
 const STRETCH: usize = 256 * 1024;
 
 impl Segment {
-    /// A reader of all its batches.
+    /// A reader of all batches of the segment.
     pub(crate) fn batches(&self) -> Result<BatchReader<'_>, StorageError> {
         let window = Window::new(Source::cached(&**self.file()), self.size()?, STRETCH);
         Ok(BatchReader { segment: self, window, position: 0 })
@@ -95,7 +95,8 @@ impl BatchReader<'_> {
     }
 }
 
-/// The error for bytes that cannot be read: they are treated as damage, like bytes that read wrong.
+/// Logs and returns the error for a place where no batch can be found: the disk returned an error,
+/// the header is invalid, or the batch goes beyond the file. All of these count as damage.
 fn unreadable(segment: &Segment, position: u64, error: &io::Error) -> StorageError {
     let path = segment.path(FileKind::Log);
     if !is_reported(error) {

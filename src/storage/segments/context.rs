@@ -83,8 +83,8 @@ impl LogContext {
         }
     }
 
-    /// The disk to which compaction writes the surviving batches. Those of internal topics may use
-    /// the whole reserve, because only compaction frees the part that commits have used.
+    /// The disk to which compaction writes the surviving batches. The batches of internal topics
+    /// may use the whole reserve, because only compaction frees the part that commits have used.
     pub(crate) fn cleaning_disk(&self) -> &Arc<dyn Disk> {
         if self.partition.topic.is_internal() { &self.disk } else { &self.batches }
     }
@@ -144,8 +144,7 @@ impl LogContext {
         let compacted = Compacted::load(&*self.disk, &self.dir)
             .map_err(|source| StorageError::read(&self.dir, source))?;
         let may_have_gaps = self.config.load().cleanup_policy.compact;
-        // Without a record of compaction the file that holds it may have been lost: assume gaps
-        // anywhere.
+        // If there is no record of compaction, its file may have been lost: assume gaps anywhere.
         let is_unknown = compacted == Compacted::default() && may_have_gaps;
         Ok(if is_unknown { Offset::new(i64::MAX) } else { compacted.gaps_below })
     }

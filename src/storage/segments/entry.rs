@@ -13,7 +13,7 @@ use crate::types::Timestamp;
 
 /// An index entry of a fixed size.
 pub(crate) trait Entry: Copy {
-    /// Its bytes.
+    /// The entry's bytes.
     type Bytes: AsRef<[u8]> + AsMut<[u8]> + Default;
 
     /// Decodes an entry.
@@ -85,8 +85,8 @@ impl Entry for TimeEntry {
     }
 }
 
-/// Decodes a big-endian number. Offsets and positions are never negative; an entry damaged so is
-/// found when it is compared with its batch.
+/// Decodes a big-endian number; a negative one becomes 0. Offsets and positions are never negative,
+/// and a damaged entry is found when it is compared with its batch.
 fn int(bytes: &[u8]) -> i32 {
     bytes.first_chunk().copied().map_or(0, i32::from_be_bytes).max(0)
 }

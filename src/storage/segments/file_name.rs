@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `%020d.log` | batches; the number is the segment's base offset |
 //! | `%020d.index`, `%020d.timeindex` | the sparse indexes |
-//! | `%020d.seal` | the facts about a segment that no longer grows |
+//! | `%020d.seal` | the facts about a segment, and the digests of its headers |
 //! | `….log.cleaned` | a replacement being written; ignored until it is complete |
 //! | `….log.swap` | a complete replacement, for all segments that its offsets cover |
-//! | `….index.cleaned`, `….timeindex.cleaned`, `….seal.cleaned` | its other files |
+//! | `….index.cleaned`, `….timeindex.cleaned`, `….seal.cleaned` | a replacement's other files |
 //! | `….deleted` | a file that is waiting to be deleted |
 
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) enum FileKind {
     OffsetIndex,
     /// Offsets by timestamp.
     TimeIndex,
-    /// The facts about a finished segment.
+    /// The facts about a segment, and the digests of its headers.
     Seal,
     /// A replacement being written.
     Cleaned,

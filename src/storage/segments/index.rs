@@ -1,8 +1,8 @@
 //! A sparse, sorted index: a file of fixed-size entries, and the entries not yet written to it.
 //!
 //! Searches use positional reads; nothing of the file is kept in memory. Appends touch memory only;
-//! a flush writes the file. An index only gives hints: the caller checks every result against the
-//! batch it refers to, and rebuilds the index if they differ.
+//! flushes and checkpoints write the file. An index only gives hints: the caller checks every
+//! result against the batch it refers to, and rebuilds the index if they differ.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::io::{CachedFile, File, read_exact_at, write_all_at};
 use crate::storage::segments::entry::Entry;
 
-/// The most entries read at once when the whole index is read.
+/// The maximum number of entries read at once when the whole index is read.
 const ENTRIES_AT_ONCE: u64 = 8 * 1024;
 
 /// An index of a segment.
@@ -26,7 +26,7 @@ struct State<E> {
     stored: Stored,
     /// The number of valid entries in the file.
     written: u64,
-    /// The entries that follow them.
+    /// The entries that follow those in the file.
     pending: Vec<E>,
 }
 
@@ -50,18 +50,18 @@ impl<E: Entry> Index<E> {
         self.write_lock().stored = Stored::Absent;
     }
 
-    /// Its file.
+    /// The file of the index.
     pub(super) fn file(&self) -> &CachedFile {
         &self.file
     }
 
-    /// Keeps the file open, if there is one, because its path is about to refer to another.
+    /// Keeps the file open, if there is one, because its path is about to refer to another file.
     pub(super) fn keep_open(&self) -> io::Result<()> {
         let is_there = self.loaded()?.stored == Stored::Present;
         if is_there { self.file.keep_open() } else { Ok(()) }
     }
 
-    /// Sets the path that the file was renamed to; it need not be kept open any more.
+    /// Sets the path that the file was renamed to, and undoes `keep_open`.
     pub(super) fn set_renamed(&self, path: PathBuf) {
         self.file.set_renamed(path);
     }
@@ -161,7 +161,8 @@ impl<E: Entry> Index<E> {
         // Check the file again: it may have been removed while it was closed.
         state.stored = Stored::NotLoaded;
         if self.load_length(&mut state).is_err() {
-            // It is created when the entries are written.
+            // Treat a file whose length cannot be read as absent: the next write opens or creates
+            // it.
             state.stored = Stored::Absent;
         }
         state.written = 0;

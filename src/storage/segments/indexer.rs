@@ -41,8 +41,8 @@ impl Indexer {
 
     /// An indexer at the batch of the last offset entry, where `time` is the last time entry.
     ///
-    /// That batch is passed next and gets no second entry, because no entry is ever due at the
-    /// first batch.
+    /// That batch must be passed next. It gets no second entry, because no entry is due at the
+    /// first batch that an indexer passes.
     pub(crate) fn resumed(base: Offset, interval: u64, time: Option<TimeEntry>) -> Self {
         let mut indexer = Self::new(base, interval);
         if let Some(entry) = time {
@@ -53,7 +53,8 @@ impl Indexer {
         indexer
     }
 
-    /// The largest timestamp so far; `NONE` before the first batch.
+    /// The largest timestamp so far, including that of the time entry with which the indexer was
+    /// resumed; `NONE` if there is none yet.
     pub(crate) fn max_timestamp(&self) -> Timestamp {
         self.max_timestamp
     }
@@ -75,8 +76,9 @@ impl Indexer {
         due
     }
 
-    /// The time entry that is due at intervals, and when the segment is rolled; `None` if the
-    /// largest timestamp has not changed.
+    /// Takes the time entry for the largest timestamp so far, at an interval or when the segment is
+    /// rolled. `None` if that timestamp has not grown since the last entry, or if its offset does
+    /// not fit into one.
     pub(crate) fn time_entry(&mut self) -> Option<TimeEntry> {
         if self.max_timestamp <= self.last_time_entry {
             return None;

@@ -1,8 +1,8 @@
 //! Finding batches within a segment: by offset, by position, by timestamp.
 //!
 //! The index gives a position to start from. The batch there must match the index entry; otherwise,
-//! or if the index is absent, both indexes are rebuilt from the batches. From that position it is a
-//! walk over at most an index interval.
+//! or if the index is absent, both indexes are rebuilt from the batches. From that position, the
+//! search walks over about an index interval; after a rebuild, over the whole segment.
 
 use std::io::{self, ErrorKind};
 
@@ -24,7 +24,7 @@ pub(crate) struct Span {
     pub(crate) at_least_one: bool,
     /// The segment's size, read before `segment_end`.
     pub(crate) segment_size: u64,
-    /// The offset after the segment's last, read after `segment_size`.
+    /// The offset after the segment's last batch, read after `segment_size`.
     pub(crate) segment_end: Offset,
 }
 
@@ -32,7 +32,8 @@ impl Segment {
     /// The first batch that ends at or after `offset`; `None` if there is none.
     ///
     /// # Errors
-    /// `Corrupt` if the offset lies in a damaged stretch.
+    /// `Corrupt` if the offset lies in a damaged stretch, or if bytes on the way to it are not a
+    /// batch.
     pub(crate) fn locate(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
         let wanted = offset.since(self.base());
         let mut walk =
@@ -115,8 +116,7 @@ impl Segment {
         Ok(find()?.map_or(self.base(), |entry| self.offset_of(&entry)))
     }
 
-    /// Returns true if an entry of the time index matches its batch, or if the batch cannot be
-    /// read.
+    /// Returns true if an entry of the time index matches its batch, or if the batch is damaged.
     fn is_time_right(&self, entry: &TimeEntry) -> Result<bool, StorageError> {
         let offset = self.offset_of(entry);
         match self.locate(offset) {
@@ -124,7 +124,7 @@ impl Segment {
                 let summary = &batch.summary;
                 summary.last_offset == offset && summary.max_timestamp == entry.timestamp
             })),
-            // A damaged batch cannot disprove it.
+            // A damaged batch cannot disprove the entry.
             Err(StorageError::Corrupt { .. }) => Ok(true),
             Err(error) => Err(error),
         }
@@ -177,7 +177,7 @@ impl Segment {
     }
 
     /// The last batch with an index entry that ends below `offset`, if its header matches the
-    /// entry. A scan may begin there.
+    /// entry. A scan may begin at this batch.
     pub(crate) fn indexed_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
         let below = offset.since(self.base());
         let is_below = |entry: &OffsetEntry| i64::from(entry.relative_offset) < below;
@@ -203,9 +203,9 @@ impl Segment {
         Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
     }
 
-    /// As `indexed_below`, for callers that continue the indexes from there. `None` if an index is
-    /// missing or a power failure has damaged it, since both must then be rebuilt from the first
-    /// batch.
+    /// As `indexed_below`, for callers that continue the indexes from this batch on. `None` if an
+    /// index is missing or a power failure has damaged it, since both must then be rebuilt from the
+    /// first batch.
     pub(crate) fn resumable_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
         if !self.query_index(|| Ok(self.times.is_in_order()? && self.offsets.is_in_order()?))? {
             self.note("is not in order");
@@ -219,8 +219,9 @@ impl Segment {
         Ok(is_right.then_some(batch))
     }
 
-    /// Removes the index entries beyond `batch`, or all of them, and returns the indexer for
-    /// continuing at that batch, or at the beginning.
+    /// Removes the index entries beyond `batch`, and returns the indexer that continues at this
+    /// batch. Without a `batch`, removes all entries, and the indexer begins at the start of the
+    /// segment.
     pub(crate) fn index_from(&self, batch: Option<&Located>) -> Result<Indexer, StorageError> {
         let interval = self.context.config.load().index_interval.0;
         // The caller adds the entries that are due from here on; no rebuild may replace them.
@@ -239,7 +240,8 @@ impl Segment {
         Ok(Indexer::resumed(self.base(), interval, time))
     }
 
-    /// A walk to `end` from the batch of the last index entry for which `holds` is true.
+    /// A walk to `end` from the batch of the last index entry for which `holds` is true. It begins
+    /// at the start of the segment if there is no such entry, or if the indexes had to be rebuilt.
     fn walk_from(
         &self,
         end: u64,
@@ -272,7 +274,8 @@ impl Segment {
         Ok(BatchWalk::new(file, 0, end))
     }
 
-    /// Rebuilds the indexes if they lack all entries but should have some; returns true if it did.
+    /// Rebuilds the indexes if they lack all entries but should have some; returns true if they
+    /// then have some.
     /// It checks only once, because a segment of few large batches rightly has none.
     fn rebuild_absent_indexes(&self) -> Result<bool, StorageError> {
         let interval = self.context.config.load().index_interval.0;
@@ -369,7 +372,7 @@ impl Segment {
         self.context.corrupt(self.base()..self.base(), &path, position)
     }
 
-    /// The end of the sound bytes after `position`.
+    /// The start of the first damage after `position`; `size` if there is none.
     fn sound_end(&self, position: u64, size: u64) -> u64 {
         let damages = self.damages();
         let starts = damages.iter().map(|damage| damage.start);

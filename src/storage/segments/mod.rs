@@ -1,8 +1,8 @@
 //! A segment of a log: its batches, its two sparse indexes and its seal.
 //!
 //! `%020d.log`, named by its base offset, holds batches byte for byte, one after another. The bytes
-//! below a segment's published size never change; only the last segment of a log grows. Indexes and
-//! seals are caches: absent or wrong ones are rebuilt from the batches.
+//! below a segment's published size change only if the log is truncated; only the last segment of a
+//! log grows. Indexes and seals are caches: absent or wrong ones are rebuilt from the batches.
 
 mod batch_reader;
 mod checking;

@@ -8,11 +8,11 @@ use crate::types::{LeaderEpoch, Offset};
 /// Adjacent sound batches of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SoundRun {
-    /// Position of the first.
+    /// Position of the first batch.
     pub(crate) start: u64,
-    /// Position after the last.
+    /// Position after the last batch.
     pub(crate) end: u64,
-    /// The first offset of the first.
+    /// The base offset of the first batch.
     pub(crate) base_offset: Offset,
 }
 
@@ -39,7 +39,8 @@ impl Segment {
             };
             let follows = std::mem::replace(&mut is_adjacent, true);
             if batch.summary.last_offset >= below {
-                // A checksum does not cover the offsets. If these are wrong, valid batches follow.
+                // The checksum does not cover the base offset. If this base offset is wrong,
+                // batches below the limit may still follow.
                 if run.is_some() {
                     break;
                 }

@@ -14,7 +14,7 @@ use crate::types::{LeaderEpoch, Offset};
 /// The requirements on the next batch of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// The lowest base offset; compaction may have left gaps after it.
+    /// The lowest base offset. The batch may begin higher, because compaction leaves gaps.
     pub offset: Offset,
     /// The lowest leader epoch.
     pub epoch: LeaderEpoch,
@@ -42,26 +42,27 @@ pub enum BadBatch {
     /// The bytes are not a batch.
     #[error(transparent)]
     NoBatch(#[from] RecordError),
-    /// It does not follow the batch before it.
+    /// The batch does not follow the batch before it, or goes beyond the end of the segment.
     #[error("the batch begins at offset {found} where {expected} comes next")]
     Offset {
         /// Its base offset.
         found: Offset,
-        /// The offset that comes next.
+        /// The offset that comes next, or the end of the segment.
         expected: Offset,
     },
-    /// Its leader epoch is lower than that of the batch before it.
+    /// The batch's leader epoch is lower than that of the batch before it, or differs from the
+    /// epoch history.
     #[error("the batch is of epoch {found} after epoch {before}")]
     Epoch {
         /// Its epoch.
         found: LeaderEpoch,
-        /// The epoch of the batch before.
+        /// The epoch of the batch before, or the epoch according to the history.
         before: LeaderEpoch,
     },
-    /// Its header differs from the one written.
+    /// The batch's header differs from the header that was written.
     #[error("the batch's base offset, length or leader epoch differs from the one written")]
     Header,
-    /// Several headers of its stretch are wrong, and the digest cannot tell which.
+    /// Several headers of the batch's stretch are wrong, and the digest cannot tell which.
     #[error("several headers of neighbouring batches differ from those written")]
     Unproven,
 }
@@ -82,7 +83,7 @@ pub(crate) enum Passed {
     Good(Located),
     /// Bytes that are not a good batch.
     Bad {
-        /// The position of the first.
+        /// The position of the first of these bytes.
         position: u64,
         /// The reason.
         bad: BadBatch,
@@ -98,8 +99,8 @@ pub(crate) struct BatchScan<'f> {
     position: u64,
 }
 
-/// The size of a read: from the medium large enough to be fast, from the page cache small enough
-/// that the bytes are still in the processor's cache when they are checked.
+/// The size of a read. A read from the medium is large enough to be fast. A read from the page
+/// cache is small enough that the bytes are still in the processor's cache when they are checked.
 const fn stretch(medium: Medium) -> usize {
     match medium {
         Medium::Cache => 128 * 1024,

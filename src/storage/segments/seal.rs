@@ -1,13 +1,14 @@
-//! The seal: the facts about a segment that no longer grows.
+//! The seal: the facts about a segment that no longer grows, and the digests of its headers.
 //!
-//! Retention needs the age of a segment. Neither the timestamps of its records, which producers
-//! set, nor the file's own times, which any copy changes, are sufficient: so the seal keeps the
-//! broker's time at which the segment was rolled. `%020d.seal` is a checked text whose first row is
-//! `sealed_at max_timestamp next_offset size`. Without the file the segment counts as sealed when
-//! its absence is noticed: it is kept longer, never shorter.
+//! Retention needs the age of a segment. The timestamps of its records are not sufficient, because
+//! producers set them, nor are the file's own times, because any copy changes them. So the seal
+//! keeps the broker's time at which the segment was rolled. `%020d.seal` is a checked text whose
+//! first row is `sealed_at max_timestamp next_offset size`. Without the file the segment counts as
+//! sealed when its absence is noticed: it is kept longer, never shorter.
 //!
 //! A row `start end sum weighted` for each stretch of batches follows: the digest of their headers.
-//! Releases without digests read only the first row.
+//! Releases without digests read only the first row. The active segment has a seal too, for its
+//! digests: each rebuild point writes it with the facts so far.
 
 use std::fmt;
 use std::io;
@@ -23,11 +24,11 @@ use crate::types::{Offset, Timestamp};
 pub(crate) struct Seal {
     /// The time at which the broker rolled to the next segment, by its wall clock.
     pub(crate) sealed_at: Timestamp,
-    /// The largest timestamp in it; `NONE` if it has no batch.
+    /// The largest timestamp in the segment; `NONE` if it has no batch.
     pub(crate) max_timestamp: Timestamp,
-    /// The offset after its last.
+    /// The offset after its last batch.
     pub(crate) next_offset: Offset,
-    /// Its bytes.
+    /// Its size in bytes.
     pub(crate) size: u64,
 }
 

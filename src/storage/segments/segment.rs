@@ -1,8 +1,9 @@
 //! A segment: a file of batches, with its indexes, seal and verified ranges.
 //!
-//! The published size is the end of the last whole batch; bytes below it do not change, and no
-//! reader goes beyond it. Only the log's tail publishes sizes, and only for the last segment. Files
-//! are opened when they are needed and closed when others need their descriptors.
+//! The published size is the end of the last whole batch. No reader goes beyond it, and the bytes
+//! below it change only by a truncation, which publishes the smaller size first. Only the last
+//! segment grows. Files are opened when they are needed and closed when other files need their
+//! descriptors.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,13 +29,15 @@ pub(crate) struct Segment {
     file: Arc<CachedFile>,
     /// The same file with its verified ranges, for all reads and writes of batches.
     tracked: Arc<dyn File>,
-    /// `UNKNOWN` until it is first needed.
+    /// The end of the last whole batch; `UNKNOWN` until it is first needed.
     size: AtomicU64,
-    /// The number of truncations, after which bytes below the size may be others than before.
+    /// The number of truncations. After each of them, bytes below the size may differ from those
+    /// that a reader has located.
     truncations: AtomicU64,
     pub(super) offsets: Index<OffsetEntry>,
     pub(super) times: Index<TimeEntry>,
-    /// True if the indexes are known to exist, or to be rightly empty.
+    /// True once empty indexes are no reason to rebuild them: they were checked, or the caller of
+    /// an indexer adds the entries.
     is_indexed: Mutex<bool>,
     seal: Mutex<Option<Seal>>,
     digests: Mutex<HeldDigests>,
@@ -71,11 +74,13 @@ impl Segment {
         }
     }
 
-    /// Creates an empty segment on `disk`, which is one of the log's disks. Its name is durable
-    /// after the directory is synced, and until then nothing in it may count as flushed.
+    /// Creates an empty segment. `disk` is `context.disk` or `context.batches`; it decides how much
+    /// of the reserve the creation may use. The segment's name is durable after the directory is
+    /// synced, and until then nothing in it may count as flushed.
     ///
     /// # Errors
-    /// `Failed` if the name could not be removed again: a restart would take it for the log's end.
+    /// `Failed` if the name could not be removed again: a restart would take the empty segment for
+    /// the log's end.
     pub(crate) fn create(
         context: &Arc<LogContext>,
         base: Offset,
@@ -85,7 +90,8 @@ impl Segment {
         let refused = |error| StorageError::io("create", &path, error);
         let segment = Self::empty(context, base);
         let created = disk.open(&path, OpenMode::Create).map_err(refused)?;
-        // Whichever disk created the name, batches are written through the disk meant for them.
+        // Open the file through its own disk too, by which batches are written: `disk` may be
+        // another one.
         let made = created.set_len(0).and_then(|()| segment.file.pin().map(drop));
         if made.is_err() {
             // Recovery must not find a segment that the log does not know.
@@ -118,7 +124,8 @@ impl Segment {
         segment.file = CachedFile::at(&context.files, context.cleaning_disk(), path.clone());
         segment.tracked = tracked(&segment.file, &segment.verified);
         let made = segment.file.create().and_then(|()| {
-            // Its name will change, and an earlier attempt may have left some bytes.
+            // Keep the file open, since its name will change. Empty it, since an earlier attempt
+            // may have left some bytes.
             segment.file.keep_open()?;
             segment.tracked.set_len(0)
         });
@@ -133,7 +140,7 @@ impl Segment {
         self.times.set_renamed(self.path(FileKind::TimeIndex));
     }
 
-    /// The state shared by all parts of its log.
+    /// The state shared by all parts of the segment's log.
     pub(crate) fn context(&self) -> &LogContext {
         &self.context
     }
@@ -143,12 +150,12 @@ impl Segment {
         self.base
     }
 
-    /// The path of one of its files.
+    /// The path of one of the segment's files.
     pub(crate) fn path(&self, kind: FileKind) -> PathBuf {
         SegmentFile::path(&self.context.dir, self.base, kind)
     }
 
-    /// Its damaged stretches as known now, by position.
+    /// The segment's damaged stretches as known now, by position.
     pub(crate) fn damages(&self) -> Vec<Damage> {
         self.context.damages.of(self.base)
     }
@@ -163,12 +170,12 @@ impl Segment {
         &self.file
     }
 
-    /// The verified ranges of its file.
+    /// The verified ranges of the file of batches.
     pub(crate) fn verified(&self) -> &VerifiedRanges {
         &self.verified
     }
 
-    /// The end position of its last whole batch.
+    /// The end position of the last whole batch.
     pub(crate) fn size(&self) -> Result<u64, StorageError> {
         let size = self.size.load(Ordering::Acquire);
         if size != UNKNOWN {
@@ -182,7 +189,7 @@ impl Segment {
         Ok(known.map_or_else(|published| published, |_| length))
     }
 
-    /// The number of truncations so far. A reader asks before it looks for a position.
+    /// The number of truncations so far. A reader gets this number before it looks for a position.
     pub(crate) fn truncations(&self) -> u64 {
         self.truncations.load(Ordering::Acquire)
     }
@@ -208,8 +215,8 @@ impl Segment {
         if self.is_deleted() {
             return Ok(());
         }
-        // Recovery continues both indexes from the last offset entry, so its times must be written
-        // before.
+        // Write the time index first: recovery continues both indexes from the last offset entry,
+        // and needs the time entries before it.
         self.query_index(|| self.times.write(sync).and_then(|()| self.offsets.write(sync)))
     }
 
@@ -248,8 +255,9 @@ impl Segment {
         self.write_seal_as(FileKind::Seal)
     }
 
-    /// Writes the indexes and the seal of a sealed replacement, durably and under the names that
-    /// belong to it, so that nothing is left to write when it takes its place.
+    /// Writes the indexes and the seal of a sealed replacement, durably, under the temporary names
+    /// of a replacement's files. So nothing is left to write when the replacement takes the place
+    /// of other segments.
     pub(crate) fn write_beside_cleaned(&self) -> Result<(), StorageError> {
         self.times
             .write_as(&self.path(FileKind::CleanedTimeIndex))
@@ -270,7 +278,7 @@ impl Segment {
     }
 
     /// The facts about the finished segment, whose offsets end at `next_offset`; computed if there
-    /// is no seal.
+    /// is no seal for its present size.
     pub(crate) fn facts(&self, next_offset: Offset) -> Result<Seal, StorageError> {
         if let Some(seal) = *self.sealed() {
             return Ok(seal);
@@ -296,10 +304,11 @@ impl Segment {
         Ok(seal)
     }
 
-    /// Truncates the segment to `size`, the end of a batch, after which `next_offset` comes. It may
-    /// grow again. The caller syncs.
+    /// Truncates the segment to `size`, the end of a batch; `next_offset` is the offset after that
+    /// batch. The segment may grow again. The caller syncs.
     pub(crate) fn truncate(&self, size: u64, next_offset: Offset) -> Result<(), StorageError> {
-        // Before the bytes change, so that no reader takes them for those that it was led to.
+        // Count before the bytes change, so that no reader takes the new bytes for those that it
+        // has located.
         self.truncations.fetch_add(1, Ordering::AcqRel);
         self.trim(size)?;
         *self.sealed() = None;
@@ -327,12 +336,13 @@ impl Segment {
         self.tracked.set_len(size).map_err(|error| self.refused("cut", error))
     }
 
-    /// Makes bytes and length durable. After any error the state of the disk is unknown.
+    /// Makes bytes and length durable. If a sync was tried and failed, the state of the disk is
+    /// unknown.
     pub(crate) fn sync(&self) -> Result<(), StorageError> {
         self.file.sync_data().map_err(|error| self.refused("sync", error))
     }
 
-    /// Fails unless its name still refers to the open file of batches.
+    /// Fails unless the segment's name still refers to the open file of batches.
     ///
     /// # Errors
     /// An error that leaves the disk unknown, if the file was removed or replaced.
@@ -354,8 +364,8 @@ impl Segment {
             .map_err(|error| self.refused("index", error))
     }
 
-    /// Closes all its files for good, before they are removed or their names reused, so that their
-    /// space is freed at once. A read under way completes normally; later ones fail with
+    /// Closes all its files before they are removed or their names reused, so that their space is
+    /// freed at once. A read under way completes normally; until `reinstate`, later ones fail with
     /// `NotFound`.
     pub(crate) fn retire(&self) {
         self.is_deleted.store(true, Ordering::Release);

@@ -32,7 +32,7 @@ pub(crate) struct BatchWalk<'f> {
     position: u64,
 }
 
-/// Two index intervals, so that a single read usually finds a batch.
+/// Two index intervals of the default length, so that a single read usually finds a batch.
 const STRETCH: usize = 8 * 1024;
 
 impl<'f> BatchWalk<'f> {

@@ -7,9 +7,9 @@ use crate::io::File;
 /// The source of the bytes that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
-    /// The page cache, or the disk if they are not cached.
+    /// The page cache, or the disk for bytes that are not cached.
     Cache,
-    /// The disk itself: a cached page may be one whose write-back failed.
+    /// The disk itself: a page of the cache may hold bytes whose write to the disk has failed.
     Disk,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Source<'f> {
 pub(crate) struct Loaded<'f> {
     /// The bytes.
     pub(crate) bytes: &'f [u8],
-    /// The position of the first.
+    /// The position of the first byte.
     pub(crate) start: u64,
 }
 
@@ -45,12 +45,12 @@ pub(super) struct Window<'f> {
 }
 
 impl<'f> Source<'f> {
-    /// The page cache, or the disk for bytes that are not cached.
+    /// A source that reads the file through the page cache.
     pub(crate) fn cached(file: &'f dyn File) -> Self {
         Self { file, medium: Medium::Cache, loaded: None }
     }
 
-    /// The disk itself.
+    /// A source that reads the file from the disk itself.
     pub(crate) fn on_disk(file: &'f dyn File) -> Self {
         Self { file, medium: Medium::Disk, loaded: None }
     }

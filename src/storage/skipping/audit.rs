@@ -2,8 +2,9 @@
 //!
 //! `audit.log` is a text file that only grows, with a line for each decision: its time, the verb,
 //! the partition, then `name=value` for each fact, and last the requester. A line is durable before
-//! its decision takes effect; a line `failed` after it means that it did not. It ends with `crc=`
-//! and the CRC-32C of the line before it; earlier releases wrote none.
+//! its decision takes effect; a later line with the verb `failed …` means that the decision did not
+//! take effect. Each line ends with `crc=` and the CRC-32C of the text before that; earlier
+//! releases wrote none.
 
 use std::fmt::Display;
 use std::io::{self, IoSlice};
@@ -50,7 +51,7 @@ impl AuditLog {
 
     fn write(&self, disk: &dyn Disk, line: &str) -> io::Result<()> {
         let file = disk.open(&self.path, OpenMode::Create)?;
-        // A crash may have torn the last line; its decision has not taken effect then.
+        // A crash may have torn the last line. The decision of a torn line has not taken effect.
         let end = end_of_lines(&*file)?;
         file.set_len(end)?;
         let written = write_all_at(&*file, &mut [IoSlice::new(line.as_bytes())], end);
@@ -99,7 +100,8 @@ pub(in crate::storage) fn flaw(disk: &dyn Disk, path: &Path) -> io::Result<Optio
     Ok(None)
 }
 
-/// Checks a line, and returns true if it has a checksum. After a line with one, all lines need one.
+/// Checks a line, and returns true if it has a checksum. After a line with a checksum, every line
+/// needs one.
 fn flaw_of(line: &[u8], needs_checksum: bool) -> Result<bool, String> {
     let text = str::from_utf8(line).map_err(|error| format!("no text: {error}"))?;
     if let Some((body, crc)) = text.rsplit_once(CHECKSUM) {

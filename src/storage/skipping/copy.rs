@@ -11,7 +11,7 @@ use crate::storage::segments::{Damage, Segment};
 /// The directory of the copies within the data directory; it has a directory for each log.
 const DIRECTORY: [&str; 2] = ["quarantine", "skipped"];
 
-/// Bytes read at a time, and the smaller unit used where the medium returns an error.
+/// Bytes read at a time: `STRETCH`, or `SECTOR` where the medium returns an error.
 const STRETCH: usize = 1 << 20;
 const SECTOR: usize = 4096;
 

@@ -10,7 +10,8 @@ use crate::storage::skipping::copy::copy;
 use crate::storage::{Log, SkipError, StorageError};
 use crate::types::Offset;
 
-/// The number of bytes checked before findings are recorded.
+/// The number of bytes of a segment that are checked at a time; the findings are recorded after
+/// each.
 const STRETCH: u64 = 8 << 20;
 
 /// A damaged stretch of a log, for operators.
@@ -85,7 +86,8 @@ impl<'log> LogDamage<'log> {
         Ok(gaps)
     }
 
-    /// Checks the segment that contains an offset, so that its damage is known. Slow.
+    /// Checks the segment that contains an offset, so that its damage is known. Reads the whole
+    /// segment.
     ///
     /// # Errors
     /// If the disk fails.
@@ -123,7 +125,8 @@ impl<'log> LogDamage<'log> {
         Ok(skipped)
     }
 
-    /// The stretches that `offsets` cover.
+    /// The stretches to skip: all within `offsets`, which must hold at least one and cut through
+    /// none.
     fn plan_skip(self, offsets: Range<Offset>) -> Result<Vec<Damage>, SkipError> {
         let Range { start: from, end: to } = offsets;
         let partition = || self.log.partition().clone();

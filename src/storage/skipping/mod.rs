@@ -1,8 +1,9 @@
 //! Skipping damage: an operator gives up the offsets of damaged stretches so that readers continue.
 //!
 //! Nothing is skipped automatically. The damaged bytes are copied to `quarantine/`, the decision is
-//! written to the audit log, and only then do readers pass over the offsets. Sound records are
-//! never given up: a range that cuts through a damaged stretch, or holds none, is refused.
+//! written to the audit log, and only then do readers pass over the offsets. Only the damaged
+//! stretches in a range are skipped, so sound records stay readable. A range that cuts through a
+//! stretch, or holds no damage, is refused.
 
 mod audit;
 mod copy;

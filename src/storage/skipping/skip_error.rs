@@ -3,7 +3,8 @@
 use crate::storage::StorageError;
 use crate::types::{Offset, TopicPartition};
 
-/// A request to skip damage was refused; readers find the log as before.
+/// A request to skip damage failed. Except after some errors of `Storage`, the log is unchanged for
+/// readers.
 #[derive(Debug, thiserror::Error)]
 pub enum SkipError {
     /// The range holds no offset.
@@ -47,11 +48,12 @@ pub enum SkipError {
         to: Offset,
         /// The first offset of the stretch.
         first: Offset,
-        /// The first offset after it.
+        /// The first offset after the stretch.
         next: Offset,
     },
 
-    /// The bytes could not be copied, or the decision not be recorded.
+    /// The bytes could not be copied, or the decision could not be recorded. Or the decision is
+    /// recorded, readers pass over the damage, and only the segment after it could not be created.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

@@ -1,8 +1,9 @@
 //! The thread that compacts the logs of a data directory, one after another, the dirtiest first.
 //!
 //! It checks at intervals, and not while the wall clock is untrusted. A log with a damaged batch is
-//! reported and skipped until an operator skips the damage; a log that cannot be compacted for
-//! another reason is skipped until the next check. Only a failed sync ends the thread.
+//! reported and left out until an operator skips the damage. A log that cannot be compacted for
+//! another reason is left out until the next check. Only a failed sync, or a file that was removed
+//! or replaced, ends the thread.
 
 use std::cell::Cell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -25,7 +26,7 @@ settings! {
         #[setting("log.cleaner.backoff.ms", Long in 1..)]
         interval: Duration = Duration::from_secs(15),
         /// Bytes of memory for the keys of a compaction; further keys wait for the next.
-        // Allocated as keys are added, and freed after the pass.
+        // The memory is allocated as keys are added, and freed after the pass.
         #[setting("log.cleaner.dedupe.buffer.size", Long in 1 << 16..=1 << 40)]
         map_size: ByteSize = ByteSize(128 << 20),
         /// Bytes that compaction reads in a second at most; -1 for no limit.
@@ -59,16 +60,18 @@ struct Pace {
 /// Logs that are not compacted for the time being.
 #[derive(Default)]
 struct Deferred {
-    /// Logs with damage, and its number of stretches: until some of it is skipped.
+    /// Logs with damage, each with the number of its stretches that are not skipped. They wait
+    /// until that number falls.
     damaged: Vec<(Weak<Log>, usize)>,
     /// Logs to try again at the next check.
     until_next_check: Vec<Weak<Log>>,
 }
 
-/// The size from which on a full disk has the active segment of an internal topic compacted.
+/// The size from which on the active segment of an internal topic is rolled and compacted on a full
+/// disk.
 const COMMITS_MIN: u64 = 32 << 10;
 
-/// The shortest wait: the system overshoots, so shorter ones are left to add up.
+/// The shortest wait. A sleep lasts longer than asked for, so shorter waits are added up first.
 const WAIT_MIN: Duration = Duration::from_millis(20);
 
 impl Compactor {
@@ -182,7 +185,8 @@ impl Shared {
         }
     }
 
-    /// Rolls active segments whose first record has waited too long for compaction.
+    /// Rolls active segments whose first record has waited too long for compaction and, on a full
+    /// disk, those with many commits.
     fn roll_overdue(&self, now: Timestamp) -> Result<(), StorageError> {
         let mut has_left = false;
         let is_short = self.directory.is_short_of_room();
@@ -210,7 +214,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The log with the most to gain, among those that are due.
+    /// The log with the highest dirty ratio, among those that are due.
     fn dirtiest(
         &self,
         now: Timestamp,
@@ -238,7 +242,8 @@ impl Shared {
         Ok(dirtiest)
     }
 
-    /// A log's candidate; `None` while its high watermark or its durable point is not recorded.
+    /// A log's candidate; `None` while its high watermark is unknown or its durable point is not
+    /// recorded.
     fn candidate(
         &self,
         log: &Arc<Log>,
@@ -287,7 +292,8 @@ impl Deferred {
         is_damaged || self.until_next_check.iter().any(is_it)
     }
 
-    /// Sets aside a log that cannot be compacted, unless a sync has failed.
+    /// Defers a log that cannot be compacted. Returns the error if it leaves the disk's content
+    /// unknown.
     fn tolerate(&mut self, log: &Arc<Log>, error: StorageError) -> Result<(), StorageError> {
         let partition = log.partition();
         if matches!(error, StorageError::Corrupt { .. }) {

@@ -75,9 +75,9 @@ structure! {
     /// A damaged stretch that readers skip from now on.
     SkippedStretch {
         first_offset: i64,
-        /// The first offset behind it.
+        /// The first offset after the stretch.
         next_offset: i64,
-        /// The absolute path of the copy of its bytes, empty if there were none.
+        /// The absolute path of the copy of the stretch, empty if the stretch had no bytes.
         copy: String,
         /// The size of the stretch.
         bytes: i64,

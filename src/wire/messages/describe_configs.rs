@@ -40,7 +40,7 @@ structure! {
     /// A request for settings.
     DescribeConfigsRequest {
         resources: Vec<RequestResource>,
-        /// True to include the values that would apply if the first were not set.
+        /// True to include the values of all sources, not only the value in force.
         include_synonyms: bool,
         /// True to include the documentation of each setting.
         include_documentation: bool [3..],

@@ -48,9 +48,9 @@ structure! {
         client_id: String,
         /// The client's address, preceded by a slash.
         client_host: String,
-        /// For consumers a [`crate::wire::Subscription`].
+        /// The member's metadata: for consumers a [`crate::wire::Subscription`].
         member_metadata: Bytes,
-        /// For consumers a [`crate::wire::Assignment`].
+        /// The member's assignment: for consumers a [`crate::wire::Assignment`].
         member_assignment: Bytes,
     }
 }

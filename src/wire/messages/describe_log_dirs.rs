@@ -68,8 +68,8 @@ structure! {
         is_future_key: bool,
         /// A streamlog extension, on request: the known damaged stretches.
         damaged: Vec<DamagedStretch> [2.., tag 10_000],
-        /// A streamlog extension, if damage is requested: offsets that are missing, or may be,
-        /// although nothing is damaged, or that an operator has given up.
+        /// A streamlog extension, if damage is requested: offsets that are missing or may be
+        /// missing, although nothing is damaged, and offsets that an operator has given up.
         gaps: Vec<Gap> [2.., tag 10_001],
         /// A streamlog extension, on request: the end of the log.
         end: LogEnd [2.., tag 10_002],
@@ -90,7 +90,7 @@ structure! {
     /// A range of offsets.
     Gap {
         first_offset: i64,
-        /// The offset after the last.
+        /// The offset after the range.
         next_offset: i64,
     }
 }
@@ -100,7 +100,7 @@ structure! {
     DamagedStretch {
         /// The first offset that cannot be read.
         first_offset: i64,
-        /// The first readable offset behind it.
+        /// The first readable offset after the stretch.
         next_offset: i64,
         /// The absolute path of the segment.
         file: String,
@@ -108,7 +108,7 @@ structure! {
         start_position: i64,
         /// The position after the last damaged byte; equal to the start if bytes are missing.
         end_position: i64,
-        /// True if an operator has given it up, so that readers skip it.
+        /// True if an operator has given up the stretch, so that readers skip it.
         is_skipped: bool,
     }
 }

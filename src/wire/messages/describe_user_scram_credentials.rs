@@ -41,6 +41,8 @@ structure! {
 structure! {
     /// A credential.
     Credential {
+        /// 1 for SCRAM-SHA-256, 2 for SCRAM-SHA-512. streamlog has no users, so it sends no
+        /// credential.
         mechanism: i8,
         iterations: i32,
     }

@@ -17,11 +17,11 @@ structure! {
         /// The requested partitions; `None` for all that need an election.
         topic_partitions: Option<Vec<RequestTopic>>,
         timeout_ms: i32 = 60_000,
-        /// A streamlog extension between its brokers: true if the leaders among the partitions'
-        /// brokers are only to begin, so that the answer comes at once.
+        /// A streamlog extension between its brokers: true if the receiver should only begin to
+        /// hand over the partitions that it leads, and answer without waiting for new leaders.
         begins_only: bool [2.., tag 10_000],
         /// A streamlog extension: the loss that an operator accepts with an unclean election of one
-        /// partition. Without it none is held.
+        /// partition. Without it, no unclean election is held.
         accepted_loss: AcceptedLoss [2.., tag 10_001],
     }
 }
@@ -39,7 +39,8 @@ structure! {
     AcceptedLoss {
         /// The broker that is to lead, or −1 if no loss is accepted.
         leader: i32 = -1,
-        /// The end of its log as the operator was told: records from there on are given up.
+        /// The end of the log of `leader` as shown to the operator: records from it on are given
+        /// up.
         given_up_from: i64 = -1,
         /// True if a leader that may be alive is replaced too, so that both may answer for a while.
         accepts_two_leaders: bool,

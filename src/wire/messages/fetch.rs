@@ -18,7 +18,7 @@ structure! {
         max_wait_ms: i32,
         /// The minimum number of bytes; the response is sent once they are available.
         min_bytes: i32,
-        /// The maximum number of bytes, except that at least one batch is returned.
+        /// The maximum number of bytes; the first batch of a response may exceed it.
         max_bytes: i32 = i32::MAX,
         /// 0 to read everything, 1 to read only committed records.
         isolation_level: i8,
@@ -70,12 +70,12 @@ structure! {
         last_fetched_epoch: i32 [12..] = -1,
         /// The follower's log start offset, or −1 for a consumer.
         log_start_offset: i64 [5..] = -1,
-        /// The maximum number of bytes of the partition, except that at least one batch is
-        /// returned.
+        /// The maximum number of bytes of the partition; the first batch of a response may exceed
+        /// it.
         partition_max_bytes: i32,
         /// The id of the follower's data directory.
         replica_directory_id: TopicId [17.., tag 0],
-        /// The follower's high watermark; the maximum if not given.
+        /// The follower's high watermark; `i64::MAX` if it is not given.
         high_watermark: i64 [18.., tag 1] = i64::MAX,
         /// A streamlog extension between its brokers: the offset up to which the follower has
         /// flushed, or −1 from other clients. A leader's high watermark depends on this offset, not

@@ -30,7 +30,7 @@ structure! {
     /// An assignor, and the member's metadata for it.
     Protocol {
         name: String,
-        /// For consumers a [`crate::wire::Subscription`].
+        /// The member's metadata: for consumers a [`crate::wire::Subscription`].
         metadata: Bytes,
     }
 }
@@ -59,7 +59,7 @@ structure! {
     Member {
         member_id: String,
         group_instance_id: Option<String> [5..],
-        /// For consumers a [`crate::wire::Subscription`].
+        /// The member's metadata: for consumers a [`crate::wire::Subscription`].
         metadata: Bytes,
     }
 }

@@ -19,7 +19,7 @@ structure! {
         /// True to include the operations that the client may perform on each topic.
         include_topic_authorized_operations: bool [8..],
         /// A streamlog extension between its brokers: the maximum time to wait until this broker
-        /// serves the topics as they are awaited; 0 to answer at once.
+        /// serves each topic in its `awaited` state; 0 to answer at once.
         applied_within_ms: i32 [12.., tag 10_000],
     }
 }
@@ -43,7 +43,8 @@ structure! {
         is_deleted: bool,
         /// The leader epoch of each partition.
         leader_epochs: Vec<i32>,
-        /// The version of the topic's settings, or −1 if it has none of its own.
+        /// The version of the topic's settings, or −1 if no setting of the topic overrides a
+        /// broker's.
         config_version: i32 = -1,
     }
 }

@@ -8,9 +8,10 @@ structure! {
     /// The offsets to store.
     OffsetCommitRequest {
         group_id: String,
-        /// The generation of a classic group or the member epoch of a new one; −1 without a group.
+        /// The generation of a classic group or the member epoch of a new one; −1 if the client is
+        /// no member of the group.
         generation_id_or_member_epoch: i32 = -1,
-        /// The member id; empty without a group.
+        /// The member id; empty if the client is no member of the group.
         member_id: String,
         /// The group instance id of a static member.
         group_instance_id: Option<String> [7..],

@@ -26,7 +26,7 @@ structure! {
     /// The assignment of a member.
     MemberAssignment {
         member_id: String,
-        /// For consumers a [`crate::wire::Assignment`].
+        /// The member's assignment: for consumers a [`crate::wire::Assignment`].
         assignment: Bytes,
     }
 }
@@ -38,7 +38,7 @@ structure! {
         error_code: ErrorCode,
         protocol_type: Option<String> [5..],
         protocol_name: Option<String> [5..],
-        /// For consumers a [`crate::wire::Assignment`].
+        /// The member's assignment: for consumers a [`crate::wire::Assignment`].
         assignment: Bytes,
     }
 }

@@ -125,7 +125,7 @@ def _row(
     rest = BytesIO(value[skipped:])
     try:
         record = schemaless_reader(rest, schema)
-    except Exception as error:  # whatever a stranger's bytes make of the decoder
+    except Exception as error:  # malformed bytes can raise anything
         return {"value": None, "error": f"not a record of the schema: {type(error).__name__}"}
     left = len(value) - skipped - rest.tell()
     if left:

@@ -45,7 +45,7 @@ def struct_of(schema: object) -> T.StructType:
 
 
 class _Types:
-    """Converts a schema; named types can be referred to later in it."""
+    """Converts a schema, in which later types can refer to named types."""
 
     def __init__(self) -> None:
         self._named: dict[str, T.DataType | None] = {}

@@ -11,7 +11,7 @@ __all__ = ["with_date"]
 def with_date(table: DataFrame, time: str = "timestamp", *, name: str = "date") -> DataFrame:
     """Adds the date of a time column, in the session's time zone.
 
-    Files partitioned by it are in folders as ``date=2026-11-01``.
+    Files partitioned by the column are in folders such as ``date=2026-11-01``.
 
     Args:
         table: A table or a stream.

@@ -1,7 +1,7 @@
 """JSON and CSV in a binary column, decoded by Spark.
 
 No value is accepted in part: text after a value, a field of another type, and bytes that are not
-text are errors, where Spark's own functions would return null or drop the rest.
+text are errors. Spark's own functions would return null, or drop a part of the value.
 """
 
 from secrets import token_hex

@@ -18,16 +18,16 @@ def deduplicate(
     within: str | None = None,
     time: str = "timestamp",
 ) -> DataFrame:
-    """Keeps one row of those that are equal in some columns.
+    """Keeps one of the rows that are equal in some columns.
 
-    Of a table it is any of them, of a stream the first to arrive. A stream keeps state for as long
-    as the watermark on `time` admits late rows, so that the state stays small; a duplicate that is
-    later than that is not recognised.
+    In a table it is any of these rows, in a stream the first to arrive. A stream keeps state for as
+    long as the watermark on `time` admits late rows, so that the state stays small. A duplicate
+    that arrives later is not recognised.
 
     Args:
         table: A table or a stream.
         by: The columns.
-        within: The maximal time between duplicates of a stream, as ``"10 minutes"``: the
+        within: The maximal time between duplicates of a stream, as ``"10 minutes"``. It is the
             watermark of a stream that has none yet.
         time: The column for that watermark.
 

@@ -26,9 +26,9 @@ def join_streams(
 ) -> DataFrame:
     """Joins rows that are equal in some columns and close to each other in time.
 
-    The columns are those of `by` once, then the others of the left and of the right; a name on
-    both sides gets the suffix ``_right`` on the right. Tables are joined in the same way, so that a
-    test with tables is valid for streams.
+    The result has the columns of `by` once, then the other columns of the left side and of the
+    right side; a name on both sides gets the suffix ``_right`` on the right. Tables are joined in
+    the same way, so that a test with tables is valid for streams.
 
     Args:
         left: A stream, or a table.
@@ -73,8 +73,8 @@ def join_table(
 ) -> DataFrame:
     """Joins each row of a stream with the rows of a table.
 
-    The columns are those of ``join_streams``. The table is read again for each batch of the
-    stream, unless it is cached.
+    The result has the same columns as with ``join_streams``. The table is read again for each batch
+    of the stream, unless it is cached.
 
     Args:
         rows: A stream, or a table.
@@ -84,7 +84,7 @@ def join_table(
 
     Raises:
         ConfigError: `by` is empty, a column is missing on one side, `table` is a stream, or `how`
-            is invalid: rows of the table without a match do not belong to a particular batch.
+            is invalid. Rows of the table without a match cannot be kept: they belong to no batch.
 
     Example:
         >>> orders = spark.sql("SELECT * FROM VALUES (1, 'pen'), (2, 'ink') AS t(id, item)")

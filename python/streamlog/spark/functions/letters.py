@@ -50,7 +50,7 @@ def strictly_decoded(table: DataFrame) -> DataFrame:
     places = [name for name in ("topic", "partition", "offset") if name in table.columns]
     where = [F.concat(F.lit(f", {name} "), F.col(name).cast("string")) for name in places]
     reason = F.concat(F.lit("a record does not decode: "), F.col(f"{UNDECODED}.error"), *where)
-    # A filter stays in the plan, while an unused column would be removed from it.
+    # Spark keeps a filter in the plan, but would remove a column that is not used.
     is_decoded = F.when(F.col(UNDECODED).isNull(), F.lit(True))
     return table.where(is_decoded.otherwise(F.raise_error(reason).cast("boolean"))).drop(UNDECODED)
 

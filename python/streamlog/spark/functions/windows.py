@@ -27,7 +27,7 @@ def window_aggregate(
     window of that length begins at every slide, and a row belongs to several. With ``gap`` they are
     sessions: a session ends after that long without a row.
 
-    The columns are ``window_start``, ``window_end`` (excluded), those of ``by``, and the
+    The columns are ``window_start``, ``window_end`` (excluded), the columns of ``by``, and the
     aggregates. A stream in append mode emits a window once the watermark of `time` has passed its
     end.
 
@@ -68,7 +68,7 @@ def window_aggregate(
 
 def _window(time: str, length: str | None, slide: str | None, gap: str | None) -> Column:
     if length is None:
-        # Spark would make null of an invalid gap, and drop all rows.
+        # Spark would turn an invalid gap into null, and drop all rows.
         return F.session_window(time, Duration.of(str(gap), "gap").text)
     apart = None if slide is None else Duration.of(slide, "slide").text
     return F.window(time, Duration.of(length, "length").text, apart)

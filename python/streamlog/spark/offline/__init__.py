@@ -1,4 +1,4 @@
-"""Topics as Parquet files: an incremental load, each record exactly once even if it is killed."""
+"""Topics as Parquet files: an incremental load of each record once, even if the load is killed."""
 
 from streamlog.spark.offline.loading import Load, load
 from streamlog.spark.offline.plan import Loss

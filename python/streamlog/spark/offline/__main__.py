@@ -33,7 +33,7 @@ def main() -> int:
 
 
 def _described(error: Exception) -> list[str]:
-    """Returns the message and its notes; for a failed task, those of the error raised in it."""
+    """Returns the message and its notes; for a failed task, the lines of the error raised in it."""
     if not is_of_spark(error):
         return [str(error), *getattr(error, "__notes__", ())]
     # Without a Python stack, the text after the reason is a Java stack or a plan.

@@ -1,8 +1,8 @@
 """The Parquet files of a range: one for each date of its records, in the folder of that date.
 
-Memory is bounded whatever the size of the range: rows are buffered until a row group of their file
-is full, or until the rows of all files together exceed a limit, and the number of open files is
-limited too. With more dates, the range is read again for the others, so that every record is
+Memory is bounded whatever the size of the range. Rows are buffered until a row group of their file
+is full, or until the rows of all files together exceed a limit. The number of open files is limited
+too. With more dates, the range is read again for the remaining dates, so that every record is
 written to the file of its own date.
 """
 

@@ -30,10 +30,10 @@ def publish(whole: Path, path: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # Two tasks with the same file may both get here: they rename files with equal contents.
+        # Two tasks may both rename their files to this name: the contents are equal.
         if not path.exists():
             whole.replace(path)
-    # Also if the name existed: its creator may have been killed before it flushed the folder.
+    # Flush the folder even if the name existed: its creator may have been killed before the flush.
     flush(path.parent)
     flush(path.parent.parent)
     remove(whole)

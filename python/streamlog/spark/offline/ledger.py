@@ -8,8 +8,9 @@
     PATH/_streamlog/done/000001.json             after the last receipt
     PATH/_streamlog/open/                        unfinished files
 
-Readers of Parquet ignore folders whose names begin with ``_``, and no file in there ends in
-``.parquet``. The newest plan is authoritative: it has the offsets up to which all is planned.
+Readers of Parquet ignore folders whose names begin with ``_``, and no file in this folder ends in
+``.parquet``. The newest plan is authoritative: it has the offsets up to which all records are
+planned.
 """
 
 import fcntl
@@ -88,7 +89,7 @@ class Ledger:
         return Plan.from_json(self._file("plans", max(numbers)).read_text())
 
     def places(self) -> dict[str, TopicPositions]:
-        """Returns the offsets up to which all is planned."""
+        """Returns the offsets up to which all records are planned."""
         plan = self.newest()
         return {} if plan is None else plan.places
 
@@ -102,7 +103,7 @@ class Ledger:
         return max(self._numbers("done"), default=0)
 
     def begin(self, plan: Plan) -> None:
-        """Stores a plan: from now on it will be executed, and no other."""
+        """Stores a plan: from now on, this plan and no other is executed."""
         assert self.unfinished() is None, f"plan {plan.number} before the one in hand is done"
         durable.write(self._file("plans", plan.number), plan.to_json())
 
@@ -129,8 +130,9 @@ class Ledger:
     def sweep(self) -> None:
         """Removes unfinished files.
 
-        A task left over from a killed load may still write one: it then fails, or it gives its file
-        the same name and contents as the load's own task.
+        A task left over from a killed load may still be writing an unfinished file. The task then
+        fails, or its finished file has the name and contents that this load's own task would give
+        it.
         """
         shutil.rmtree(self.hidden / "open", ignore_errors=True)
 

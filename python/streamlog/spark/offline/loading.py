@@ -75,8 +75,8 @@ def load(
         subscribe: Topics, as a list or separated by commas.
         subscribe_pattern: A regular expression for whole topic names; it never matches the
             internal topics of a query that writes exactly once.
-        fail_on_data_loss: True to raise an error if records were deleted before they were
-            loaded; otherwise the rest is loaded, and ``losses`` lists the missing offsets.
+        fail_on_data_loss: True to raise an error if records were deleted before they were loaded;
+            otherwise the existing records are loaded, and ``losses`` lists the missing offsets.
         offsets_per_file: The maximal number of offsets for a task, which writes a file for each
             of their dates.
         compression: ``"zstd"``, ``"snappy"``, ``"gzip"``, ``"lz4"`` or ``"none"``.
@@ -87,10 +87,10 @@ def load(
     Raises:
         ConfigError: An option is invalid, or another load is running in this folder.
         ConnectError: No broker answered within ``broker_timeout``.
-        TopicNotFound: A topic is not there, or not any more.
+        TopicNotFound: A topic does not exist, or not any more.
         OffsetOutOfRange: Records were deleted before they were loaded.
-        PythonException: Of Spark: a task failed, for example because brokers were unreachable;
-            its text ends with the task's error.
+        PythonException: Raised by Spark: a task failed, for example because brokers were
+            unreachable; its text ends with the task's error.
 
     Example:
         >>> streamlog.spark.load(spark, folder, subscribe="orders").topics
@@ -184,7 +184,7 @@ class Loading:
             return
         bar_of = _bar_class()
         over = Event()
-        # None is tqdm's word for "not where standard error is no terminal".
+        # For tqdm, None hides the bar if standard error is not a terminal.
         is_hidden = None if progress is None else not progress
         offsets = plan.offsets()
         with bar_of(total=offsets, unit=" offsets", disable=is_hidden, leave=False) as bar:

@@ -1,8 +1,8 @@
 """The plan of a load, decided and on disk before its first file appears.
 
-A plan is a list of offset ranges. A file's name consists of the number of the plan, the range, and
-the date of its records, so every execution of a range produces the same names, and existing files
-are kept. So no record can be in two files, and no range is planned twice: a plan begins where the
+A plan is a list of offset ranges. A file's path consists of the topic, the date of its records, the
+number of the plan, and the range. So every execution of a range produces the same paths, and keeps
+existing files: no record can be in two files. No range is planned twice: a plan begins where the
 previous one ended.
 """
 
@@ -85,7 +85,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Parses such a text."""
+        """Parses the JSON text of a plan."""
         kept: dict[str, Any] = json.loads(text)
         return cls(
             kept["number"],

@@ -24,7 +24,7 @@ class Choice:
 
     @classmethod
     def of(cls, subscribe: str | Sequence[str] | None, pattern: str | None) -> "Choice":
-        """Validates the two options.
+        """Validates the options ``subscribe`` and ``subscribe_pattern``.
 
         Raises:
             ConfigError: Not exactly one of them was given, or it selects nothing.
@@ -47,7 +47,7 @@ class Choice:
         return cls(names)
 
     def topics(self, client: Client, planned: Mapping[str, TopicPositions]) -> list[str]:
-        """Returns the topics to load: existing ones, and those loaded before."""
+        """Returns the topics to load: the named ones, or existing and loaded ones that match."""
         if self.pattern is None:
             return list(self.names)
         # The same topics as a stream with this pattern: never the internal topics of a query.
@@ -73,7 +73,7 @@ class _Making:
             self.lose(Loss(topic, partition, wanted, begin, "earlier records were deleted"))
             start = begin
         elif wanted > end:
-            # Loaded records stay; the reassigned offsets belong to new records.
+            # Files of the truncated records stay, and loading continues at the end of the log.
             reason = f"the log was truncated and ends at {end}"
             self.lose(Loss(topic, partition, wanted, begin, reason))
             start = end
@@ -131,7 +131,7 @@ def _add_topic(making: _Making, client: Client, topic: str, choice: Choice) -> N
         begin, end = begins.get(partition), ends[partition]
         if begin is None or end is None:
             raise TopicNotFound(f"partition {partition} of '{topic}' does not tell its offsets")
-        # The first load begins at the log start; of a partition added later, all records count.
+        # The first load begins at the log start; a partition added later is loaded from offset 0.
         wanted = begin if old is None else old.next.get(partition, 0)
         making.add(topic, partition, wanted, (begin, end))
 

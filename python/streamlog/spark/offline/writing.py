@@ -25,7 +25,8 @@ def write_range(job: Job, index: int) -> Outcome:
                     files.add(batch)
                 files.publish()
         except Gone as gone:
-            # An earlier pass may have published files: they stay, and so does the range.
+            # An earlier pass may have published files, which stay. If losses are errors, the range
+            # remains unfinished.
             if job.fail_on_data_loss:
                 return Outcome(index, losses=(gone.loss,), is_done=False)
             losses.noted.append(gone.loss)

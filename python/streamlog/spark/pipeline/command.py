@@ -77,7 +77,7 @@ def run(job: Job) -> int:
                 return 0
         if signal.SIGINT in received:
             return _INTERRUPTED
-        # A stopped stream has done its work; a stopped table is incomplete.
+        # Stopping is the usual end of a stream, but leaves the copy of a table incomplete.
         return _FAILED if job.stream is None else 0
     finally:
         session.stop()

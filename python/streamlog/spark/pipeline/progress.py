@@ -72,7 +72,7 @@ def _counted(observed: "Row | None") -> int:
 
 
 def _offsets(text: str | None) -> dict[str, Any]:
-    """Parses offsets of topics, by name and partition; other sources use other forms."""
+    """Parses offsets of topics, by name and partition; empty for the forms of other sources."""
     try:
         found = json.loads(text or "")
     except ValueError:

@@ -34,7 +34,7 @@ class Run:
         tell: Callable[[str], None],
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Creates every view, so that invalid ones are found before anything starts.
+        """Creates every view, so that invalid views are found before anything starts.
 
         Args:
             job: The job; its options have been checked.
@@ -65,7 +65,7 @@ class Run:
         """Runs the job until its end or until it is stopped; returns true at its end.
 
         Raises:
-            Exception: Of Spark, unchanged; streams are stopped before.
+            Exception: An error of Spark, unchanged; streams are stopped first.
         """
         return self._write_all() if self._job.stream is None else self._stream_all()
 
@@ -164,7 +164,8 @@ class Run:
     def _watch(self, started: list[Progress]) -> bool:
         """Reports progress until all queries have ended, one has failed, or the job is stopped."""
         while not self._is_stopped():
-            # Read before the progress, so that the last batches of an ended query are reported.
+            # Read the states before the progress, so that the last batches of an ended query are
+            # reported.
             is_active = [progress.query.isActive for progress in started]
             for progress in started:
                 for line in progress.news():

@@ -1,7 +1,7 @@
 """A table of a job's file, read key by key; a key that is never read is a fault.
 
-Faults are collected, so that one reading of a file reports all of them, each with its line, its
-key and, for an unknown name, the nearest known one.
+Faults are collected, so that one reading of a file reports all of them, each with its line, its key
+and, for an unknown name, the nearest known name.
 """
 
 import os
@@ -25,7 +25,7 @@ _VARIABLE = re.compile(r"\$(?:\$|\{(\w+)\})")
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Returns the nearest of the names, as the end of a sentence."""
+    """Returns the end of an error message, which suggests the nearest name if one is near."""
     nearest = get_close_matches(name, list(known), n=1)
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
 
@@ -100,7 +100,7 @@ class Section:
 
     @property
     def name(self) -> str:
-        """The last key on the way to it."""
+        """The last key of its path."""
         return str(self.path[-1])
 
     @property
@@ -227,7 +227,7 @@ class Section:
         return [each for each in found if each is not None]
 
     def settings(self, key: str, said: Iterable[str] = ()) -> dict[str, str]:
-        """Returns a table of settings with values as texts; those `said` already are faults."""
+        """Returns a table of settings as texts; names in `said` are faults: other keys set them."""
         table = self.table(key)
         known = {name.lower() for name in said}
         found = {}

@@ -35,7 +35,7 @@ _CONNECT_SECONDS = 10.0
 
 
 def open_session(job: Job, *, is_watched: bool) -> "SparkSession":
-    """Starts Spark, or connects to it; settings of the job override those made here.
+    """Starts Spark, or connects to it; settings of the job override the settings made here.
 
     Args:
         job: The job.

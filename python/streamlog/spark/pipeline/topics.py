@@ -36,7 +36,7 @@ def check_topics(job: Job) -> None:
     Raises:
         ConnectError: A cluster cannot be reached.
         TopicNotFound: Topics or partitions do not exist, each with its place in the file.
-        ConfigError: The start or the end names other partitions than are read.
+        ConfigError: The start or the end does not name exactly the partitions that are read.
     """
     for address in sorted(job.clusters):
         with streamlog.connect(address) as client:

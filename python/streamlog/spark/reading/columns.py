@@ -1,7 +1,7 @@
 """The columns of a topic, and the selection of a read.
 
-Names, types and order are those of Kafka's own source. Columns that are not selected are neither
-decoded by the client nor passed to Spark.
+Names, types and order are the same as in Kafka's own source. Columns that are not selected are
+neither decoded by the client nor passed to Spark.
 """
 
 from difflib import get_close_matches
@@ -42,7 +42,7 @@ ARROW_NAMES = {name: name for name in _TYPES} | {"timestampType": "timestamp_typ
 
 
 def schema_of(options: Options) -> StructType:
-    """Returns the columns selected by the options: Kafka's seven, with or without headers, or some.
+    """Returns the selected columns: Kafka's seven, with or without headers, or the named columns.
 
     Raises:
         ConfigError: There is no such column, or it is named twice.

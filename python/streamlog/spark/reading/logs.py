@@ -82,7 +82,7 @@ class Logs:
         return f"there is no topic '{topic}'{hint}"
 
     def are_others_matched(self, state: State) -> bool:
-        """Returns true if other topics match than those of the state; makes one request at most."""
+        """Returns true if other topics match now than in the state; makes at most one request."""
         return self._subscription.named() is None and set(self._topics()) != state.ids.keys()
 
     def begins(self, topics: Iterable[str]) -> Offsets:

@@ -22,15 +22,15 @@ class LossHandler(Protocol):
     """
 
     def outside(self, place: tuple[str, int], wanted: int, bounds: tuple[int, int]) -> None:
-        """Handles an offset before the first or from the end of the log, which has `bounds`."""
+        """Handles an offset before the start or not below the end of a log with these `bounds`."""
 
     def gone(self, place: tuple[str, int], wanted: int) -> None:
-        """Handles a topic or a partition that was deleted, of which `wanted` is the next offset."""
+        """Handles a deleted topic or partition, of which `wanted` was the next offset to read."""
 
     def replaced(self, place: tuple[str, int], wanted: int) -> None:
         """Handles a topic that was deleted and recreated.
 
-        Records returned from `wanted` on may be those of the new topic.
+        Records returned from `wanted` on may belong to the new topic.
         """
 
 
@@ -83,7 +83,7 @@ class Losses:
         self._warn(loss, 0)
 
     def replaced(self, place: tuple[str, int], wanted: int) -> None:
-        """Handles another topic under the same name as one that is gone.
+        """Handles a topic that was deleted and recreated under the same name.
 
         Raises:
             TopicNotFound: Losses are fatal.

@@ -52,7 +52,7 @@ class AtOffsets:
 
 @dataclass(frozen=True)
 class AtTimes:
-    """The first record at or after a time: one for all partitions, or one of each."""
+    """The first record at or after a time: the same for all partitions, or one for each."""
 
     option: str
     time_ms: int | None
@@ -144,10 +144,11 @@ def _at_offsets(option: str, text: str) -> Point:
 
 
 def resolve(point: Point, logs: Logs, ends: Offsets) -> Offsets:
-    """Resolves a point to offsets of the partitions that have these ends.
+    """Resolves a point to offsets of the partitions in `ends`.
 
     Raises:
-        ConfigError: It names other partitions, or no record has the time and that is an error.
+        ConfigError: It names other partitions or leaves some out, or a partition has no record at
+            or after the time and that is an error.
     """
     match point:
         case AtEnd("latest"):
@@ -167,10 +168,10 @@ def resolve(point: Point, logs: Logs, ends: Offsets) -> Offsets:
 
 
 def check_partitions(point: Point, ends: Offsets) -> None:
-    """Checks that a point names exactly the partitions that have these ends.
+    """Checks that a point names exactly the partitions in `ends`.
 
     Raises:
-        ConfigError: It names others, or leaves some out.
+        ConfigError: It names other partitions, or leaves some out.
     """
     match point:
         case AtOffsets(option, rows) | AtTimes(option, None, rows):

@@ -38,7 +38,7 @@ def cut(
     """Divides ranges by the limits of `split`.
 
     Args:
-        ranges: The ranges to divide; empty ones are dropped.
+        ranges: The ranges to divide; empty ranges are dropped.
         split: The limits.
         record_bytes: Returns the mean size of the records of a range; called only if there is a
             limit in bytes.

@@ -73,7 +73,7 @@ class RangeReader:
         """Yields the records.
 
         Raises:
-            StreamlogError: Brokers were away for too long, or refused.
+            StreamlogError: Brokers could not be reached for too long, or refused a request.
         """
         self._patience.renew()
         is_replaced = False
@@ -135,7 +135,7 @@ class RangeReader:
         """Checks that the log reaches the end of the range.
 
         Raises:
-            OffsetOutOfRange: The log ends before.
+            OffsetOutOfRange: The log ends before the end of the range.
             TopicNotFound: The topic does not exist.
         """
         topic, partition = self._place

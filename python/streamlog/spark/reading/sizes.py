@@ -26,21 +26,22 @@ _LOOK_SECONDS = 10.0
 
 
 def bytes_per_offset(connection: Connection, part: OffsetRange, points: int = 1) -> float:
-    """Returns the bytes of key, value and headers for each offset, sampled at `points` positions.
+    """Returns the mean bytes of key, value and headers per offset, sampled at `points` positions.
 
-    At least 1, and 1 if the log has no record of the range: the reader will report the loss.
+    The result is at least 1. It is 1 if the log has no record of the range: the reader will report
+    the loss.
 
     Raises:
-        StreamlogError: Brokers could not be reached for too long, or refused.
+        StreamlogError: Brokers could not be reached for too long, or refused a request.
     """
     return max(1.0, sampled_bytes(connection, part, points) or 1.0)
 
 
 def sampled_bytes(connection: Connection, part: OffsetRange, points: int) -> float | None:
-    """Returns the same without a lower limit, and None if the samples have no record.
+    """Returns the sampled mean of bytes per offset; None if the samples have no record.
 
     Raises:
-        StreamlogError: Brokers could not be reached for too long, or refused.
+        StreamlogError: Brokers could not be reached for too long, or refused a request.
     """
     try:
         stop = min(part.stop, _end_of(connection, part))
@@ -84,7 +85,7 @@ def _looked_at(connection: Connection, part: OffsetRange, at: int, stop: int) ->
 
 
 def _payload(batch: "RecordBatch") -> int:
-    """Returns the bytes of the data alone, which ``nbytes`` exceeds by the columns' offsets."""
+    """Returns the bytes of the data alone; ``nbytes`` includes the columns' offsets too."""
     headers = batch.column("headers").flatten()
     names, values = headers.field("key").cast("binary"), headers.field("value")
     columns = (batch.column("key"), batch.column("value"), names, values)

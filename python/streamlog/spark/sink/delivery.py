@@ -16,7 +16,7 @@ __all__ = ["Delivery"]
 
 
 class Delivery:
-    """The work of a write's tasks and of its driver. It is pickled and sent to every task."""
+    """The work of a write's tasks and its driver. The object is pickled and sent to every task."""
 
     def __init__(self, settings: Settings) -> None:
         """Writes with these settings."""
@@ -25,7 +25,7 @@ class Delivery:
     def write(self, rows: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
         """Publishes the rows of a task, and returns when all are delivered.
 
-        A repeated task publishes all of its rows again, also those delivered before.
+        A repeated task publishes all of its rows again, even rows that were delivered before.
 
         Raises:
             DeliveryError: Records were not delivered.

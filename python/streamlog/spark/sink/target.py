@@ -9,10 +9,10 @@ __all__ = ["check_target"]
 
 
 def check_target(settings: Settings) -> None:
-    """Checks that the topic exists, if a topic created by a producer would not do.
+    """Checks that the topic exists, if a topic created by a producer would not suffice.
 
     A producer makes a topic with the broker's default number of partitions. Rows that name other
-    partitions would fail after the rest had been written.
+    partitions would fail after other rows had been written.
 
     Raises:
         TopicNotFound: The topic does not exist.

@@ -30,7 +30,7 @@ class Writer(DataSourceArrowWriter):
 
         Raises:
             ConfigError: An option or a column is invalid.
-            TopicNotFound: The target has to be there, and is not.
+            TopicNotFound: The target must exist, and does not.
         """
         settings = Settings.of(options, schema, overwrite, is_stream=False)
         check_target(settings)
@@ -50,7 +50,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
         Raises:
             ConfigError: An option or a column is invalid.
-            TopicNotFound: The target has to be there, and is not.
+            TopicNotFound: The target must exist, and does not.
         """
         settings = Settings.of(options, schema, overwrite)
         check_target(settings)
@@ -62,5 +62,5 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return self._delivery.write(iterator)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Publishes the rows that the tasks of the batch have staged."""
+        """Publishes the rows that the tasks of the batch have staged, if they stage rows."""
         self._delivery.commit(messages, batchId)

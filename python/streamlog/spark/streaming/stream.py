@@ -40,10 +40,10 @@ _WAIT_SECONDS = 0.5
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads a stream. Its position is stored in Spark's checkpoint alone.
 
-    A mark moves over the records that a trigger reads, or jumps: to the beginning of a new
-    partition, of a log that no longer has the old offset, or of a recreated topic. A jump has no
-    records, so that a repeated trigger reads the same records. This includes the first trigger, for
-    which Spark stores no start: the mark at its end has it.
+    A mark moves over the records that a trigger reads, or it jumps to the beginning of a log: of a
+    new partition, of a log that no longer has the old offset, or of a recreated topic. A jump has
+    no records, so that a repeated trigger reads the same records. This includes the first trigger,
+    for which Spark stores no start: the mark at its end has it.
     """
 
     def __init__(self, reading: Reading) -> None:

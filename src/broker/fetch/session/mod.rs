@@ -1,5 +1,5 @@
-//! Fetch sessions (KIP-227): a consumer of many partitions names them and its offsets once; from
-//! then on only changes are transferred, in both directions.
+//! Fetch sessions (KIP-227): a consumer or follower of many partitions names them and its offsets
+//! once; from then on only changes are transferred, in both directions.
 //!
 //! A session maps partitions to the values that the peer was last told. Session epochs rise by one
 //! per request; a request with another epoch is refused and the client starts a new session.

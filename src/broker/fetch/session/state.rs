@@ -108,8 +108,8 @@ impl State {
         topics
     }
 
-    /// Records a response. With `only_news` it is reduced to what the peer does not know: records,
-    /// errors, and changed offsets.
+    /// Records a response. With `only_news` the response keeps only the partitions with records, an
+    /// error, a divergence or changed offsets.
     ///
     /// A partition that had records is served last the next time, so that a busy partition cannot
     /// use up the whole response for ever.
@@ -124,7 +124,7 @@ impl State {
         topics.retain(|topic| !topic.partitions.is_empty());
     }
 
-    /// Records the values sent for a partition; returns true if they are news.
+    /// Records the values sent for a partition; returns true if the peer does not know them yet.
     fn note(&mut self, key: &Key, answer: &PartitionAnswer) -> bool {
         let Some(position) = self.positions.get(key).copied() else { return true };
         let Some(entry) = self.entries.get_mut(&position) else { return true };

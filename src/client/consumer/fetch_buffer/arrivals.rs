@@ -62,14 +62,14 @@ impl Arrivals {
         state.queue.push_front(Ok(chunk));
     }
 
-    /// Appends an error, which a caller receives in its order.
+    /// Appends an error. One caller receives it, in the order of the queue.
     pub(crate) fn fail(&self, error: ClientError) {
         self.state().queue.push_back(Err(error));
         self.changed.wake_all();
     }
 
-    /// Appends an error if `gives_up` returns true. It is called under the queue's lock, so a
-    /// caller that sees the partition given up also finds the error here.
+    /// Appends an error if `gives_up` returns true. `gives_up` is called under the queue's lock, so
+    /// a caller that sees the partition given up also finds the error in the queue.
     pub(crate) fn fail_if(&self, error: ClientError, gives_up: impl FnOnce() -> bool) {
         let mut state = self.state();
         if gives_up() {
@@ -90,7 +90,7 @@ impl Arrivals {
         self.state().failure.clone()
     }
 
-    /// Takes the first chunk that `is_wanted`; others stay queued.
+    /// Takes the first chunk that `is_wanted`; other chunks stay queued.
     ///
     /// # Errors
     /// An error queued before it, the error that ended the queue, and [`ClientError::Closed`].

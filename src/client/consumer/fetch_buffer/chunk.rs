@@ -1,7 +1,7 @@
 //! The records fetched from one partition by one request, read batch by batch and record by record.
 //!
-//! A batch is verified and decompressed when its first record is read. Records before the position,
-//! with which a batch may start, are skipped, and so are control batches. After a batch the
+//! A batch is verified and decompressed when its first record is read. A batch may start with
+//! records before the position: these are skipped, and so are control batches. After a batch the
 //! position is the batch's end rather than the last record's, since offsets may have gaps: after
 //! compaction, and in topics whose offsets count bytes.
 
@@ -48,7 +48,7 @@ struct OpenBatch {
 #[derive(Debug)]
 enum Step {
     Message(Message),
-    /// Only records at or beyond this limit are left.
+    /// The batch has only records at or beyond this limit left.
     Limit(Offset),
     End,
 }
@@ -69,7 +69,7 @@ pub(crate) struct Source {
 pub(crate) struct ExpectedStart {
     /// The first requested offset.
     pub(crate) position: Offset,
-    /// True if the previous batch ended there, so that no batch may begin earlier.
+    /// True if the previous batch ended at the position, so that no batch may begin earlier.
     pub(crate) is_boundary: bool,
 }
 
@@ -107,7 +107,7 @@ impl Chunk {
         }
     }
 
-    /// The size in bytes when it was fetched.
+    /// The size of the batches as they were fetched, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
@@ -117,8 +117,8 @@ impl Chunk {
         self.position
     }
 
-    /// Returns the next message below `limit`. At `None` there is no more, and the position is the
-    /// chunk's end, or the limit if that comes first.
+    /// Returns the next message below `limit`, or `None` if none is left. The position is then the
+    /// chunk's end, or `limit` if that comes first.
     pub(crate) fn next_below(
         &mut self,
         limit: Option<Offset>,
@@ -127,8 +127,9 @@ impl Chunk {
         self.advance(limit, decompressor).map_err(|source| self.damaged(source)).transpose()
     }
 
-    /// Passes the records below `limit` to the sink until it is full. Returns true if there may be
-    /// more; otherwise the position is as [`next_below`](Self::next_below) leaves it.
+    /// Passes records below `limit` to the sink until it is full. Returns true if it is full and
+    /// more records may follow, false if none is left below `limit`. The position is then as
+    /// [`next_below`](Self::next_below) leaves it.
     pub(crate) fn read_into(
         &mut self,
         limit: Option<Offset>,

@@ -14,7 +14,8 @@ use crate::record::{
 };
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 
-/// A batch of `count` records from offset `base`, as in a log, whose header has the given `delta`.
+/// A batch of `count` records from offset `base`, as in a log, with `delta` as its last offset
+/// delta.
 fn batch(base: i64, count: i64, delta: i32, compression: Compression) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for number in base..base + count {

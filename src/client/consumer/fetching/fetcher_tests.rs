@@ -84,7 +84,7 @@ fn records_put_back_during_a_seek_take_no_buffer_space() {
     let (shared, mut fetcher) = reading(&background);
     fetcher.deliver(shared.slots()[0].source(0, Offset::ZERO), &data(), Duration::ZERO);
     assert!(next(&shared).is_some());
-    // A seek that has not yet reached the chunk being read.
+    // Seek in the assignment alone: the reader still has its chunk, as while a seek is running.
     shared.assignment.seek(0, Start::Offset(Offset::ZERO));
     shared.set_paused(0, true);
     shared.set_paused(0, false);

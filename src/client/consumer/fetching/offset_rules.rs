@@ -1,9 +1,10 @@
-//! Exceptions to the expected order of batches that are no sign of damage, as reported by brokers.
-//! They are requested only after a fault was seen, so that sound responses cost nothing.
+//! The rules of a partition's offsets, as its broker reports them: deviations from the expected
+//! order of batches that are no sign of damage. They are requested only after a deviation was seen,
+//! so that regular responses cost nothing.
 //!
-//! Brokers other than streamlog's do not report them: there compaction and transactions leave gaps,
-//! records may be newer than the high watermark of the same response, and an unclean election may
-//! replace a batch.
+//! Brokers other than streamlog's report no rules, so any order is accepted from them. Their
+//! compaction and transactions leave gaps, records may be newer than the high watermark of the same
+//! response, and an unclean election may replace a batch.
 
 use std::ops::Range;
 
@@ -27,7 +28,7 @@ pub(crate) enum OffsetRules {
         /// Offsets that may be missing, sorted by start.
         gaps: Vec<Range<Offset>>,
         /// True if offsets count bytes: a batch then spans more offsets than it has records, and
-        /// the offsets after its records belong to none.
+        /// the offsets after its records belong to no record.
         counts_bytes: bool,
     },
 }
@@ -62,7 +63,7 @@ impl OffsetRules {
             let found = row.configs.iter().find(|entry| entry.name == name);
             found.and_then(|entry| entry.value.as_deref())
         };
-        // No other broker has this setting.
+        // Only streamlog's brokers have `offset.unit`.
         let Some(unit) = value(names[1]) else { return Ok(Self::Unknown) };
         let is_compacted = value(names[0]).is_none_or(|policy| policy.contains("compact"));
         let gaps = if is_compacted {
@@ -73,7 +74,7 @@ impl OffsetRules {
         Ok(Self::Ordered { gaps, counts_bytes: unit == "byte" })
     }
 
-    /// Returns true if such a fault at a place is permitted.
+    /// Returns true if the rules permit this fault at this position.
     pub(crate) fn allows(&self, fault: OrderFault, place: ExpectedStart) -> bool {
         match (self, fault) {
             (Self::Unknown, _) => true,
@@ -85,7 +86,7 @@ impl OffsetRules {
     }
 }
 
-/// The end of the offsets that may be missing from `from` on.
+/// The end of the contiguous offsets from `from` on that may be missing.
 fn covered(gaps: &[Range<Offset>], from: Offset) -> Offset {
     gaps.iter().fold(from, |end, gap| if gap.start <= end { end.max(gap.end) } else { end })
 }

@@ -1,6 +1,6 @@
-//! Verification of the order of batches in a response: the first contains the requested offset,
-//! each continues at the end of the previous one, and all end below the high watermark of the
-//! response.
+//! Verification of the order of batches in a response. The first batch contains the requested
+//! offset, each batch continues at the end of the previous one, and none reaches beyond the high
+//! watermark of the response.
 //!
 //! Only headers are read, in the same pass that finds the next fetch position. A batch's checksum
 //! does not cover its base offset, so no other check would detect a wrong one.
@@ -15,9 +15,9 @@ use crate::types::Offset;
 pub(crate) struct InOrder {
     /// Their size in bytes.
     pub(crate) size: usize,
-    /// The offset after the last of them; `None` if there are none.
+    /// The offset after the last of these batches; `None` if there are none.
     pub(crate) end: Option<Offset>,
-    /// The fault of the batch after them, if that is why they end.
+    /// The fault of the batch after them; `None` if they end for another reason.
     pub(crate) fault: Option<OrderFault>,
 }
 

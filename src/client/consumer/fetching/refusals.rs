@@ -1,5 +1,5 @@
-//! Partitions with damaged records, found by their brokers or by this client. They are fetched
-//! again periodically, since the damage may be skipped or repaired.
+//! Partitions in which their brokers or this client found damaged records. They are fetched again
+//! periodically, since the damage may be skipped or repaired.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) struct Refusals(HashMap<usize, (u32, Duration)>);
 
 impl Refusals {
     /// Records an error if it reports damage, and returns true if so. The error is queued for the
-    /// caller unless the slot's last error was the same.
+    /// caller unless the slot was already given up at this position.
     pub(super) fn refuse(
         &mut self,
         shared: &Shared,
@@ -44,8 +44,8 @@ impl Refusals {
         true
     }
 
-    /// Returns the damage still found in the first of these records, if their slot was given up
-    /// there.
+    /// If the slot was given up at the position of these records, tries to read the first of them
+    /// again, and returns the damage if that fails.
     pub(super) fn still_damaged(
         shared: &Shared,
         source: &Source,
@@ -64,7 +64,7 @@ impl Refusals {
         self.0.get(&number).is_some_and(|(generation, _)| *generation == slot.generation)
     }
 
-    /// Ends the pauses that are over at `now`; returns the end of the next one.
+    /// Removes the pauses that are over at `now`, and returns the time at which the next one ends.
     pub(super) fn expire(&mut self, now: Duration) -> Option<Duration> {
         self.0.retain(|_, (_, until)| *until > now);
         self.0.values().map(|(_, until)| *until).min()

@@ -94,8 +94,8 @@ impl FetchPlan {
         Ok(connection.submit_with(version, &self.request(config), &[])?)
     }
 
-    /// Waits for the response and returns its parts. The brokers learn from the response, which
-    /// comes from this address, who leads, and of delays.
+    /// Waits for the response from `address` and returns its parts. `brokers` is told the leaders
+    /// that the response names, and its throttle time.
     pub(crate) async fn arrive(
         self,
         reply: Reply<FetchRequest>,

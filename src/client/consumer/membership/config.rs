@@ -11,7 +11,8 @@ pub enum Commit {
     /// After the next message was requested: messages not processed before a crash are read again.
     #[default]
     Processed,
-    /// After the message was returned: it is not read again after a crash.
+    /// After the message was returned: a message committed before a crash is not read again, even
+    /// if it was not processed.
     Received,
     /// At the request of the application.
     Manual,

@@ -125,8 +125,8 @@ impl Member {
             match self.maintain(&connection).await? {
                 Change::Left => return Ok(()),
                 Change::Rejoin => {
-                    // Stop returning messages: those returned after the commit would be read again
-                    // by others.
+                    // Stop returning messages: messages returned after the commit would be read
+                    // again by other members.
                     self.shared.suspend();
                     // Offsets that cannot be committed now are read again by the partition's next
                     // owner.
@@ -142,7 +142,7 @@ impl Member {
         }
     }
 
-    /// Accepts an error of joining after which to rejoin at once; returns any other.
+    /// Returns `Ok` if the member rejoins at once after this error of joining, or else the error.
     fn check_rejoin(&mut self, error: ClientError) -> Result<(), ClientError> {
         match error.code() {
             Some(ErrorCode::UnknownMemberId) => self.name.clear(),
@@ -278,7 +278,8 @@ impl Member {
         }
     }
 
-    /// The leader checks whether topics have grown, and starts a rebalance if so.
+    /// Checks, if this member is the group's leader, whether topics have grown, and starts a
+    /// rebalance if so.
     async fn check_partition_counts(&self) -> Result<Option<Change>, ClientError> {
         let Some(basis) = &self.basis else { return Ok(None) };
         let counts = self.count_partitions(&basis.members).await?;
@@ -307,8 +308,8 @@ impl Member {
         let offsets: Vec<(TopicPartition, Offset)> = offsets.into_iter().filter(is_new).collect();
         match self.membership.commit(&self.shared, &offsets).await {
             Ok(()) => self.committed.extend(offsets),
-            // A deleted topic needs no offsets. Other causes of a refusal show in the next
-            // heartbeat.
+            // The offsets of a deleted topic are not needed. If the refusal had another cause, the
+            // next heartbeat shows it.
             Err(ClientError::TopicNotFound { .. }) => {
                 tracing::debug!("offsets of a deleted topic are not committed");
             }
@@ -317,7 +318,7 @@ impl Member {
         Ok(())
     }
 
-    /// Commits and leaves. After a failure the others only wait for the session timeout.
+    /// Commits and leaves. If leaving fails, the other members wait for the session timeout.
     async fn leave(&mut self, connection: &Connection) {
         if let Err(error) = self.commit().await {
             tracing::warn!(%error, "the last offsets were not committed");

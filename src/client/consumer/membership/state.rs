@@ -91,7 +91,7 @@ impl Membership {
         assigned.map_err(|_| ClientError::Timeout { operation, elapsed, last_error: None })?
     }
 
-    /// Commits offsets of assigned partitions.
+    /// Commits offsets of partitions that are assigned to this member.
     pub(crate) async fn commit(
         &self,
         shared: &Shared,
@@ -105,8 +105,7 @@ impl Membership {
             if let Some(error) = shared.arrivals.failure() {
                 return Err(error);
             }
-            // The error that a broker would return: a rebalance is in progress, or the member is
-            // unknown.
+            // Return the error that a broker returns to members during a rebalance.
             return refused(ErrorCode::RebalanceInProgress, "committing offsets");
         };
         // The broker checks the generation, not the assignment, so check it here. Read the

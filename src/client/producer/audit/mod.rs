@@ -2,7 +2,7 @@
 //!
 //! Disabled, it costs a comparison per record. Enabled, each record increments a counter of its
 //! batch, and a delivered batch adds its counters to the producer's. Every ten seconds, and on
-//! every flush, these are sent to the topic `streamlog.audit` as JSON records:
+//! every flush, the producer's counters are sent to the topic `streamlog.audit` as JSON records:
 //!
 //! | key | meaning |
 //! |---|---|

@@ -16,7 +16,8 @@ pub(crate) const TOPIC: &str = "streamlog.audit";
 /// The default width of a window.
 const WINDOW: Duration = Duration::from_mins(10);
 
-/// The audit of a producer. The sending task counts, callers publish.
+/// The audit of a producer. The sending task counts; the counts are published by the sending task
+/// and by callers that flush.
 #[derive(Debug)]
 pub(crate) struct Audit {
     tier: String,
@@ -64,8 +65,8 @@ impl Audit {
         !self.state().counts.is_empty()
     }
 
-    /// Publishes counts by `send`, each with its own number, until none are left or `send` returns
-    /// false; a count that was not accepted is kept. Returns true if any was accepted.
+    /// Publishes counts by `send`, each with its own number, until none are left, or `send` returns
+    /// false or fails; a count that was not accepted is kept. Returns true if any was accepted.
     pub(crate) fn publish(
         &self,
         mut send: impl FnMut(&str) -> Result<bool, ClientError>,

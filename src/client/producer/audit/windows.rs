@@ -16,7 +16,7 @@ impl Windows {
         self.count(start_of(width, time));
     }
 
-    /// Counts a record that is already counted in `whole`, for a part of that batch.
+    /// Counts a record of a part of a batch; `whole` has the counts of the whole batch.
     pub(crate) fn add_from(&mut self, whole: &Self, time: Timestamp) {
         // Windows do not overlap, so the record's window is the last that starts at or before it.
         let starts = whole.counts.iter().map(|(start, _)| *start);

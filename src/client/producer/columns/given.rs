@@ -45,17 +45,17 @@ pub struct HeadersGiven {
 pub struct ColumnsGiven {
     /// The number of records.
     pub rows: usize,
-    /// Their topics.
+    /// The topics of the records.
     pub topic: Option<BytesGiven>,
-    /// Their partitions.
+    /// The partitions of the records.
     pub partition: Option<NumbersGiven<i32>>,
-    /// Their timestamps in microseconds.
+    /// The timestamps of the records in microseconds.
     pub timestamp: Option<NumbersGiven<i64>>,
-    /// Their keys.
+    /// The keys of the records.
     pub key: Option<BytesGiven>,
-    /// Their values.
+    /// The values of the records.
     pub value: Option<BytesGiven>,
-    /// Their headers.
+    /// The headers of the records.
     pub headers: Option<HeadersGiven>,
 }
 

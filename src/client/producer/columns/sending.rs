@@ -46,13 +46,13 @@ impl Producer {
         Ok(())
     }
 
-    /// The offsets of everything delivered so far; `None` if the brokers did not report all of
-    /// them.
+    /// The batches delivered so far, by partition; `None` if their offsets are not certain.
     pub fn delivered_batches(&self) -> Option<Vec<DeliveredBatches>> {
         self.shared.delivered.all()
     }
 
-    /// Sends a record if this requires neither waiting nor a lookup in shared tables.
+    /// Sends a record if its topic and partition are known and there is buffer space; returns false
+    /// otherwise. The topic is looked up only if it differs from the one before.
     fn append_known<'a>(
         &self,
         known: &mut Known<'a>,

@@ -1,4 +1,5 @@
-//! The outcomes of records: tickets for callers, and what is not delivered yet or has failed.
+//! The outcomes of records: tickets for callers, and the batches that are not delivered yet or have
+//! failed.
 
 mod outcome;
 mod tickets;

@@ -34,7 +34,7 @@ pub(crate) enum Outcome {
 }
 
 impl BatchAck {
-    /// The position of the records that follow the first so many.
+    /// The position of the records that follow the first `records` records.
     pub(crate) fn behind(self, records: u32) -> Self {
         let base_offset = self.base_offset.map(|base| base.plus(i64::from(records)));
         Self { base_offset, ..self }

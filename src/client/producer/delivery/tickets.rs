@@ -58,7 +58,8 @@ pub(crate) struct Delivery {
     wakeups: Arc<Wakeups>,
     is_urgent: AtomicBool,
     outcome: OnceLock<Outcome>,
-    /// Futures that wait for this batch; a notification per batch avoids waking all others.
+    /// Futures that wait for this batch; a notification per batch avoids waking the futures of
+    /// other batches.
     settled: Notify,
 }
 
@@ -131,7 +132,7 @@ impl Ticket {
         }
     }
 
-    /// The metadata of record `index` of those delivered together.
+    /// The metadata of the record at `index` among the records delivered together.
     fn metadata(&self, ack: BatchAck, index: u32) -> RecordMetadata {
         RecordMetadata {
             topic: self.delivery.partition.topic.clone(),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::tickets::Delivery;
 use crate::client::{ClientError, DeliveryFailure};
 
-/// The number of failures reported individually; of the rest, only the records are counted.
+/// The number of failures reported individually; of further failures, only the records are counted.
 const LISTED_MAX: usize = 100;
 
 /// The batches of a producer that are not delivered yet, or have failed.
@@ -50,7 +50,7 @@ impl Undelivered {
         Ok(delivery)
     }
 
-    /// Fails everything open, now and in future, when the sending task ends.
+    /// Fails all batches without an outcome when the sending task ends, and refuses new batches.
     pub(crate) fn close_all(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -177,7 +177,7 @@ mod tests {
             Ticket::new(delivery, 0, Timestamp::from_millis(0))
         }
 
-        /// The number of failures reported one by one, and of those beyond.
+        /// The number of failures reported one by one, and of the failures beyond.
         fn reported(&self) -> (usize, u64) {
             match self.undelivered.report() {
                 Ok(()) => (0, 0),

@@ -40,7 +40,8 @@ pub(crate) struct Identity {
     pub(crate) epoch: ProducerEpoch,
 }
 
-/// A position among the records of the partition: the batch's number, and the first record in it.
+/// A position among the records of the partition: the number of the original batch, and the first
+/// record in it.
 pub(crate) type Place = (u64, u32);
 
 impl Packed {

@@ -41,8 +41,9 @@ impl Packed {
         self.windows = front.windows;
         Some(behind)
     }
-    /// Removes the records in these places, given in order and not all of them, and returns their
-    /// numbers. The others have to be numbered again, from the start of a new sequence.
+
+    /// Removes the records at `places`, which are sorted and do not cover the batch, and returns
+    /// their numbers. The remaining records need new sequence numbers.
     ///
     /// Leaves the batch unchanged, and returns `None`, if it exceeds the limits of decompression.
     pub(crate) fn take_out(

@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-/// Ranges in order, none of them empty.
+/// Record numbers as ranges in ascending order, none of them empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Numbers(Vec<Range<u32>>);
 
 impl Numbers {
-    /// All numbers of a batch of so many records.
+    /// All numbers of a batch of `records` records.
     pub(crate) fn of_batch(records: u32) -> Self {
         let mut numbers = Self::default();
         numbers.add(0..records);
         numbers
     }
 
-    /// The lowest number; 0 of none.
+    /// The lowest number; 0 if there is none.
     pub(crate) fn first(&self) -> u32 {
         self.0.first().map_or(0, |run| run.start)
     }
@@ -29,7 +29,7 @@ impl Numbers {
         &self.0
     }
 
-    /// Removes all but the first `count`, and returns the removed ones.
+    /// Removes all numbers but the first `count`, and returns the removed numbers.
     pub(crate) fn split_off(&mut self, count: u32) -> Self {
         let (mut front, mut back, mut left) = (Self::default(), Self::default(), count);
         for run in self.0.drain(..) {
@@ -42,7 +42,7 @@ impl Numbers {
         back
     }
 
-    /// Removes the records in these places, given in order, and returns their numbers.
+    /// Removes the records at `places`, which are sorted, and returns their numbers.
     pub(crate) fn take_out(&mut self, places: &[u32]) -> Vec<u32> {
         let (mut rest, mut taken) = (Self::default(), Vec::with_capacity(places.len()));
         let (mut before, mut places) = (0, places.iter().peekable());

@@ -1,4 +1,4 @@
-//! Distributing the records of a batch over new ones.
+//! Distributing the records of a batch over new batches.
 
 use super::batch::Packed;
 use crate::client::producer::audit::Windows;
@@ -14,7 +14,7 @@ pub(super) struct Share {
 /// The position of a record in its batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
-    /// Its place, from 0.
+    /// Its index in the batch.
     pub(super) place: u32,
     /// True if it ends in the first half of the uncompressed bytes.
     pub(super) is_in_front: bool,

@@ -14,7 +14,7 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    /// The error in a response's row, with those of single records if it names any.
+    /// The error in a response's row, with the errors of single records if it names any.
     pub(crate) fn of(row: &Partition, about: &str) -> Self {
         let words = row.error_message.as_deref();
         let mut named: Vec<_> = row
@@ -32,7 +32,8 @@ impl Refused {
         Self { error: ClientError::from_code(row.error_code, about, words), named }
     }
 
-    /// The errors of named records, given that the batch has so many records.
+    /// The errors of the named records, for a batch of `records` records. Places beyond the batch
+    /// are ignored.
     pub(crate) fn within(&self, records: u32) -> &[(u32, ClientError)] {
         &self.named[..self.named.partition_point(|(place, _)| *place < records)]
     }

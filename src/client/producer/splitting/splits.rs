@@ -1,4 +1,4 @@
-//! The split batches of one partition without an outcome.
+//! The split batches of one partition that do not have an outcome yet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

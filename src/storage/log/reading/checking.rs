@@ -12,7 +12,8 @@ use crate::storage::log::tail_lock::TailLock;
 use crate::storage::segments::{Chain, Damage, Medium, Segment, SegmentCheck};
 use crate::types::Offset;
 
-/// The number of bytes checked before findings are recorded.
+/// The number of bytes of a segment that are checked at a time; the findings are recorded after
+/// each.
 const CHECK_BYTES: u64 = 8 << 20;
 
 /// The number of bytes read ahead for a sequential reader.
@@ -109,10 +110,11 @@ impl<'log> Checks<'log> {
         let mut check = check_at(segment, chain, range.position, Medium::Cache)?;
         let start = check.position();
         let file = segment.file();
-        // Look up the last byte first: after a cold read it is the one most likely to be missing.
+        // Look up the last byte first: it is the byte most likely to be missing, and a lookup of
+        // one byte is cheap.
         let until = if file.is_cached(ahead - 1, 1) && file.is_cached(start, ahead - start) {
-            // It is all in memory: a single check costs less than one for each of the following
-            // reads.
+            // All bytes are in memory: one check of them costs less than a check for each of the
+            // reads that follow.
             ahead
         } else {
             file.read_ahead(start, ahead - start);
@@ -140,7 +142,7 @@ impl<'log> Checks<'log> {
         Ok(!damages.iter().any(is_in_range))
     }
 
-    /// Checks the segment that begins at `base`, records its damage and marks all the rest as
+    /// Checks the segment that begins at `base`, records its damage and marks all other bytes as
     /// verified.
     pub(super) fn check_whole_segment(self, base: Offset) -> Result<(), StorageError> {
         let Some(mut check) = self.check_segment(base, Medium::Cache)? else { return Ok(()) };
@@ -205,7 +207,7 @@ impl<'log> Checks<'log> {
     }
 }
 
-/// A check of a segment from the stretch that contains `position` on.
+/// A check of a segment, beginning with the stretch or the batch that contains `position`.
 pub(super) fn check_at(
     segment: &Arc<Segment>,
     chain: Chain,
@@ -223,8 +225,8 @@ pub(super) fn check_at(
     })
 }
 
-/// The number of bytes to read ahead after a read at `position`: none unless the read continues at
-/// the end of verified bytes, as a sequential reader's does.
+/// The number of bytes to read ahead after a read at `position`: none unless the read begins at the
+/// start of the segment or at the end of verified bytes, as a sequential reader's does.
 fn read_ahead(segment: &Segment, position: u64) -> u64 {
     let is_sequential = position == 0 || segment.verified().covers(position - 1, 1);
     if is_sequential { READ_AHEAD } else { 0 }

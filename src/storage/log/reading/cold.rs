@@ -1,8 +1,8 @@
 //! Reads of cold ranges past the page cache, into chunks that other readers find in memory.
 //!
-//! Only finished segments are read so: a direct read holds a lock of the file on which an append to
-//! the last segment would wait. Whatever cannot be read or is not sound is left to the read through
-//! the page cache, which determines and records the damage.
+//! Only finished segments are read in this way: a direct read holds a lock of the file, and an
+//! append to the last segment would wait for it. Bytes that cannot be read or are not sound are
+//! left to the read through the page cache, which determines and records the damage.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::storage::segments::{Loaded, Medium, SegmentCheck};
 use crate::storage::{OffsetUnit, ReadLimit, StorageError};
 use crate::types::Offset;
 
-/// Whole batches, by the place of their bytes.
+/// Whole batches, in a file or in memory.
 #[derive(Clone, Debug)]
 pub enum StoredBatches {
     /// In a file.
@@ -39,21 +39,21 @@ pub enum InMemory {
         /// reader.
         read_ahead: Option<Offset>,
     },
-    /// They are being read; [`ColdRanges::verify`] waits for them.
+    /// The batches are being read; [`ColdRanges::verify`] waits for them.
     Loading,
-    /// They are not in memory, except perhaps in the page cache.
+    /// The batches are not in memory, except perhaps in the page cache.
     Absent,
 }
 
-/// The number of bytes from which on no further stretch is read into a chunk. Two stretches with a
-/// digest, of slightly more than 1 MiB each, exceed it.
+/// The size from which a chunk takes no further stretch. Where stretches have digests, that is
+/// after two of them, of slightly more than 1 MiB each.
 const CHUNK_BYTES: u64 = (2 << 20) - (64 << 10);
 
 /// The number of chunks that are read ahead. With two, the medium is busy while a chunk is checked
 /// and while its reader is woken.
 const CHUNKS_AHEAD: usize = 2;
 
-/// The limit of a search that takes no batches.
+/// A limit that admits no batch, for a search that only asks if the batches are in memory.
 const NOTHING: CutLimit = CutLimit { bytes_max: 0, below: Offset::ZERO, at_least_one: false };
 
 impl StoredBatches {
@@ -75,8 +75,8 @@ pub struct ColdRanges<'log> {
 }
 
 impl<'log> ColdRanges<'log> {
-    /// The cold ranges of the log with this tail. What is not read past the page cache is left to
-    /// these reads.
+    /// The cold ranges of the log with this tail. Ranges that are not read past the page cache are
+    /// left to `reads`.
     pub(in crate::storage::log) fn new(
         reads: Reads<'log>,
         checks: Checks<'log>,
@@ -115,8 +115,8 @@ impl<'log> ColdRanges<'log> {
         self.reads.read(from, limit).map(drop)
     }
 
-    /// Reads the chunks from `from` on, right behind another. Blocks on the disk. An error is left
-    /// to the read that needs these bytes.
+    /// Reads the chunks that begin at `from`, directly after another chunk. Blocks on the disk. An
+    /// error is left to the read that needs these bytes.
     pub fn read_ahead(self, mut from: Offset) {
         for _ in 0..CHUNKS_AHEAD {
             match self.load_behind(from) {
@@ -131,8 +131,8 @@ impl<'log> ColdRanges<'log> {
         }
     }
 
-    /// Brings the chunk that begins at `from`, right behind another, into memory unless it is
-    /// there. Returns its end; `None` if it must be read through the page cache.
+    /// Brings the chunk that begins at `from`, directly after another chunk, into memory, unless it
+    /// is in memory already. Returns its end; `None` if it must be read through the page cache.
     fn load_behind(self, from: Offset) -> Result<Option<Offset>, StorageError> {
         let segments = self.tail.segments();
         let Some(wanted) = self.wanted(&segments, from) else { return Ok(None) };
@@ -174,7 +174,8 @@ impl<'log> ColdRanges<'log> {
         self.load_chunk(&segments, wanted, position, false)
     }
 
-    /// The place of an offset in a finished segment.
+    /// The place of an offset in a finished segment; `None` if it is not to be read past the page
+    /// cache.
     fn wanted(self, segments: &Segments, offset: Offset) -> Option<Wanted<'_>> {
         let context = self.tail.context();
         let number = segments.number_of(offset);
@@ -182,7 +183,8 @@ impl<'log> ColdRanges<'log> {
         let segment = segments.get(number)?;
         let is_first = offset == segment.base();
         let before = number.checked_sub(1).filter(|_| is_first).and_then(|n| segments.get(n));
-        // Where offsets count bytes, one may be behind the records of its batch.
+        // If offsets count bytes, an offset may lie after the records of its batch: leave the
+        // search for the next records to the read through the page cache.
         let is_plain = context.config.load().offset_unit == OffsetUnit::Record;
         (is_plain && offset >= self.tail.view().log_start()).then(|| Wanted {
             file: segment.cached_file(),
@@ -192,9 +194,9 @@ impl<'log> ColdRanges<'log> {
         })
     }
 
-    /// Reads the chunk with the batch at `position` past the page cache, checks it and keeps it. A
-    /// reader that continues right behind another chunk `is_sequential`. Returns false if the bytes
-    /// must be read through the page cache.
+    /// Reads the chunk with the batch at `position` past the page cache, checks it and keeps it.
+    /// `is_sequential` says that its reader continues directly after another chunk. Returns false
+    /// if the bytes must be read through the page cache.
     fn load_chunk(
         self,
         segments: &Segments,
@@ -214,7 +216,7 @@ impl<'log> ColdRanges<'log> {
         let start = check.position();
         let Some(range) = chunk_range(&check) else { return Ok(false) };
         if wanted.file.is_cached(range.start, range.end - range.start) {
-            // A reader that has caught up with the page cache.
+            // The reader has caught up with the bytes in the page cache.
             return Ok(false);
         }
         let claimed = self.tail.context().cold_reads.claim(wanted, range.clone());

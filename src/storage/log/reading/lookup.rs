@@ -22,7 +22,7 @@ pub struct RecordAt {
     pub epoch: LeaderEpoch,
 }
 
-/// A record at or after both a timestamp and an offset.
+/// The wanted record: the first at or after both a timestamp and an offset.
 #[derive(Clone, Copy, Debug)]
 struct Sought {
     timestamp: Timestamp,
@@ -37,7 +37,7 @@ pub struct Lookups<'log> {
 }
 
 impl<'log> Lookups<'log> {
-    /// The lookups in the log with this tail; what they read has passed these checks.
+    /// The lookups in the log with this tail, which verify by `checks` the batches that they use.
     pub(in crate::storage::log) fn new(checks: Checks<'log>, tail: &'log TailLock) -> Self {
         Self { checks, tail }
     }
@@ -45,7 +45,7 @@ impl<'log> Lookups<'log> {
     /// The first record, by offset, with a timestamp of `timestamp` or later.
     ///
     /// # Errors
-    /// `Corrupt` if the batch that should have it is damaged.
+    /// `Corrupt` if damage may have held the wanted record.
     pub fn offset_for_timestamp(
         self,
         timestamp: Timestamp,
@@ -158,7 +158,7 @@ impl<'log> Lookups<'log> {
 }
 
 impl Sought {
-    /// The first such record of a batch.
+    /// The first record of a batch at or after both the timestamp and the offset.
     fn find_in(self, bytes: &[u8]) -> Result<Option<RecordAt>, RecordError> {
         let batch = Batch::parse(bytes)?;
         batch.check_checksum()?;

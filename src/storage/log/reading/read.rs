@@ -23,7 +23,7 @@ pub struct ReadLimit {
     pub at_least_one_batch: bool,
 }
 
-/// The number of times that a segment is checked for a single read before the read fails.
+/// A read fails once it has needed more checks of a segment than this.
 pub(super) const CHECKS_MAX: usize = 3;
 
 /// Whole batches of a segment.
@@ -39,7 +39,7 @@ impl Extent {
         Self { segment: Arc::clone(segment), range: segment.range(range, truncations) }
     }
 
-    /// Returns true if its bytes are in memory and verified, or were appended by this process.
+    /// Returns true if its bytes are in memory, and this process has checked or appended them.
     pub fn is_verified(&self) -> bool {
         self.range.file.is_cached(self.range.position, self.range.length)
     }
@@ -62,7 +62,7 @@ pub struct Reads<'log> {
 }
 
 impl<'log> Reads<'log> {
-    /// The reads of the log with this tail; what they return has passed these checks.
+    /// The reads of the log with this tail, which verify by `checks` the batches that they return.
     pub(in crate::storage::log) fn new(checks: Checks<'log>, tail: &'log TailLock) -> Self {
         Self { checks, tail }
     }
@@ -73,8 +73,8 @@ impl<'log> Reads<'log> {
     /// Bytes that are not verified are read and checked first, which blocks on the disk.
     ///
     /// # Errors
-    /// `OffsetOutOfRange` below the log start and beyond the log end; `Corrupt` if the log is
-    /// damaged there.
+    /// `OffsetOutOfRange` below the log start and beyond the log end; `Corrupt` if the wanted
+    /// batches are damaged.
     pub fn read(self, from: Offset, limit: ReadLimit) -> Result<Option<FileRange>, StorageError> {
         let mut checks = 0;
         loop {
@@ -97,8 +97,8 @@ impl<'log> Reads<'log> {
                         ));
                     }
                 }
-                // The bytes are not a batch and no damage is known: check the segment to find its
-                // extent.
+                // The bytes are not a batch and no damage is known: check the segment to find the
+                // bounds of the damage.
                 Err(StorageError::Corrupt { first, next, .. })
                     if first == next && checks < CHECKS_MAX =>
                 {
@@ -121,7 +121,8 @@ impl<'log> Reads<'log> {
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<Extent>, StorageError> {
-        // A segment may be deleted after the list was loaded and before its file is read.
+        // Try again if a segment was deleted after the list was loaded and before its file was
+        // read.
         loop {
             let segments = self.tail.segments();
             match self.extent_from(&segments, from, limit) {
@@ -140,8 +141,8 @@ impl<'log> Reads<'log> {
     }
 
     /// The batch whose offsets include `offset`, even if `offset` is beyond its records, as happens
-    /// if offsets count bytes; its header states where its offsets end. `None` if there is none
-    /// within the limit.
+    /// if offsets count bytes; its header states where its offsets end. If there is none, the next
+    /// batch. `None` if there is none within the limit.
     ///
     /// # Errors
     /// Those of the disk, and `Corrupt` if the log is known to be damaged there.
@@ -154,9 +155,9 @@ impl<'log> Reads<'log> {
         Ok(found.and_then(|(_, extent)| extent))
     }
 
-    /// The sound batches from `from` on, or after the damage that begins there, with the first
-    /// offset of the first; all from one segment. Every batch is read and checked. For readers that
-    /// got `Corrupt` from [`Reads::read`]. `None` if there are none within the limit.
+    /// The sound batches from `from` on, or after the damage that begins at `from`, with the base
+    /// offset of the first batch; all from one segment. Every batch is read and checked. For
+    /// readers that got `Corrupt` from [`Reads::read`]. `None` if there are none within the limit.
     ///
     /// # Errors
     /// Those of the disk.
@@ -177,8 +178,9 @@ impl<'log> Reads<'log> {
         Ok(None)
     }
 
-    /// Returns true if the list of segments has changed. Take the lock: a segment's files are
-    /// renamed before the new list is published, both under the tail's lock.
+    /// Returns true if the list of segments has changed. Retention renames a segment's files before
+    /// it publishes the new list, both under the tail's lock, so take this lock before the
+    /// comparison.
     fn has_replaced(self, segments: &Segments) -> bool {
         let _tail = self.tail.lock();
         !self.tail.view().is_current(segments)
@@ -239,8 +241,8 @@ impl<'log> Reads<'log> {
                 self.require_checked_end(&segments[number - 1])?;
             }
             // Read the size before the end: an append publishes the end first, so every byte below
-            // this size lies below this end. In the other order a batch appended in between would
-            // count as flushed.
+            // this size lies below this end. In the other order, the size could include a batch
+            // above that end, which would be returned although it lies above the limit.
             let segment_size = segment.size()?;
             let segment_end = segments.next_base(number);
             let segment_end = segment_end.unwrap_or_else(|| self.tail.view().log_end());
@@ -270,8 +272,8 @@ impl<'log> Reads<'log> {
         if from >= limit.below { Ok(()) } else { self.require_checked_end(segment) }
     }
 
-    /// Fails unless the end of the first segment was checked, before a read continues in the next:
-    /// a segment between them may have been lost.
+    /// Fails unless a segment was checked up to its end. Call it before a read continues in the
+    /// next one: a segment between them may have been lost.
     fn require_checked_end(self, segment: &Segment) -> Result<(), StorageError> {
         if is_fully_verified(segment)? {
             return Ok(());

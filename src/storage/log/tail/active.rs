@@ -22,7 +22,7 @@ pub(in crate::storage::log) struct Active {
 }
 
 impl Active {
-    /// The largest timestamp of its batches.
+    /// The largest timestamp of the segment's batches.
     pub(in crate::storage::log) fn max_timestamp(&self) -> Timestamp {
         self.indexer.max_timestamp()
     }
@@ -32,24 +32,24 @@ impl Active {
         self.last_append
     }
 
-    /// The digests of all its batches.
+    /// The digests of all batches of the segment.
     pub(in crate::storage::log) fn digests(&self) -> &HeaderDigests {
         &self.digests
     }
 
-    /// Returns true if it is this segment.
+    /// Returns true if `segment` is the active segment.
     pub(super) fn is(&self, segment: &Arc<Segment>) -> bool {
         Arc::ptr_eq(&self.segment, segment)
     }
 
-    /// Adds a batch that was written at its end.
+    /// Adds a batch that was written at the segment's end.
     pub(super) fn pass(&mut self, batch: &Located) {
         self.segment.push_entries(self.indexer.pass(batch));
         self.digests.pass(batch);
         self.size = batch.end();
     }
 
-    /// Ends the segment, after which `next_offset` comes.
+    /// Ends the segment. `next_offset` is the offset after the segment's last batch.
     pub(super) fn seal(mut self, now: Timestamp, next_offset: Offset) -> Arc<Segment> {
         self.segment.seal(&mut self.indexer, &self.digests, now, next_offset);
         self.segment

@@ -1,8 +1,7 @@
 //! Appends of batches.
 //!
-//! All batches of a call go to the file in a single write, or none does: after a failed write the
-//! file is truncated to its previous size. Readers see nothing of a call before all of it is
-//! written.
+//! All batches of a call are written, or none is: after a failed write the file is truncated to its
+//! previous size. Readers see nothing of a call before all of it is written.
 
 use std::io::{self, IoSlice};
 
@@ -17,10 +16,10 @@ use crate::storage::{
 };
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
-/// The circumstances of an append.
+/// The leader epoch and the time of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendAt {
-    /// The leader epoch, announced by `start_epoch`.
+    /// The leader epoch, which `start_epoch` has started.
     pub epoch: LeaderEpoch,
     /// The broker's wall clock.
     pub now: Timestamp,
@@ -52,7 +51,7 @@ struct Plan {
 #[derive(Debug)]
 pub(super) struct Addition {
     batches: Vec<BatchSummary>,
-    /// The bytes of all of them.
+    /// The bytes of all batches.
     pub(super) bytes: u64,
     /// The offset of the first record, or the log end offset if there are no batches.
     pub(super) base: Offset,
@@ -129,13 +128,13 @@ impl Tail {
 }
 
 impl Addition {
-    /// No batches yet, with room for `capacity`.
+    /// An addition without batches yet, with room for `capacity` of them.
     pub(super) fn at(log_end: Offset, capacity: usize) -> Self {
         let batches = Vec::with_capacity(capacity);
         Self { batches, bytes: 0, base: log_end, next_offset: log_end }
     }
 
-    /// Adds a batch behind the others.
+    /// Adds a batch after the others.
     pub(super) fn push(&mut self, batch: BatchSummary) {
         if self.batches.is_empty() {
             self.base = batch.base_offset;
@@ -204,8 +203,8 @@ fn assign_offsets(
     summary
 }
 
-/// Gives a batch as many offsets as it has bytes, or as it has records if compression made the
-/// bytes fewer: each record needs an offset of its own.
+/// Gives a batch an offset for each of its bytes. If compression has left fewer bytes than records,
+/// the batch gets an offset for each record instead.
 fn count_bytes(fields: &mut HeaderMut<'_>) {
     #[expect(
         clippy::expect_used,

@@ -18,7 +18,8 @@ use crate::types::{LeaderEpoch, Offset, ProducerId};
 pub(in crate::storage::log) struct Tail {
     pub(super) view: Arc<View>,
     pub(super) state: State,
-    /// The active segment; `None` before the first append.
+    /// The active segment; `None` before the first append, while the log is not loaded, and while
+    /// it ends in damage.
     pub(super) active: Option<Active>,
     pub(super) next_offset: Offset,
     /// The current leader epoch.
@@ -62,7 +63,8 @@ impl Tail {
         self.generation
     }
 
-    /// The active segment; `None` before the first append.
+    /// The active segment; `None` before the first append, while the log is not loaded, and while
+    /// it ends in damage.
     pub(in crate::storage::log) fn active_segment(&self) -> Option<&Arc<Segment>> {
         self.active.as_ref().map(|active| &active.segment)
     }
@@ -111,7 +113,8 @@ impl Tail {
         let failure = Failure::of(cause);
         let is_worse = match &self.state {
             State::Failed(_) | State::Abandoned => false,
-            // A recovery must not take for durable what a failed sync has left in the page cache.
+            // A recovery must not take bytes for durable that a failed sync has left in the page
+            // cache.
             State::HalfTruncated(_) => failure.is_disk_unknown(),
             _ => true,
         };
@@ -130,8 +133,8 @@ impl Tail {
         matches!(self.state, State::HalfTruncated(_))
     }
 
-    /// Returns true if a recovery makes the log usable again: a truncation failed half-way, and no
-    /// sync did.
+    /// Returns true if a recovery makes the log usable again: a truncation failed half-way, but no
+    /// sync failed.
     pub(in crate::storage::log) fn is_recoverable(&self) -> bool {
         matches!(&self.state, State::HalfTruncated(failure) if !failure.is_disk_unknown())
     }
@@ -141,7 +144,7 @@ impl Tail {
         self.state = State::Failed(Failure::half_way(cause));
     }
 
-    /// Accepts no more records, as after a clean close; returns true if it had accepted some.
+    /// Accepts no more records, as after a clean close; returns true if the log was open.
     pub(in crate::storage::log) fn close(&mut self) -> bool {
         let was_open = self.state == State::Open;
         if matches!(self.state, State::Open | State::NotLoaded) {
@@ -164,7 +167,7 @@ impl Tail {
         self.epoch
     }
 
-    /// Starts a leader epoch; its first record waits until it is durable.
+    /// Starts a leader epoch. Its first record must wait until the epoch is durable.
     pub(in crate::storage::log) fn start_epoch(&mut self, epoch: LeaderEpoch) {
         self.epoch = epoch;
         self.is_prepared = false;
@@ -189,8 +192,8 @@ impl Tail {
         self.is_prepared
     }
 
-    /// Notes the latest epoch that is durable in the history. Another one may have started
-    /// meanwhile.
+    /// Notes the latest epoch that is durable in the history. Another epoch may have started since
+    /// it was stored.
     pub(in crate::storage::log) fn note_stored_epoch(&mut self, stored: Option<LeaderEpoch>) {
         self.is_prepared = stored == Some(self.epoch);
     }
@@ -207,7 +210,8 @@ impl Tail {
             State::HalfTruncated(failure) if failure.is_disk_unknown() => {
                 return Err(failure.refusal(&self.view.context.partition));
             }
-            // The topic is deleted and its files may be gone, or the recovery syncs what is left.
+            // Either the topic is deleted and its files may be gone, or a recovery will sync the
+            // remaining bytes.
             State::Abandoned | State::HalfTruncated(_) => {
                 self.unsynced.forget_records();
                 return Ok(None);
@@ -220,7 +224,7 @@ impl Tail {
         Ok(is_due.then(|| std::mem::take(&mut self.unsynced)))
     }
 
-    /// Takes back the changes of a flush that synced nothing.
+    /// Takes back the changes of a flush whose sync could not be tried.
     pub(in crate::storage::log) fn take_back(&mut self, unsynced: Unsynced, generation: u64) {
         // A truncation has marked the remaining segments as unsynced again.
         if self.generation == generation {
@@ -259,8 +263,8 @@ impl Tail {
     }
 
     /// Renames the files of the first segment and advances the log start to `end`, its end; or does
-    /// neither. Returns the new names. The lock is held from the first rename to the new list: a
-    /// reader that finds a name gone waits for it.
+    /// neither. Returns the new names. The caller holds the lock from the first rename until the
+    /// new list is published: a reader that finds a name gone waits for the lock.
     pub(in crate::storage::log) fn unlink_first(
         &mut self,
         segment: &Arc<Segment>,

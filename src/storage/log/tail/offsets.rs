@@ -9,13 +9,14 @@ use crate::types::Offset;
 #[derive(Debug)]
 struct Published(AtomicI64);
 
-/// The bounds of a log: start ≤ flushed ≤ end. They are changed under the tail's lock.
+/// The bounds of a log: start ≤ flushed ≤ end, except while the log starts over. They are changed
+/// under the tail's lock.
 #[derive(Debug)]
 pub(super) struct Offsets {
     log_start: Published,
     flushed: Published,
     log_end: Published,
-    /// The offset up to which a restart need not rebuild anything.
+    /// The rebuild point: indexes and producer snapshots on disk cover all records below it.
     rebuild: Published,
 }
 
@@ -61,7 +62,7 @@ impl Offsets {
         self.rebuild.get()
     }
 
-    /// Advances the log start to `to`, unless it is there or beyond; returns the new start.
+    /// Advances the log start to `to`, if it is lower; returns the new start.
     pub(super) fn advance_start(&self, to: Offset) -> Offset {
         let start = self.log_start().max(to);
         self.log_start.set(start);
@@ -90,9 +91,10 @@ impl Offsets {
         self.rebuild.set(self.rebuild().min(end));
     }
 
-    /// Makes the log an empty one at `offset`.
+    /// Makes the log empty: it begins and ends at `offset`.
     pub(super) fn start_over(&self, offset: Offset) {
-        // In this order a reader sees at most an empty range, never a start that it can read from.
+        // Raise the start to the end first, and set it to `offset` last: in between, a reader sees
+        // no offset that it could read.
         self.log_start.set(offset.max(self.log_end()));
         self.truncate(offset);
         self.log_end.set(offset);

@@ -14,8 +14,10 @@ pub(in crate::storage::log) struct RebuildPoint {
     /// The log end at that moment.
     pub(in crate::storage::log) offset: Offset,
     pub(in crate::storage::log) active: Arc<Segment>,
-    /// The facts and the digests of the active segment so far.
+    /// The facts about the active segment so far.
     pub(in crate::storage::log) seal: Seal,
+    /// The digests of the active segment so far; none if no batch was added since the last rebuild
+    /// point.
     pub(in crate::storage::log) digests: Vec<HeaderDigest>,
     pub(in crate::storage::log) producers: ProducerStates,
     /// The rolled segments without a written seal.
@@ -32,7 +34,7 @@ impl Tail {
         is_written && self.unrecorded.is_enough()
     }
 
-    /// The state to write for a rebuild point at the log end; `None` before the first append.
+    /// The state to write for a rebuild point at the log end; `None` without an active segment.
     pub(in crate::storage::log) fn begin_rebuild_point(&mut self) -> Option<RebuildPoint> {
         let offset = self.next_offset;
         let active = self.active.as_mut()?;
@@ -55,7 +57,7 @@ impl Tail {
         })
     }
 
-    /// Returns true if the active segment at the rebuild point is active still, and was not
+    /// Returns true if the active segment at the rebuild point is still active, and was not
     /// truncated.
     pub(in crate::storage::log) fn still_grows_from(&self, point: &RebuildPoint) -> bool {
         self.generation == point.generation && self.active(&point.active).is_some()

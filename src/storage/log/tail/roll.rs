@@ -1,8 +1,8 @@
 //! Rolling to the next segment.
 //!
-//! The new file is created under the tail's lock, which costs as much as another write. The next
-//! flush makes its name durable before anything in it counts as flushed. A crash in between loses
-//! the name, and with it only records that were never acknowledged.
+//! Creating the new file, under the tail's lock, takes about as long as a write. The next flush
+//! makes its name durable before anything in it counts as flushed. A power failure in between
+//! may lose the name, and with it only records that were never flushed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,8 @@ impl Tail {
         self.active.as_ref().map_or(0, |active| active.size)
     }
 
-    /// Rolls the active segment if its first record is older than `age`. Returns true if it did.
+    /// Rolls the active segment if `age` has passed since its first append or, if that is later,
+    /// since the log was opened. Returns true if it did.
     pub(in crate::storage::log) fn roll_older(
         &mut self,
         age: Duration,
@@ -58,8 +59,8 @@ impl Tail {
         if self.next_offset > below {
             return Ok(false);
         }
-        // Seal it with the time of its last append, not of now: otherwise it would be kept as long
-        // again.
+        // Seal the old segment with the time of its last append. With the current time it would be
+        // kept for the whole retention time again.
         self.roll(last_append)?;
         Ok(true)
     }
@@ -88,8 +89,10 @@ impl Tail {
         if is_full { self.roll_to_append(now, base) } else { Ok(()) }
     }
 
-    /// The base offset of a segment that begins with new batches: the log end, from which a restart
-    /// finds the log start, unless the gap before them is too long for an index.
+    /// The base offset of a segment that begins with new batches. It is the log end, even if there
+    /// is a gap before the batches: with a higher base, a restart would raise the log start if the
+    /// segment is the first one. Only if the gap and the new batches together are too long for the
+    /// relative offsets of an index, the base is the offset of the first batch.
     fn base_for(&self, new: &Addition) -> Offset {
         let spans_index = new.next_offset.since(self.next_offset) > i32::MAX.into();
         if spans_index { new.base } else { self.next_offset }
@@ -101,21 +104,24 @@ impl Tail {
         self.begin_segment(base, now, &*view.context.batches)
     }
 
-    /// Rolls to a new segment for upkeep, which may use the whole reserve of a full disk.
+    /// Rolls to a new segment for upkeep. If the disk is full, the creation of its file may use the
+    /// whole reserve.
     pub(super) fn roll(&mut self, now: Timestamp) -> Result<(), StorageError> {
         let view = Arc::clone(&self.view);
         self.begin_segment(self.next_offset, now, &*view.context.disk)
     }
 
-    /// Creates the segment that begins at `base`, the log end or behind it, on one of the log's
-    /// disks, and activates it.
+    /// Creates the segment that begins at `base`, which is the log end or above it, and activates
+    /// it. `disk` is `context.disk` or `context.batches`; it decides how much of the reserve the
+    /// creation may use.
     fn begin_segment(
         &mut self,
         base: Offset,
         now: Timestamp,
         disk: &dyn Disk,
     ) -> Result<(), StorageError> {
-        // Even the removal of a name must be durable before more is acknowledged.
+        // Note before the creation that the directory must be synced: if the creation fails, even
+        // the removal of the name must be durable before more is acknowledged.
         self.unsynced.note_names();
         let view = Arc::clone(&self.view);
         let created = Segment::create(&view.context, base, disk);

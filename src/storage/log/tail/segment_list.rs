@@ -27,18 +27,18 @@ impl Deref for Segments {
 }
 
 impl Segments {
-    /// The number of the segment that contains an offset, if any does: the last one that begins at
-    /// or before it, or else the first.
+    /// The number of the last segment that begins at or before an offset, or 0 if none does. If a
+    /// segment contains the offset, it is this one.
     pub(in crate::storage::log) fn number_of(&self, offset: Offset) -> usize {
         self.partition_point(|segment| segment.base() <= offset).saturating_sub(1)
     }
 
-    /// The number of this very segment; `None` if it was replaced or removed.
+    /// The number of `segment` itself; `None` if it was replaced or removed.
     pub(in crate::storage::log) fn position_of(&self, segment: &Arc<Segment>) -> Option<usize> {
         self.iter().position(|other| Arc::ptr_eq(other, segment))
     }
 
-    /// The offset at which the segment after this one begins; `None` for the last.
+    /// The offset at which the segment after segment `number` begins; `None` for the last segment.
     pub(in crate::storage::log) fn next_base(&self, number: usize) -> Option<Offset> {
         self.get(number + 1).map(|next| next.base())
     }
@@ -72,7 +72,7 @@ impl SegmentList {
         self.set(segments);
     }
 
-    /// Removes the first segment, which is this one.
+    /// Removes `segment`, which must be the first.
     pub(super) fn remove_first(&self, segment: &Arc<Segment>) {
         let mut segments = self.snapshot().to_vec();
         assert!(Arc::ptr_eq(&segments[0], segment), "only retention removes the first segment");

@@ -1,4 +1,4 @@
-//! The operations that a log allows, and the failures that end them.
+//! The states of a log, which decide whether it can change, and the failures that end changes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,24 +7,26 @@ use std::time::Duration;
 use crate::storage::StorageError;
 use crate::types::{Offset, TopicPartition, WithCauses};
 
-/// The operations that a log allows.
+/// The readiness of a log for appends and truncations. Reads are possible in every state, and
+/// closed segments may still be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// All, after its files are loaded, which they are not yet.
+    /// Accepts both; the first operation that needs the log's files loads them.
     NotLoaded,
-    /// All.
+    /// Accepts both.
     Open,
-    /// Reads only, after a failure.
+    /// Accepts neither, after a failure, and flushes nothing more.
     Failed(Failure),
-    /// Reads only, after a truncation that failed half-way: only a recovery tells where the log
-    /// ends.
+    /// Accepts neither and flushes nothing more, after a truncation that failed half-way: only a
+    /// recovery tells where the log ends.
     HalfTruncated(Failure),
-    /// Reads only: the last segment ends in damage, after which nothing can follow.
+    /// Accepts neither: the last segment ends in damage, after which nothing can follow until the
+    /// damage is skipped. What was appended before is still flushed.
     EndsInDamage,
-    /// Reads only, after a clean close.
+    /// Accepts neither, after a clean close. What was appended before is still flushed.
     Closed,
-    /// Reads only, for as long as the files exist. Nothing is written any more, not even records
-    /// appended before.
+    /// Accepts neither, because the topic was deleted: reads are possible while the files exist.
+    /// Nothing is written any more, not even records appended before.
     Abandoned,
 }
 
@@ -48,7 +50,7 @@ pub(super) struct Refused {
 }
 
 impl Failure {
-    /// A failure after which only a restart, which runs recovery, makes the log usable.
+    /// The failure that this error causes.
     pub(super) fn of(error: &StorageError) -> Self {
         let cause = WithCauses(error).to_string().into();
         Self { cause, is_disk_unknown: error.leaves_disk_unknown() }
@@ -59,7 +61,7 @@ impl Failure {
         Self { is_disk_unknown: true, ..Self::of(error) }
     }
 
-    /// Returns true if the disk's content is unknown because of it.
+    /// Returns true if the failure leaves the disk's content unknown.
     pub(super) fn is_disk_unknown(&self) -> bool {
         self.is_disk_unknown
     }

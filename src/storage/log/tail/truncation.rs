@@ -50,8 +50,8 @@ impl Tail {
         self.view.segments.set(segments[..=cut.number].to_vec());
     }
 
-    /// Makes the log an empty one at `at` for all readers and flushes; its files are removed
-    /// afterwards.
+    /// Makes the log empty for all readers and flushes, beginning and ending at `at`; its files are
+    /// removed afterwards.
     pub(in crate::storage::log) fn begin_start_over(&mut self, at: Offset) {
         self.generation += 1;
         self.view.offsets.start_over(at);

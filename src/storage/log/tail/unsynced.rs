@@ -23,7 +23,8 @@ pub struct Unflushed {
 pub(in crate::storage::log) struct Unsynced {
     records: u64,
     bytes: u64,
-    /// The time of the oldest append among them, by the monotonic clock; `None` if there are none.
+    /// The time of the oldest append among the changes, by the monotonic clock; `None` if there are
+    /// none.
     since: Option<Duration>,
     /// Segments rolled since the last flush, oldest first.
     segments: Vec<Arc<Segment>>,
@@ -95,8 +96,8 @@ impl Unsynced {
         self.segments = segments;
     }
 
-    /// Adds the changes that a flush had taken over and did not sync. `active` is synced by every
-    /// flush.
+    /// Adds the changes that a flush had taken over and did not make durable. `active` is synced by
+    /// every flush.
     pub(super) fn take_back(&mut self, earlier: Self, active: Option<&Arc<Segment>>) {
         let later = std::mem::take(&mut self.segments);
         let is_known = |segment: &Arc<Segment>| {

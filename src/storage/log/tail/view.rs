@@ -7,8 +7,9 @@ use crate::storage::log::tail::segment_list::{SegmentList, Segments};
 use crate::storage::segments::{LogContext, Segment};
 use crate::types::Offset;
 
-/// A log's bounds and segments. Readers need no lock. Only the tail changes them, under its lock:
-/// the fields, and the functions that change what is in them, are not visible outside its folder.
+/// A log's bounds and segments, which readers access without a lock. Only the tail changes them,
+/// under its lock: the fields, and the functions that change their content, are visible in the
+/// tail's folder only.
 #[derive(Debug)]
 pub(in crate::storage::log) struct View {
     pub(super) context: Arc<LogContext>,
@@ -48,7 +49,8 @@ impl View {
         self.offsets.log_end()
     }
 
-    /// The offset up to which a restart need not rebuild anything.
+    /// The rebuild point: indexes and producer snapshots on disk cover all records below it, so a
+    /// restart reads only the records above it.
     pub(in crate::storage::log) fn rebuild(&self) -> Offset {
         self.offsets.rebuild()
     }

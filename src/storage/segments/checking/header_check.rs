@@ -38,7 +38,8 @@ impl<'s> HeaderCheck<'s> {
         let digests = segment.digests()?;
         segment.release_digests();
         let context = segment.context();
-        // If the history cannot be read, the log has already reported it; check without it.
+        // If the history cannot be read, the log has already reported the error; check without the
+        // history.
         let history = EpochCache::load(Arc::clone(&context.disk), &context.dir);
         let chain = Chain {
             dense_from: context.dense_from()?,
@@ -87,8 +88,10 @@ impl<'s> HeaderCheck<'s> {
         Ok(())
     }
 
-    /// Returns true if a digest proves the header of a batch. It proves nothing about known damage
-    /// and the batches around it: those are only compared with their neighbours.
+    /// Returns true if a digest proves the header of a batch. Returns false if there is no digest,
+    /// or if it proves nothing and no gap is allowed before the batch: the header is then only
+    /// compared with its neighbours. Fails if the digest contradicts the header, or if it proves
+    /// nothing where a gap is allowed.
     fn is_proven(&mut self, batch: &Located) -> io::Result<bool> {
         let digest = self.chain.digest_around(batch.position);
         let Some(digest) = digest.filter(|digest| digest.end <= self.chain.size) else {

@@ -7,7 +7,7 @@ use crate::storage::segments::{FileKind, HeaderDigest, HeaderDigests, HeldDigest
 use crate::types::Offset;
 
 impl Segment {
-    /// The digests of its headers. They stay in memory until they are released.
+    /// The digests of the segment's headers. They stay in memory until they are released.
     pub(crate) fn digests(&self) -> Result<Arc<[HeaderDigest]>, StorageError> {
         // Hold the lock while the file is read: another segment may take the file over as soon as
         // this segment's digests are in memory.
@@ -50,8 +50,9 @@ impl Segment {
         stored.map_err(|error| StorageError::io("write", &path, error))
     }
 
-    /// The digests of a segment that will grow from `size` on. Digests that cover bytes beyond are
-    /// also removed from the disk, since other batches will be there.
+    /// The digests of the stretches below `size`, for a segment that will grow from `size` on. If
+    /// the seal has digests of bytes beyond `size`, it is removed, since other batches will take
+    /// their place.
     pub(crate) fn digests_to_grow(&self, size: u64) -> Result<HeaderDigests, StorageError> {
         let digests = self.digests()?;
         let (kept, beyond): (Vec<_>, Vec<_>) =

@@ -12,7 +12,7 @@ use crate::storage::segments::{
 };
 use crate::types::{LeaderEpoch, Offset};
 
-/// The assumed size of a stretch without a digest: the usual one, and a batch.
+/// The assumed size of a stretch without a digest: the usual size of a stretch, and a batch.
 const UNDIGESTED: u64 = (1 << 20) + (64 << 10);
 
 /// A check of every batch of a segment. It may pause between calls of [`SegmentCheck::advance`] for
@@ -56,19 +56,19 @@ impl SegmentCheck {
         Arc::clone(&self.segment)
     }
 
-    /// The bytes that are checked when it is done.
+    /// The number of bytes, from the start of the segment, that are checked when the check is done.
     pub(in crate::storage) fn size(&self) -> u64 {
         self.chain.size
     }
 
-    /// The end of the stretch that begins at `position`, which is that of a batch; about, if it has
-    /// no digest.
+    /// The end of the stretch that begins with the batch at `position`; an estimate if the stretch
+    /// has no digest.
     pub(in crate::storage) fn stretch_end(&self, position: u64) -> u64 {
         let digest = self.chain.digest_at(position);
         digest.map_or(position + UNDIGESTED, |digest| digest.end).min(self.chain.size)
     }
 
-    /// Returns true if all bytes that existed at the beginning are checked.
+    /// Returns true if all bytes that existed when the check began are checked.
     pub(in crate::storage) fn is_done(&self) -> bool {
         self.progress.is_done
     }
@@ -78,7 +78,7 @@ impl SegmentCheck {
         self.progress.is_in_damage()
     }
 
-    /// Checks batches from the current position up to the first stretch at or beyond `until`, and
+    /// Checks whole stretches, from the current position until one ends at or beyond `until`, and
     /// returns the new damage.
     ///
     /// # Errors
@@ -115,13 +115,14 @@ impl SegmentCheck {
         Ok(std::mem::take(&mut self.found))
     }
 
-    /// Returns true if the segment still ends at `end` and still has the size that is checked.
+    /// Returns true if the check is of a segment that ends at `end`, and the segment still has the
+    /// size that was checked.
     pub(in crate::storage) fn is_of(&self, end: Offset) -> bool {
         let size = self.segment.size();
         self.chain.end == end && size.is_ok_and(|size| size == self.chain.size)
     }
 
-    /// The digests of a segment that proved to be entirely sound and lacked some.
+    /// All digests of the segment, if all of it proved sound and some of its digests were missing.
     pub(in crate::storage) fn gained(&self) -> Option<Vec<HeaderDigest>> {
         let gained = self.progress.gained.all();
         let is_whole = self.chain.is_whole && self.progress.is_done && self.start == 0;

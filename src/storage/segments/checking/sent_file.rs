@@ -10,11 +10,12 @@ use crate::record::{Batch, BatchSummary, HEADER_SIZE, RecordError};
 use crate::storage::segments::checking::header_check::HeaderCheck;
 use crate::storage::segments::{Located, Segment};
 
-/// A segment's file for sending: only verified bytes count as cached, and all others are checked as
-/// they are read.
+/// A segment's file for sending: only verified bytes count as cached, and `read_checked` checks the
+/// batches of all others.
 ///
-/// No bytes are sent or read once the segment has been truncated: a receiver could get the head of
-/// one batch and the tail of another, or batches of a later epoch in the answer of an earlier one.
+/// No bytes are sent or read once the segment has been truncated. Otherwise a receiver could get
+/// the head of one batch and the tail of another, or batches of a later epoch in an answer that
+/// belongs to an earlier epoch.
 #[derive(Debug)]
 struct SentFile {
     segment: Arc<Segment>,
@@ -29,8 +30,8 @@ struct SentFile {
 struct Truncated;
 
 impl Segment {
-    /// A range of its batches, for sending or reading; the file need not be open. It was located
-    /// after this number of truncations.
+    /// A range of the segment's batches, for sending or reading; the file need not be open.
+    /// `truncations` is the number of truncations before the range was located.
     pub(crate) fn range(self: &Arc<Self>, range: Range<u64>, truncations: u64) -> FileRange {
         let (segment, file) = (Arc::clone(self), Arc::clone(self.file()));
         let sent = SentFile { segment, file, truncations };
@@ -40,7 +41,8 @@ impl Segment {
 }
 
 impl SentFile {
-    /// Does `work` with the bytes of the file, and fails if they have changed meanwhile.
+    /// Does `work` with the bytes of the file. Fails if the segment was truncated before the work
+    /// or during it.
     fn unless_truncated<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.require_unchanged()?;
         let done = work()?;
@@ -64,7 +66,8 @@ impl SentFile {
         }
         let mut bytes = vec![0; size];
         read_exact_at(&*self.file, &mut bytes, position)?;
-        // These are the bytes that are sent, and the header may have read differently before.
+        // Parse the header of these bytes, which are the bytes that are sent: the first read of the
+        // header may have returned something else.
         let header = bytes.first_chunk().ok_or(ErrorKind::InvalidData)?;
         let summary = BatchSummary::parse(header).map_err(invalid)?;
         Batch::parse(&bytes).and_then(|batch| batch.check_checksum()).map_err(invalid)?;

@@ -2,9 +2,10 @@
 //! all use it to decide which bytes are damaged.
 //!
 //! First a stretch is split into batches with valid checksums and rotten bytes. Then the headers
-//! are checked, since base offset, length, epoch and magic are not covered by a batch's checksum:
-//! by the stretch's digest, which identifies a wrong header, or without a digest by the preceding
-//! batch, the next segment's base and the epoch history. Adjacent bad batches form one damage.
+//! are checked, because a batch's checksum does not cover its base offset, length, epoch and magic.
+//! The digest of the stretch identifies a wrong header. Without a digest, a header is compared with
+//! the preceding batch, the next segment's base and the epoch history. Adjacent bad batches form
+//! one damage.
 
 use std::io;
 use std::ops::Range;
@@ -128,7 +129,8 @@ impl<'f> BatchCheck<'f> {
         Ok(Some(checked))
     }
 
-    /// Splits a stretch: up to the end of its digest, or about as many bytes without a digest.
+    /// Splits the next stretch into batches and bytes between them. The stretch reaches to the end
+    /// of its digest, or about as far if it has no digest.
     fn pieces(&mut self, has_digest: bool) -> io::Result<Vec<Piece>> {
         let start = self.progress.position;
         let limit = self.chain.digest_limit(start);
@@ -173,8 +175,9 @@ impl<'f> BatchCheck<'f> {
         Ok(summary.map(|summary| Located { position, summary }))
     }
 
-    /// The end of the rotten bytes that begin at `start`: the end stated by their header if the
-    /// batch there continues the offsets, otherwise the next valid batch, wherever it is.
+    /// The end of the rotten bytes that begin at `start`. The end stated by their header counts if
+    /// a batch begins there that continues the offsets. Otherwise the rotten bytes end at the next
+    /// valid batch, wherever it is, and at `limit` at the latest.
     fn rotten_end(&mut self, header: Option<&Located>, start: u64, limit: u64) -> io::Result<u64> {
         if let Some(header) = header.filter(|header| header.end() < limit) {
             self.scan.go_to(header.end());
@@ -225,8 +228,8 @@ impl<'f> BatchCheck<'f> {
         checked
     }
 
-    /// Returns true if the chain of headers identifies the wrong ones of a stretch. It does not if
-    /// offsets may have gaps, or if it finds no error.
+    /// Returns true if the chain of headers identifies the wrong headers of a stretch. It does not
+    /// if offsets may have gaps, or if it finds no error.
     fn is_told_by_chain(&self, pieces: &[Piece]) -> bool {
         let mut expected = self.progress.expected;
         let is_placed = expected.dense || self.progress.open.is_some();
@@ -264,7 +267,7 @@ impl<'f> BatchCheck<'f> {
     fn pass_bad(&mut self, bytes: Range<u64>, bad: BadBatch) {
         let Range { start, end } = bytes;
         let first = self.progress.expected.offset;
-        // Only the next good batch shows how many offsets are lost with it.
+        // Only the next good batch shows how many offsets are lost with the bad one.
         self.progress.expected.dense = false;
         if let Some((damage, _)) = &mut self.progress.open {
             damage.end = end;
@@ -274,7 +277,7 @@ impl<'f> BatchCheck<'f> {
         }
     }
 
-    /// Ends the open damage, after which `next` is the first offset.
+    /// Ends the open damage. `next` is the first offset after it.
     fn close(&mut self, next: Offset) -> Option<Checked> {
         let (damage, bad) = self.progress.open.take()?;
         let next = next.max(damage.first);

@@ -10,22 +10,22 @@ use crate::types::{LeaderEpoch, Offset};
 /// The facts about a log that the headers of a segment must agree with.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
-    /// From this offset on, offsets follow one another without a gap.
+    /// The offset from which on batches follow one another without a gap.
     pub(crate) dense_from: Offset,
-    /// The offset after the segment's last.
+    /// The offset after the segment's last batch.
     pub(crate) end: Offset,
     /// The bytes of the segment that are checked.
     pub(crate) size: u64,
-    /// True if the last of these bytes ends at `end`.
+    /// True if the bytes must reach `end`, so that batches missing before it are damage.
     pub(crate) is_whole: bool,
     /// The epoch history, rising.
     pub(crate) epochs: Vec<EpochStart>,
-    /// The digests of its headers, by rising position; may be empty.
+    /// The digests of the segment's headers, by rising position; may be empty.
     pub(crate) digests: Arc<[HeaderDigest]>,
 }
 
 impl Chain {
-    /// The expectation after a batch, or the start of the segment, that ends at `offset`.
+    /// The expectation at `offset`, after a batch of this `epoch` or at the start of the segment.
     pub(crate) fn expected(&self, offset: Offset, epoch: LeaderEpoch) -> Expected {
         Expected { offset, epoch, dense: self.is_dense(offset) }
     }
@@ -73,7 +73,8 @@ impl Chain {
         self.digest_around(position).filter(|digest| digest.end <= self.size)
     }
 
-    /// The end of the stretch that contains `position`, or of the bytes there without a digest.
+    /// The end of the stretch that contains `position`; for bytes without a digest, the start of
+    /// the next digest or the end of the segment.
     pub(super) fn digest_limit(&self, position: u64) -> u64 {
         let limit = self.digest_around(position).map_or_else(
             || {

@@ -1,8 +1,9 @@
-//! The ranges of a log that are known to be damaged: they are kept, never served, never truncated.
+//! The ranges of a log that are known to be damaged: they are kept and never served, and recovery
+//! does not truncate them.
 //!
-//! They are stored in the file `damaged` of the log's directory, a checked text with a row `segment
-//! start end first next` for each: the segment's base offset, then the positions and the offsets of
-//! the unreadable range, ends excluded.
+//! They are stored in the file `damaged` of the log's directory, a checked text. Each has a row
+//! `segment start end first next`: the segment's base offset, the positions of the unreadable range
+//! and its offsets, with the ends excluded.
 
 use std::fmt;
 use std::io;
@@ -20,11 +21,11 @@ pub struct Damage {
     pub segment: Offset,
     /// Position of the first damaged byte.
     pub start: u64,
-    /// Position after the last; equal to `start` if the bytes are missing altogether.
+    /// Position after the last damaged byte; equal to `start` if the bytes are missing altogether.
     pub end: u64,
     /// The first offset that cannot be read.
     pub first: Offset,
-    /// The first offset after it that can.
+    /// The first offset after the damage that can be read.
     pub next: Offset,
 }
 

@@ -1,8 +1,8 @@
 //! The known damage of a log, and the only writer of its `damaged` file.
 //!
 //! Readers load a snapshot without a lock. Damage found while the log is open is added in memory
-//! first, so that it is refused from then on even if the file cannot be written; the next addition
-//! or checkpoint writes the file again.
+//! first, so that it is refused from then on even if the file cannot be written. `store`, which is
+//! called after additions and at checkpoints, tries again.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,8 @@ use crate::types::Offset;
 /// The known damage of a log.
 #[derive(Debug, Default)]
 pub(crate) struct Damages {
-    /// Sorted by segment and position; `None` in the usual case of no damage.
+    /// The damaged stretches, sorted by segment and position; `None` in the usual case of no
+    /// damage.
     known: ArcSwapOption<Vec<Damage>>,
     /// The number of stretches found since the log was opened.
     found: AtomicU64,
@@ -62,7 +63,7 @@ impl Damages {
         known.filter(|damage| damage.segment == segment).copied().collect()
     }
 
-    /// The damage of a segment that contains `position`, or that consists of bytes missing there.
+    /// The damage because of which a batch at `position` of this segment cannot be read.
     pub(crate) fn at(&self, segment: Offset, position: u64) -> Option<Damage> {
         let known = self.known.load();
         let mut known = known.iter().flat_map(|known| known.iter());

@@ -1,16 +1,17 @@
 //! Digests of batch headers. They prove base offsets, lengths and leader epochs, none of which a
 //! batch's checksum covers.
 //!
-//! A stretch is at least [`STRETCH`] bytes of neighbouring batches. Its digest is two sums over the
-//! CRCs of their headers, one of them weighted by the batch's number in the stretch, as in
-//! Fletcher's checksum. A single wrong header changes the second sum by its number times the change
-//! of the first, which identifies the header. Neither sum can overflow: a stretch has fewer than
-//! 2^15 batches.
+//! A stretch is a run of neighbouring batches. It ends with the batch that brings it to [`STRETCH`]
+//! bytes, or earlier at a gap or at the end of the segment. Its digest is two sums over the CRCs of
+//! their headers, one of them weighted by the batch's number in the stretch, as in Fletcher's
+//! checksum. A single wrong header changes the second sum by its number times the change of the
+//! first, which identifies the header. Neither sum can overflow: a header alone has 61 bytes, so a
+//! stretch has fewer than 2^15 batches.
 
 use crate::record::BatchSummary;
 use crate::storage::segments::Located;
 
-/// The size at which a stretch ends, with the batch that reaches it.
+/// The size in bytes at which a stretch ends: the batch that reaches it is the last one.
 pub(super) const STRETCH: u64 = 1 << 20;
 
 /// The digest of the headers of one stretch.
@@ -18,7 +19,7 @@ pub(super) const STRETCH: u64 = 1 << 20;
 pub(crate) struct HeaderDigest {
     /// Position of the first batch.
     pub(crate) start: u64,
-    /// Position after the last.
+    /// Position after the last batch.
     pub(crate) end: u64,
     /// The sum of the headers' CRCs.
     pub(crate) sum: u64,
@@ -33,7 +34,7 @@ pub(crate) struct HeaderDigests {
     open: HeaderDigest,
     /// Batches of the open stretch.
     batches: u64,
-    /// True if some digests were not written to disk yet.
+    /// True if batches were added since the last call of `grown`.
     has_grown: bool,
 }
 
@@ -44,12 +45,13 @@ pub(in crate::storage::segments) enum Proof {
     All,
     /// All headers but that of the batch with this index are as written.
     AllBut(usize),
-    /// Nothing is proven: several headers are wrong, or missing.
+    /// Nothing is proven: more than one header is wrong, or more or fewer batches were found than
+    /// were written.
     Nothing,
 }
 
-/// The CRC of the header fields that describe a batch's position: base offset, length, leader
-/// epoch, checksum.
+/// The CRC of the header fields that a digest proves: base offset, length, leader epoch, and the
+/// batch's own checksum.
 pub(in crate::storage::segments) fn header_crc(batch: &BatchSummary) -> u32 {
     let crc = crc32c::crc32c(&batch.base_offset.get().to_be_bytes());
     let crc = crc32c::crc32c_append(crc, &(batch.size as u64).to_be_bytes());
@@ -97,7 +99,7 @@ impl HeaderDigests {
         Self { done, ..Self::default() }
     }
 
-    /// Adds the next batch. If it does not begin at the end of the previous one, it begins a
+    /// Adds the next batch. If it does not follow the previous batch directly, it begins a new
     /// stretch.
     pub(crate) fn pass(&mut self, batch: &Located) {
         if batch.position != self.open.end {

@@ -8,7 +8,8 @@ use crate::storage::segments::HeaderDigest;
 #[derive(Debug, Default)]
 pub(crate) struct HeldDigests {
     held: Option<Arc<[HeaderDigest]>>,
-    /// True if they cannot be read from the seal, because it was not written yet or was replaced.
+    /// True if the digests cannot be read from the seal, because it was not written yet or was
+    /// replaced.
     is_only_copy: bool,
 }
 

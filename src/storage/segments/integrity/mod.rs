@@ -1,4 +1,4 @@
-//! The rules by which the bytes of a segment are sound, and the record of those that are not.
+//! The rules that decide whether the bytes of a segment are sound, and the record of damaged bytes.
 
 mod batch_check;
 mod chain;

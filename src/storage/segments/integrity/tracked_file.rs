@@ -10,8 +10,8 @@ use crate::storage::segments::VerifiedRanges;
 /// The size of the smallest page.
 const PAGE: u64 = 4096;
 
-/// A segment's file with its verified ranges: bytes written through it are verified, and a range
-/// that a read may bring from the medium no longer is.
+/// A segment's file with its verified ranges: bytes written through it count as verified, and a
+/// range that a read may bring from the medium no longer counts.
 #[derive(Debug)]
 pub(crate) struct TrackedFile {
     file: Arc<dyn File>,

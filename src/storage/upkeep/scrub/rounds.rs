@@ -1,10 +1,12 @@
 //! The order in which the scrubber checks segments: its rules, without the thread.
 //!
 //! A log is due when an interval has passed since its last round began; logs never checked come
-//! first, then those whose round began earliest. A round is finished before the next begins. The
-//! state is kept in `scrub-checkpoint`, a checked text with a row `topic partition began next` per
-//! log: the time at which its last round began, −1 if none has, and the base offset of the next
-//! segment in that round, −1 if it is finished. The file is a hint: without it all logs are due.
+//! first, then those whose round began earliest. A round is finished before the next begins.
+//!
+//! The state is kept in `scrub-checkpoint`, a checked text with a row `topic partition began next`
+//! per log. `began` is the time at which its last round began, −1 if none has; `next` is the base
+//! offset of the next segment in that round, −1 if it is finished. The file is a hint: without it
+//! all logs are due.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -47,7 +49,7 @@ pub(super) enum Step {
     Wait(Duration),
 }
 
-/// The name of the file.
+/// The version of the file's format.
 const VERSION: i64 = 0;
 
 impl Rounds {
@@ -117,9 +119,9 @@ impl Rounds {
         }
     }
 
-    /// Removes deleted logs, adds new ones, and corrects rounds that began in the future, as
-    /// recorded by a clock that was ahead: otherwise such a log would not be checked for as long.
-    /// `partitions` are those with a log, sorted.
+    /// Removes deleted logs and adds new ones; `partitions` are those with a log, sorted. A round
+    /// may seem to have begun in the future, because the clock was ahead then. Its begin becomes
+    /// `now`: otherwise the log would not be checked until that time has come.
     pub(super) fn match_with(&mut self, partitions: &[TopicPartition], now: Timestamp) {
         let before = self.rounds.len();
         self.rounds.retain(|partition, _| partitions.binary_search(partition).is_ok());

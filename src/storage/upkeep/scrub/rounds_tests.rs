@@ -40,7 +40,7 @@ fn every_log_is_checked_once_in_an_interval_the_least_recent_first() {
     let mut looked = Vec::new();
     for hour in 0..=3 * 7 * 24 {
         let now = START.plus(HOUR * hour);
-        // It manages a log an hour.
+        // One log is checked each hour.
         looked.extend(look(&mut rounds, &all, now).map(|number| (hour, number)));
     }
     let week = 7 * 24;

@@ -60,7 +60,7 @@ impl ProduceAnswers {
         })
     }
 
-    /// The responses as one buffer, or the first value that did not fit.
+    /// The responses as one buffer, or the error of the first value that did not fit.
     pub fn finish(self) -> Result<Bytes, WireError> {
         self.writer.finish()
     }

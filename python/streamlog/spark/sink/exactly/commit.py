@@ -38,7 +38,7 @@ class Commit:
             query: The query's id.
             on_step: Called after each step.
             patience: Seconds to wait for unreachable brokers while records are copied.
-            copy_elsewhere: Copies instead of the driver.
+            copy_elsewhere: Copies in other processes instead of the driver.
         """
         self._client = client
         self._log = CommitLog(client, query)
@@ -71,9 +71,9 @@ class Commit:
         publication.publish()
         self._log.finish(offset)
         self._on_step(Step.FINISHED)
-        # Deleting costs several flushes for each partition, so wait until it is worth it. The
-        # first record of the log cannot be marked as finished, so its staged records are deleted
-        # at once: their absence is the mark.
+        # Deleting costs several flushes for each partition, so let staged records accumulate. The
+        # first record of the log cannot be marked as finished, so its staged records are deleted at
+        # once: their absence is the mark.
         leftover = publication.leftover() * _mean_bytes(rows)
         if offset == 0 or leftover >= _LEFTOVER_BYTES:
             publication.forget()
@@ -142,5 +142,5 @@ def _parts(rows: Sequence[StagedRows], place: tuple[str, int]) -> tuple[Part, ..
 
 
 def _after(plan: PartitionPlan | None) -> int:
-    """Returns the sequence number after those of a plan."""
+    """Returns the sequence number that follows the records of a plan."""
     return 0 if plan is None else (plan.sequence + plan.records) % _SEQUENCES

@@ -1,7 +1,7 @@
 """The commit log of a query: a topic with one partition, in which a batch's first record counts.
 
 Every record names its predecessor. Of two records with the same predecessor the first in the log
-counts, and everybody ignores the other, including its writer. So the log decides between drivers
+counts, and every driver ignores the other, including its writer. So the log decides between drivers
 that do not know of each other. Records before the last one that counts are deleted.
 """
 
@@ -71,7 +71,7 @@ class CommitLog:
             FencedError: Another driver has appended first: the record does not count.
         """
         if record.previous is None:
-            # A log with a record that counts has been prepared before.
+            # Only the first record of a query may have no topic yet.
             self._prepare()
         largest = _RECORD_BYTES
         with self._client.producer(max_request_size=largest, compression="zstd") as producer:
@@ -98,7 +98,7 @@ class CommitLog:
             self._client.admin.delete_records(self.topic, 0, before=offset)
 
     def is_finished(self, offset: int) -> bool:
-        """Returns true if ``finish`` was called for this record; unknown for the first record."""
+        """Returns true if ``finish`` was called for this record; always false for the first."""
         return 0 < offset == self._begin()
 
     def time_of(self, offset: int) -> datetime | None:
@@ -114,7 +114,8 @@ class CommitLog:
         last: int | None = None
         for message in self._client.topic(self.topic).partition(0).read():
             record = BatchRecord.decoded(message.value or b"")
-            # Only records before one that counts are ever deleted.
+            # The first remaining record counts, since only records before one that counts are
+            # deleted.
             if last is None or record.previous == last:
                 last = message.offset
                 yield message.offset, record

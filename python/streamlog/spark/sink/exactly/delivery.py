@@ -48,9 +48,9 @@ class ExactlyOnce(Delivery):
         """Commits the batch and publishes its staged rows; repeating it changes nothing.
 
         Args:
-            messages: Of the tasks of the batch.
+            messages: The messages of the batch's tasks.
             batch: Its number.
-            copy_elsewhere: Copies instead of this process.
+            copy_elsewhere: Copies in other processes instead of this one.
 
         Raises:
             FencedError: Another driver runs the same query.

@@ -1,8 +1,8 @@
 """Exactly once for ``foreachBatch``, where the executors copy instead of the driver.
 
-A sink of Spark commits in a process without a session. A function for ``foreachBatch`` has one, so
-it can publish by a second job: a task for each partition copies it, and copies only what the target
-lacks. So a task that runs again, or twice at the same time, changes nothing.
+A sink of Spark commits in a process without a session. A function for ``foreachBatch`` has a
+session, so it can publish by a second job. A task for each partition copies the staged records that
+the target lacks. So a task that runs again, or twice at the same time, changes nothing.
 """
 
 import pickle
@@ -38,8 +38,8 @@ _published: dict[str, tuple[str | None, int]] = {}
 class BatchPublisher:
     """Publishes each batch of a query exactly once, by the executors: pass it to ``foreachBatch``.
 
-    Readers see the same as of the sink with ``exactlyOnce``, whatever is killed and when. The query
-    needs the option ``checkpointLocation``: with another checkpoint it is another query.
+    Readers see the same as with the sink and ``exactlyOnce``, whichever process is killed and when.
+    The query needs the option ``checkpointLocation``: with another checkpoint it is another query.
 
     Example:
         >>> publisher = BatchPublisher(bootstrap=bootstrap, topic="copies")
@@ -48,7 +48,7 @@ class BatchPublisher:
     """
 
     def __init__(self, **options: object) -> None:
-        """Takes the options of the sink, apart from those of the query.
+        """Takes the options of the sink, except the options of the query.
 
         Raises:
             ConfigError: An option is unknown, or an option of the query.
@@ -83,7 +83,7 @@ class BatchPublisher:
 
 
 def copy_by_executors(spark: "SparkSession", connection: Connection, record: BatchRecord) -> None:
-    """Copies what the targets of a committed batch lack, by a job with a task for each partition.
+    """Copies records that the targets of a committed batch lack: a job with a task per partition.
 
     Raises:
         PySparkException: A partition could not be copied; the message says why.
@@ -115,7 +115,7 @@ def _copied(
 
 
 def _query_of(spark: "SparkSession") -> tuple[str, str | None]:
-    """Returns the query that this thread runs, and the run.
+    """Returns the id of the query that this thread runs, and the id of the run.
 
     Raises:
         ConfigError: The thread runs no query, or is on Spark Connect, which does not name it.

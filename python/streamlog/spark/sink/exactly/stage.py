@@ -66,7 +66,7 @@ def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> Sta
 
 
 class _Targets:
-    """The target topics of a task's rows, looked up when they occur."""
+    """The target topics of a task's rows, each looked up when it first occurs."""
 
     def __init__(self, settings: Settings, query: str) -> None:
         self._connection = settings.connection

@@ -66,7 +66,7 @@ def staged_by(topic: str) -> str | None:
 
 
 def prepared(client: streamlog.Client, query: str, target: str) -> Target:
-    """Ensures that there is a staging topic for the target, with as many partitions.
+    """Ensures that the target has a staging topic with at least as many partitions.
 
     Raises:
         TopicNotFound: The target does not exist. It is not created: its readers rely on it.
@@ -99,7 +99,7 @@ def prepared(client: streamlog.Client, query: str, target: str) -> Target:
 
 
 def _like(settings: Mapping[str, Setting]) -> dict[str, str]:
-    """Returns the target's own settings, except those of retention and flushing."""
+    """Returns the target's own settings, except settings of retention and flushing."""
     told = {
         name: one.value
         for name, one in settings.items()
@@ -121,7 +121,7 @@ def _grow(client: streamlog.Client, staged: str, partitions: int) -> None:
 
 
 def _keep_up(client: streamlog.Client, staged: str, largest: str) -> None:
-    """Raises the batch size limit to that of the target."""
+    """Sets the batch size limit to that of the target."""
     if _text(client.admin.settings(topic=staged), "max.message.bytes") != largest:
         client.admin.set_settings({"max.message.bytes": largest}, topic=staged)
 
