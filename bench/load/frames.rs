@@ -189,6 +189,14 @@ pub fn fetched<'a>(topic: &str, answer: &'a [u8]) -> &'a [u8] {
     &answer[records + 4..]
 }
 
+/// Returns true if a fetch response has records; false if its offset is not there yet.
+pub fn has_records(topic: &str, answer: &[u8]) -> bool {
+    const OFFSET_OUT_OF_RANGE: [u8; 2] = [0, 1];
+    let error = 4 + 4 + 2 + 4 + 4 + 2 + topic.len() + 4 + 4;
+    answer[error..error + 2] != OFFSET_OUT_OF_RANGE
+        && batches(fetched(topic, answer)).next().is_some()
+}
+
 /// A whole batch within the records of a fetch response.
 pub struct Batch<'a> {
     pub bytes: &'a [u8],

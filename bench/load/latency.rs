@@ -35,7 +35,7 @@ pub fn run(
 }
 
 /// Sends a record before the schedule starts, and returns its offset.
-fn send_first(mut producer: &TcpStream, plan: &Plan<'_>) -> io::Result<i64> {
+pub fn send_first(mut producer: &TcpStream, plan: &Plan<'_>) -> io::Result<i64> {
     let batch = frames::batch(1, &vec![0; plan.record_bytes], 0);
     producer.write_all(&frames::produce(plan.topic, plan.acks, 0, &batch))?;
     let mut buffer = Vec::new();

@@ -13,11 +13,11 @@ mod spread;
 
 use std::io::{self, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
 
-use produce::Plan;
+use produce::{Plan, Produced};
 
 #[derive(Parser)]
 struct Options {
@@ -37,9 +37,16 @@ struct Options {
     records: u64,
     #[arg(long, global = true, default_value_t = 200)]
     record_bytes: usize,
-    /// 1, or -1 for all in-sync replicas.
+    /// 1, -1 for all in-sync replicas, or 0 for none: then a produce ends when its last record
+    /// can be read.
     #[arg(long, global = true, default_value_t = 1, allow_negative_numbers = true)]
     acks: i16,
+    /// The longest time that a produce or a fetch goes on.
+    #[arg(long, global = true, default_value_t = 3600.0)]
+    seconds: f64,
+    /// Print the progress of a produce too.
+    #[arg(long, global = true)]
+    series: bool,
 }
 
 #[derive(Subcommand)]
@@ -102,19 +109,23 @@ fn work(options: &Options) -> io::Result<(u64, String)> {
         batch,
         in_flight,
         partitions,
+        limit: Duration::from_secs_f64(options.seconds),
     };
     let rate = |records, took: Duration| {
         (records, format!("\"per_second\": {:.0}", records as f64 / took.as_secs_f64()))
     };
     Ok(match options.work {
         Work::Produce { batch, in_flight, partitions, connections } => {
-            let streams = (0..connections).map(|_| connect(options)).collect::<io::Result<_>>()?;
-            let took = produce::run(streams, &plan(batch, in_flight, partitions))?;
-            rate(options.records.next_multiple_of(batch as u64), took)
+            let produced = produce(options, connections, &plan(batch, in_flight, partitions))?;
+            let (records, figures) = rate(produced.records, produced.took);
+            let progress = if options.series { series(&produced.series) } else { String::new() };
+            (records, figures + &progress)
         }
         Work::Fetch { max_bytes } => {
-            let stream = connect(options)?;
-            let (count, took) = fetch::run(stream, &options.topic, options.records, max_bytes)?;
+            let limit = Duration::from_secs_f64(options.seconds);
+            let (topic, records) = (options.topic.as_str(), options.records);
+            let plan = fetch::Plan { topic, records, max_bytes, limit };
+            let (count, took) = fetch::run(connect(options)?, &plan)?;
             rate(count, took)
         }
         Work::Latency { rate } => {
@@ -128,6 +139,28 @@ fn work(options: &Options) -> io::Result<(u64, String)> {
             (options.records, figures.join(", "))
         }
     })
+}
+
+/// Produces until all records are acknowledged, or visible if nothing is.
+fn produce(options: &Options, connections: u64, plan: &Plan<'_>) -> io::Result<Produced> {
+    let streams = (0..connections).map(|_| connect(options)).collect::<io::Result<_>>()?;
+    if plan.acks != 0 {
+        return produce::run(streams, plan);
+    }
+    let acknowledged = Plan { acks: 1, ..*plan };
+    let before = latency::send_first(&connect(options)?, &acknowledged)?;
+    let began = Instant::now();
+    let sent = produce::run(streams, plan)?;
+    fetch::wait_for(connect(options)?, plan.topic, before + sent.records as i64)?;
+    Ok(Produced { took: began.elapsed(), ..sent })
+}
+
+fn series(samples: &[(u64, Duration)]) -> String {
+    let pairs: Vec<String> = samples
+        .iter()
+        .map(|(records, took)| format!("[{records}, {:.4}]", took.as_secs_f64()))
+        .collect();
+    format!(", \"series\": [{}]", pairs.join(", "))
 }
 
 fn connect(options: &Options) -> io::Result<TcpStream> {

@@ -23,7 +23,19 @@ pub struct Plan<'a> {
     pub in_flight: u64,
     /// The number of partitions; requests go to them in turn.
     pub partitions: u32,
+    /// After this time nothing more is sent.
+    pub limit: Duration,
 }
+
+/// The records that were produced, the time they took, and the progress meanwhile.
+pub struct Produced {
+    pub records: u64,
+    pub took: Duration,
+    pub series: Vec<(u64, Duration)>,
+}
+
+/// The number of samples of the progress.
+const SAMPLES: u64 = 40;
 
 /// The requests and responses of one connection.
 struct Window {
@@ -36,30 +48,46 @@ struct Window {
     frame_bytes: usize,
     frames_count: u64,
     sent_bytes: u64,
+    /// With `acks=0`: the number of requests sent.
     answered: u64,
+    has_answers: bool,
     received: Vec<u8>,
     filled: usize,
 }
 
-/// Produces all records, and returns the time from the first byte to the last response.
-pub fn run(streams: Vec<TcpStream>, plan: &Plan<'_>) -> io::Result<Duration> {
+/// Produces all records; with `acks=0` it returns once all are sent.
+pub fn run(streams: Vec<TcpStream>, plan: &Plan<'_>) -> io::Result<Produced> {
     let connections = streams.len() as u64;
     let mut windows = (0..)
         .zip(streams)
         .map(|(number, stream)| Window::new(stream, plan, number, connections))
         .collect::<io::Result<Vec<_>>>()?;
     let began = Instant::now();
-    let mut blocked = vec![false; windows.len()];
-    while windows.iter().any(|window| window.answered < window.requests) {
+    let (mut series, mut blocked) = (Vec::new(), vec![false; windows.len()]);
+    let every = (plan.records / SAMPLES).max(1);
+    loop {
         for (window, blocked) in windows.iter_mut().zip(&mut blocked) {
             *blocked = window.send()?;
+        }
+        let (records, took) = (done(&windows, plan), began.elapsed());
+        if records >= every * (series.len() as u64 + 1) {
+            series.push((records, took));
+        }
+        if windows.iter().all(|window| window.answered == window.requests) {
+            return Ok(Produced { records, took, series });
+        }
+        if took > plan.limit {
+            windows.iter_mut().for_each(Window::send_no_more);
         }
         let ready = wait(&windows, &blocked)?;
         for (window, _) in windows.iter_mut().zip(ready).filter(|(_, ready)| *ready) {
             window.receive(plan)?;
         }
     }
-    Ok(began.elapsed())
+}
+
+fn done(windows: &[Window], plan: &Plan<'_>) -> u64 {
+    windows.iter().map(|window| window.answered).sum::<u64>() * plan.batch as u64
 }
 
 /// Waits until a connection has responses, or one whose socket was full is writable again;
@@ -96,6 +124,7 @@ impl Window {
             frames_count,
             sent_bytes: 0,
             answered: 0,
+            has_answers: plan.acks != 0,
             received: vec![0; RECEIVE_BYTES / connections as usize + 4096],
             filled: 0,
         })
@@ -103,7 +132,21 @@ impl Window {
 
     /// Sends as many requests as may be in flight; returns true if the socket is full.
     fn send(&mut self) -> io::Result<bool> {
-        let allowed = self.requests.min(self.answered + self.in_flight) * self.frame_bytes as u64;
+        let is_full = self.send_allowed()?;
+        if !self.has_answers {
+            self.answered = self.sent_bytes / self.frame_bytes as u64;
+        }
+        Ok(is_full)
+    }
+
+    /// Ends with the request that is sent in part or whole.
+    fn send_no_more(&mut self) {
+        self.requests = self.requests.min(self.sent_bytes.div_ceil(self.frame_bytes as u64));
+    }
+
+    fn send_allowed(&mut self) -> io::Result<bool> {
+        let in_flight = if self.has_answers { self.in_flight } else { u64::MAX - self.answered };
+        let allowed = self.requests.min(self.answered + in_flight) * self.frame_bytes as u64;
         while self.sent_bytes < allowed {
             let ring = self.frames.len() as u64;
             let at = self.sent_bytes % ring;

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 /// A request within a buffer, without copies.
 pub enum Request {
-    /// The range of the batch in the buffer.
-    Produce { correlation: i32, batch: Range<usize> },
+    /// The range of the batch in the buffer; without acknowledgement for `acks=0`.
+    Produce { correlation: i32, batch: Range<usize>, is_acknowledged: bool },
     /// The fetch offset, and the maximal number of bytes.
     Fetch { correlation: i32, offset: i64, max_bytes: u64 },
 }
@@ -33,14 +33,17 @@ pub fn parse(buffer: &[u8], from: usize) -> Option<(Request, usize)> {
 fn produce(cursor: &mut Cursor<'_>, correlation: i32) -> Request {
     cursor.skip_tags();
     let transactional_id = cursor.varint();
-    cursor.at += transactional_id.saturating_sub(1) + 2 + 4; // acks, timeout
+    cursor.at += transactional_id.saturating_sub(1);
+    let is_acknowledged = cursor.take() != [0, 0];
+    cursor.at += 4; // timeout
     assert_eq!(cursor.varint(), 2, "one topic");
     let name = cursor.varint();
     cursor.at += name - 1;
     assert_eq!(cursor.varint(), 2, "one partition");
     cursor.at += 4; // its index
     let length = cursor.varint() - 1;
-    Request::Produce { correlation, batch: cursor.at..cursor.at + length }
+    let batch = cursor.at..cursor.at + length;
+    Request::Produce { correlation, batch, is_acknowledged }
 }
 
 fn fetch(cursor: &mut Cursor<'_>, correlation: i32) -> Request {

@@ -89,9 +89,11 @@ fn serve(connection: &mut Connection, log: &mut Log) -> io::Result<bool> {
     let mut at = 0;
     while let Some((request, next)) = frames::parse(&buffer[..*filled], at) {
         match request {
-            Request::Produce { correlation, batch } => {
+            Request::Produce { correlation, batch, is_acknowledged } => {
                 let base = log.stage(&buffer[batch]);
-                frames::produce_answer(&mut answers, TOPIC, correlation, base);
+                if is_acknowledged {
+                    frames::produce_answer(&mut answers, TOPIC, correlation, base);
+                }
             }
             Request::Fetch { correlation, offset, max_bytes } => {
                 *parked = Some((correlation, offset, max_bytes));

@@ -135,7 +135,8 @@ async fn read(
         let (mut bytes, mut fetch, mut at) = (Vec::with_capacity(64 << 10), None, 0);
         while let Some((request, next)) = frames::parse(&buffer[..filled], at) {
             match request {
-                Request::Produce { correlation, batch } => {
+                Request::Produce { correlation, batch, is_acknowledged } => {
+                    assert!(is_acknowledged, "acks=0 is for the ruler");
                     let base = shard.log.borrow_mut().stage(&buffer[batch]);
                     frames::produce_answer(&mut bytes, TOPIC, correlation, base);
                 }

@@ -104,6 +104,18 @@ class Canvas:
             f'marker-end="url(#{color})"/>'
         )
 
+    def line(
+        self,
+        *points: tuple[float, float],
+        color: Literal["ink", "line", "accent"] = "ink",
+        width: float = 1,
+    ) -> None:
+        """Draws a line through the points."""
+        path = " ".join(f"{x:g},{y:g}" for x, y in points)
+        self._shapes.append(
+            f'<polyline points="{path}" fill="none" stroke="{{{color}}}" stroke-width="{width:g}"/>'
+        )
+
     def render(self) -> Iterator[tuple[str, str]]:
         """The name of each form, with its SVG."""
         body = "\n  ".join(self._shapes)

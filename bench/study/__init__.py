@@ -1,0 +1,1 @@
+"""`make study`: streamlog beside its peers, measured one after another on the same machine."""
