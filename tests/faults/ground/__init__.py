@@ -1,0 +1,1 @@
+"""Three brokers, a ZooKeeper and a machine for clients, each in a network namespace."""

@@ -1,0 +1,1 @@
+"""The operations of clients and their results, as lines of JSON."""

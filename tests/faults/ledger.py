@@ -1,0 +1,152 @@
+"""The ledger of all long runs, a line of JSON each, and the table that is made from it."""
+
+import hashlib
+import json
+import os
+import subprocess
+import time
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from faults.checker.anomaly import LOST, WITHDRAWN, Kind
+from faults.families import FAULTS
+from faults.ground.broker import program
+from faults.run import Result
+
+ROOT = Path(__file__).parents[2]
+LEDGER = ROOT / "evidence" / "cluster-faults.jsonl"
+PAGE = ROOT / "evidence" / "cluster-faults.md"
+INTRODUCTION = """\
+# Faults of three brokers in network namespaces
+
+Each run starts a ZooKeeper and three brokers, each in a network namespace, and clients beside
+them: eight producers with `acks=all`, of librdkafka, five of them idempotent, or of streamlog's
+own client; two readers; and watchers that ask for the ends of the partitions. After the faults
+everything is healed, and all replicas must be in sync within 60 s. New clients then read all
+partitions twice, the brokers stop, and their logs are compared. The checker of
+`tests/faults/checker` judges the history.
+
+A run counts only if its faults took effect, which each asserts: a session ended, the in-sync set
+shrank, a leader changed, packets were lost. `make test-faults` makes such runs;
+`python -m faults --page` generates this page from `cluster-faults.jsonl`, a line for each run.
+"""
+
+
+@cache
+def _origin() -> dict[str, str]:
+    """The commit of the sources under test, and the build."""
+    named = os.environ.get("STREAMLOG_COMMIT")
+    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    tree = subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
+    return {"commit": named or tree, "build": _build()}
+
+
+def _build() -> str:
+    """A digest of the program, or of the native module that an installed script runs."""
+    path = os.environ.get("STREAMLOG_BUILD", program())
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
+
+
+def append(result: Result) -> None:
+    """Appends a run with what it counted and found."""
+    counts = {
+        "seconds": result.seconds,
+        "healed_seconds": round(result.healed, 1),
+        "acknowledged": result.acknowledged,
+        "shown": result.shown,
+        "ends": result.ends,
+        "repeated": result.repeated,
+        "anomalies": Counter(str(anomaly.kind) for anomaly in result.anomalies),
+    }
+    _append(result.seed, result.client, result.faults, {"effects": result.effects, **counts})
+
+
+def append_failure(seed: int, client: str, faults: list[str], reason: str) -> None:
+    """Appends a run that did not come to its check, with the reason."""
+    _append(seed, client, faults, {"failed": reason})
+
+
+def _append(seed: int, client: str, faults: list[str], fields: dict[str, Any]) -> None:
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    row = {"day": day, **_origin(), "seed": seed, "client": client, "faults": faults, **fields}
+    LEDGER.parent.mkdir(exist_ok=True)
+    with LEDGER.open("a") as ledger:
+        ledger.write(json.dumps(row) + "\n")
+
+
+def write_page() -> None:
+    """Writes the page of the ledger."""
+    PAGE.write_text(page([json.loads(line) for line in LEDGER.read_text().splitlines()]))
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """The page of these rows."""
+    checked = [row for row in rows if "failed" not in row]
+    return "\n".join(
+        [
+            INTRODUCTION,
+            _summary(checked),
+            "",
+            *_by_fault(checked),
+            "",
+            *_by_build(checked),
+            "",
+            *_unfinished([row for row in rows if "failed" in row]),
+        ]
+    )
+
+
+def _summary(checked: list[dict[str, Any]]) -> str:
+    total = Counter[str]()
+    found = Counter[str]()
+    for row in checked:
+        total.update({name: row[name] for name in ("acknowledged", "shown", "ends")})
+        found.update(row["anomalies"])
+    lost = sum(found[kind] for kind in LOST)
+    withdrawn = sum(found[kind] for kind in WITHDRAWN)
+    fallen = found[Kind.HW_REGRESSION]
+    effective = sum(len(row["effects"]) for row in checked)
+    return (
+        f"{len(checked)} runs with {effective} effective faults: {total['acknowledged']:,} records "
+        f"acknowledged, {total['shown']:,} shown\nto readers while the faults happened, "
+        f"{total['ends']:,} ends told. Lost: {lost}. Withdrawn: {withdrawn}. Ends that fell: "
+        f"{fallen}. Anomalies\nof all kinds: {found.total()}."
+    )
+
+
+def _by_fault(checked: list[dict[str, Any]]) -> list[str]:
+    times = Counter(name for row in checked for name in row["faults"])
+    longest: dict[str, float] = {}
+    for row in checked:
+        for name in row["faults"]:
+            longest[name] = max(longest.get(name, 0.0), row["healed_seconds"])
+    lines = [
+        "| fault | family | times | longest wait for all replicas, seconds |",
+        "|---|--:|--:|--:|",
+    ]
+    for name, fault in FAULTS.items():
+        lines.append(f"| {name} | {fault.family} | {times[name]} | {longest.get(name, '')} |")
+    return lines
+
+
+def _by_build(checked: list[dict[str, Any]]) -> list[str]:
+    lines = ["| commit | build | client | runs | acknowledged |", "|---|---|---|--:|--:|"]
+    runs = Counter[tuple[str, ...]]()
+    acknowledged = Counter[tuple[str, ...]]()
+    for row in checked:
+        key: tuple[str, ...] = (row["commit"], row["build"], row["client"])
+        runs[key] += 1
+        acknowledged[key] += row["acknowledged"]
+    for key, count in runs.items():
+        lines.append(f"| {' | '.join(key)} | {count} | {acknowledged[key]:,} |")
+    return lines
+
+
+def _unfinished(failed: list[dict[str, Any]]) -> list[str]:
+    lines = [f"Runs that did not come to their check: {len(failed)}.", ""]
+    for row in failed:
+        where = f"{row['commit']}, seed {row['seed']}, {', '.join(row['faults'])}"
+        lines.append(f"- {where}: {row['failed']}")
+    return lines
