@@ -2,7 +2,7 @@
 //! messages or are cut, and with sessions that end after their time-out.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::world::{MACHINES, TOPIC, World};
 const TICK: Duration = Duration::from_millis(100);
 
 /// One in this many messages of a transaction is lost.
-const LOST_ONE_IN: u64 = 60;
+const LOST_ONE_IN: u64 = 30;
 
 /// The store, with the sessions of all machines.
 pub(crate) struct Ensemble {
@@ -30,7 +30,10 @@ pub(crate) struct Ensemble {
     /// A session of nobody, from which the others are opened.
     origin: MemoryStore,
     sessions: Mutex<Vec<OpenSession>>,
-    cut_off: [AtomicBool; MACHINES],
+    /// The number of reasons for which each machine does not reach the store.
+    cut_off: [AtomicU32; MACHINES],
+    /// True once a lost message may mean a lost connection.
+    pub(crate) loses_connections: AtomicBool,
 }
 
 /// A session that the store has not ended, or whose broker has yet to learn that.
@@ -55,7 +58,8 @@ impl Ensemble {
             clock: Arc::clone(clock),
             origin: MemoryStore::new(shared),
             sessions: Mutex::default(),
-            cut_off: [const { AtomicBool::new(false) }; MACHINES],
+            cut_off: [const { AtomicU32::new(0) }; MACHINES],
+            loses_connections: AtomicBool::new(false),
         }
     }
 
@@ -66,9 +70,11 @@ impl Ensemble {
         Some(serde_json::from_slice(&node.value).unwrap())
     }
 
-    /// Cuts a machine off from the store.
+    /// Cuts a machine off from the store, until it is repaired as often as it was cut off.
     pub(crate) fn cut_off(&self, machine: usize) {
-        self.cut_off[machine].store(true, Ordering::Relaxed);
+        if self.cut_off[machine].fetch_add(1, Ordering::Relaxed) > 0 {
+            return;
+        }
         for session in self.lock().iter().filter(|session| session.machine == machine) {
             session.store.disconnect();
         }
@@ -76,7 +82,7 @@ impl Ensemble {
 
     /// Lets a machine reach the store again.
     pub(crate) fn repair(&self, machine: usize) {
-        if self.cut_off[machine].swap(false, Ordering::Relaxed) {
+        if self.cut_off[machine].fetch_sub(1, Ordering::Relaxed) == 1 {
             for session in self.lock().iter().filter(|session| session.machine == machine) {
                 session.store.reconnect();
             }
@@ -86,6 +92,14 @@ impl Ensemble {
     /// Ends the sessions of a machine at once.
     pub(crate) fn expire(&self, machine: usize) {
         self.expire_where(|session| session.machine == machine);
+    }
+
+    /// Notes that the process on a machine has ended, and ends its sessions, as its guard does.
+    pub(crate) fn prove_end(&self, machine: usize) {
+        for session in self.lock().iter().filter(|session| session.machine == machine) {
+            session.store.prove_end();
+        }
+        self.expire(machine);
     }
 
     /// Ends sessions after their time-out, for ever.
@@ -130,7 +144,7 @@ impl Ensemble {
     }
 
     fn is_cut_off(&self, machine: usize) -> bool {
-        self.cut_off[machine].load(Ordering::Relaxed)
+        self.cut_off[machine].load(Ordering::Relaxed) > 0
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<OpenSession>> {
@@ -168,11 +182,25 @@ impl BrokerSession {
         let executed = answered.await;
         self.travel().await;
         let is_answer_lost = world.ensemble.is_cut_off(self.machine) || world.chance(LOST_ONE_IN);
+        let loses_connections = world.ensemble.loses_connections.load(Ordering::Relaxed);
+        if (is_lost || is_answer_lost) && loses_connections && !world.chance(3) {
+            break_connection(&world, self.machine);
+        }
         match executed {
             Ok(executed) if !is_answer_lost || executed.is_err() => executed,
             _ => Err(SessionError::OutcomeUnknown.into()),
         }
     }
+}
+
+/// Cuts a machine off for a while, as a lost message mostly means a lost connection.
+fn break_connection(world: &Arc<World>, machine: usize) {
+    world.ensemble.cut_off(machine);
+    let ended = Arc::clone(world);
+    world.start(async move {
+        sleep(ended.millis(1, 2_000)).await;
+        ended.ensemble.repair(machine);
+    });
 }
 
 fn out_of_reach() -> StoreError {
@@ -186,7 +214,9 @@ impl Store for BrokerSession {
     }
 
     fn last_heard(&self) -> Option<Duration> {
-        self.inner.last_heard()
+        let heard = self.inner.last_heard()?;
+        // The store has the true time, and a broker that of its machine.
+        Some(self.world.upgrade()?.machines[self.machine].clock.boot_time(heard))
     }
 
     fn session_timeout(&self) -> Option<Duration> {
@@ -232,6 +262,10 @@ impl Store for BrokerSession {
 
     fn multi(&self, ops: Vec<Op>) -> StoreFuture<'_, Vec<OpResult>> {
         Box::pin(self.send(ops))
+    }
+
+    fn at_proven_end(&self, op: Op) {
+        self.inner.at_proven_end(op);
     }
 
     fn watch<'a>(&'a self, subtrees: &'a [&'a str]) -> StoreFuture<'a, Watch> {

@@ -10,22 +10,49 @@ pub(crate) struct Events {
     hash: u64,
 }
 
-/// The events that a run of all seeds must contain: without them it proves nothing.
-pub(crate) const REQUIRED: &[&str] = &[
-    "acknowledged",
-    "blackout",
+/// The events by which a fault takes effect.
+const FAULTS: &[&str] = &[
     "broker stopped in order",
     "connection to the store broken",
     "cut in both directions",
     "cut in one direction",
     "cut off from the store",
     "disk emptied",
+    "disk full",
+    "disk rolled back",
+    "ended by its disk",
+    "expired while alive",
+    "flush slowed",
+    "killed",
+    "paused",
+    "power cut",
+    "store away",
+    "wall clock jumped",
+];
+
+/// The events that a run of all seeds must contain: without them it proves nothing.
+pub(crate) const REQUIRED: &[&str] = &[
+    "acknowledged",
+    "answer not taken",
+    "answered on proof",
+    "blackout",
+    "broker stopped in order",
+    "caching changed",
+    "connection to the store broken",
+    "cut in both directions",
+    "cut in one direction",
+    "cut off from the store",
+    "disk emptied",
+    "disk full",
     "disk rolled back",
     "elected",
     "eligible replica elected",
+    "ended by its disk",
     "expired while alive",
+    "fetch of an unknown incarnation",
     "flush slowed",
     "follower out of step",
+    "hand-over cut short",
     "handed over",
     "in-sync set grew",
     "in-sync set shrank",
@@ -34,12 +61,18 @@ pub(crate) const REQUIRED: &[&str] = &[
     "member stays eligible",
     "minimum changed",
     "nobody leads",
+    "outcome unknown",
     "paused beyond the session",
     "power cut",
     "read",
     "refused change",
     "session expired",
+    "setting changed",
+    "store away",
     "truncated",
+    "truncated during a flush",
+    "walked back over two epochs",
+    "wall clock jumped",
 ];
 
 impl Events {
@@ -58,6 +91,11 @@ impl Events {
     /// The number of events of a name.
     pub(crate) fn count(&self, name: &str) -> u64 {
         self.counts.get(name).copied().unwrap_or_default()
+    }
+
+    /// The number of faults that took effect.
+    pub(crate) fn faults(&self) -> u64 {
+        FAULTS.iter().map(|name| self.count(name)).sum()
     }
 
     /// Adds the counts of another run.

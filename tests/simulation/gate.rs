@@ -2,6 +2,7 @@
 //! process is paused.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -17,10 +18,11 @@ struct State {
     waiting: Vec<Waker>,
 }
 
-/// A task that goes on only while its gate is open.
+/// A task that goes on only while its gate is open, and not at all once its process has failed.
 pub(crate) struct Gated {
     gate: Arc<Gate>,
-    task: Pin<Box<dyn Future<Output = ()> + Send>>,
+    has_failed: Arc<AtomicBool>,
+    task: Pin<Box<dyn Future<Output = ()>>>,
 }
 
 impl Gate {
@@ -38,9 +40,14 @@ impl Gate {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Puts a task behind the gate.
-    pub(crate) fn pass(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) -> Gated {
-        Gated { gate: Arc::clone(self), task: Box::pin(task) }
+    /// Puts a task of a process behind the gate.
+    pub(crate) fn pass(
+        self: &Arc<Self>,
+        has_failed: &Arc<AtomicBool>,
+        task: impl Future<Output = ()> + 'static,
+    ) -> Gated {
+        let (gate, has_failed) = (Arc::clone(self), Arc::clone(has_failed));
+        Gated { gate, has_failed, task: Box::pin(task) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -58,6 +65,9 @@ impl Future for Gated {
             return Poll::Pending;
         }
         drop(state);
+        if self.has_failed.load(Ordering::Relaxed) {
+            return Poll::Pending;
+        }
         self.task.as_mut().poll(context)
     }
 }

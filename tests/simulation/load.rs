@@ -16,8 +16,18 @@ use crate::world::{MACHINES, PARTITIONS, World};
 const PRODUCERS: usize = 5;
 const CONSUMERS: usize = 2;
 
-/// The minima of in-sync replicas that an operator sets.
-const MINIMA: [u64; 4] = [1, 2, 2, 3];
+/// The settings that an operator changes, with their values.
+const SETTINGS: &[(&str, &[&str])] = &[
+    ("min.insync.replicas", &["1", "2", "2", "3"]),
+    ("min.insync.replicas", &["1", "2", "2", "3"]),
+    ("flush.ms", &["1", "50", "400"]),
+    ("flush.messages", &["1", "20", "10000"]),
+    ("flush.on.demand", &["true", "false"]),
+    ("segment.bytes", &["1024", "4096", "65536"]),
+];
+
+/// The setting that an operator changes in some runs.
+const CACHING: (&str, &[&str]) = ("write.caching", &["true", "true", "false"]);
 
 /// The most records of a batch.
 const RECORDS_MAX: u64 = 3;
@@ -99,14 +109,23 @@ async fn consume(world: Arc<World>) {
     }
 }
 
-/// Changes the number of in-sync replicas that `acks=all` requires, now and then.
+/// Changes settings of the topic, now and then.
 async fn operate(world: Arc<World>) {
     while world.is_loaded.load(Ordering::Relaxed) {
-        sleep(world.millis(5_000, 30_000)).await;
-        let (to, minimum) = (world.index(MACHINES), MINIMA[world.index(MINIMA.len())]);
-        let places = (Place::Clients, to);
-        if world.ask(places, move |broker| broker.set_minimum(minimum)).await == Some(true) {
-            world.note("minimum changed", &[minimum.cast_signed()]);
+        sleep(world.millis(2_000, 20_000)).await;
+        let is_caching = world.is_caching && world.chance(2);
+        let (name, values) =
+            if is_caching { CACHING } else { SETTINGS[world.index(SETTINGS.len())] };
+        let (to, chosen) = (world.index(MACHINES), world.index(values.len()));
+        let (places, value) = ((Place::Clients, to), values[chosen]);
+        let set = world.ask(places, move |broker| broker.set(name, value)).await;
+        if set == Some(true) {
+            let is_minimum = name == "min.insync.replicas";
+            let what = if is_minimum { "minimum changed" } else { "setting changed" };
+            world.note(what, &[i64::try_from(chosen).unwrap()]);
+            if is_caching {
+                world.note("caching changed", &[]);
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::broker::Broker;
+use crate::clock::VirtualClock;
 use crate::disks;
 use crate::ensemble::index;
 use crate::gate::Gate;
@@ -28,6 +29,9 @@ pub(crate) struct Machine {
     pub(crate) is_faulty: AtomicBool,
     /// True while flushes take long.
     pub(crate) is_flushing_slowly: AtomicBool,
+    /// True while the disk fails or is full.
+    pub(crate) has_bad_disk: AtomicBool,
+    pub(crate) clock: Arc<VirtualClock>,
     disk: Mutex<FaultyDisk>,
     /// A copy of the disk as it was once.
     older_disk: Mutex<Option<FaultyDisk>>,
@@ -39,17 +43,21 @@ pub(crate) struct Process {
     gate: Arc<Gate>,
     tasks: Mutex<JoinSet<()>>,
     has_ended: AtomicBool,
+    /// True once its disk has failed: it does nothing more.
+    has_failed: Arc<AtomicBool>,
     /// Set once the broker has registered.
     broker: OnceLock<Arc<Broker>>,
 }
 
 impl Machine {
-    pub(crate) fn new(index: usize, seed: u64) -> Self {
+    pub(crate) fn new(index: usize, seed: u64, clock: VirtualClock) -> Self {
         Self {
             index,
             gate: Arc::default(),
             is_faulty: AtomicBool::new(false),
             is_flushing_slowly: AtomicBool::new(false),
+            has_bad_disk: AtomicBool::new(false),
+            clock: Arc::new(clock),
             disk: Mutex::new(disks::empty(seed)),
             older_disk: Mutex::default(),
             process: Mutex::default(),
@@ -68,7 +76,17 @@ impl Machine {
 
     /// The broker, once it has registered.
     pub(crate) fn broker(&self) -> Option<Arc<Broker>> {
-        locked(&self.process).as_ref()?.broker.get().cloned()
+        locked(&self.process)
+            .as_ref()
+            .filter(|process| !process.has_failed())?
+            .broker
+            .get()
+            .cloned()
+    }
+
+    /// True if the process has ended because its disk has failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        locked(&self.process).as_ref().is_some_and(|process| process.has_failed())
     }
 
     /// Starts the process of the broker.
@@ -77,6 +95,7 @@ impl Machine {
             gate: Arc::clone(&self.gate),
             tasks: Mutex::default(),
             has_ended: AtomicBool::new(false),
+            has_failed: Arc::default(),
             broker: OnceLock::new(),
         });
         let before = locked(&self.process).replace(Arc::clone(&process));
@@ -97,12 +116,14 @@ impl Machine {
             // The fault that waits for it may have ended.
             let _ = resigned.send(());
         });
-        if is_asked && is_resigned.await.is_ok() {
-            if let Some(broker) = self.end_process().await {
-                broker.close().await;
-            }
-        } else {
-            self.kill().await;
+        if !is_asked || is_resigned.await.is_err() {
+            return self.kill().await;
+        }
+        if let Some(broker) = self.broker() {
+            broker.end_flushes().await;
+        }
+        if let Some(broker) = self.end_process().await {
+            broker.close().await;
         }
     }
 
@@ -149,10 +170,10 @@ impl Machine {
     /// Gives a task to the broker; false if none runs.
     pub(crate) fn handle<F>(&self, work: impl FnOnce(Arc<Broker>) -> F) -> bool
     where
-        F: Future<Output = ()> + Send + 'static,
+        F: Future<Output = ()> + 'static,
     {
         let process = locked(&self.process).clone();
-        let Some(process) = process else { return false };
+        let Some(process) = process.filter(|process| !process.has_failed()) else { return false };
         let Some(broker) = process.broker.get() else { return false };
         process.start(work(Arc::clone(broker)));
         true
@@ -168,19 +189,23 @@ impl Machine {
 
 impl Process {
     /// Starts a task of this process.
-    pub(crate) fn start(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn start(&self, task: impl Future<Output = ()> + 'static) {
         if !self.has_ended.load(Ordering::Relaxed) {
             let mut tasks = locked(&self.tasks);
             reap(&mut tasks);
-            tasks.spawn(self.gate.pass(task));
+            tasks.spawn_local(self.gate.pass(&self.has_failed, task));
         }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
     }
 }
 
 /// Starts the broker until that succeeds, as a service manager does.
 async fn boot(world: Arc<World>, machine: usize, process: Arc<Process>) {
     loop {
-        match Broker::start(&world, machine).await {
+        match Broker::start(&world, machine, &process.has_failed).await {
             Ok(broker) => {
                 world.note("started", &[index(machine)]);
                 let broker = process.broker.get_or_init(|| broker);

@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use streamlog::metadata::NewTopic;
-use streamlog::replication::{Partition, Rules};
+use streamlog::replication::Partition;
 use streamlog::types::Offset;
 use tokio::runtime::Builder;
+use tokio::task::LocalSet;
 use tokio::time::sleep;
 
 use crate::broker::Broker;
@@ -16,10 +17,11 @@ use crate::ensemble::Ensemble;
 use crate::events::Events;
 use crate::load::{self, records_in};
 use crate::world::{MACHINES, PARTITIONS, TOPIC, World};
+use crate::zoo::Planted;
 use crate::{faults, machine::Machine};
 
 /// The time during which faults begin.
-const FAULTS: Duration = Duration::from_secs(100);
+const FAULTS: Duration = Duration::from_mins(2);
 
 /// The longest time until everything is in sync, after a start and after the last fault.
 const IN_SYNC_MAX: Duration = Duration::from_mins(2);
@@ -38,17 +40,27 @@ pub(crate) struct Report {
     pub(crate) events: Events,
     /// The first invariant that it broke, if any.
     pub(crate) violation: Option<Violation>,
+    /// The simulated time.
+    pub(crate) time: Duration,
 }
 
-/// Runs a seed under these rules.
-pub(crate) fn run(seed: u64, rules: Rules) -> Report {
+impl Report {
+    /// The result of a run that has panicked.
+    pub(crate) fn panicked() -> Self {
+        let violation = Violation::new("nothing panics", String::new());
+        Self { events: Events::default(), violation: Some(violation), time: Duration::ZERO }
+    }
+}
+
+/// Runs a seed with what is wrong on purpose.
+pub(crate) fn run(seed: u64, planted: Planted) -> Report {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    runtime.block_on(async {
-        let world = World::new(seed, rules);
+    LocalSet::new().block_on(&runtime, async {
+        let world = World::new(seed, planted);
         world.start(Ensemble::end_silent_sessions(Arc::clone(&world)));
         live(&world).await;
         let (events, violation) = world.end().await;
-        Report { events, violation }
+        Report { events, violation, time: world.clock.elapsed() }
     })
 }
 
@@ -60,6 +72,7 @@ async fn live(world: &Arc<World>) {
     if !reached("all replicas are in sync at first", world, IN_SYNC_MAX, World::is_in_sync).await {
         return;
     }
+    world.ensemble.loses_connections.store(true, Ordering::Relaxed);
     load::start(world);
     world.start(compare_replicas(Arc::clone(world)));
     faults::inject(world, FAULTS).await;
@@ -141,7 +154,12 @@ async fn compare_replicas(world: Arc<World>) {
             let state = world.ensemble.state(replica.id().partition).await;
             let broker = brokers.iter().find(|broker| broker.id() == replica.broker());
             let may_lead = broker.is_some_and(|broker| state.is_some_and(|s| broker.may_lead(&s)));
-            if let Some(found) = Replica::flushed(&replica).filter(|_| may_lead) {
+            let stored = if world.is_caching {
+                Replica::whole(&replica)
+            } else {
+                Replica::flushed(&replica)
+            };
+            if let Some(found) = stored.filter(|_| may_lead) {
                 world.check(|checkers| checkers.replicas.lacks_nothing(&found));
             }
         }

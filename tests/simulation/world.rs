@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use streamlog::io::SeededRandom;
 use streamlog::metadata::{IsrMember, PartitionState};
-use streamlog::replication::Rules;
 use streamlog::types::PartitionIndex;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -21,6 +20,7 @@ use crate::ensemble::Ensemble;
 use crate::events::Events;
 use crate::machine::{Machine, locked, reap};
 use crate::network::{Network, Place};
+use crate::zoo::Planted;
 
 /// The number of machines.
 pub(crate) const MACHINES: usize = 3;
@@ -31,13 +31,25 @@ pub(crate) const TOPIC: &str = "t";
 /// The number of its partitions.
 pub(crate) const PARTITIONS: usize = 2;
 
+/// One run in this many has a topic with `write.caching` at times.
+const CACHING_ONE_IN: u64 = 5;
+
+/// The longest time for which a machine has been running when a run begins, in milliseconds.
+const MAX_UPTIME_MS: u64 = 1_000_000_000;
+
+/// The most parts in a million by which the clock of a machine is too fast or too slow.
+const DRIFT_MAX: u64 = 2_000;
+
 /// The longest wait for an answer over the network.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A cluster, its clients, and all that is known of what it has promised.
 pub(crate) struct World {
     pub(crate) clock: Arc<VirtualClock>,
-    pub(crate) rules: Rules,
+    pub(crate) planted: Planted,
+    /// True if the topic has `write.caching` at times. Then no machine loses its power, nor a sync,
+    /// for which such a topic promises nothing.
+    pub(crate) is_caching: bool,
     pub(crate) machines: Vec<Machine>,
     pub(crate) network: Network,
     pub(crate) ensemble: Ensemble,
@@ -58,14 +70,24 @@ pub(crate) struct World {
 
 impl World {
     /// A world whose brokers have not been started.
-    pub(crate) fn new(seed: u64, rules: Rules) -> Arc<Self> {
+    pub(crate) fn new(seed: u64, planted: Planted) -> Arc<Self> {
         let clock = Arc::new(VirtualClock::begin());
         let mut random = SeededRandom::new(seed);
-        let machines = (0..MACHINES).map(|index| Machine::new(index, random.number())).collect();
+        let machine = |index| {
+            let uptime = Duration::from_millis(random.below(MAX_UPTIME_MS));
+            let drift = random.below(2 * DRIFT_MAX).cast_signed() - DRIFT_MAX.cast_signed();
+            Machine::new(index, random.number(), clock.of_machine(uptime, drift))
+        };
+        let machines: Vec<Machine> = (0..MACHINES).map(machine).collect();
+        for machine in &machines {
+            planted.plant_in(&machine.disk());
+        }
+        let is_caching = random.chance(CACHING_ONE_IN);
         Arc::new(Self {
             ensemble: Ensemble::new(&clock),
             clock,
-            rules,
+            planted,
+            is_caching,
             machines,
             network: Network::default(),
             random: Mutex::new(random),
@@ -81,10 +103,10 @@ impl World {
     }
 
     /// Starts a task that belongs to no broker.
-    pub(crate) fn start(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn start(&self, task: impl Future<Output = ()> + 'static) {
         let mut tasks = locked(&self.tasks);
         reap(&mut tasks);
-        tasks.spawn(task);
+        tasks.spawn_local(task);
     }
 
     /// Ends all brokers and tasks, and returns what was counted and the first violation.
@@ -102,11 +124,11 @@ impl World {
     pub(crate) async fn ask<T, F>(
         self: &Arc<Self>,
         (from, to): (Place, usize),
-        answer: impl FnOnce(Arc<Broker>) -> F + Send + 'static,
+        answer: impl FnOnce(Arc<Broker>) -> F + 'static,
     ) -> Option<T>
     where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
+        T: 'static,
+        F: Future<Output = T> + 'static,
     {
         let (reply, replied) = oneshot::channel();
         let world = Arc::clone(self);

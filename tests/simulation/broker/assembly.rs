@@ -2,12 +2,12 @@
 
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::Value;
-use streamlog::config::ByteSize;
+use streamlog::config::{ByteSize, Settings};
 use streamlog::io::{Clock, Disk, Share, World as IoWorld};
 use streamlog::metadata::{
     ConfigEdit, ConfigRules, ConfigTarget, Image, Incarnation, Metadata, MetadataConfig,
@@ -21,9 +21,10 @@ use streamlog::storage::{
     ProducerLimits, StorageError, Upkeep, UpkeepListener, UpkeepOptions,
 };
 use streamlog::types::{BrokerId, PartitionIndex, TopicPartition};
-use tokio::time::sleep;
 
 use crate::broker::applied::AppliedImages;
+use crate::broker::flushing::Flushing;
+use crate::checkers::Violation;
 use crate::clock::VirtualClock;
 use crate::disks::DIRECTORY;
 use crate::ensemble::{BrokerSession, index};
@@ -33,7 +34,7 @@ use crate::world::{MACHINES, TOPIC, World};
 const CLUSTER: &str = "cluster";
 
 /// A part of a broker that runs until its process ends.
-pub(crate) type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 /// A broker that has registered.
 pub(crate) struct Broker {
@@ -46,31 +47,40 @@ pub(crate) struct Broker {
     pub(super) in_sync_changes: InSyncChanges,
     /// The images that have been applied to `partitions`.
     pub(super) applied: AppliedImages,
+    pub(super) flushing: Flushing,
+    has_failed: Arc<AtomicBool>,
 }
 
 impl Broker {
-    /// Opens the data directory of a machine, and registers.
-    pub(crate) async fn start(world: &Arc<World>, machine: usize) -> Result<Arc<Self>, String> {
+    /// Opens the data directory of a machine, and registers. `has_failed` is set once its disk
+    /// fails.
+    pub(crate) async fn start(
+        world: &Arc<World>,
+        machine: usize,
+        has_failed: &Arc<AtomicBool>,
+    ) -> Result<Arc<Self>, String> {
         let id = world.machines[machine].id();
         let partitions = Arc::<Partitions>::default();
-        let logs = open_logs(world, machine, &partitions).map_err(|error| error.to_string())?;
+        let logs = open_logs((world, machine), &partitions, has_failed)
+            .map_err(|error| error.to_string())?;
         let store = BrokerSession::open(world, machine).ok_or("the store cannot be reached")?;
-        let clock = shared(&world.clock);
+        let clock = shared(&world.machines[machine].clock);
         let config = MetadataConfig::default();
         let metadata = Metadata::open(Arc::new(store), clock, id, Some(CLUSTER), config).await;
         let metadata = metadata.map_err(|error| error.to_string())?;
-        let run = logs.data.run().incarnation;
         let is_older_copy = {
-            let directory = logs.data.identity().directory_id;
+            let (directory, registered) =
+                (logs.data.identity().directory_id, logs.data.registered_run());
             let image = Arc::clone(&metadata.image().borrow());
-            image.known_broker(id).is_some_and(|known| known.is_ahead_of(&directory, run))
+            image.known_broker(id).is_some_and(|known| known.is_ahead_of(&directory, registered))
         };
         if is_older_copy {
             logs.data.renew_identity().map_err(|error| error.to_string())?;
         }
+        logs.data.note_registration().map_err(|error| error.to_string())?;
         let registration = Registration {
             directory_id: Some(logs.data.identity().directory_id),
-            starts: Some(run),
+            starts: Some(logs.data.run().incarnation),
             boot_id: world.machines[machine].disk().boot_id().ok(),
             clean_shutdown: logs.data.start_report().was_clean,
             ..Registration::default()
@@ -85,6 +95,8 @@ impl Broker {
             partitions,
             in_sync_changes: InSyncChanges::default(),
             applied: AppliedImages::default(),
+            flushing: Flushing::default(),
+            has_failed: Arc::clone(has_failed),
         }))
     }
 
@@ -96,10 +108,10 @@ impl Broker {
         }
     }
 
-    /// Sets the number of in-sync replicas that `acks=all` requires.
-    pub(crate) async fn set_minimum(self: Arc<Self>, minimum: u64) -> bool {
+    /// Changes a setting of the topic.
+    pub(crate) async fn set(self: Arc<Self>, name: &str, value: &str) -> bool {
         let target = ConfigTarget::Topic(TOPIC.parse().unwrap());
-        let edits = [ConfigEdit::Set("min.insync.replicas".to_owned(), minimum.to_string())];
+        let edits = [ConfigEdit::Set(name.to_owned(), value.to_owned())];
         let rules = ConfigRules { check: &|_, _| Ok(()), inherited_list: &|_| None };
         self.metadata.edit_configs(&target, &edits, rules).await.is_ok()
     }
@@ -111,6 +123,7 @@ impl Broker {
             Box::pin(Arc::clone(self).keep_lease()),
             Box::pin(Arc::clone(self).follow_images()),
             Box::pin(Arc::clone(self).flush()),
+            Box::pin(Arc::clone(self).maintain()),
             Box::pin(Arc::clone(self).send_in_sync_changes()),
             Box::pin(Arc::clone(self).return_to_preferred_leaders()),
         ];
@@ -119,6 +132,16 @@ impl Broker {
             tasks.push(Box::pin(Arc::clone(self).fetch_from(leader)));
         }
         tasks
+    }
+
+    /// The clock of the machine.
+    pub(super) fn clock(&self) -> &VirtualClock {
+        &self.world.machines[self.machine].clock
+    }
+
+    /// Ends the process because its disk has failed.
+    pub(super) fn fail(&self) {
+        fail((&self.world, self.machine), &self.has_failed);
     }
 
     /// The image of the cluster.
@@ -197,73 +220,70 @@ impl Broker {
         let Some(topic) = image.topics().find(|topic| topic.name.as_str() == TOPIC) else { return };
         let incarnation = image.broker(self.id).map(|broker| broker.incarnation);
         let incarnation = incarnation.unwrap_or(Incarnation::UNKNOWN);
-        let (now, lease) = (self.world.clock.monotonic(), self.metadata.lease(incarnation));
-        let config = log_config();
+        let (now, lease) = (self.clock().monotonic(), self.metadata.lease(incarnation));
+        let config = log_config(topic.configs.iter());
+        let ended = |partition: &_| image.ended_replicas(partition);
         let partitions = topic.numbered().filter_map(|(number, image)| {
             let state = image.state.as_ref()?;
             self.world.observe(number, state);
-            let partition = self.partition(number).unwrap_or_else(|| {
+            let known = self.partition(number).inspect(|known| known.set_config(config.clone()));
+            let partition = known.unwrap_or_else(|| {
                 let partition = TopicPartition { topic: topic.name.clone(), partition: number };
                 let spec = PartitionSpec {
                     partition,
                     topic_id: topic.id,
                     broker: self.id,
                     config: Arc::clone(&config),
-                    rules: self.world.rules,
+                    rules: self.world.planted.rules,
                 };
                 Partition::new(spec, Arc::clone(&self.logs))
             });
-            let assignment = Assignment {
+            let ended = ended(image);
+            let mut assignment = Assignment {
                 lease: Some(Arc::clone(&lease)),
                 ..Assignment::of(image, incarnation, &config)
             };
+            assignment.predecessors.ended = ended;
             partition.assign(assignment, now);
             Some(partition)
         });
         let partitions: Vec<_> = partitions.collect();
         self.partitions.replace([Topic::new(topic.name.clone(), topic.id, partitions)]);
-        self.applied.add();
-    }
-
-    /// Does the work of the flusher's and the maintenance threads.
-    async fn flush(self: Arc<Self>) {
-        loop {
-            let machine = &self.world.machines[self.machine];
-            let is_slow = machine.is_flushing_slowly.load(Ordering::Relaxed);
-            let pause = if is_slow { (500, 4_000) } else { (2, 12) };
-            sleep(self.world.millis(pause.0, pause.1)).await;
-            self.logs.flusher.flush_due();
-            self.logs.upkeep.run_due();
+        for partition in self.replicas() {
+            let config = partition.config();
+            self.logs.data.set_config(partition.id(), partition.topic_id(), config);
         }
+        self.applied.add();
     }
 }
 
 /// Opens the data directory with its services, as `engine::startup` does.
 fn open_logs(
-    world: &Arc<World>,
-    machine: usize,
+    (world, machine): (&Arc<World>, usize),
     partitions: &Arc<Partitions>,
+    has_failed: &Arc<AtomicBool>,
 ) -> Result<Arc<LocalLogs>, StorageError> {
+    let on_fatal = || fatal((world, machine), has_failed);
     let machine = &world.machines[machine];
     let disk = machine.disk();
     let options = DataDirOptions {
         opener: Opener { cluster_id: Some(CLUSTER.to_owned()), broker_id: machine.id() },
         boot_id: disk.boot_id().unwrap(),
-        configs: Arc::new(|_, _| log_config()),
+        configs: Arc::new(|_, _| log_config([])),
         producers: ProducerLimits::default(),
         recovery_threads: 1,
         keep_deleted: Duration::from_secs(5),
         open_files: Share::Fixed(256),
     };
     let path = Path::new(DIRECTORY);
-    let io = IoWorld { disk: Arc::new(disk), clock: shared(&world.clock) };
+    let io = IoWorld { disk: Arc::new(disk), clock: shared(&machine.clock) };
     let data = Arc::new(DataDir::open(io.clone(), path, options)?);
     let watched: Weak<Partitions> = Arc::downgrade(partitions);
     let listener = UpkeepListener {
         high_watermarks: Box::new(move || {
             watched.upgrade().map(|partitions| partitions.high_watermarks()).unwrap_or_default()
         }),
-        on_fatal: fatal(),
+        on_fatal: on_fatal(),
     };
     let clock = Arc::clone(&io.clock);
     let options = UpkeepOptions::default();
@@ -272,22 +292,48 @@ fn open_logs(
     let io = IoWorld { disk: Arc::clone(data.disk()), ..io };
     let listener = FlushListener {
         on_flushed: Box::new(move |flushed| informed.flushed(flushed.bytes)),
-        on_fatal: fatal(),
+        on_fatal: on_fatal(),
     };
     let flusher = Flusher::without_threads(io, path, FlusherOptions::default(), listener)?;
     Ok(Arc::new(LocalLogs { data, flusher: Arc::new(flusher), upkeep }))
 }
 
-/// The reaction to a failed disk, of which no machine has one.
-fn fatal() -> Box<dyn Fn(&StorageError) + Send + Sync> {
-    Box::new(|error| panic!("{error}"))
+/// The reaction to a failed disk.
+fn fatal(
+    (world, machine): (&Arc<World>, usize),
+    has_failed: &Arc<AtomicBool>,
+) -> Box<dyn Fn(&StorageError) + Send + Sync> {
+    let (world, has_failed) = (Arc::downgrade(world), Arc::clone(has_failed));
+    Box::new(move |error| {
+        if let Some(world) = world.upgrade() {
+            world.tell(|| format!("the disk of broker {machine} fails: {error}"));
+            fail((&world, machine), &has_failed);
+        }
+    })
+}
+
+/// Ends the process of a broker; whoever has made its disk fail starts another.
+fn fail((world, machine): (&Arc<World>, usize), has_failed: &AtomicBool) {
+    if has_failed.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    world.note("ended by its disk", &[index(machine)]);
+    if !world.machines[machine].has_bad_disk.load(Ordering::Relaxed) {
+        let facts = format!("broker {machine} ends");
+        world.check(|_| Err::<(), _>(Violation::new("sound disks do not fail", facts)));
+    }
 }
 
 fn shared(clock: &Arc<VirtualClock>) -> Arc<dyn Clock> {
     Arc::<VirtualClock>::clone(clock)
 }
 
-/// Small segments, so that a run has many.
-fn log_config() -> Arc<LogConfig> {
-    Arc::new(LogConfig { segment_size: ByteSize(4 << 10), ..LogConfig::default() })
+/// The settings of the topic: segments are small, so that a run has many, and keep their records.
+fn log_config<'a>(overrides: impl IntoIterator<Item = (&'a String, &'a String)>) -> Arc<LogConfig> {
+    let segment_size = ByteSize(4 << 10);
+    let mut config = LogConfig { segment_size, retention: None, ..LogConfig::default() };
+    for (name, value) in overrides {
+        config.set_named(name, value).unwrap().unwrap();
+    }
+    Arc::new(config)
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use streamlog::replication::{FetchOutcome, FollowerPosition, Partition, Role};
+use streamlog::io::Clock;
+use streamlog::replication::{FetchOutcome, FollowerError, FollowerPosition, Partition, Role};
 use streamlog::types::{Offset, PartitionIndex};
 use tokio::time::sleep;
 
@@ -12,19 +13,27 @@ use crate::broker::leading::{FollowerAnswer, FollowerFetch};
 use crate::ensemble::index;
 use crate::network::Place;
 
+/// One fetch in this many does not wait until its log is flushed.
+const HURRIED_ONE_IN: u64 = 3;
+
 /// The pause after an exchange that failed.
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Broker {
     /// Fetches the partitions that another broker leads.
     pub(super) async fn fetch_from(self: Arc<Self>, leader: usize) {
+        // The time at which the last answer was sent, which stands for its number.
+        let mut follows = None;
         loop {
             let applied = self.applied.count();
-            for replica in self.followed(leader) {
-                // The position tells the leader what has been stored.
-                replica.all_stored().await;
+            // The position tells the leader what has been stored. No promise rests on the wait for
+            // that; without it, logs are truncated while they are flushed.
+            if !self.world.chance(HURRIED_ONE_IN) {
+                for replica in self.followed(leader) {
+                    replica.all_stored().await;
+                }
             }
-            let positions = self.positions(leader);
+            let mut positions = self.positions(leader);
             let Some(membership) = self.metadata.membership() else {
                 sleep(PAUSE).await;
                 continue;
@@ -33,8 +42,14 @@ impl Broker {
                 self.applied.beyond(applied).await;
                 continue;
             }
+            let now = self.clock().monotonic();
+            positions.retain(|(number, known)| {
+                let replica = self.partition(*number);
+                replica.is_some_and(|it| it.note_asking(known.position.epoch, now))
+            });
             let asked = positions.len();
-            let fetch = FollowerFetch { broker: self.id, membership, positions };
+            let fetch =
+                FollowerFetch { broker: self.id, membership, positions, follows: follows.take() };
             let places = (Place::Machine(self.machine), leader);
             let answer = self.world.ask(places, |broker| broker.answer_follower(fetch));
             let answers = tokio::select! {
@@ -43,12 +58,11 @@ impl Broker {
                 // The partitions may have another leader or epoch.
                 () = self.applied.beyond(applied) => continue,
             };
-            let answers = answers.unwrap_or_default();
-            let is_complete = answers.len() == asked;
-            for answer in answers {
-                self.take(answer);
-            }
-            if !is_complete {
+            let answers = answers.flatten();
+            follows = answers.as_ref().map(|answers| answers.sent);
+            let answers = answers.map(|answers| answers.partitions).unwrap_or_default();
+            let taken = answers.into_iter().filter(|answer| self.take(answer)).count();
+            if taken < asked {
                 sleep(PAUSE).await;
             }
         }
@@ -65,30 +79,58 @@ impl Broker {
         let followed = self.followed(leader);
         let leader = self.world.machines[leader].id();
         let position = |replica: &Arc<Partition>| {
-            let found = replica.follower_position().unwrap()?;
+            let found = match replica.follower_position() {
+                Ok(found) => found?,
+                Err(error) => {
+                    self.refused(replica, &error.into());
+                    return None;
+                }
+            };
             (found.leader == leader).then_some((replica.id().partition, found))
         };
         followed.iter().filter_map(position).collect()
     }
 
-    /// Hands an answer to its partition.
-    fn take(&self, taken: FollowerAnswer) {
+    /// Hands an answer to its partition; returns false if that could not take it.
+    fn take(&self, taken: &FollowerAnswer) -> bool {
         let FollowerAnswer { partition: number, answer, records } = taken;
-        let Some(partition) = self.partition(number) else { return };
-        let end = log_end(&partition);
+        let Some(partition) = self.partition(*number) else { return true };
+        let (end, epochs) = (log_end(&partition), epochs_of(&partition));
         let numbers = [index(self.machine), number.0.into(), end.get()];
-        if let Err(error) = partition.take_fetched(&answer, &records) {
-            self.world.tell(|| format!("broker {} takes no answer: {error}", self.id));
-            self.world.note("answer not taken", &numbers);
-            return;
+        if let Err(error) = partition.take_fetched(answer, records) {
+            self.refused(&partition, &error);
+            return false;
         }
         if matches!(answer.outcome, FetchOutcome::Diverging { .. }) {
             self.world.note("follower out of step", &numbers);
         }
         if log_end(&partition) < end {
             self.world.note("truncated", &numbers);
+            if self.is_flushing(*number) {
+                self.world.note("truncated during a flush", &numbers);
+            }
+            if epochs_of(&partition) + 2 <= epochs {
+                self.world.note("walked back over two epochs", &numbers);
+            }
+        }
+        true
+    }
+
+    /// Notes that a replica could not go on.
+    fn refused(&self, replica: &Partition, error: &FollowerError) {
+        self.world.tell(|| format!("broker {} does not go on: {error}", self.id));
+        self.world
+            .note("answer not taken", &[index(self.machine), replica.id().partition.0.into()]);
+        if error.leaves_disk_unknown() {
+            self.fail();
         }
     }
+}
+
+/// The number of leader epochs in a log.
+fn epochs_of(partition: &Partition) -> usize {
+    let log = partition.log();
+    log.and_then(|log| log.epochs().entries().ok()).map_or(0, |entries| entries.len())
 }
 
 fn log_end(partition: &Partition) -> Offset {

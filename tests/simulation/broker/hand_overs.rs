@@ -93,7 +93,7 @@ impl Broker {
 
     /// Hands partitions over, and returns the number of those that are led on.
     async fn hand_over(&self, moves: Vec<Move>) -> usize {
-        let now = self.world.clock.monotonic();
+        let now = self.clock().monotonic();
         let count = moves.len();
         let mut under_way: Vec<_> = moves
             .into_iter()
@@ -101,7 +101,7 @@ impl Broker {
             .collect();
         let mut led_on = count - under_way.len();
         while !under_way.is_empty() {
-            let now = self.world.clock.monotonic();
+            let now = self.clock().monotonic();
             under_way.retain(|(partition, _)| match partition.continue_hand_over(now) {
                 HandOverProgress::Ask(change) => {
                     self.in_sync_changes.request(change);
@@ -109,7 +109,11 @@ impl Broker {
                 }
                 HandOverProgress::Wait => true,
                 HandOverProgress::Over => {
-                    led_on += usize::from(partition.role() == Role::Leader);
+                    if partition.role() == Role::Leader {
+                        led_on += 1;
+                        self.world
+                            .note("hand-over cut short", &[partition.id().partition.0.into()]);
+                    }
                     false
                 }
             });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use streamlog::io::Clock;
-use streamlog::metadata::{InSyncOutcome, InSyncStateChange};
+use streamlog::metadata::InSyncOutcome;
 use streamlog::replication::{RequestedChange, Role};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
@@ -51,7 +51,7 @@ impl Broker {
 
     /// The changes by which lagging members leave.
     fn lagging(&self) -> Vec<RequestedChange> {
-        let now = self.world.clock.monotonic();
+        let now = self.clock().monotonic();
         let replicas = self.replicas();
         let led = replicas.iter().filter(|replica| replica.role() == Role::Leader);
         led.filter_map(|replica| replica.remove_lagging(now, LAG_MAX)).collect()
@@ -68,7 +68,7 @@ impl Broker {
         if asked.is_empty() {
             return Vec::new();
         }
-        let changes: Vec<_> = asked.iter().map(|asked| state_change(asked, are_repeated)).collect();
+        let changes: Vec<_> = asked.iter().map(|asked| asked.state_change(are_repeated)).collect();
         let outcomes = self.metadata.change_in_sync(&changes).await;
         let mut unsettled = Vec::new();
         for (asked, outcome) in asked.into_iter().zip(outcomes) {
@@ -87,19 +87,5 @@ impl Broker {
             }
         }
         unsettled
-    }
-}
-
-fn state_change(asked: &RequestedChange, is_repeated: bool) -> InSyncStateChange {
-    let id = asked.partition.id();
-    InSyncStateChange {
-        topic: id.topic.clone(),
-        topic_id: asked.partition.topic_id(),
-        partition: id.partition,
-        leader_epoch: asked.epoch,
-        version: asked.change.version,
-        members: asked.change.members.clone(),
-        successor: asked.change.successor,
-        is_repeated,
     }
 }

@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::broker::Broker;
 use crate::load::{batch_of, records_in};
+use crate::zoo::Bug;
 
 /// The longest time for which a follower waits for records at its leader.
 const FETCH_WAIT: Duration = Duration::from_millis(500);
@@ -30,6 +31,15 @@ pub(super) struct FollowerFetch {
     pub(super) broker: BrokerId,
     pub(super) membership: Membership,
     pub(super) positions: Vec<(PartitionIndex, FollowerPosition)>,
+    /// The time at which the answer before was sent.
+    pub(super) follows: Option<Duration>,
+}
+
+/// The answer to a fetch.
+pub(super) struct FollowerAnswers {
+    /// The time at which it was sent, by the leader's clock.
+    pub(super) sent: Duration,
+    pub(super) partitions: Vec<FollowerAnswer>,
 }
 
 /// The answer to a follower for one partition.
@@ -67,20 +77,21 @@ impl Broker {
     pub(super) async fn answer_follower(
         self: Arc<Self>,
         fetch: FollowerFetch,
-    ) -> Vec<FollowerAnswer> {
-        let FollowerFetch { broker, membership, positions } = fetch;
+    ) -> Option<FollowerAnswers> {
+        let FollowerFetch { broker, membership, positions, follows } = fetch;
         let image = self.image();
         let is_known = |known: &&Arc<streamlog::metadata::Broker>| {
             known.incarnation == membership.incarnation && known.has_key(&membership.key.to_bytes())
         };
         let Some(registered) = image.broker(broker).filter(is_known) else {
             self.world.note("fetch of an unknown incarnation", &[broker.0.into()]);
-            return Vec::new();
+            return None;
         };
         let replica = FetchingReplica {
             broker,
             incarnation: membership.incarnation,
             registered: Some(registered.incarnation),
+            follows,
         };
         let count = |(number, position)| self.count(number, position, replica);
         let counted: Vec<Counted> = positions.into_iter().filter_map(count).collect();
@@ -100,10 +111,11 @@ impl Broker {
                 wake.notified().await;
             }
         };
-        match timeout(FETCH_WAIT, found).await {
+        let partitions = match timeout(FETCH_WAIT, found).await {
             Ok(answers) => answers,
             Err(_elapsed) => counted.iter().filter_map(Counted::answer).collect(),
-        }
+        };
+        Some(FollowerAnswers { sent: self.clock().monotonic(), partitions })
     }
 
     fn count(
@@ -114,7 +126,7 @@ impl Broker {
     ) -> Option<Counted> {
         let partition = self.partition(number)?;
         partition.load().ok()?;
-        let now = self.world.clock.monotonic();
+        let now = self.clock().monotonic();
         let counted = partition.follower_fetched(replica, &position.position, now);
         let divergence = match counted {
             Err(_) => return None,
@@ -152,9 +164,11 @@ impl Broker {
             partition.check_minimum().ok()?;
         }
         let (epoch, mut batch) = (partition.answerable_epoch().ok()?, batch_of(&values));
-        let now = self.world.clock.now();
+        let now = self.clock().now();
         let appended = partition.append(epoch, &mut [&mut batch], acks, now).ok()?;
         let appended = appended.into_iter().next()?.ok()?;
+        let is_early = self.world.planted.has(Bug::AcknowledgedBeforeWatermark);
+        let acks = if is_early { Acks::Leader } else { acks };
         let target = Target { epoch, next_offset: appended.next_offset, acks };
         match timeout(PRODUCE_WAIT, settled(&partition, target)).await {
             Ok(Ok(())) => {}
@@ -178,7 +192,9 @@ impl Broker {
         sleep(Duration::from_millis(1)).await;
         let partition = self.partition(number)?;
         partition.load().ok()?;
-        let answer = partition.read(request(Reader::Consumer, offset)).ok()?;
+        let is_beyond = self.world.planted.has(Bug::ReadBeyondWatermark);
+        let reader = if is_beyond { Reader::Follower } else { Reader::Consumer };
+        let answer = partition.read(request(reader, offset)).ok()?;
         partition.check_may_answer().ok()?;
         let (epoch, high_watermark) = (partition.epoch(), answer.high_watermark);
         let records = answer.records.map(|range| records_in(&bytes_of(&range)));
@@ -189,6 +205,9 @@ impl Broker {
     /// Notes that this broker answers a client as the leader in an epoch.
     fn answers(&self, number: PartitionIndex, epoch: LeaderEpoch) {
         let Incarnation(incarnation) = self.incarnation();
+        if !self.metadata.lease(Incarnation(incarnation)).is_held() {
+            self.world.note("answered on proof", &[number.0.into()]);
+        }
         self.world
             .check(|checkers| checkers.leaders.answers((number, epoch), (self.id, incarnation)));
     }

@@ -3,6 +3,7 @@
 
 mod applied;
 mod assembly;
+mod flushing;
 mod following;
 mod hand_overs;
 mod in_sync_changes;

@@ -1,7 +1,6 @@
 //! The invariants, each judged by what clients hear and replicas hold.
 
-mod acknowledged;
-mod exposed;
+mod known_records;
 mod leaders;
 mod replicas;
 mod violation;
@@ -11,8 +10,7 @@ use std::collections::BTreeMap;
 
 use streamlog::types::{LeaderEpoch, Offset, PartitionIndex};
 
-use acknowledged::AcknowledgedRecords;
-use exposed::ExposedRecords;
+use known_records::KnownRecords;
 use leaders::Leaders;
 pub(crate) use replicas::{Replica, Replicas};
 pub(crate) use violation::Violation;
@@ -22,13 +20,13 @@ use watermarks::Watermarks;
 pub(crate) type Records = BTreeMap<i64, u64>;
 
 /// All checkers of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Checkers {
     pub(crate) leaders: Leaders,
     pub(crate) watermarks: Watermarks,
     pub(crate) replicas: Replicas,
-    acknowledged: AcknowledgedRecords,
-    exposed: ExposedRecords,
+    acknowledged: KnownRecords,
+    exposed: KnownRecords,
 }
 
 /// The least that an answer may tell to a client that asks now.
@@ -36,6 +34,18 @@ pub(crate) struct Checkers {
 pub(crate) struct Floor {
     pub(crate) epoch: LeaderEpoch,
     pub(crate) watermark: Offset,
+}
+
+impl Default for Checkers {
+    fn default() -> Self {
+        Self {
+            leaders: Leaders::default(),
+            watermarks: Watermarks::default(),
+            replicas: Replicas::default(),
+            acknowledged: KnownRecords::acknowledged(),
+            exposed: KnownRecords::exposed(),
+        }
+    }
 }
 
 impl Checkers {

@@ -39,12 +39,18 @@ impl Replica {
         Self::below(partition, partition.log()?.flushed_offset())
     }
 
+    /// Reads all that a replica has; `None` if its log is not open.
+    pub(crate) fn whole(partition: &Arc<Partition>) -> Option<Self> {
+        Self::below(partition, partition.log()?.log_end_offset())
+    }
+
     fn below(partition: &Arc<Partition>, below: Offset) -> Option<Self> {
         let log = partition.log()?;
         let limit = ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true };
         let (mut bytes, mut next) = (Vec::new(), Offset::ZERO);
         while next < below {
-            let Some(range) = log.read(next, limit).unwrap() else { break };
+            // What cannot be read is missed by the comparison with other replicas.
+            let Ok(Some(range)) = log.read(next, limit) else { break };
             let part = bytes_of(&range);
             let batches = streamlog::record::Batches::new(&part);
             next = batches.map(|batch| batch.unwrap().next_offset()).last().unwrap();

@@ -1,0 +1,118 @@
+//! Faults of disks: slow, failing, full, lost ones.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use streamlog::io::faulty::{Failure, Fault, Operation};
+use streamlog::types::PartitionIndex;
+use tokio::time::sleep;
+
+use crate::ensemble::index;
+use crate::machine::Machine;
+use crate::world::{PARTITIONS, World};
+
+/// The longest wait for a broker with an empty disk to be in sync again.
+const REFILL_MAX: Duration = Duration::from_mins(1);
+
+pub(super) async fn slow_flushes(world: &World, machine: usize) {
+    world.note("flush slowed", &[index(machine)]);
+    let slow = &world.machines[machine].is_flushing_slowly;
+    slow.store(true, Ordering::Relaxed);
+    sleep(world.millis(3_000, 12_000)).await;
+    slow.store(false, Ordering::Relaxed);
+}
+
+/// Longer than a flush takes.
+const FLUSH_MAX: Duration = Duration::from_secs(5);
+
+/// Lets a sync fail, which ends the process, and repairs the disk.
+pub(super) async fn failing_syncs(world: &Arc<World>, machine: usize) {
+    world.note("sync fails", &[index(machine)]);
+    let operation = if world.chance(6) { Operation::SyncDir } else { Operation::SyncData };
+    let failure = if world.chance(3) { Failure::NoSpace } else { Failure::InputOutput };
+    let failure = world.planted.failed_sync(failure);
+    let fault = Fault::new(operation, failure).at_call(1 + world.below(30));
+    with_bad_disk(world, machine, fault.times(1 + world.below(3))).await;
+}
+
+/// Leaves no space on a disk for a while.
+pub(super) async fn full_disk(world: &Arc<World>, machine: usize) {
+    world.note("disk full", &[index(machine)]);
+    let fault = Fault::new(Operation::Write, Failure::NoSpace).at_call(1 + world.below(30));
+    with_bad_disk(world, machine, fault.for_ever()).await;
+}
+
+/// Lets the disk of a machine fail for a while, and starts a broker that this has ended.
+async fn with_bad_disk(world: &Arc<World>, machine: usize, fault: Fault) {
+    let place = &world.machines[machine];
+    place.has_bad_disk.store(true, Ordering::Relaxed);
+    let disk = place.disk();
+    disk.inject(fault);
+    sleep(world.millis(1_000, 8_000)).await;
+    disk.clear_faults();
+    world.planted.plant_in(&disk);
+    // A sync that has failed is reported at the end of its flush.
+    sleep(FLUSH_MAX).await;
+    if place.has_failed() {
+        if world.chance(3) {
+            place.cut_power(world.below(u64::MAX)).await;
+        } else {
+            place.kill().await;
+        }
+        sleep(world.millis(0, 4_000)).await;
+        place.start(world);
+    }
+    place.has_bad_disk.store(false, Ordering::Relaxed);
+}
+
+/// Gives a machine an empty disk, and lets its broker fetch everything again.
+pub(super) async fn empty_disk(world: &Arc<World>, machine: usize) {
+    if ends_before_others(world, machine).await {
+        world.note("disk emptied", &[index(machine)]);
+        world.machines[machine].empty_disk(world.below(u64::MAX));
+        world.planted.plant_in(&world.machines[machine].disk());
+    }
+    refill(world, machine).await;
+}
+
+/// Gives a machine an older copy of its disk, and lets its broker fetch what it lacks.
+pub(super) async fn roll_back_disk(world: &Arc<World>, machine: usize) {
+    if ends_before_others(world, machine).await && world.machines[machine].roll_back_disk() {
+        world.planted.plant_in(&world.machines[machine].disk());
+        world.note("disk rolled back", &[index(machine)]);
+    }
+    refill(world, machine).await;
+}
+
+/// Ends a broker and its session, and returns true if all other replicas are in sync: then the
+/// machine may lose its disk. It takes longer to replace a disk than to end a session. If the
+/// session went on, the other members could leave the in-sync set first, and then only the lost
+/// replica could lead.
+async fn ends_before_others(world: &Arc<World>, machine: usize) -> bool {
+    world.machines[machine].kill().await;
+    if world.chance(2) {
+        world.ensemble.prove_end(machine);
+    } else {
+        world.ensemble.expire(machine);
+    }
+    for number in (0..).map(PartitionIndex).take(PARTITIONS) {
+        let state = world.ensemble.state(number).await.unwrap();
+        let members = state["isr"].as_array().unwrap();
+        let others = world.machines.iter().filter(|other| other.index != machine);
+        if !others.map(Machine::id).all(|other| members.iter().any(|id| *id == other.0)) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Starts a broker that lacks records, and waits until it has them.
+async fn refill(world: &Arc<World>, machine: usize) {
+    sleep(world.millis(0, 9_000)).await;
+    world.machines[machine].start(world);
+    let until = world.clock.elapsed() + REFILL_MAX;
+    while !world.is_in_sync() && world.clock.elapsed() < until {
+        sleep(Duration::from_millis(100)).await;
+    }
+}
