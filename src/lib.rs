@@ -1,8 +1,10 @@
-//! A durable, partitioned log: one engine, used three ways.
+//! A durable, partitioned log: one engine, used in several ways.
 //!
 //! - **In your process**, [`embedded`]: append, wait until it is on disk, read. No socket between.
 //! - **As a broker**, [`broker`]: a value of this process that speaks Apache Kafka's wire protocol,
 //!   so that Kafka's clients and tools work with it; the command `streamlog broker` is little more.
+//! - **As a cluster in a test**, [`cluster`]: several brokers in this process, with faults on
+//!   request.
 //! - **As a client**, [`client`]: a producer and a consumer for any such broker.
 //!
 //! ```
@@ -20,9 +22,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What every use has in common: topics are split into partitions, a partition is an append-only
-//! log of records with rising offsets, and nothing is shown to a reader before it is on disk. The
-//! words of all three, [`types::Offset`] and its kin, are in [`types`].
+//! All uses share these rules: topics are split into partitions, a partition is an append-only log
+//! of records with rising offsets, and nothing is shown to a reader before it is on disk. The types
+//! that they share, such as [`types::Offset`], are in [`types`].
 //!
 //! Each use is a cargo feature: `embedded`, which is the default, `broker` and `client`; `cli` is
 //! the command line. The other modules are layers of the implementation, public to the project's
@@ -37,7 +39,7 @@
         reason = "layers are public to tests, by the feature `internals`"
     )
 )]
-// A part of the uses leaves code unused that the others need.
+// A build with only some of the features leaves code unused that other features need.
 #![cfg_attr(not(feature = "cli"), allow(dead_code))]
 
 pub mod types;
@@ -116,6 +118,9 @@ mod replica_manager;
 
 #[cfg(feature = "broker")]
 pub mod broker;
+
+#[cfg(feature = "broker")]
+pub mod cluster;
 
 #[cfg(feature = "embedded")]
 pub mod embedded;

@@ -11,9 +11,10 @@ The classes are written in Rust and re-exported here unchanged; their docstrings
 ``_core``.
 """
 
-from streamlog._core import Broker, Client, __version__
+from streamlog._core import Client, __version__
 from streamlog._core.admin import Admin, Group
 from streamlog._core.arrow import ArrowBatches
+from streamlog._core.brokers import Broker, Node
 from streamlog._core.producing import Producer, RecordMetadata, Ticket
 from streamlog._core.reading import Batch, Consumer, Message, Stream
 from streamlog.errors import (
@@ -30,6 +31,7 @@ from streamlog.errors import (
     MessageTooLarge,
     MissingExtra,
     OffsetOutOfRange,
+    RecordsLost,
     RequestTimeout,
     StreamlogError,
     TopicExists,
@@ -70,10 +72,12 @@ __all__ = [
     "Message",
     "MessageTooLarge",
     "MissingExtra",
+    "Node",
     "OffsetOutOfRange",
     "Partition",
     "Producer",
     "RecordMetadata",
+    "RecordsLost",
     "RequestTimeout",
     "Stream",
     "StreamlogError",

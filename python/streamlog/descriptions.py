@@ -48,7 +48,7 @@ class Setting:
     source: str
     """The source of the value, as ``"topic"`` or ``"default"``."""
     is_read_only: bool
-    """True if it can only be set when the broker starts."""
+    """True if it can only be set when the broker starts, or when the topic is created."""
     about: str | None
     """The meaning of the setting, if the broker tells it."""
 
@@ -102,7 +102,7 @@ class BrokerDescription:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDescription:
-    """Returns a description of the cluster and its brokers."""
+    """The cluster and its brokers."""
 
     id: str
     controller: int | None

@@ -27,6 +27,7 @@ __all__ = [
     "MessageTooLarge",
     "MissingExtra",
     "OffsetOutOfRange",
+    "RecordsLost",
     "RequestTimeout",
     "StreamlogError",
     "TopicExists",
@@ -181,6 +182,38 @@ class OffsetOutOfRange(StreamlogError, LookupError):
         self.latest = latest
 
 
+class RecordsLost(StreamlogError):
+    """Records are lost: an operator elected a leader that lacked them.
+
+    A consumer that may have read such records raises this once, and continues at the next call.
+    Discard all results of records of the partition from `offset` on that were received before.
+    """
+
+    topic: str
+    """The topic."""
+    partition: int
+    """The partition."""
+    offset: int
+    """The first offset whose record is lost; another record may have been written at it since."""
+    position: int
+    """The position of the consumer when it learnt of the loss."""
+    resumed: int
+    """The position at which the consumer continues."""
+
+    def __init__(
+        self,
+        message: str,
+        topic: str = "",
+        partition: int = -1,
+        *offsets: int,
+    ) -> None:
+        """Keeps the partition, and the offsets of the loss and of both positions."""
+        super().__init__(message)
+        self.topic = topic
+        self.partition = partition
+        self.offset, self.position, self.resumed = offsets or (-1, -1, -1)
+
+
 class MessageTooLarge(StreamlogError, ValueError):
     """A record, or the batch that contains it, exceeds the size limit.
 
@@ -238,9 +271,10 @@ class DeliveryError(StreamlogError):
     """
 
     failures: list[tuple[str, int, int, Exception]]
-    """The first failures, one for each batch: topic, partition, number of records, and error."""
+    """The first failures, one for each batch: topic, partition (-1 if the record never had one),
+    number of records, and error."""
     unlisted: int
-    """The number of failed records beyond those."""
+    """The number of failed records beyond the listed failures."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
-"""The pytest plugin: a broker, a client and a topic as fixtures, with nothing to import.
+"""The pytest plugin: a broker, a client, a topic and a cluster as fixtures, nothing to import.
 
-A test requests them by name: ``streamlog_client``, ``streamlog_topic``, ``streamlog_broker``.
+A test requests them by name: ``streamlog_client``, ``streamlog_topic``, ``streamlog_broker``,
+``streamlog_cluster``.
 
 All tests share one broker in their process and are separated by their topics. Mark a test that
 needs a broker of its own, or other settings: ``@pytest.mark.streamlog(num_partitions=3)``.
@@ -41,6 +42,15 @@ def streamlog_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
         return
     with Broker(*marker.args, **marker.kwargs) as broker:
         yield broker
+
+
+@pytest.fixture
+def streamlog_cluster(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """A cluster of three nodes for this test alone, with the settings of the test's marker."""
+    marker = request.node.get_closest_marker("streamlog")
+    settings = {} if marker is None else marker.kwargs
+    with Broker(**{"nodes": 3, **settings}) as cluster:
+        yield cluster
 
 
 @pytest.fixture

@@ -4,38 +4,43 @@
 //! log goes to standard error. SIGTERM and SIGINT stop it cleanly with exit code 0; SIGINT while it
 //! waits for ZooKeeper ends it with 130.
 //!
-//! `streamlog guard` is the process that a broker on ZooKeeper starts to end its session after it.
+//! With `--nodes N` it is a cluster of N brokers in this process, and the line lists all addresses.
+//!
+//! A broker on ZooKeeper starts the process `streamlog guard`, unless
+//! `zookeeper.session.guard` is false. The guard ends the broker's session once the broker's
+//! process has ended.
 
+use std::fmt::Display;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::Builder;
 
 use clap::Args;
-use tokio::runtime;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::runtime::{self, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::broker::{
-    Broker, BrokerConfig, BrokerError, EngineError, Guard, SessionObserver, await_parent,
+    Broker, BrokerConfig, BrokerError, EngineError, Guard, SessionObserver, await_broker,
     end_session,
 };
 use crate::cli::progress::is_watched;
 use crate::cli::{Exit, Program, report, setting};
+use crate::cluster::{ClusterError, LocalCluster};
 use crate::config::ConfigError;
 use crate::io::{SystemClock, ignore_file_size_signal};
 
 /// The name of the thread that starts the broker.
 const START: &str = "streamlog-start";
 
-/// The command of the guard.
+/// The name of the hidden subcommand that runs the guard process.
 const GUARD: &str = "guard";
 
-/// The outcome of a start that goes on.
+/// The pending outcome of a start.
 type Starting<T = Broker> = oneshot::Receiver<Result<T, BrokerError>>;
 
 /// Runs a broker.
@@ -56,6 +61,13 @@ pub(crate) struct Options {
     /// ZooKeeper ensemble for the metadata, instead of the data directory
     #[arg(long, value_name = "HOST:PORT,...[/CHROOT]")]
     zookeeper: Option<String>,
+    /// Run a cluster of N brokers in this process, on free ports, with everything in memory
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with_all = ["listen", "advertise", "data_dir", "broker_id", "zookeeper"]
+    )]
+    nodes: Option<usize>,
     /// Configuration file: TOML, or Kafka's format if the name ends in .properties
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -71,6 +83,9 @@ impl Options {
     /// Runs the broker.
     pub(crate) fn run(self, program: &Program) -> Exit {
         start_logging(&self.log);
+        if let Some(nodes) = self.nodes {
+            return self.run_nodes(nodes);
+        }
         let config = match self.config() {
             Ok(config) => config,
             Err(error) => {
@@ -84,9 +99,33 @@ impl Options {
         })
     }
 
-    /// Combines the settings of the file, of `--set`, and of the other options, in rising
-    /// precedence.
+    /// Runs a cluster of several brokers.
+    fn run_nodes(self, nodes: usize) -> Exit {
+        let served = self.sources().map_err(ClusterError::from).and_then(|sources| {
+            let rows = sources.iter().flatten().map(|(key, value)| (&**key, &**value));
+            serve_nodes(nodes, &rows.collect::<Vec<_>>())
+        });
+        served.unwrap_or_else(|error| {
+            report(&error);
+            match error {
+                ClusterError::Config(_) | ClusterError::NodeCount { .. } => Exit::Usage,
+                _ => Exit::Failed,
+            }
+        })
+    }
+
+    /// Combines the settings of all sources.
     fn config(&self) -> Result<BrokerConfig, ConfigError> {
+        let sources = self.sources()?;
+        let mut config = BrokerConfig::default();
+        let sources = sources.iter();
+        config
+            .set_sources(sources.map(|rows| rows.iter().map(|(k, v)| (k.as_str(), v.as_str()))))?;
+        Ok(config)
+    }
+
+    /// The settings of the file, of `--set`, and of the other options, in rising precedence.
+    fn sources(&self) -> Result<[Vec<(String, String)>; 3], ConfigError> {
         let file = match &self.config {
             Some(path) => BrokerConfig::read_file(path)?,
             None => Vec::new(),
@@ -99,11 +138,7 @@ impl Options {
                 }
             }
         }
-        let mut config = BrokerConfig::default();
-        let sources = sources.iter();
-        config
-            .set_sources(sources.map(|rows| rows.iter().map(|(k, v)| (k.as_str(), v.as_str()))))?;
-        Ok(config)
+        Ok(sources)
     }
 
     /// The settings given by `--set`.
@@ -111,7 +146,7 @@ impl Options {
         self.settings.iter().map(|row| setting::pair(row, "--set KEY=VALUE")).collect()
     }
 
-    /// The settings given by options of their own.
+    /// The settings given by options other than `--set`.
     fn option_rows(&self) -> Vec<(String, String)> {
         let options = [
             ("listeners", &self.listen),
@@ -127,35 +162,17 @@ impl Options {
 
 /// Runs a broker until a signal or a failure.
 fn serve(config: BrokerConfig, program: &Program) -> Result<Exit, BrokerError> {
-    // Exceeding the file size limit (`ulimit -f`) then returns an error and is handled like a full
-    // disk.
+    // With the signal ignored, exceeding the file size limit (`ulimit -f`) returns an error, which
+    // is handled like a full disk.
     ignore_file_size_signal().map_err(BrokerError::System)?;
-    let runtime =
-        runtime::Builder::new_current_thread().enable_all().build().map_err(BrokerError::System)?;
-    let (mut terminate, mut interrupt) = {
-        let _inside = runtime.enter();
-        let listen = |kind| signal(kind).map_err(BrokerError::System);
-        (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?)
-    };
-    let mut signalled = async || {
-        tokio::select! {
-            _ = terminate.recv() => {
-                tracing::info!("SIGTERM: stopping");
-                Exit::Done
-            }
-            _ = interrupt.recv() => {
-                tracing::info!("interrupted: stopping");
-                Exit::Interrupted
-            }
-        }
-    };
+    let (runtime, mut signals) = Signals::caught().map_err(BrokerError::System)?;
     let interrupted = CancellationToken::new();
     let guard = start_guard(&config, program);
     let mut starting = start(config, &interrupted, guard)?;
     let (started, early) = runtime.block_on(async {
         tokio::select! {
             started = &mut starting => (started, None),
-            exit = signalled() => {
+            exit = signals.next() => {
                 interrupted.cancel();
                 (starting.await, Some(exit))
             }
@@ -170,7 +187,7 @@ fn serve(config: BrokerConfig, program: &Program) -> Result<Exit, BrokerError> {
     if early.is_none() {
         runtime.block_on(async {
             tokio::select! {
-                _ = signalled() => {}
+                _ = signals.next() => {}
                 () = stopping.cancelled() => {}
             }
         });
@@ -178,10 +195,51 @@ fn serve(config: BrokerConfig, program: &Program) -> Result<Exit, BrokerError> {
     broker.stop().map(|()| Exit::Done)
 }
 
+/// Runs a cluster until a signal; a broker that fails does not end the others.
+fn serve_nodes(nodes: usize, settings: &[(&str, &str)]) -> Result<Exit, ClusterError> {
+    let (runtime, mut signals) = Signals::caught()?;
+    let cluster = LocalCluster::start_with(nodes, settings)?;
+    announce(cluster.bootstrap());
+    runtime.block_on(signals.next());
+    Ok(Exit::Done)
+}
+
+/// The signals that end a broker.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// The signals from now on, and the runtime that waits for them.
+    fn caught() -> io::Result<(Runtime, Self)> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let inside = runtime.enter();
+        let terminate = signal(SignalKind::terminate())?;
+        let interrupt = signal(SignalKind::interrupt())?;
+        drop(inside);
+        Ok((runtime, Self { terminate, interrupt }))
+    }
+
+    /// Waits for the next signal.
+    async fn next(&mut self) -> Exit {
+        tokio::select! {
+            _ = self.terminate.recv() => {
+                tracing::info!("SIGTERM: stopping");
+                Exit::Done
+            }
+            _ = self.interrupt.recv() => {
+                tracing::info!("interrupted: stopping");
+                Exit::Interrupted
+            }
+        }
+    }
+}
+
 /// Waits for the end of the broker that has started this process, and ends its session. Prints
-/// nothing, as nobody reads it.
+/// nothing, since nobody would read its output.
 pub(crate) fn guard() -> Exit {
-    let ended = await_parent(io::stdin().lock()).and_then(|ticket| match ticket {
+    let ended = await_broker(io::stdin().lock()).and_then(|ticket| match ticket {
         Some(ticket) => end_session(&ticket, Arc::new(SystemClock)),
         None => Ok(()),
     });
@@ -199,7 +257,7 @@ fn start(
     on_start_thread(move || Broker::start_unless(config, &interrupted, guard.as_ref()))
 }
 
-/// Starts the process that ends this broker's session with ZooKeeper should it crash.
+/// Starts the process that ends this broker's session with ZooKeeper if the broker crashes.
 fn start_guard(config: &BrokerConfig, program: &Program) -> Option<Arc<Guard>> {
     if config.zookeeper.address.is_none() || !config.zookeeper.guard {
         return None;
@@ -219,14 +277,14 @@ fn on_start_thread<T: Send + 'static>(
 ) -> Result<Starting<T>, BrokerError> {
     let (send, started) = oneshot::channel();
     let run = move || {
-        // The receiver waits until this is sent.
+        // Sending cannot fail: the receiver waits for the outcome.
         let _ = send.send(work());
     };
     Builder::new().name(START.to_owned()).spawn(run).map_err(BrokerError::System)?;
     Ok(started)
 }
 
-/// The outcome of a start, whose thread may have ended without one.
+/// The outcome of a start; an error if the thread that sends it has panicked.
 fn outcome<T>(started: Result<Result<T, BrokerError>, RecvError>) -> Result<T, BrokerError> {
     started.unwrap_or_else(|_panicked| {
         let reason = format!("the thread '{START}' has panicked");
@@ -235,7 +293,7 @@ fn outcome<T>(started: Result<Result<T, BrokerError>, RecvError>) -> Result<T, B
 }
 
 /// Prints the ready line on standard output, for scripts that wait for it.
-fn announce(address: SocketAddr) {
+fn announce(address: impl Display) {
     let mut out = io::stdout().lock();
     // A closed pipe must not stop the broker.
     let _ = writeln!(out, "ready {address}").and_then(|()| out.flush());

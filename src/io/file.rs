@@ -8,16 +8,16 @@ use std::sync::Arc;
 use crate::io::{DirectBuffer, Inode, send_buffers};
 
 /// Bytes copied at a time if the kernel cannot send the file itself.
-#[cfg(any(test, feature = "internals"))]
+#[cfg(any(test, feature = "broker", feature = "internals"))]
 const COPY_CHUNK: usize = 64 * 1024;
 
 /// An open file. Cheap to share; all calls may come from several threads at once. Implementations
 /// repeat an interrupted system call (EINTR) a bounded number of times, so callers treat
 /// `Interrupted` as any other error.
 ///
-/// Methods have no default where a wrapper could need its own: a wrapper that forgot to forward a
-/// call would silently use the default instead of the wrapped file's method. A [`FileWrapper`]
-/// forwards every call that it does not change.
+/// A method that a wrapper may have to forward has no default: a wrapper that forgot it would
+/// silently use the default instead of the wrapped file's method. A [`FileWrapper`] forwards every
+/// call that it does not change.
 pub trait File: Send + Sync + Debug {
     /// Reads up to `buffer.len()` bytes at `position`; returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
@@ -25,24 +25,24 @@ pub trait File: Send + Sync + Debug {
     /// Begins to read these bytes into the page cache without waiting. The kernel may read fewer.
     fn read_ahead(&self, position: u64, length: u64);
 
-    /// Returns true if all of these bytes are in memory, or on their way by a read that has begun,
-    /// so that reading them needs no access to the medium. The answer may be out of date at once.
+    /// Returns true if all of these bytes are in memory, or being read by a request that has begun,
+    /// so that reading them starts no access to the medium. The answer may be out of date at once.
     fn is_cached(&self, position: u64, length: u64) -> bool;
 
-    /// Fills `buffer` from `position`, and checks bytes that may have just come from the medium if
-    /// the implementation knows their checksum.
+    /// Fills `buffer` from `position`. If the implementation knows the checksum of these bytes, it
+    /// checks at least those that may have just come from the medium.
     ///
     /// # Errors
     /// `InvalidData` if they differ from the bytes written; otherwise as `read_at`.
     fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()>;
 
-    /// As `read_at`, but reads the medium, not the page cache. Used by recovery, where a cached
-    /// page may be one whose write-back failed.
+    /// As `read_at`, but reads the medium, not the page cache. Used by recovery, because a page of
+    /// the cache may hold bytes whose write to the disk has failed.
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
-    /// Reads the blocks that hold the `length` bytes from `position` on into `buffer`, as far as it
-    /// has room, from the medium. Neither uses nor fills the page cache, except that the kernel
-    /// first writes the range's dirty pages. At the end of the file it reads fewer bytes.
+    /// Reads from the medium the blocks that hold the `length` bytes from `position` on, as far as
+    /// they fit into `buffer` and the file reaches. It neither uses nor fills the page cache,
+    /// except that the kernel first writes the range's dirty pages.
     ///
     /// # Errors
     /// `Unsupported` if the file system cannot do this; `InvalidInput` if `position` is not a
@@ -84,20 +84,21 @@ pub trait File: Send + Sync + Debug {
     /// Makes bytes and length durable (`fdatasync`).
     ///
     /// # Errors
-    /// An error for which [`is_failed_sync`](crate::io::is_failed_sync) is true: the state of every
-    /// byte written since the last success is then unknown, and a second call proves nothing.
+    /// An error for which [`is_failed_sync`](crate::io::is_failed_sync) is true, if the sync was
+    /// tried: the state of every byte written since the last success is then unknown, and a second
+    /// call proves nothing. Another error if the file had to be opened first and could not be.
     fn sync_data(&self) -> io::Result<()>;
 
     /// Sends up to `length` bytes from `position` to a non-blocking socket and returns the number
-    /// sent; 0 means that the file ends there.
+    /// sent; 0 means that the file ends at `position`.
     ///
     /// # Errors
     /// `WouldBlock` if the socket is full; otherwise those of the socket and of the file.
     fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize>;
 }
 
-/// A file that changes some calls of the file it wraps. Its own methods are those calls; all others
-/// go to the wrapped file, and callers use it as any [`File`].
+/// A file that changes some calls of the file it wraps. It overrides the methods of these calls;
+/// the default methods forward to the wrapped file. Callers use it as a [`File`].
 pub(crate) trait FileWrapper: Send + Sync + Debug {
     /// The wrapped file.
     fn wrapped(&self) -> &dyn File;
@@ -235,7 +236,7 @@ impl<W: FileWrapper> File for W {
 /// A range of an open file.
 #[derive(Clone, Debug)]
 pub struct FileRange {
-    /// The file, kept open while the range is in use.
+    /// The file; it may be one that opens itself when it is read.
     pub file: Arc<dyn File>,
     /// The position of its first byte.
     pub position: u64,
@@ -246,7 +247,7 @@ pub struct FileRange {
 /// Fills `buffer` from `position`.
 ///
 /// # Errors
-/// `UnexpectedEof` if the file ends first.
+/// `UnexpectedEof` if the file ends first; otherwise those of the file's `read_at`.
 pub fn read_exact_at(file: &dyn File, buffer: &mut [u8], position: u64) -> io::Result<()> {
     let mut done = 0;
     while done < buffer.len() {
@@ -263,7 +264,7 @@ pub fn read_exact_at(file: &dyn File, buffer: &mut [u8], position: u64) -> io::R
 ///
 /// # Errors
 /// As [`File::set_len`].
-#[cfg(any(test, feature = "internals"))]
+#[cfg(any(test, feature = "broker", feature = "internals"))]
 pub fn extend_to(file: &dyn File, length: u64) -> io::Result<()> {
     if file.len()? < length { file.set_len(length) } else { Ok(()) }
 }
@@ -272,7 +273,7 @@ pub fn extend_to(file: &dyn File, length: u64) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`File::send_to`].
-#[cfg(any(test, feature = "internals"))]
+#[cfg(any(test, feature = "broker", feature = "internals"))]
 pub fn send_copied(
     file: &dyn File,
     socket: BorrowedFd<'_>,

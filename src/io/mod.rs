@@ -1,7 +1,7 @@
 //! The engine's only access to the system: files, directories, time, `sendfile`.
 //!
-//! [`Disk`] and [`Clock`] are seams: the same engine runs on [`SystemDisk`] and, in tests, on a
-//! `FaultyDisk` that loses everything not synced. All `unsafe` of the crate is in `sys`.
+//! [`Disk`] and [`Clock`] can be replaced: the same engine runs on [`SystemDisk`] and, in tests, on
+//! a `FaultyDisk` that loses everything not synced. All `unsafe` of the crate is in `sys`.
 //!
 //! The engine assumes only this of a disk: after `sync_data` the bytes and the length of a file are
 //! on the medium; after `sync_dir` the names in a directory are; `rename` within a directory is
@@ -21,14 +21,18 @@ mod displacement;
 #[cfg(feature = "embedded")]
 #[cfg(test)]
 mod displacement_tests;
-#[cfg(all(feature = "embedded", any(test, feature = "internals")))]
+#[cfg(all(feature = "embedded", any(test, feature = "broker", feature = "internals")))]
+#[cfg_attr(
+    not(any(test, feature = "internals")),
+    expect(dead_code, reason = "some faults are injected by the project's own tests only")
+)]
 pub mod faulty;
 mod file;
 mod inode;
 mod interruptions;
 #[cfg(any(test, feature = "internals"))]
 mod manual_clock;
-#[cfg(all(feature = "embedded", any(test, feature = "internals")))]
+#[cfg(all(feature = "embedded", any(test, feature = "broker", feature = "internals")))]
 mod memory;
 #[cfg(feature = "embedded")]
 #[cfg(test)]
@@ -62,12 +66,12 @@ pub use disk_error::{is_failed_sync, is_out_of_descriptors, is_out_of_space};
 pub use displacement::{is_displaced, require_dir_in_place, require_in_place};
 pub(crate) use file::FileWrapper;
 pub use file::{File, FileRange, read_exact_at, write_all_at};
-#[cfg(any(test, feature = "internals"))]
+#[cfg(any(test, feature = "broker", feature = "internals"))]
 pub use file::{extend_to, send_copied};
 pub use inode::{DirLock, Inode};
 #[cfg(any(test, feature = "internals"))]
 pub use manual_clock::ManualClock;
-#[cfg(all(feature = "embedded", any(test, feature = "internals")))]
+#[cfg(all(feature = "embedded", any(test, feature = "broker", feature = "internals")))]
 pub use memory::MemoryDisk;
 #[cfg(feature = "embedded")]
 pub use open_files::{CachedFile, OpenFiles, Share};

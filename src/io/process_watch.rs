@@ -8,18 +8,22 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::io::sys;
 
-/// A watch for the end of a process. It stands for that process, not for its id, which the system
-/// may give to another one later.
+/// A watch for the end of a process. It refers to the process itself, not to its id, which the
+/// system may give to another process later.
 #[derive(Debug)]
 pub(crate) struct ProcessWatch(OwnedFd);
 
 impl ProcessWatch {
-    /// Watches the process that has this id now.
+    /// Watches the process that has this id now; `None` if there is no such process.
     ///
     /// # Errors
-    /// If there is none, or the system cannot watch it: that needs Linux 5.3.
-    pub(crate) fn open(id: u32) -> io::Result<Self> {
-        Ok(Self(sys::open_process(id)?))
+    /// If the system cannot watch it, which needs Linux 5.3.
+    pub(crate) fn open(id: u32) -> io::Result<Option<Self>> {
+        match sys::open_process(id) {
+            Ok(descriptor) => Ok(Some(Self(descriptor))),
+            Err(error) if error.raw_os_error() == Some(Errno::ESRCH as i32) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Blocks until the process has ended.
@@ -47,10 +51,10 @@ mod tests {
     #[test]
     fn the_end_of_a_process_is_noticed_before_anybody_asks_for_its_status() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        let watch = ProcessWatch::open(child.id()).unwrap();
+        let watch = ProcessWatch::open(child.id()).unwrap().unwrap();
         drop(child.stdin.take());
         watch.wait().unwrap();
         assert!(child.try_wait().unwrap().is_some_and(|status| status.success()));
-        assert!(ProcessWatch::open(child.id()).is_err());
+        assert!(ProcessWatch::open(child.id()).unwrap().is_none());
     }
 }

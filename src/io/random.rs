@@ -1,7 +1,7 @@
 //! Reproducible pseudo-random numbers from a seed.
 //!
-//! For simulations, whose every run must be repeatable from the seed it prints: the sequence of a
-//! seed never changes. Not for secrets, nor for input chosen by an attacker.
+//! A simulation prints its seed, from which the run can be repeated: the sequence of a seed never
+//! changes. Not for secrets, nor for input chosen by an attacker.
 
 /// A generator of numbers (`SplitMix64`: a counter in large steps, its bits mixed).
 #[derive(Clone, Debug)]
@@ -41,13 +41,13 @@ impl SeededRandom {
     }
 
     /// An index into a sequence of `length` items; 0 if it is empty.
-    #[cfg(any(test, feature = "internals"))]
+    #[cfg(any(test, feature = "broker", feature = "internals"))]
     pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
 
     /// True once in `one_in` calls on average; never if `one_in` is 0.
-    #[cfg(any(test, feature = "internals"))]
+    #[cfg(any(test, feature = "broker", feature = "internals"))]
     pub fn chance(&mut self, one_in: u64) -> bool {
         one_in > 0 && self.below(one_in) == 0
     }

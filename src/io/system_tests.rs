@@ -320,13 +320,14 @@ fn what_was_just_read_is_cached() {
     read_exact_at(&*file, &mut vec![0; 100_000], 0).unwrap();
     assert!(file.is_cached(0, 100_000));
     assert!(file.is_cached(50_000, 1));
-    assert!(file.is_cached(100_000, 0), "the end needs no reading");
-    assert!(!file.is_cached(u64::MAX, 1), "what cannot be is told by the read");
+    assert!(file.is_cached(100_000, 0), "an empty range needs no read");
+    assert!(!file.is_cached(u64::MAX, 1), "the read of an impossible range reports the error");
 }
 
 #[test]
 fn a_look_into_the_page_cache_brings_nothing_there() {
-    // On a tmpfs nothing ever leaves memory.
+    // Do not use the directory for temporary files: it may be a tmpfs, whose pages never leave
+    // memory.
     let program = std::env::current_exe().unwrap();
     let directory = TempDir::new_in(program.parent().unwrap()).unwrap();
     let file = create(&directory, "a.log");

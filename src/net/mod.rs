@@ -2,9 +2,12 @@
 //!
 //! A frame is `length i32 (big-endian, excludes itself)` followed by that many bytes. This layer
 //! knows no API: it neither parses nor builds the contents of a frame. Memory follows the bytes
-//! that arrived, never the length that a peer announced.
+//! that arrived: for the announced rest of a frame it takes at most as much again, or 2 MiB.
 
 mod budget;
+mod conditions;
+#[cfg(test)]
+mod conditions_tests;
 mod frame;
 mod outgoing;
 mod transport;
@@ -12,6 +15,7 @@ mod transport;
 mod transport_tests;
 
 pub use budget::{Budget, Reserved};
+pub use conditions::{Conditions, Flow, Network};
 pub use frame::{FrameBuffer, FrameError, Frames};
 pub use outgoing::{Outgoing, Piece, Written};
 pub use transport::Transport;

@@ -1,25 +1,27 @@
-//! The socket of a connection, the only place that knows one.
+//! The transport of a connection, which hides its socket.
 //!
-//! A direct transport lets the kernel send files (`sendfile`). A copying transport passes their
-//! bytes through memory, as a connection must whose bytes are transformed before they are sent.
-//! Callers see only that some transports cannot send files.
+//! A direct transport lets the kernel send files (`sendfile`). A copying transport takes only
+//! bytes, as is necessary if they are transformed before they are sent: its caller reads files into
+//! memory first. Callers see only whether a transport sends files.
 
-use std::io::{self, IoSlice};
-use std::net::SocketAddr;
+use std::io::{self, ErrorKind, IoSlice};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 
 use bytes::BufMut;
 use tokio::io::Interest;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
 
 use crate::config::HostPort;
 use crate::io::{FileRange, send_buffers};
+use crate::net::conditions::{Conditioned, Conditions, Network};
 
 /// One end of a connection. Reading and writing go on independently, each by one task.
 #[derive(Debug)]
 pub struct Transport {
     stream: TcpStream,
     sends_files: bool,
+    conditions: Option<Box<Conditioned>>,
 }
 
 impl Transport {
@@ -31,18 +33,42 @@ impl Transport {
         Self::of(TcpStream::connect((address.host.as_str(), address.port)).await?)
     }
 
+    /// Connects to a peer through a network in which a test can cut and delay connections.
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect).
+    pub async fn connect_through(network: &dyn Network, address: &HostPort) -> io::Result<Self> {
+        let mut found = lookup_host((address.host.as_str(), address.port)).await?;
+        let peer = found.next().ok_or(ErrorKind::NotFound)?;
+        let (socket, any) = match peer {
+            SocketAddr::V4(_) => (TcpSocket::new_v4()?, IpAddr::from(Ipv4Addr::LOCALHOST)),
+            SocketAddr::V6(_) => (TcpSocket::new_v6()?, IpAddr::from(Ipv6Addr::LOCALHOST)),
+        };
+        // Bind and announce the local address before connecting: the peer looks it up in its
+        // network as soon as it has accepted the connection.
+        socket.bind(SocketAddr::new(any, 0))?;
+        let conditions = network.opening(socket.local_addr()?, peer);
+        Ok(Self::of(socket.connect(peer).await?)?.under(conditions))
+    }
+
+    /// The same transport, with the cuts and delays of `conditions`.
+    #[must_use]
+    pub fn under(self, conditions: Conditions) -> Self {
+        Self { conditions: Some(Box::new(Conditioned::new(conditions))), ..self }
+    }
+
     /// A transport over a connected, non-blocking socket, which lets the kernel send files.
     ///
     /// # Errors
-    /// If the socket is no longer connected.
+    /// The error of the system.
     pub fn direct(stream: std::net::TcpStream) -> io::Result<Self> {
         Self::of(TcpStream::from_std(stream)?)
     }
 
-    /// A transport over a connected, non-blocking socket, which sends files from memory.
+    /// A transport over a connected, non-blocking socket, to which files are passed as bytes.
     ///
     /// # Errors
-    /// If the socket is no longer connected.
+    /// The error of the system.
     #[cfg(any(test, feature = "internals"))]
     pub fn copying(stream: std::net::TcpStream) -> io::Result<Self> {
         Ok(Self { sends_files: false, ..Self::direct(stream)? })
@@ -51,13 +77,13 @@ impl Transport {
     fn of(stream: TcpStream) -> io::Result<Self> {
         // Frames are gathered before they are written; Nagle's algorithm would delay the last one.
         stream.set_nodelay(true)?;
-        Ok(Self { stream, sends_files: true })
+        Ok(Self { stream, sends_files: true, conditions: None })
     }
 
     /// The local address.
     ///
     /// # Errors
-    /// If the socket is no longer connected.
+    /// The error of the system.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.stream.local_addr()
     }
@@ -67,7 +93,10 @@ impl Transport {
     /// # Errors
     /// The error of the socket.
     pub async fn readable(&self) -> io::Result<()> {
-        self.stream.readable().await
+        match &self.conditions {
+            None => self.stream.readable().await,
+            Some(conditions) => conditions.readable(&self.stream).await,
+        }
     }
 
     /// Reads available bytes, at most as many as the buffer takes. Returns 0 at the end of the
@@ -76,7 +105,10 @@ impl Transport {
     /// # Errors
     /// `WouldBlock` if nothing is available; otherwise the error of the socket.
     pub fn try_read(&self, buffer: &mut impl BufMut) -> io::Result<usize> {
-        self.stream.try_read_buf(buffer)
+        match &self.conditions {
+            None => self.stream.try_read_buf(buffer),
+            Some(conditions) => conditions.try_read(&self.stream, buffer),
+        }
     }
 
     /// Waits until the peer has ended its stream, even if bytes before the end are still unread.
@@ -84,8 +116,13 @@ impl Transport {
     /// # Errors
     /// The error of the socket.
     pub async fn ended_by_peer(&self) -> io::Result<()> {
-        // Every wait reports the end of the stream as well; this one reports no readable bytes.
-        self.stream.ready(Interest::PRIORITY).await.map(drop)
+        // tokio ends two kinds of wait at the end of the stream: for readable bytes and for urgent
+        // data. Wait for urgent data, which no peer sends: the other wait would end at once while
+        // there are unread bytes.
+        match &self.conditions {
+            None => self.stream.ready(Interest::PRIORITY).await.map(drop),
+            Some(conditions) => conditions.ended_by_peer(&self.stream).await,
+        }
     }
 
     /// Waits until bytes can be written.
@@ -93,15 +130,20 @@ impl Transport {
     /// # Errors
     /// The error of the socket.
     pub async fn writable(&self) -> io::Result<()> {
-        self.stream.writable().await
+        match &self.conditions {
+            None => self.stream.writable().await,
+            Some(conditions) => conditions.writable(&self.stream).await,
+        }
     }
 
-    /// Writes a beginning of the buffers and returns its length. With `more`, the system may wait
-    /// for the bytes that follow before it sends a short packet.
+    /// Writes as many bytes from the start of the buffers as the socket accepts, and returns their
+    /// number. With `more`, the system may wait for the bytes that follow before it sends a short
+    /// packet.
     ///
     /// # Errors
     /// `WouldBlock` if the peer accepts nothing now; otherwise the error of the socket.
     pub fn try_write(&self, buffers: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
+        self.check_write()?;
         let socket = self.stream.as_fd();
         self.stream.try_io(Interest::WRITABLE, || send_buffers(socket, buffers, more))
     }
@@ -111,8 +153,8 @@ impl Transport {
         self.sends_files
     }
 
-    /// Sends at most `limit` bytes from the start of a range without copying them here, and returns
-    /// their number; 0 means that the file ends there.
+    /// Has the kernel send at most `limit` bytes from the start of a range, without copying them
+    /// into this process, and returns their number; 0 means that the file ends there.
     ///
     /// # Errors
     /// `WouldBlock` if the peer accepts nothing now; otherwise those of the socket and of the file.
@@ -121,8 +163,13 @@ impl Transport {
     /// If the transport cannot send files.
     pub fn try_send_file(&self, range: &FileRange, limit: usize) -> io::Result<usize> {
         assert!(self.sends_files, "a copying transport was given a file");
+        self.check_write()?;
         let socket = self.stream.as_fd();
         let send = || range.file.send_to(socket, range.position, limit);
         self.stream.try_io(Interest::WRITABLE, send)
+    }
+
+    fn check_write(&self) -> io::Result<()> {
+        self.conditions.as_ref().map_or(Ok(()), |conditions| conditions.check_write())
     }
 }

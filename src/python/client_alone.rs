@@ -17,8 +17,8 @@ impl Broker {
     #[new]
     #[pyo3(
         signature = (*_words, **_settings),
-        text_signature = "(data_dir=None, *, listen='127.0.0.1:0', advertise=None, config=None, \
-                          **settings)"
+        text_signature = "(data_dir=None, *, nodes=None, listen='127.0.0.1:0', advertise=None, \
+                          config=None, **settings)"
     )]
     fn new(_words: &Bound<'_, PyTuple>, _settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         Err(StreamlogError::new_err(
@@ -27,6 +27,12 @@ impl Broker {
         ))
     }
 }
+
+#[doc = stub!("Node")]
+// The type of the items of `Broker.nodes`, for annotations; this build never creates one.
+#[pyclass(frozen, module = "streamlog")]
+#[derive(Debug)]
+pub(super) struct Node;
 
 /// Ends a program that was started as the command line.
 pub(super) fn no_command() -> PyErr {

@@ -5,7 +5,7 @@ use pyo3::Python;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::import_exception;
 
-use crate::client::{Attempt, ClientError, DeliveryFailure, Remedy};
+use crate::client::{Attempt, ClientError, Damage, DeliveryFailure, Remedy};
 use crate::config::ConfigError as Faults;
 
 import_exception!(streamlog.errors, AuthenticationError);
@@ -21,6 +21,7 @@ import_exception!(streamlog.errors, ForkError);
 import_exception!(streamlog.errors, MessageTooLarge);
 import_exception!(streamlog.errors, MissingExtra);
 import_exception!(streamlog.errors, OffsetOutOfRange);
+import_exception!(streamlog.errors, RecordsLost);
 import_exception!(streamlog.errors, RequestTimeout);
 import_exception!(streamlog.errors, StreamlogError);
 import_exception!(streamlog.errors, TopicExists);
@@ -55,10 +56,17 @@ pub(crate) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
             };
             MessageTooLarge::new_err((text, size, limit))
         }
-        ClientError::Damaged { source, .. } => {
-            let text = format!("{text}: {source}");
-            BrokerError::new_err((text, CORRUPT_MESSAGE, "CORRUPT_MESSAGE", false))
-        }
+        ClientError::Damaged { partition, offset, source } => match &*source {
+            Damage::GivenUp { position, resumed } => {
+                let (topic, number) = (partition.topic.to_string(), partition.partition.0);
+                let offsets = (offset.get(), position.get(), resumed.get());
+                RecordsLost::new_err((text, topic, number, offsets.0, offsets.1, offsets.2))
+            }
+            damage => {
+                let text = format!("{text}: {damage}");
+                BrokerError::new_err((text, CORRUPT_MESSAGE, "CORRUPT_MESSAGE", false))
+            }
+        },
         ClientError::Delivery { failures, unlisted } => undelivered(py, text, failures, unlisted),
         ClientError::Closed => Closed::new_err(text),
         ClientError::Interrupted => {

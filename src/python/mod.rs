@@ -1,7 +1,7 @@
 //! The native module of the Python package, `streamlog._core`.
 //!
 //! Every blocking call releases the interpreter and sleeps on the calling thread, where signals
-//! reach it; those of `aio` return futures instead. The stubs of `_core` hold the docstrings; a
+//! reach it; the calls of `aio` return futures instead. The stubs of `_core` hold the docstrings; a
 //! test verifies that stubs and module agree.
 
 #![expect(
@@ -14,7 +14,7 @@ mod administration;
 mod aio;
 mod arguments;
 #[cfg(feature = "cli")]
-mod broker;
+mod brokers;
 mod client;
 #[cfg(not(feature = "cli"))]
 mod client_alone;

@@ -10,22 +10,46 @@ mod core {
 
     #[cfg(feature = "cli")]
     use crate::cli;
-    #[cfg(feature = "cli")]
-    #[pymodule_export]
-    use crate::python::broker::Broker;
     #[pymodule_export]
     use crate::python::client::Client;
     #[cfg(not(feature = "cli"))]
     use crate::python::client_alone;
-    #[cfg(not(feature = "cli"))]
-    #[pymodule_export]
-    use crate::python::client_alone::Broker;
     use crate::python::docstrings::stub;
     use crate::python::owned::Forks;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// The modules inside.
+    const MODULES: [&str; 9] = [
+        "brokers",
+        "reading",
+        "bounded",
+        "arrow",
+        "producing",
+        "republishing",
+        "texts",
+        "admin",
+        "aio",
+    ];
+
+    /// Brokers in this process.
+    #[pyo3::pymodule]
+    mod brokers {
+        #[cfg(feature = "cli")]
+        #[pymodule_export]
+        use crate::python::brokers::Broker;
+        #[cfg(feature = "cli")]
+        #[pymodule_export]
+        use crate::python::brokers::Node;
+        #[cfg(not(feature = "cli"))]
+        #[pymodule_export]
+        use crate::python::client_alone::Broker;
+        #[cfg(not(feature = "cli"))]
+        #[pymodule_export]
+        use crate::python::client_alone::Node;
+    }
 
     /// Consumers and messages.
     #[pyo3::pymodule]
@@ -86,7 +110,7 @@ mod core {
         use crate::python::republishing::republished;
     }
 
-    /// Texts that people write, in options and job files.
+    /// Parsers of values in options and job files.
     #[pyo3::pymodule]
     mod texts {
         #[pymodule_export]
@@ -135,9 +159,7 @@ mod core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // Registered so that `from streamlog._core.reading import ...` works as its stubs suggest.
         let modules = module.py().import("sys")?.getattr("modules")?;
-        let names =
-            ["reading", "bounded", "arrow", "producing", "republishing", "texts", "admin", "aio"];
-        for name in names {
+        for name in MODULES {
             modules.set_item(format!("streamlog._core.{name}"), module.getattr(name)?)?;
         }
         Forks::install(module)
@@ -147,7 +169,7 @@ mod core {
     #[doc = stub!("main")]
     #[pyfunction]
     fn main(py: Python<'_>, argv: Vec<OsString>) -> PyResult<u8> {
-        // The interpreter runs the command line, so it starts further processes of it, too.
+        // Processes that the command starts run under the same interpreter.
         let executable = py.import("sys")?.getattr("executable")?.extract()?;
         let arguments = ["-P", "-m", "streamlog"].map(OsString::from).to_vec();
         let program = cli::Program::hosted(executable, arguments);

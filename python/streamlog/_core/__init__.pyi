@@ -10,8 +10,6 @@ an unknown one, raise ``ConfigError``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
-from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
@@ -21,6 +19,7 @@ from streamlog._core import (
     aio,
     arrow,
     bounded,
+    brokers,
     producing,
     reading,
     republishing,
@@ -39,13 +38,13 @@ from streamlog.stopping import Event as _Stop
 from streamlog.topic import Topic
 
 __all__ = [
-    "Broker",
     "Client",
     "__version__",
     "admin",
     "aio",
     "arrow",
     "bounded",
+    "brokers",
     "main",
     "producing",
     "reading",
@@ -68,7 +67,8 @@ __version__: Final[str]
 def main(argv: Sequence[str]) -> int:
     """Runs the command line with the arguments after the program's name.
 
-    Returns the exit code: 0 done, 1 failed, 2 wrong usage. Releases the interpreter meanwhile.
+    Returns the exit code: 0 done, 1 failed, 2 wrong usage, others for certain failures. Releases
+    the interpreter meanwhile.
     """
 
 @final
@@ -154,8 +154,8 @@ class Client:
         """Creates a producer.
 
         Args:
-            acks: When a record counts as delivered: flushed by all in-sync replicas, flushed by the
-                leader, or never known.
+            acks: When a record counts as delivered: once all in-sync replicas have flushed it, once
+                the leader has flushed it (1), or once it is sent (0).
             compression: The codec of batches.
             compression_level: The compression level, on the codec's own scale.
             linger: Seconds that a batch waits for more records; less than ``delivery_timeout``.
@@ -166,9 +166,11 @@ class Client:
             send_timeout: Seconds that ``send`` may wait for the buffer or its topic's metadata.
             delivery_timeout: Seconds for which delivery of a record is tried.
             idempotence: True to store retried records once; ``None`` is true with acks='all'.
-            partitioner: The choice of partitions: by the key's hash (without a key, records fill a
-                batch for one partition), the same without keys, at random, or in turns; or a
-                callable of topic, key, value and the number of partitions.
+            partitioner: The choice of partitions: ``"keyed"`` by the key's hash, while records
+                without a key fill a batch of one partition, then of another; ``"sticky"`` treats
+                all records as if they had no key; ``"random"`` and ``"roundrobin"`` ignore keys
+                too, and take a partition at random or in turns. Or a callable of topic, key, value
+                and the number of partitions.
             audit: The name under which delivered records are counted; counts are published to the
                 topic ``streamlog.audit`` every ten seconds and by ``flush``.
             audit_window: The width in seconds of the time windows in which records are counted.
@@ -244,7 +246,7 @@ class Client:
             topics: The names of the topics.
             group: The group: its members share the partitions, and resume where the group stopped.
                 Without it the consumer reads all partitions and its positions are not stored. With
-                BROADCAST it does the same, from now on unless ``start`` is given.
+                BROADCAST it also starts at the current ends, unless ``start`` is given.
             commit: When a message counts as done: once the next is requested, once it is
                 delivered, or when ``commit`` is called.
             commit_interval: Seconds between commits; closing commits too.
@@ -348,118 +350,3 @@ class Client:
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
         """The settings, for unpickling."""
-
-@final
-class Broker:
-    """A broker in this process: for tests, and for programs with a log of their own.
-
-    It listens on a free port of the loopback interface, so that several can run side by side,
-    and any Kafka client can use it. A failing disk stops the broker and not the process, and
-    ``close`` raises the reason. It ends with its block, its last reference, or the program.
-
-    Example:
-        >>> with streamlog.Broker(num_partitions=4) as broker, broker.connect() as client:
-        ...     client.producer().send("events", b"hi").result().topic
-        'events'
-    """
-
-    def __new__(
-        cls,
-        data_dir: str | PathLike[str] | None = None,
-        *,
-        listen: str = "127.0.0.1:0",
-        advertise: str | None = None,
-        config: _Config | None = None,
-        **settings: str | float,
-    ) -> Self:
-        """Starts a broker, and returns once it accepts connections.
-
-        Args:
-            data_dir: The data directory; if omitted, a temporary folder that is removed at the
-                end.
-            listen: The address to listen on; port 0 picks a free port.
-            advertise: The address for clients; if omitted, the address that each client has used.
-            config: Settings of a broker under Kafka's names.
-            settings: The same with underscores for dots, as in ``num_partitions=4``.
-
-        Raises:
-            ConfigError: A setting is invalid; for an unknown name, the nearest one is suggested.
-            StreamlogError: The address is taken, or the data directory cannot be used.
-        """
-
-    @property
-    def address(self) -> str:
-        """The address it listens on, as ``"127.0.0.1:40123"``.
-
-        Example:
-            >>> broker.address
-            '127.0.0.1:...'
-        """
-
-    @property
-    def bootstrap(self) -> str:
-        """The same address, for the ``bootstrap`` of clients.
-
-        Example:
-            >>> broker.bootstrap == broker.address
-            True
-        """
-
-    @property
-    def port(self) -> int:
-        """The port of the address.
-
-        Example:
-            >>> broker.port > 0
-            True
-        """
-
-    @property
-    def data_dir(self) -> Path:
-        """The data directory.
-
-        Example:
-            >>> (broker.data_dir / "orders-0").is_dir()
-            True
-        """
-
-    @property
-    def is_running(self) -> bool:
-        """True if it is neither closed nor stopped by a failing disk.
-
-        Example:
-            >>> broker.is_running
-            True
-        """
-
-    def connect(
-        self,
-        *,
-        client_id: str = "streamlog",
-        timeout: float = 10.0,
-        config: _Config | None = None,
-    ) -> Client:
-        """Creates a client of this broker, like ``streamlog.connect``.
-
-        Example:
-            >>> broker.connect(client_id="billing", timeout=5.0).admin.topics()
-            ['orders']
-        """
-
-    def close(self) -> None:
-        """Flushes everything and stops. Idempotent.
-
-        Raises:
-            StreamlogError: Its disk has failed; the message says how.
-
-        Example:
-            >>> broker.close()
-            >>> broker.is_running
-            False
-        """
-
-    def __enter__(self) -> Self:
-        """The broker itself."""
-
-    def __exit__(self, _kind: object, _error: object, _trace: object, /) -> None:
-        """Closes it."""

@@ -13,7 +13,7 @@ from streamlog.errors import ConfigError, RequestTimeout
 __all__ = ["attached", "detach", "seconds", "within"]
 
 _LONGEST = 1e9
-"""The longest timeout in seconds, 31 years; longer ones are infinite."""
+"""The longest timeout in seconds, 31 years; longer timeouts are infinite."""
 
 _T = TypeVar("_T")
 
@@ -56,7 +56,7 @@ async def within(timeout: float | None, operation: str, work: Awaitable[_T]) -> 
     """Returns the result of `work`, if it is done within `timeout` seconds.
 
     Raises:
-        RequestTimeout: It was not.
+        RequestTimeout: It was not done in time.
         ConfigError: The timeout is not a number.
     """
     begin = time.monotonic()

@@ -9,7 +9,7 @@ from streamlog.errors import ConfigError
 __all__ = ["EARLY_SECONDS", "PausedPartitions"]
 
 EARLY_SECONDS = 0.005
-"""Tolerance for timers: a wait that ends earlier than this was ended by the program."""
+"""The tolerance of timers: if a wait ends earlier by more than this, the program has ended it."""
 
 _Partition = tuple[str, int]
 
@@ -31,16 +31,16 @@ class PausedPartitions:
     """The paused partitions of a consumer. Times are those of the monotonic clock."""
 
     def __init__(self, consumer: _Consumer) -> None:
-        """Pauses none."""
+        """Starts without paused partitions."""
         self._consumer = consumer
         self._due: dict[_Partition, float] = {}
 
     def next_due(self) -> float | None:
-        """Returns the time at which the first of them is to be resumed, if there is any."""
+        """Returns the time at which the next partition is to be resumed; None if none is paused."""
         return min(self._due.values(), default=None)
 
     def pause(self, message: Message[Any, Any], due: float) -> None:
-        """Pauses the partition until the message is due; later messages are due later."""
+        """Pauses the partition until `message` is due; messages at later offsets are due later."""
         partition = (message.topic, message.partition)
         try:
             self._consumer.pause(partition)
@@ -51,7 +51,7 @@ class PausedPartitions:
         self._due[partition] = due
 
     def resume(self, now: float) -> None:
-        """Resumes those that are due."""
+        """Resumes the partitions whose next message is due."""
         for partition in [partition for partition, due in self._due.items() if due <= now]:
             del self._due[partition]
             try:

@@ -41,7 +41,7 @@ class Plan:
 
     group: str
     backoff: tuple[float, ...]
-    """Seconds before the second delivery, the third and so on; the last applies to all others."""
+    """Seconds before the second delivery, the third and so on; the last value is repeated."""
     max_deliveries: int
 
     @classmethod
@@ -78,7 +78,7 @@ class Plan:
         """Returns the message for its retry, or as a dead letter after the last delivery.
 
         Raises:
-            ConfigError: The delay is longer than the queue's longest.
+            ConfigError: The delay is longer than the longest delay of the queue.
         """
         count = deliveries(message)
         if count >= self.max_deliveries:

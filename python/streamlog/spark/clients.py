@@ -16,7 +16,7 @@ __all__ = ["check_setting", "client_of"]
 _clients: dict[Connection, streamlog.Client] = {}
 _lock = Lock()
 _MOST = 16
-"""The limit of cached clients; beyond it, the oldest is dropped, and closed by its last user."""
+"""The limit of cached clients; beyond it, the oldest is dropped, and closed after its last use."""
 
 
 _NOWHERE = "127.0.0.1:0"

@@ -48,5 +48,5 @@ fn a_buffer_is_aligned_and_holds_what_was_read() {
     assert_eq!(filled, Ok(()));
     assert_eq!(buffer.as_ref().len(), 10, "the file ends in a block");
     assert_eq!(buffer.fill(1, |_, _| Err("fails")), Err("fails"));
-    assert!(buffer.as_ref().is_empty(), "bytes of an earlier read are not taken for these");
+    assert!(buffer.as_ref().is_empty(), "the bytes of an earlier read are gone");
 }

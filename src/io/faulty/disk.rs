@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use super::fault::{Fault, Operation};
+use super::fault::{Failure, Fault, Operation};
 use super::file::{FaultyFile, fail, fail_sync};
 use super::hold::{ReadHold, SyncHold};
 use super::machine::{Machine, Shared};
@@ -12,13 +12,14 @@ use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode, is_failed_sync};
 
 /// A disk that loses everything not synced. Clones are the same disk of the same running machine.
 ///
-/// Nothing else may change the inner disk meanwhile. Absolute and relative paths are different
-/// names here, and `..` is refused.
+/// Nothing else may change the inner disk while this disk is in use. An absolute and a relative
+/// path never name the same file here, and paths with `..` are refused.
 #[derive(Clone, Debug)]
 pub struct FaultyDisk {
     shared: Arc<Shared>,
     seed: u64,
     incarnation: u64,
+    boot: u64,
 }
 
 impl FaultyDisk {
@@ -26,12 +27,12 @@ impl FaultyDisk {
     pub fn new(inner: Arc<dyn Disk>, seed: u64) -> Self {
         let machine = Mutex::new(Machine::new(Arc::clone(&inner), seed));
         let shared = Arc::new(Shared { inner, machine, changed: Condvar::new() });
-        Self { shared, seed, incarnation: 0 }
+        Self { shared, seed, incarnation: 0, boot: 0 }
     }
 
     /// Simulates background write-back: from now on one call in `one_in`, on average, first writes
-    /// a dirty page to the medium or makes the oldest change of a name durable. 0, the default,
-    /// disables it.
+    /// a dirty page to the medium or makes the oldest change of a name durable. The default of 0
+    /// disables this.
     pub fn set_write_back(&self, one_in: u64) {
         self.shared.machine().write_back = one_in;
     }
@@ -40,8 +41,8 @@ impl FaultyDisk {
     /// random part, chosen by `seed`: any pages, sectors and lengths, and a prefix of each
     /// directory's changes.
     ///
-    /// Returns the disk after the failure. All older handles, open files and this value included,
-    /// fail from now on, so that threads left over from before do no harm.
+    /// Returns the disk after the failure. Open files and disks from before it, this value
+    /// included, fail from now on, so that threads that still use them do no harm.
     ///
     /// # Errors
     /// Those of the inner disk.
@@ -49,9 +50,41 @@ impl FaultyDisk {
         let mut machine = self.shared.machine();
         machine.check(self.incarnation)?;
         machine.lose_power(&self.shared.inner, seed)?;
+        Ok(self.reopened(&machine))
+    }
+
+    /// Simulates the end of the process that uses the disk, as by `kill -9`: what it has written
+    /// stays in the page cache, and its locks are free.
+    ///
+    /// Returns the disk for the next process. All older handles, open files and this value
+    /// included, fail from now on, so that threads left over from before do no harm.
+    ///
+    /// # Errors
+    /// If that has happened already, or the power has failed since.
+    pub fn end_process(&self) -> io::Result<Self> {
+        let mut machine = self.shared.machine();
+        machine.check(self.incarnation)?;
+        machine.end_process();
+        Ok(self.reopened(&machine))
+    }
+
+    /// Lets calls wait until `thaw`, the end of the process or the next power failure, as those of
+    /// a process that is stopped.
+    pub fn freeze(&self) {
+        self.shared.machine().is_frozen = true;
+    }
+
+    /// Lets calls go on after `freeze`.
+    pub fn thaw(&self) {
+        self.shared.machine().is_frozen = false;
         self.shared.changed.notify_all();
-        let (shared, incarnation) = (Arc::clone(&self.shared), machine.incarnation);
-        Ok(Self { shared, seed: self.seed, incarnation })
+    }
+
+    /// The disk as the current incarnation sees it; calls of earlier ones that wait fail.
+    fn reopened(&self, machine: &Machine) -> Self {
+        self.shared.changed.notify_all();
+        let (shared, seed) = (Arc::clone(&self.shared), self.seed);
+        Self { shared, seed, incarnation: machine.incarnation, boot: machine.boot }
     }
 
     /// Adds a fault to the plan. Faults stay in force after a crash.
@@ -69,8 +102,8 @@ impl FaultyDisk {
         self.shared.machine().faults.calls(operation)
     }
 
-    /// Blocks every `read_at` of at least `least` bytes until the hold is dropped, as a slow medium
-    /// would; such ranges count as not cached meanwhile.
+    /// Blocks every `read_at` and `read_direct` of at least `least` bytes until the hold is
+    /// dropped, as a slow medium would. Until then, such ranges count as not cached.
     pub fn hold_reads(&self, least: usize) -> ReadHold {
         ReadHold::new(Arc::clone(&self.shared), least)
     }
@@ -85,7 +118,8 @@ impl FaultyDisk {
         self.shared.machine().free_bytes = bytes;
     }
 
-    /// Flips one bit (0 to 7) of a byte on the medium. A cached page hides the change.
+    /// Flips one bit (0 to 7) of a byte on the medium, and evicts its page from the page cache. A
+    /// page whose bytes are not on the medium stays, and hides the change.
     ///
     /// # Errors
     /// `UnexpectedEof` if the medium has no such byte.
@@ -106,7 +140,8 @@ impl FaultyDisk {
         Ok(())
     }
 
-    /// The nearest ancestor of `path` with a durable name; both are on the same file system.
+    /// The nearest ancestor of `path` that exists on the inner disk. It is on the same file system
+    /// as `path`.
     fn durable_ancestor<'a>(&self, path: &'a Path) -> io::Result<&'a Path> {
         for known in path.ancestors().filter(|known| !known.as_os_str().is_empty()) {
             if self.shared.inner.exists(known)? {
@@ -167,6 +202,9 @@ impl Disk for FaultyDisk {
         let (mut machine, failure) =
             self.shared.begin(self.incarnation, Operation::SyncDir, dir)?;
         fail_sync(failure)?;
+        if failure == Some(Failure::Ignored) {
+            return Ok(());
+        }
         machine.names.sync_dir(dir)
     }
 
@@ -180,12 +218,19 @@ impl Disk for FaultyDisk {
             }
             return Err(error);
         }
-        machine.names.sync_all(&mut machine.random)
+        match failure {
+            Some(Failure::Ignored) => Ok(()),
+            Some(Failure::Unnoticed) => {
+                machine.names.lose_dirty_pages();
+                Ok(())
+            }
+            _ => machine.names.sync_all(&mut machine.random),
+        }
     }
 
     fn boot_id(&self) -> io::Result<String> {
         let inner = self.shared.inner.boot_id()?;
-        Ok(format!("{inner}-{}-{}", self.seed, self.incarnation))
+        Ok(format!("{inner}-{}-{}", self.seed, self.boot))
     }
 
     fn total_bytes(&self, path: &Path) -> io::Result<u64> {

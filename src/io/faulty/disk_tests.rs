@@ -1,50 +1,45 @@
-//! Tests of the faulty disk: the data it keeps and loses, and its failures.
+//! Tests of the faulty disk: the data that it keeps and loses in a power failure.
 
 use std::collections::BTreeSet;
-use std::io::{ErrorKind, IoSlice};
+use std::io::IoSlice;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::{Failure, Fault, FaultyDisk, Operation};
-use crate::io::{
-    Disk, File, MemoryDisk, OpenMode, SystemDisk, is_failed_sync, is_out_of_space, read_exact_at,
-};
+use super::FaultyDisk;
+use crate::io::{Disk, File, MemoryDisk, OpenMode, SystemDisk, read_exact_at};
 
-const PAGE: usize = 4096;
-const SEEDS: u64 = 500;
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PAGE: usize = 4096;
+pub(super) const SEEDS: u64 = 500;
 
-fn fresh() -> FaultyDisk {
+pub(super) fn fresh() -> FaultyDisk {
     FaultyDisk::new(Arc::new(MemoryDisk::default()), 1)
 }
 
-fn create(disk: &dyn Disk, path: &str) -> Arc<dyn File> {
+pub(super) fn create(disk: &dyn Disk, path: &str) -> Arc<dyn File> {
     disk.open(Path::new(path), OpenMode::Create).unwrap()
 }
 
 /// A new file whose name is durable already.
-fn create_durable(disk: &dyn Disk, path: &str) -> Arc<dyn File> {
+pub(super) fn create_durable(disk: &dyn Disk, path: &str) -> Arc<dyn File> {
     let file = create(disk, path);
     disk.sync_dir(Path::new(path).parent().unwrap()).unwrap();
     file
 }
 
-fn write(file: &Arc<dyn File>, bytes: &[u8], position: usize) {
+pub(super) fn write(file: &Arc<dyn File>, bytes: &[u8], position: usize) {
     assert_eq!(file.write_at(&[IoSlice::new(bytes)], position as u64).unwrap(), bytes.len());
 }
 
-fn contents(disk: &dyn Disk, path: &str) -> Vec<u8> {
+pub(super) fn contents(disk: &dyn Disk, path: &str) -> Vec<u8> {
     let file = disk.open(Path::new(path), OpenMode::Read).unwrap();
     let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
     read_exact_at(&*file, &mut bytes, 0).unwrap();
     bytes
 }
 
-fn names(disk: &dyn Disk, path: &str) -> Vec<String> {
+pub(super) fn names(disk: &dyn Disk, path: &str) -> Vec<String> {
     disk.list(Path::new(path)).unwrap().into_iter().map(|entry| entry.name).collect()
 }
 
@@ -278,171 +273,6 @@ fn a_removed_directory_takes_its_files_with_it() {
         let disk = disk.crash(seed).unwrap();
         assert!(seed % 2 == 1 || !disk.exists(Path::new("/d")).unwrap());
     }
-}
-
-#[test]
-fn a_failed_sync_is_not_cured_by_a_second_one() {
-    let disk = fresh();
-    let file = create_durable(&disk, "/a");
-    write(&file, &[1; PAGE], 0);
-    file.sync_data().unwrap();
-    write(&file, &[2; PAGE], 0);
-    disk.inject(Fault::new(Operation::SyncData, Failure::InputOutput));
-    assert!(is_failed_sync(&file.sync_data().unwrap_err()));
-    file.sync_data().unwrap();
-
-    let mut byte = [0];
-    file.read_at(&mut byte, 0).unwrap();
-    assert_eq!(byte, [2], "the page cache still has it");
-    file.read_medium_at(&mut byte, 0).unwrap();
-    assert_eq!(byte, [1], "the medium never got it");
-    disk.sync_filesystem(Path::new("/")).unwrap();
-    assert_eq!(contents(&disk.crash(1).unwrap(), "/a"), [1; PAGE]);
-}
-
-#[test]
-fn held_sync_blocks_until_released() {
-    let disk = fresh();
-    let file = create_durable(&disk, "/a");
-    write(&file, b"abc", 0);
-    let hold = disk.hold_sync();
-    assert!(!hold.wait_for(1, Duration::from_millis(1)));
-
-    let syncing = thread::spawn({
-        let file = Arc::clone(&file);
-        move || file.sync_data()
-    });
-    assert!(hold.wait_for(1, PATIENCE));
-    write(&file, b"d", 3);
-    assert_eq!(contents(&disk, "/a"), b"abcd", "others go on");
-    assert!(!syncing.is_finished());
-    assert_eq!(hold.waiting(), 1);
-
-    drop(hold);
-    syncing.join().unwrap().unwrap();
-    assert_eq!(contents(&disk.crash(0).unwrap(), "/a"), b"abcd");
-}
-
-#[test]
-fn a_power_failure_ends_held_syncs_with_an_error() {
-    let disk = fresh();
-    let file = create_durable(&disk, "/a");
-    let hold = disk.hold_sync();
-    let syncing = thread::spawn(move || file.sync_data());
-    assert!(hold.wait_for(1, PATIENCE));
-    disk.crash(1).unwrap();
-    assert!(syncing.join().unwrap().is_err());
-}
-
-#[test]
-fn held_reads_block_if_they_are_large_until_released() {
-    let disk = fresh();
-    let file = create_durable(&disk, "/a");
-    write(&file, &[7; 100], 0);
-    let hold = disk.hold_reads(50);
-    assert!(!file.is_cached(0, 50) && file.is_cached(0, 49));
-    assert_eq!(file.read_at(&mut [0; 49], 0).unwrap(), 49);
-    let reading = thread::spawn({
-        let file = Arc::clone(&file);
-        move || file.read_at(&mut [0; 50], 0)
-    });
-    assert!(hold.wait_for(1, PATIENCE));
-    assert!(!reading.is_finished());
-    drop(hold);
-    assert_eq!(reading.join().unwrap().unwrap(), 50);
-    assert!(file.is_cached(0, 100));
-}
-
-#[test]
-fn handles_from_before_a_power_failure_fail_after_it() {
-    let disk = fresh();
-    let file = create_durable(&disk, "/a");
-    write(&file, b"abc", 0);
-    file.sync_data().unwrap();
-    let next = disk.crash(1).unwrap();
-
-    assert!(file.read_at(&mut [0], 0).is_err());
-    assert!(file.write_at(&[IoSlice::new(b"x")], 0).is_err());
-    assert!(file.sync_data().is_err());
-    assert!(file.len().is_err());
-    assert!(disk.open(Path::new("/b"), OpenMode::Create).is_err());
-    assert!(disk.crash(2).is_err());
-    drop(file);
-    assert_eq!(contents(&next, "/a"), b"abc");
-    assert_eq!(names(&next, "/"), ["a"]);
-}
-
-#[test]
-fn a_lock_ends_with_the_power() {
-    let disk = fresh();
-    disk.create_dir(Path::new("/data")).unwrap();
-    let dir = Path::new("/data");
-    let lock = Path::new("/data/.lock");
-    let held = disk.lock(dir, lock, "the first").unwrap();
-    let refused = disk.lock(dir, lock, "the second").unwrap_err();
-    assert_eq!((refused.kind(), refused.to_string()), (ErrorKind::WouldBlock, "the first".into()));
-    assert_eq!(names(&disk, "/data"), [".lock"]);
-
-    let disk = disk.crash(1).unwrap();
-    let again = disk.lock(dir, lock, "the second").unwrap();
-    drop(held);
-    assert!(disk.lock(dir, lock, "the third").is_err(), "an old guard frees nothing");
-    drop(again);
-    assert!(disk.lock(dir, lock, "the third").is_ok());
-}
-
-#[test]
-fn calls_fail_as_planned() {
-    let disk = fresh();
-    let file = create_durable(&disk, "/a.log");
-    disk.inject(Fault::new(Operation::Write, Failure::ShortWrite(2)).on(".log").at_call(2));
-    disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(".log").at_call(3));
-    disk.inject(Fault::new(Operation::Open, Failure::TooManyOpenFiles).times(2));
-
-    write(&file, b"abcd", 0);
-    assert_eq!(file.write_at(&[IoSlice::new(b"ef"), IoSlice::new(b"gh")], 4).unwrap(), 2);
-    assert!(is_out_of_space(&file.write_at(&[IoSlice::new(b"gh")], 6).unwrap_err()));
-    for _ in 0..2 {
-        let refused = disk.open(Path::new("/b"), OpenMode::Create).unwrap_err();
-        assert_eq!(refused.raw_os_error(), Some(nix::libc::EMFILE));
-    }
-    assert_eq!(contents(&disk, "/a.log"), b"abcdef");
-    assert_eq!((disk.calls(Operation::Write), disk.calls(Operation::Open)), (3, 4));
-    assert!(!disk.exists(Path::new("/b")).unwrap());
-
-    disk.inject(Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles));
-    assert!(!is_failed_sync(&disk.sync_dir(Path::new("/")).unwrap_err()), "it was not tried");
-    disk.inject(Fault::new(Operation::SyncDir, Failure::InputOutput).for_ever());
-    assert!(disk.sync_dir(Path::new("/")).is_err() && disk.sync_dir(Path::new("/")).is_err());
-    disk.clear_faults();
-    disk.sync_dir(Path::new("/")).unwrap();
-}
-
-#[test]
-fn bits_flip_in_a_read_or_on_the_medium() {
-    let disk = fresh();
-    let file = create_durable(&disk, "/a");
-    write(&file, &[0; 8], 0);
-    file.sync_data().unwrap();
-
-    disk.inject(Fault::new(Operation::Read, Failure::FlipBit { byte: 3, bit: 0 }));
-    assert_eq!(contents(&disk, "/a"), [0, 0, 0, 1, 0, 0, 0, 0]);
-    assert_eq!(contents(&disk, "/a"), [0; 8]);
-
-    disk.flip_bit(Path::new("/a"), 5, 7).unwrap();
-    assert_eq!(contents(&disk, "/a"), [0, 0, 0, 0, 0, 128, 0, 0]);
-    let beyond = disk.flip_bit(Path::new("/a"), 8, 0).unwrap_err();
-    assert_eq!(beyond.kind(), ErrorKind::UnexpectedEof);
-    assert_eq!(contents(&disk.crash(1).unwrap(), "/a"), [0, 0, 0, 0, 0, 128, 0, 0]);
-}
-
-#[test]
-fn free_space_can_be_overridden() {
-    let disk = fresh();
-    disk.create_dir(Path::new("/new")).unwrap();
-    assert!(disk.free_bytes(Path::new("/new")).unwrap() > 0);
-    disk.set_free_bytes(Some(7));
-    assert_eq!(disk.free_bytes(Path::new("/new")).unwrap(), 7);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub enum Operation {
     SetLen,
     /// `File::sync_data`.
     SyncData,
-    /// `Disk::rename`; its path is the new one.
+    /// `Disk::rename`, matched by the new path.
     Rename,
     /// `Disk::remove_file` and `Disk::remove_dir`.
     Remove,
@@ -38,12 +38,19 @@ pub enum Operation {
 /// The way in which a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// EIO. A write may have taken some of its bytes; a sync has lost what it should have written.
+    /// EIO. A write may have taken some of its bytes; a sync of data loses the bytes it should have
+    /// written.
     InputOutput,
-    /// ENOSPC. A write has taken nothing; a sync has lost what it should have written.
+    /// ENOSPC. A write takes nothing; a sync of data loses the bytes it should have written.
     NoSpace,
-    /// EMFILE. A sync was not even tried and has lost nothing.
+    /// EMFILE. A sync is not tried and loses nothing.
     TooManyOpenFiles,
+    /// `sync_data`, `sync_dir` or `sync_filesystem` does nothing, and succeeds. Other calls are not
+    /// affected.
+    Ignored,
+    /// `sync_data` or `sync_filesystem` loses the bytes it should have written, and succeeds. Other
+    /// calls are not affected.
+    Unnoticed,
     /// A write takes at most this many bytes and returns that number.
     ShortWrite(usize),
     /// A read or write succeeds with one bit flipped, in this byte of its buffer (or in the last
@@ -63,7 +70,9 @@ impl Failure {
             Self::InputOutput => Errno::EIO,
             Self::NoSpace => Errno::ENOSPC,
             Self::TooManyOpenFiles => Errno::EMFILE,
-            Self::ShortWrite(_) | Self::FlipBit { .. } => return None,
+            Self::Ignored | Self::Unnoticed | Self::ShortWrite(_) | Self::FlipBit { .. } => {
+                return None;
+            }
         };
         Some(errno.into())
     }
@@ -86,8 +95,8 @@ impl Fault {
         Self { operation, failure, suffix: String::new(), first: 1, times: 1 }
     }
 
-    /// Restricts the fault to paths with this suffix; calls on others do not count towards the
-    /// first that fails.
+    /// Restricts the fault to paths with this suffix: `at_call` and `times` count only the calls on
+    /// them.
     #[must_use]
     pub fn on(self, suffix: &str) -> Self {
         Self { suffix: suffix.to_owned(), ..self }
@@ -105,7 +114,7 @@ impl Fault {
         Self { times: count, ..self }
     }
 
-    /// Makes all calls from the first failing one on fail, until the faults are cleared.
+    /// Makes every call fail from the first failing call on, until the faults are cleared.
     #[must_use]
     pub fn for_ever(self) -> Self {
         self.times(u64::MAX)
@@ -116,7 +125,7 @@ impl Fault {
 #[derive(Debug, Default)]
 pub(super) struct FaultPlan {
     calls: std::collections::BTreeMap<Operation, u64>,
-    /// Each with the number of matching calls so far.
+    /// The faults, each with the number of matching calls so far.
     faults: Vec<(Fault, u64)>,
 }
 
@@ -133,8 +142,8 @@ impl FaultPlan {
         self.calls.get(&operation).copied().unwrap_or(0)
     }
 
-    /// Counts a call and returns its failure, if any: of several matching faults, that of the one
-    /// added first.
+    /// Counts a call and returns its failure, if any. If several faults match, the fault added
+    /// first wins.
     pub(super) fn next(&mut self, operation: Operation, path: &str) -> Option<Failure> {
         *self.calls.entry(operation).or_default() += 1;
         let mut chosen = None;

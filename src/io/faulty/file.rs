@@ -15,13 +15,13 @@ use crate::io::{
     send_copied,
 };
 
-/// A handle; every call fails after the power has failed.
+/// An open file. Its calls fail once the power has failed or the process has ended.
 #[derive(Debug)]
 pub(super) struct FaultyFile {
     pub(super) shared: Arc<Shared>,
     pub(super) incarnation: u64,
     pub(super) id: FileId,
-    /// The name it was opened by, for faults that apply to some files only.
+    /// The path at which the file was opened; a fault can be restricted to a path.
     pub(super) path: PathBuf,
     pub(super) writable: bool,
 }
@@ -160,7 +160,14 @@ impl File for FaultyFile {
             }
             return Err(error);
         }
-        cached.sync(&mut machine.random)
+        match failure {
+            Some(Failure::Ignored) => Ok(()),
+            Some(Failure::Unnoticed) => {
+                cached.lose_dirty_pages();
+                Ok(())
+            }
+            _ => cached.sync(&mut machine.random),
+        }
     }
 }
 
@@ -178,7 +185,8 @@ pub(super) fn fail(failure: Option<Failure>) -> io::Result<()> {
     failure.and_then(Failure::error).map_or(Ok(()), Err)
 }
 
-/// The error of a sync that has to fail; without a descriptor it is not even tried.
+/// The error of a sync that has to fail. Without a descriptor the sync is not tried, so the error
+/// does not count as a failed sync.
 pub(super) fn fail_sync(failure: Option<Failure>) -> io::Result<()> {
     let was_tried = failure != Some(Failure::TooManyOpenFiles);
     fail(failure).map_err(|error| if was_tried { failed_sync(error) } else { error })
@@ -187,7 +195,7 @@ pub(super) fn fail_sync(failure: Option<Failure>) -> io::Result<()> {
 /// The number of bytes of `offered` that a write takes, even if it then fails.
 fn taken(failure: Option<Failure>, offered: usize, random: &mut SeededRandom) -> usize {
     match failure {
-        None | Some(Failure::FlipBit { .. }) => offered,
+        None | Some(Failure::Ignored | Failure::Unnoticed | Failure::FlipBit { .. }) => offered,
         Some(Failure::ShortWrite(limit)) => offered.min(limit),
         Some(Failure::InputOutput) => random.index(offered + 1),
         Some(Failure::NoSpace | Failure::TooManyOpenFiles) => 0,

@@ -1,4 +1,4 @@
-//! The running machine that a disk belongs to: one lock over names, bytes, faults and the random
+//! The simulated machine that a disk belongs to: one lock over names, bytes, faults and random
 //! numbers.
 
 use std::io;
@@ -9,7 +9,7 @@ use super::fault::{Failure, FaultPlan, Operation};
 use super::namespace::Namespace;
 use crate::io::{DirLock, Disk, SeededRandom, failed_sync};
 
-/// A lock of the inner disk that a power failure revokes from its holder.
+/// A lock of the inner disk, revoked from its holder by a power failure or the end of the process.
 pub(super) type HeldLock = Mutex<Option<DirLock>>;
 
 /// The state that all handles share.
@@ -17,15 +17,21 @@ pub(super) type HeldLock = Mutex<Option<DirLock>>;
 pub(super) struct Shared {
     pub(super) inner: Arc<dyn Disk>,
     pub(super) machine: Mutex<Machine>,
-    /// Signalled when a call is blocked, when a hold ends and when the power fails.
+    /// Signalled when a call is blocked, and when blocked calls may go on: after the end of a hold
+    /// or a freeze, the end of the process and a power failure.
     pub(super) changed: Condvar,
 }
 
 /// The state of the machine.
 #[derive(Debug)]
 pub(super) struct Machine {
-    /// Incremented by every power failure; handles of an earlier incarnation fail.
+    /// Incremented by every power failure, and by every end of the process; handles of an earlier
+    /// incarnation fail.
     pub(super) incarnation: u64,
+    /// Incremented by every power failure.
+    pub(super) boot: u64,
+    /// True while calls wait, as those of a process that is stopped.
+    pub(super) is_frozen: bool,
     pub(super) names: Namespace,
     pub(super) random: SeededRandom,
     pub(super) faults: FaultPlan,
@@ -44,6 +50,8 @@ impl Machine {
     pub(super) fn new(inner: Arc<dyn Disk>, seed: u64) -> Self {
         Self {
             incarnation: 0,
+            boot: 0,
+            is_frozen: false,
             names: Namespace::new(inner),
             random: SeededRandom::new(seed),
             faults: FaultPlan::default(),
@@ -62,8 +70,10 @@ impl Machine {
         if self.incarnation == incarnation {
             Ok(())
         } else {
-            // Mark it as a failed sync, because the caller must not try again.
-            Err(failed_sync(io::Error::other("the power has failed since this was opened")))
+            // Mark the error as that of a failed sync, because the caller must not try again.
+            Err(failed_sync(io::Error::other(
+                "the power or the process has ended since this was opened",
+            )))
         }
     }
 
@@ -72,15 +82,28 @@ impl Machine {
         self.read_hold.is_some_and(|least| length >= least)
     }
 
-    /// Simulates a power failure and restart; the changes that survive, by the seed, are on the
-    /// inner disk.
-    pub(super) fn lose_power(&mut self, inner: &Arc<dyn Disk>, seed: u64) -> io::Result<()> {
+    /// Simulates the end of the process that uses the disk: its handles fail, its locks are free,
+    /// and everything that it has written can still be read.
+    pub(super) fn end_process(&mut self) {
+        self.end_incarnation();
+        self.names.close_all();
+    }
+
+    fn end_incarnation(&mut self) {
         self.incarnation += 1;
+        self.is_frozen = false;
         self.read_hold = None;
-        self.random = SeededRandom::new(seed);
         for lock in self.locks.drain(..).filter_map(|lock| lock.upgrade()) {
             drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
+    }
+
+    /// Simulates a power failure and restart. The seed chooses the changes that survive, which are
+    /// written to the inner disk.
+    pub(super) fn lose_power(&mut self, inner: &Arc<dyn Disk>, seed: u64) -> io::Result<()> {
+        self.end_incarnation();
+        self.boot += 1;
+        self.random = SeededRandom::new(seed);
         let names = std::mem::replace(&mut self.names, Namespace::new(Arc::clone(inner)));
         names.lose_power(&mut self.random)
     }
@@ -100,6 +123,12 @@ impl Shared {
         path: &Path,
     ) -> io::Result<(MutexGuard<'_, Machine>, Option<Failure>)> {
         let mut guard = self.machine();
+        if guard.is_frozen && guard.incarnation == incarnation {
+            let is_frozen =
+                |machine: &mut Machine| machine.is_frozen && machine.incarnation == incarnation;
+            let waited = self.changed.wait_while(guard, is_frozen);
+            guard = waited.unwrap_or_else(PoisonError::into_inner);
+        }
         guard.check(incarnation)?;
         let machine = &mut *guard;
         let failure = machine.faults.next(operation, &path.to_string_lossy());

@@ -1,8 +1,9 @@
-//! All names and files of a disk, live and durable: the kernel's view over the inner disk.
+//! All names and files of a disk as the kernel would show them, over the inner disk that holds what
+//! is durable.
 //!
 //! Every change of names is visible at once, and waits in [`Changes`] until its directory is
-//! synced; only then is it applied to the inner disk. The synced bytes of a file whose name is not
-//! durable are kept in memory.
+//! synced, or until background write-back or a power failure chooses it; only then is it applied to
+//! the inner disk. The synced bytes of a file whose name is not durable are kept in memory.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -42,7 +43,8 @@ impl Namespace {
 
     fn create_file(&mut self, path: &Path) -> io::Result<FileId> {
         let place = self.tree.names.place(path)?;
-        // Until the name is durable, the bytes are on a medium that nothing can find after a crash.
+        // Until the name is durable, the synced bytes are on a disk in memory, which does not
+        // survive a crash.
         let medium = MemoryDisk::default().open(Path::new("/unnamed"), OpenMode::CreateNew)?;
         let cached = CachedFile::over(medium)?;
         let id = self.tree.add_file(FileNode {
@@ -55,7 +57,8 @@ impl Namespace {
         Ok(id)
     }
 
-    /// Reads the names on the way to a path from the inner disk, unless they are known.
+    /// Reads the directories on the way to a path from the inner disk, unless they were read
+    /// before.
     fn load_way(&mut self, path: &Path) -> io::Result<()> {
         self.tree.load_way(&*self.inner, path)
     }
@@ -97,7 +100,7 @@ impl Namespace {
         }
     }
 
-    /// Counts one handle less.
+    /// Records that a handle was closed.
     pub(super) fn close(&mut self, id: FileId) {
         if let Some(node) = self.tree.files.get_mut(&id) {
             node.handles = node.handles.saturating_sub(1);
@@ -105,7 +108,19 @@ impl Namespace {
         self.forget_unused(id);
     }
 
-    /// Drops a file that nothing can reach any more, above all its descriptor on the inner disk.
+    /// Closes every handle, as the end of a process does.
+    pub(super) fn close_all(&mut self) {
+        let open: Vec<FileId> = self.tree.files.keys().copied().collect();
+        for id in open {
+            if let Some(node) = self.tree.files.get_mut(&id) {
+                node.handles = 0;
+            }
+            self.forget_unused(id);
+        }
+    }
+
+    /// Closes the descriptor on the inner disk of a file without handles. If the medium has all
+    /// bytes of the file, its cache is dropped. If the file has no name left, it is forgotten.
     pub(super) fn forget_unused(&mut self, id: FileId) {
         let Some(node) = self.tree.files.get_mut(&id) else { return };
         if node.handles > 0 {
@@ -173,8 +188,8 @@ impl Namespace {
         Ok(self.tree.names.at(path)?.inode())
     }
 
-    /// Makes the changes in a directory durable, if the directory's own name is; otherwise they
-    /// wait for it.
+    /// Makes the changes in a directory durable. If the directory's own name is not durable yet,
+    /// they become durable together with it.
     pub(super) fn sync_dir(&mut self, path: &Path) -> io::Result<()> {
         self.load_way(path)?;
         let directory = self.tree.names.directory(path)?;

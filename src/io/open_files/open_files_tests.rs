@@ -81,12 +81,12 @@ fn a_file_with_unsynced_bytes_is_closed_after_a_sync_only() {
     let before = disk.calls(Operation::SyncData);
     let _third = made(&cache, "/third");
     assert_eq!(open_ones(&[file.clone(), other.clone()]), [0], "the other one needed no sync");
-    assert_eq!(disk.calls(Operation::SyncData), before + 1, "the third one's own");
+    assert_eq!(disk.calls(Operation::SyncData), before + 1, "only the sync by `made`");
     write(&other, "else");
     assert_eq!(disk.calls(Operation::SyncData), before + 1);
-    assert_eq!(open_ones(&[file.clone(), other.clone()]), [0, 1], "in the place of the third");
+    assert_eq!(open_ones(&[file.clone(), other.clone()]), [0, 1], "the third one was closed");
     let _fourth = made(&cache, "/fourth");
-    assert_eq!(disk.calls(Operation::SyncData), before + 3, "its own, and one to make room");
+    assert_eq!(disk.calls(Operation::SyncData), before + 3, "one by `made`, and one to make room");
     assert_eq!(open_ones(&[file.clone(), other.clone()]), [1], "the older one made room");
     assert_eq!(cache.open_count(), 2);
     assert_eq!(read(&file, 4), "more");
@@ -117,7 +117,7 @@ fn a_call_without_a_descriptor_closes_a_file_of_the_cache() {
     let files: Vec<_> = (0..10).map(|number| made(&cache, &format!("/{number}"))).collect();
     disk.inject(Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles).times(1));
     cache.sync_dir(Path::new("/")).unwrap();
-    assert_eq!(open_ones(&files), [] as [usize; 0], "a few at a time, and here are not more");
+    assert_eq!(open_ones(&files), [] as [usize; 0], "up to 16 are closed at a time");
     read(&files[0], 1);
     disk.inject(Fault::new(Operation::Open, Failure::TooManyOpenFiles).times(1));
     read(&files[1], 1);
@@ -189,7 +189,7 @@ fn a_file_that_is_kept_open_survives_its_name() {
     disk.rename(Path::new("/new"), Path::new("/old")).unwrap();
     replacement.set_renamed("/old".into());
     assert_eq!(cache.release(10), 1);
-    assert_eq!(read(&file, 4), "/old", "who read the old one goes on with it");
+    assert_eq!(read(&file, 4), "/old", "a reader of the old file still reads it");
     assert_eq!(read(&replacement, 4), "/new");
 }
 
@@ -240,7 +240,7 @@ fn another_file_with_the_same_inode_number_is_rejected() {
     assert_eq!(cache.release(1), 1);
     let number = disk.inode(&path).unwrap().number;
     disk.remove_file(&path).unwrap();
-    // Some file systems reuse the number for the next file, others never do.
+    // Some file systems give the next file the same inode number, others never do.
     let again = disk.open(&path, OpenMode::CreateNew).unwrap().inode().unwrap();
     let refused = file.read_at(&mut [0], 0).unwrap_err();
     assert!(is_displaced(&refused), "{number} and {again:?}: {refused}");
@@ -274,7 +274,8 @@ fn reading_ahead_and_looking_at_the_cache_reach_the_file() {
     let (disk, cache) = world(1);
     made(&cache, "/a");
     let clock = Arc::new(ManualClock::default());
-    let above: Arc<dyn Disk> = Arc::new(ReportingDisk::new(Arc::new(cache.clone()), clock));
+    let above = ReportingDisk::new(Arc::new(cache.clone()), clock, Box::new(|| ()));
+    let above: Arc<dyn Disk> = Arc::new(above);
     let file = CachedFile::at(&cache, &above, "/a".into());
     assert!(file.is_cached(0, 2));
     disk.flip_bit(Path::new("/a"), 0, 0).unwrap();

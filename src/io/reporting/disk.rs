@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error_log::ErrorLog;
+use super::error_log::{ErrorListener, ErrorLog};
 use super::file::ReportingFile;
 use crate::io::{Clock, DirLock, Disk, Entry, File, Inode, OpenMode};
 
@@ -16,18 +16,24 @@ pub(crate) struct ReportingDisk {
 }
 
 impl ReportingDisk {
-    /// A disk that logs the errors of `inner` through `tracing`.
-    pub(crate) fn new(inner: Arc<dyn Disk>, clock: Arc<dyn Clock>) -> Self {
-        Self::writing_to(inner, clock, Box::new(|line| tracing::error!("{line}")))
-    }
-
-    /// A disk whose lines about the errors of `inner` go to `write_line`.
-    pub(super) fn writing_to(
+    /// A disk that logs the errors of `inner` through `tracing`, and calls `on_failed_sync` at each
+    /// sync that was tried and failed, before its caller gets the error.
+    pub(crate) fn new(
         inner: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
-        write_line: Box<dyn Fn(&str) + Send + Sync>,
+        on_failed_sync: Box<dyn Fn() + Send + Sync>,
     ) -> Self {
-        Self { inner, errors: Arc::new(ErrorLog::new(clock, write_line)) }
+        let write_line = Box::new(|line: &str| tracing::error!("{line}"));
+        Self::telling(inner, clock, ErrorListener { write_line, on_failed_sync })
+    }
+
+    /// A disk that reports the errors of `inner` to `listener`.
+    pub(super) fn telling(
+        inner: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        listener: ErrorListener,
+    ) -> Self {
+        Self { inner, errors: Arc::new(ErrorLog::new(clock, listener)) }
     }
 
     fn reported<T>(&self, operation: &str, path: &Path, result: io::Result<T>) -> io::Result<T> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 
-use crate::io::{Clock, is_displaced, is_out_of_space};
+use crate::io::{Clock, is_displaced, is_failed_sync, is_out_of_space};
 
 /// The shortest time between two lines about the same file.
 pub(super) const INTERVAL: Duration = Duration::from_mins(1);
@@ -21,20 +21,31 @@ pub(super) struct ErrorLog {
     clock: Arc<dyn Clock>,
     /// The time of the last line about each file.
     logged: Mutex<BTreeMap<PathBuf, Duration>>,
-    write_line: Box<dyn Fn(&str) + Send + Sync>,
+    listener: ErrorListener,
+}
+
+/// The receiver of a disk's reports: lines for the log, and failed syncs.
+pub(super) struct ErrorListener {
+    /// Writes a line of the log.
+    pub(super) write_line: Box<dyn Fn(&str) + Send + Sync>,
+    /// Called at each failed sync, before its caller gets the error.
+    pub(super) on_failed_sync: Box<dyn Fn() + Send + Sync>,
 }
 
 impl ErrorLog {
-    /// An empty log that passes its lines to `write_line`.
-    pub(super) fn new(clock: Arc<dyn Clock>, write_line: Box<dyn Fn(&str) + Send + Sync>) -> Self {
-        Self { clock, logged: Mutex::default(), write_line }
+    /// An empty log that passes its lines to `listener`.
+    pub(super) fn new(clock: Arc<dyn Clock>, listener: ErrorListener) -> Self {
+        Self { clock, logged: Mutex::default(), listener }
     }
 
     /// Logs the failure of an operation on a file, unless the file was logged within the interval.
     pub(super) fn report(&self, operation: &str, path: &Path, error: &io::Error) {
+        if is_failed_sync(error) {
+            (self.listener.on_failed_sync)();
+        }
         if is_reported(error) && self.is_due(path) {
             let (path, remedy) = (path.display(), remedy(error));
-            (self.write_line)(&format!("cannot {operation} '{path}': {error}; {remedy}"));
+            (self.listener.write_line)(&format!("cannot {operation} '{path}': {error}; {remedy}"));
         }
     }
 
@@ -51,8 +62,8 @@ impl ErrorLog {
 }
 
 /// Returns true if a [`ReportingDisk`](super::ReportingDisk) logs this error. Errors that callers
-/// expect, such as an absent name, are skipped, and so is a full disk, which has a log line of its
-/// own.
+/// expect, such as an absent name, are skipped, and so are a full disk and a file that was removed
+/// or replaced while in use, which other code reports.
 pub(crate) fn is_reported(error: &io::Error) -> bool {
     let is_expected = matches!(
         error.kind(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::ReportingDisk;
-use super::error_log::{ErrorLog, FILES_MAX, INTERVAL};
+use super::error_log::{ErrorListener, ErrorLog, FILES_MAX, INTERVAL};
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, File, ManualClock, MemoryDisk, OpenMode};
 
@@ -13,10 +13,19 @@ use crate::io::{Clock, Disk, File, ManualClock, MemoryDisk, OpenMode};
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<String>>>);
 
+const FAILED_SYNC: &str = "a sync has failed";
+
 impl Lines {
-    fn writer(&self) -> Box<dyn Fn(&str) + Send + Sync> {
-        let lines = self.clone();
-        Box::new(move |line| lines.0.lock().unwrap().push(line.to_owned()))
+    fn listener(&self) -> ErrorListener {
+        let (lines, failures) = (self.clone(), self.clone());
+        ErrorListener {
+            write_line: Box::new(move |line| lines.add(line)),
+            on_failed_sync: Box::new(move || failures.add(FAILED_SYNC)),
+        }
+    }
+
+    fn add(&self, line: &str) {
+        self.0.lock().unwrap().push(line.to_owned());
     }
 
     /// The lines since the last call.
@@ -36,7 +45,7 @@ fn setup() -> Setup {
     let faulty = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let (clock, lines) = (Arc::new(ManualClock::default()), Lines::default());
     let shared: Arc<dyn Clock> = Arc::clone(&clock) as _;
-    let disk = ReportingDisk::writing_to(Arc::new(faulty.clone()), shared, lines.writer());
+    let disk = ReportingDisk::telling(Arc::new(faulty.clone()), shared, lines.listener());
     Setup { faulty, clock, lines, disk }
 }
 
@@ -87,8 +96,26 @@ fn every_operation_is_logged_by_its_name() {
             disk.sync_dir(Path::new("/d")),
         ];
         assert_eq!(failed.iter().filter(|result| result.is_err()).count(), 1, "{operation:?}");
-        let logged = lines.take();
+        let mut logged = lines.take();
+        let is_sync = matches!(operation, Operation::SyncData | Operation::SyncDir);
+        assert_eq!(logged.iter().any(|line| line == FAILED_SYNC), is_sync, "{operation:?}");
+        logged.retain(|line| line != FAILED_SYNC);
         assert!(logged.len() == 1 && logged[0].starts_with(words), "{logged:?}");
+    }
+}
+
+#[test]
+fn a_sync_that_fails_for_want_of_space_is_told_and_one_that_was_not_tried_is_not() {
+    let Setup { faulty, lines, disk, .. } = setup();
+    let file = open(&disk, "/f");
+    for (failure, told) in
+        [(Failure::NoSpace, &[FAILED_SYNC][..]), (Failure::TooManyOpenFiles, &[])]
+    {
+        faulty.inject(Fault::new(Operation::SyncData, failure));
+        assert!(file.sync_data().is_err());
+        let mut lines = lines.take();
+        lines.retain(|line| line == FAILED_SYNC);
+        assert_eq!(lines, told, "{failure:?}");
     }
 }
 
@@ -106,7 +133,7 @@ fn expected_errors_and_a_full_disk_are_not_logged() {
 #[test]
 fn the_log_of_a_disk_that_fails_altogether_is_bounded() {
     let lines = Lines::default();
-    let log = ErrorLog::new(Arc::new(ManualClock::default()), lines.writer());
+    let log = ErrorLog::new(Arc::new(ManualClock::default()), lines.listener());
     for number in 0..2 * FILES_MAX {
         let path = format!("/{number}");
         log.report("read", Path::new(&path), &std::io::Error::from_raw_os_error(5));

@@ -217,7 +217,7 @@ fn resource(topic: Option<String>, broker: Option<&Bound<'_, PyAny>>) -> PyResul
         (None, Some(broker)) => Ok(Resource::Broker(BrokerId(arguments::value("broker", broker)?))),
         (None, None) => Ok(Resource::Brokers),
         (Some(_), Some(_)) => {
-            let reason = "given with broker=: settings are of the one or of the other";
+            let reason = "given with broker=: name a topic or a broker, not both";
             Err(refused(&ConfigError::single("topic", reason)))
         }
     }

@@ -27,6 +27,16 @@ def test_settings(streamlog_broker, streamlog_client, streamlog_topic):
     streamlog_client.producer().send(streamlog_topic, b"x").result()
     assert streamlog_client.topic(streamlog_topic).partitions() == 3
 
+def test_a_cluster(streamlog_cluster):
+    streamlog_cluster.nodes[1].kill()
+    assert [node.is_running for node in streamlog_cluster.nodes] == [True, False, True]
+
+@pytest.mark.streamlog(nodes=2, num_partitions=3)
+def test_settings_of_a_cluster(streamlog_cluster):
+    with streamlog_cluster.connect() as client:
+        client.producer().send("orders", b"x").result()
+        assert (len(streamlog_cluster.nodes), client.topic("orders").partitions()) == (2, 3)
+
 @pytest.mark.parametrize("name", ["a/b c", "x" * 300])
 def test_any_name(streamlog_client, streamlog_topic, name):
     streamlog_client.producer().send(streamlog_topic, b"x").result()
@@ -36,7 +46,7 @@ def test_any_name(streamlog_client, streamlog_topic, name):
 def test_the_plugin_is_found_without_an_import(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(ORDERS)
     run = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", "-W", "error")
-    run.assert_outcomes(passed=5)
+    run.assert_outcomes(passed=7)
 
 
 def test_a_client_of_the_fixture(

@@ -32,7 +32,7 @@ class Outcome:
     """Bytes of its files."""
     losses: tuple[Loss, ...] = ()
     is_done: bool = True
-    """False if records were lost and that is an error: then the range was not loaded."""
+    """False if the range was not loaded, because records were lost and losses are errors."""
 
     def to_json(self) -> str:
         """Returns the JSON text for storage and transfer."""
@@ -40,7 +40,7 @@ class Outcome:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Parses such a text."""
+        """Parses the JSON text of an outcome."""
         told: dict[str, Any] = json.loads(text)
         losses = tuple(Loss(**loss) for loss in told.pop("losses"))
         return cls(losses=losses, **told)

@@ -6,7 +6,7 @@ from streamlog.spark.offline.plan import Loss
 __all__ = ["Gone", "RangeLosses"]
 
 _NOWHERE = -1
-"""The earliest offset of a log that does not exist."""
+"""A value in place of the earliest offset, for a log that does not exist."""
 
 
 class Gone(StreamlogError):
@@ -45,7 +45,7 @@ class RangeLosses:
         self._note(Loss(*place, wanted, _NOWHERE, "the topic was deleted"))
 
     def replaced(self, place: tuple[str, int], wanted: int) -> None:
-        """Handles a recreated topic: none of the records that were read may be published.
+        """Handles a recreated topic: no record that was read may become part of a file.
 
         Raises:
             Gone: Always.

@@ -24,9 +24,9 @@ class Stream:
     trigger: str
     """``once``, ``available-now``, or an interval such as ``10 seconds``."""
     checkpoint: str
-    """The folder in which each sink has a checkpoint of its name."""
+    """The folder in which each sink has a checkpoint under its name."""
     display: str
-    """The same for display, without the values of variables."""
+    """The checkpoint folder for display, without the values of variables."""
 
     @classmethod
     def read(cls, section: Section, folder: Path) -> "Stream":

@@ -8,7 +8,7 @@ __all__ = ["is_of_spark", "lines_of", "raised_of", "reason_of"]
 
 _STACK = "Traceback (most recent call last):"
 _BRIDGE = "An error occurred while"
-"""The bridge to Java begins a message so, with the called object, before the actual error."""
+"""The start of a message of the bridge to Java: the called object, before the actual error."""
 
 
 def is_of_spark(error: Exception) -> bool:
@@ -30,7 +30,7 @@ def raised_of(error: Exception) -> list[str]:
     text = str(error).strip()
     if _STACK not in text:
         return []
-    # The last stack is the error's own, the earlier ones are those of its causes.
+    # The last stack is that of the error. The earlier stacks are those of its causes.
     below = text.rpartition(_STACK)[2].splitlines()
     raised = dropwhile(lambda line: not line or line.startswith(" "), below)
     lines = takewhile(lambda line: not line.startswith(("\tat ", " SQLSTATE")), raised)
@@ -38,7 +38,7 @@ def raised_of(error: Exception) -> list[str]:
 
 
 def reason_of(error: Exception) -> str:
-    """Returns the reason in a line; for errors of this package, the whole message."""
+    """Returns the reason in one line; for errors of this package, the whole message."""
     if isinstance(error, StreamlogError):
         return str(error).strip()
     lines = [line.lstrip(": ") for line in lines_of(error)] or [type(error).__name__]

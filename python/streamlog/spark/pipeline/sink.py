@@ -39,7 +39,8 @@ class Sink:
     where: str
     """The topic, the folder, or the address of the database."""
     display: str
-    """The same for display, without the values of variables: a value may be a password."""
+    """``where`` for display; for files and databases, which may have a password, without the values
+    of variables."""
     format: str = "streamlog"
     options: dict[str, str] = field(default_factory=dict)
     encode: str = "none"
@@ -128,7 +129,7 @@ class Sink:
             self._settings()
 
     def check_topic(self) -> None:
-        """Checks with the brokers that the topic exists, if it has to.
+        """Checks with the brokers that the topic exists, if the sink needs an existing one.
 
         Raises:
             TopicNotFound: It does not exist.

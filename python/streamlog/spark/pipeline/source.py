@@ -62,7 +62,8 @@ class Source:
     what: tuple[str, ...]
     """Topics, a pattern, paths, or the address of a database."""
     display: tuple[str, ...]
-    """The same for display, without the values of variables: a value may be a password."""
+    """``what`` for display; for files and databases, which may have a password, without the values
+    of variables."""
     format: str
     options: dict[str, str] = field(default_factory=dict)
     schema: str = ""
@@ -126,7 +127,7 @@ class Source:
         """Checks with the brokers that the topics and partitions exist.
 
         Raises:
-            ConfigError: The start or the end names other partitions.
+            ConfigError: The start or the end does not name exactly the partitions that are read.
             TopicNotFound: A topic or a partition does not exist.
         """
         if self.format != "streamlog":

@@ -23,17 +23,17 @@ class Gate:
         self._record_bytes = record_bytes
         self._last = time.monotonic()
         self._last_served: TopicPartition | None = None
-        """The last partition that was served when not all could be."""
+        """The last partition served by the latest trigger that could not serve all."""
 
     def is_worth_it(self, begun: Offsets, ends: Offsets) -> bool:
-        """Returns true if enough records are waiting, or have waited for long enough."""
+        """Returns true if enough records are waiting, or the last trigger was long enough ago."""
         least = self._admission.min_offsets
         waited = time.monotonic() - self._last
         backlog = sum(_backlogs(begun, ends).values())
         return least is None or backlog >= least or waited >= self._admission.max_delay
 
     def admit(self, begun: Offsets, ends: Offsets, limit: ReadLimit | None) -> Offsets:
-        """Returns the end of the next trigger: the ends, or in proportion to the backlogs.
+        """Returns the end of the next trigger: `ends`, or less, in proportion to the backlogs.
 
         No partition starves: each advances by at least one record, or takes turns if the limits are
         too low for all.
@@ -103,8 +103,8 @@ def _fitting(each: Mapping[TopicPartition, float], most: int) -> list[TopicParti
 def shared_out(backlogs: Mapping[TopicPartition, int], most: int) -> Offsets:
     """Divides `most` offsets among the partitions in proportion to their backlogs.
 
-    Every partition with a backlog gets at least one offset, so that none starves beside a busy
-    one; if there are more partitions than offsets, the first ones get one.
+    Every partition with a backlog gets at least one offset, so that none starves beside a busy one;
+    if there are more partitions than offsets, only the first partitions get one.
 
     Example:
         >>> from streamlog.spark.streaming.admission import shared_out

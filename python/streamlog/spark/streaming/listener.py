@@ -1,8 +1,8 @@
 """The progress of a trigger by partition, computed from Spark's report of a query.
 
 Spark supports no metrics of Python sources, and names them by their class. The offsets in its
-report have the other information but bytes: only the tasks see those, and Spark passes nothing from
-a reading task to the driver. So they are estimated from samples of the records, read again.
+report give everything but bytes: only the tasks see these, and Spark passes nothing from a reading
+task to the driver. So bytes are estimated from samples of the records, which are read again.
 """
 
 import json
@@ -34,7 +34,7 @@ _log = logging.getLogger("streamlog.spark")
 _POINTS = 4
 """The number of positions in a trigger's records of a partition at which sizes are sampled."""
 _PATIENCE = 5.0
-"""Seconds to wait for unreachable brokers: progress is worth less than a trigger."""
+"""Seconds to wait for unreachable brokers: only a report depends on them, and no trigger."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class PartitionProgress:
 
     @property
     def records(self) -> int:
-        """The number of offsets read; equal to the records, except after compaction."""
+        """The number of offsets read: that of the records, or more in a compacted topic."""
         return self.end - self.start
 
     @property

@@ -5,7 +5,7 @@ it: offsets are meaningless in a topic that was recreated under the same name. C
 ids can be read too.
 
 The mark at the end of a query's first trigger also has the start of that trigger. Spark stores only
-the ends of triggers, so a repeated first trigger would otherwise compute its start again: by then
+the ends of triggers, so a repeated first trigger would otherwise compute its start again. By then
 the end of the log, the time an hour ago or the offsets of a group have changed.
 """
 
@@ -33,7 +33,7 @@ class Mark:
     offsets: Offsets
     ids: dict[str, str] = field(default_factory=dict)
     began: Offsets | None = field(default=None, compare=False)
-    """The start of the trigger that ends here, if it is the first; ignored in comparisons."""
+    """The start of the trigger that ends at this mark, if it is the first; not compared."""
 
     @classmethod
     def of(cls, kept: Mapping[str, Mapping[str, Any]]) -> "Mark":

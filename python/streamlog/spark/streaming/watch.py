@@ -1,8 +1,8 @@
 """The ends of the logs, noticed as soon as they change, at little cost while they do not.
 
-A consumer at the ends waits in long polls at the brokers for the next record, fetching a byte of it
-at most: it only signals new records. While it signals none, requests are rare: every few seconds
-for the matching topics, and for all ends the more rarely the more topics there are.
+A consumer at the ends waits in long polls at the brokers for the next record, with the smallest
+fetch size: it only signals new records. While it signals none, requests are rare: every few seconds
+for the matching topics, and for all ends at an interval that grows with the number of topics.
 """
 
 import time
@@ -17,7 +17,8 @@ from streamlog.spark.reading.logs import Logs, State
 __all__ = ["Watch"]
 
 _LOOK_SECONDS = 5.0
-"""The interval of requests for matching topics; this long for each topic, for all ends."""
+"""The interval of requests for the matching topics. Multiplied by the number of topics, it is the
+interval of requests for all ends."""
 _WAKEUP_WAIT_SECONDS = 1.0
 """The maximal wait of a fetch request at the broker."""
 
@@ -74,7 +75,7 @@ class Watch:
         return time.monotonic() - self._asked > _LOOK_SECONDS * max(1, len(state.ids))
 
     def _find_other_topics(self, state: State) -> bool:
-        """Requests the matching topics now and then; returns true if they have changed."""
+        """Requests the matching topics every few seconds; returns true if they have changed."""
         now = time.monotonic()
         if now - self._asked_for_topics <= _LOOK_SECONDS:
             return False
@@ -90,7 +91,7 @@ class Watch:
         try:
             return any(True for _ in wakeup.take(1, timeout=seconds))
         except StreamlogError:
-            # A topic has a problem: the following request for all ends raises its error.
+            # If the error is that of a topic, the following request for all ends raises it too.
             self.close()
             time.sleep(max(0.0, seconds - (time.monotonic() - began)))
             return True

@@ -28,17 +28,18 @@ class Leftovers:
     staged: tuple[str, ...]
     """Its staging topics."""
     staged_records: int
-    """The number of records in them."""
+    """The number of records in the staging topics."""
     last: BatchRecord | None
     """The last committed batch, if there is one."""
     is_published: bool
-    """True if the commit log says that the whole batch is published."""
+    """True if the whole batch is known to be published: by the commit log, or because no staged
+    record is left. True also without a batch."""
     committed: datetime | None
-    """The time of that commit."""
+    """The time of the last commit."""
 
     @property
     def targets(self) -> list[str]:
-        """The topics that it wrote to."""
+        """The topics that the query wrote to."""
         plans = () if self.last is None else self.last.partitions
         return sorted({plan.target for plan in plans})
 

@@ -18,7 +18,7 @@ __all__ = ["CopyElsewhere", "OnStep", "Publication", "Step"]
 
 _OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
 _BATCHES_AT_ONCE = 1 << 62
-"""The number of batches of each partition between two steps: all. Tests use fewer."""
+"""The number of batches of each partition to copy in one step: all. Tests use fewer."""
 
 
 class Step(Enum):
@@ -61,7 +61,7 @@ class Publication:
             record: The batch.
             on_step: Called after each step.
             patience: Seconds to wait for unreachable brokers while records are copied.
-            copy_elsewhere: Copies instead of this process.
+            copy_elsewhere: Copies in other processes instead of this one.
         """
         self._client = client
         self._patience = patience
@@ -85,7 +85,7 @@ class Publication:
             self.forget()
 
     def copy_rest(self) -> None:
-        """Publishes the rest of a batch without deleting what is staged.
+        """Publishes the rest of a batch without deleting staged records.
 
         Raises:
             StreamlogError: As ``finish``.
@@ -126,7 +126,7 @@ class Publication:
             return False
 
     def _leftovers(self, staged: str) -> list[PartitionPlan]:
-        """Returns the partitions of a staging topic with records of this batch or earlier ones."""
+        """Returns the partitions of a staging topic with records of this or an earlier batch."""
         begins = self._client.admin.begin_offsets(staged)
         plans = [plan for plan in self._record.partitions if plan.staged == staged]
         return [plan for plan in plans if (begins[plan.partition] or 0) < plan.staged_end]
@@ -188,7 +188,7 @@ class Publication:
         self._on_step(Step.PUBLISHED)
 
     def leftover(self) -> int:
-        """Counts the staged records of this batch and earlier ones that are not deleted."""
+        """Counts the staged records of this batch and earlier batches that are not deleted."""
         count = 0
         for staged in filter(self._is_staged, self._record.staged):
             begins = self._client.admin.begin_offsets(staged)

@@ -1,7 +1,7 @@
 """The commit record of a batch: its staged records, and their positions in the targets.
 
-It is JSON, readable with any consumer. A partition is a list, because there may be many;
-`version` is increased when the form changes.
+It is JSON, readable with any consumer. Each partition is a list of values without names, to keep a
+record of many partitions short; `version` is increased when the form changes.
 """
 
 import json
@@ -60,9 +60,9 @@ class BatchRecord:
 
     batch: int
     previous: int | None
-    """The offset of its predecessor in the commit log: it counts only as the first successor."""
+    """The offset of its predecessor in the commit log, whose first successor alone counts."""
     writer: str
-    """The writer; every attempt has another name."""
+    """The name of the attempt that wrote the record; every attempt has another name."""
     producer: int
     """The producer id of all records published by the query."""
     epoch: int
@@ -72,7 +72,7 @@ class BatchRecord:
     """Includes partitions without records of the batch, to carry on their sequence numbers."""
 
     def of_partition(self, number: int) -> "BatchRecord":
-        """Returns the record with only one of its `partitions`."""
+        """Returns the record with only the element `number` of `partitions`."""
         return replace(self, partitions=(self.partitions[number],))
 
     def encoded(self) -> bytes:

@@ -1,0 +1,9 @@
+//! Clusters in this process, and their faults.
+
+mod network;
+mod pauses;
+mod power;
+mod processes;
+mod starting;
+mod store;
+mod three_nodes;
