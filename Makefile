@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo example-mail example-logs serve cluster cluster-stop build docs
-.PHONY: bench bench-python bench-spark build-bench
+.PHONY: bench bench-python bench-spark build-bench study study-pages
 .PHONY: check check-bench check-deps check-macos check-trace fix fuzz lock settings-page
 .PHONY: test test-all test-disks test-faults test-model
 .PHONY: test-spark spark-shared spark-apart drivers interop differential compatibility
@@ -102,6 +102,18 @@ bench: setup $(VENV)/spark.stamp ## Measures broker and clients against threshol
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	PYTHONPATH=examples python bench/suite.py $(BENCH)
 
+STUDY ?= default
+PEERS ?=
+ROWS ?=
+DATA ?= target/study/data
+RUN_STUDY = PYTHONPATH=bench:docs/pictures python -m study --scale $(STUDY)
+study: setup ## Measures streamlog beside its peers: make study STUDY=quick|default|full PEERS=kafka,nats ROWS=paper
+	cargo build --manifest-path bench/Cargo.toml --locked --release
+	$(RUN_STUDY) --peers "$(PEERS)" --rows "$(ROWS)" --data "$(abspath $(DATA))"
+
+study-pages: $(VENV)/tools.stamp ## Writes the results of the last study with STUDY= into docs/performance.md
+	$(RUN_STUDY) --publish
+
 docs: $(VENV)/spark.stamp ## Builds the site, target/docs/html, and the Rust API, target/doc; fails on a broken link
 	sphinx-build -q -W --keep-going -d target/docs/doctrees docs target/docs/html
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --features arrow,broker --quiet
@@ -119,8 +131,9 @@ build-bench: ## Builds the benchmarks, and checks their format and lints
 	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 
-check-bench: build-bench ## Checks the benchmarks, and runs one short round of the baselines
+check-bench: build-bench setup ## Checks the benchmarks: a short round of the baselines, and a tiny study
 	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
+	PYTHONPATH=bench:docs/pictures pytest bench/study/tests
 
 check-trace: setup ## Checks a broker's system calls with strace (installed if it is missing)
 	@command -v strace >/dev/null || (apt-get update -qq && apt-get install -y -qq strace) >/dev/null
@@ -167,6 +180,9 @@ lock: $(VENV)/tools.stamp ## Upgrades and pins requirements/*.in as requirements
 
 # Tests of one broker that hold on ZooKeeper as they do on the embedded store.
 ON_ZOOKEEPER := groups:: idempotence:: stopping:: administration::deleting
+# Network namespaces, and rules that lose packets in them.
+NETWORK_TOOLS := @command -v ip >/dev/null && command -v nft >/dev/null || \
+  (apt-get update -qq && apt-get install -y -qq iproute2 nftables) >/dev/null
 # The unit tests run models with thousands of seeds. Optimised, these repay the compiler twice over.
 test: check docs ## Runs all checks, then the Rust and the Python tests (sets everything up)
 	CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --locked --features $(LAYERS) --lib --test simulation
@@ -175,7 +191,8 @@ test: check docs ## Runs all checks, then the Rust and the Python tests (sets ev
 	cargo build --locked --features $(LAYERS) --examples --quiet
 	STREAMLOG_ON_ZOOKEEPER=1 cargo test --locked --features $(LAYERS) --test it -- $(ON_ZOOKEEPER)
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
-	pytest tests/py tests/interop tests/pages tests/port
+	$(NETWORK_TOOLS)
+	pytest tests/py tests/faults tests/interop tests/pages tests/port
 	$(MAKE) --no-print-directory test-model test-spark
 
 test-disks: setup ## Runs the long disk tests: 90 fills of each file system, every bit flipped
@@ -187,8 +204,10 @@ test-disks: setup ## Runs the long disk tests: 90 fills of each file system, eve
 test-model: ## Searches 4 million states of the replication model, then switches each rule off
 	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture
 
-SIMULATIONS ?= 5000
-test-faults: setup $(VENV)/spark.stamp ## Runs 5,000 seeds of the simulation, searches 130 million states of the replication model, then runs 120 faults against three brokers, and the fault tests of one broker on ZooKeeper
+SIMULATIONS ?= 2000
+RUNS ?= 62
+SEED ?= 0
+test-faults: setup $(VENV)/spark.stamp ## Runs 2,000 seeds of the simulation, searches 130 million states of the replication model, then runs 120 faults against three brokers, RUNS=62 more in network namespaces from SEED=0 on, and the fault tests of one broker on ZooKeeper
 	STREAMLOG_SEEDS=$(SIMULATIONS) CARGO_PROFILE_TEST_OPT_LEVEL=1 \
 	  cargo test --locked --features $(LAYERS) --test simulation no_seed -- --nocapture
 	cargo build --manifest-path model/Cargo.toml --locked --quiet
@@ -196,6 +215,10 @@ test-faults: setup $(VENV)/spark.stamp ## Runs 5,000 seeds of the simulation, se
 	STREAMLOG_SEEDS=20 STREAMLOG_FAULTS=6 cargo test --locked --features $(LAYERS) --test it \
 	  failover::fault_runs -- --nocapture
 	STREAMLOG_ON_ZOOKEEPER=1 pytest -s tests/py/faults
+	$(NETWORK_TOOLS)
+	PYTHONPATH=tests:examples python -m faults --runs $(RUNS) --seed $(SEED)
+	PYTHONPATH=tests:examples python -m faults --runs 10 --seed $(SEED) --client streamlog
+	PYTHONPATH=tests:examples python -m faults --page
 
 # Both parts mostly wait, for processes to start and for time to pass. The output of each is held back
 # until its end; descriptor 9 is not, and tells their progress meanwhile.

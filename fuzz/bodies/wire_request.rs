@@ -53,6 +53,7 @@ pub(crate) fn run(bytes: &[u8]) {
         OffsetFetchRequest,
         OffsetForLeaderEpochRequest,
         SyncGroupRequest,
+        UnregisterBrokerRequest,
     );
 }
 

@@ -52,6 +52,7 @@ const ANSWERS: &[Answer] = &[
     Answer::to::<wire::OffsetFetchRequest>(),
     Answer::to::<wire::ProduceRequest>(),
     Answer::to::<wire::SyncGroupRequest>(),
+    Answer::to::<wire::UnregisterBrokerRequest>(),
 ];
 
 fn read<R: Message>(frame: &Bytes, version: i16) {

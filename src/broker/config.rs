@@ -1,12 +1,12 @@
-//! The settings of a broker. `storage::LogConfig` has the settings of a topic; their
-//! defaults for all topics are set here under the names that Kafka gives them on a broker.
+//! The settings of a broker. `storage::LogConfig` declares the settings of a topic. A broker sets
+//! their defaults for all topics under the names that Kafka gives them on a broker.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::broker::listeners::check_listeners;
+use crate::broker::listeners::{check_inter_broker, check_listeners};
 use crate::broker::{Listener, OffsetsTopicConfig, unserved};
 use crate::config::{
     ByteSize, ConfigError, Fault, Settings, in_unit_of, read_properties, read_toml, settings,
@@ -30,7 +30,7 @@ pub enum Verdict {
     /// The row has no effect, for this reason: the setting has no meaning here, or another row of
     /// the same source sets it too.
     Ignored(String),
-    /// The broker refuses to start with it, for this reason.
+    /// The broker refuses to start with the row, for this reason.
     Refused(String),
 }
 
@@ -113,7 +113,7 @@ impl BrokerConfig {
     /// `.minutes`, which beats `.hours`. If a name occurs several times, the last row wins.
     ///
     /// # Errors
-    /// With every unknown key and every invalid value.
+    /// With every unknown key and every invalid value, or else with every invalid combination.
     pub fn set<'a>(
         &mut self,
         rows: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -125,7 +125,7 @@ impl BrokerConfig {
     /// Only the final result must be consistent.
     ///
     /// # Errors
-    /// With every unknown key and every invalid value.
+    /// With every unknown key and every invalid value, or else with every invalid combination.
     pub fn set_sources<'a, S: IntoIterator<Item = (&'a str, &'a str)>>(
         &mut self,
         sources: impl IntoIterator<Item = S>,
@@ -175,10 +175,10 @@ impl BrokerConfig {
         verdicts
     }
 
-    /// The reason why a valid row has no effect among those of its source, or `None` if it has.
+    /// The reason why a valid row of a source has no effect, or `None` if the row takes effect.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If `row` is not an index of `rows`.
     pub fn ignored(rows: &[(String, String)], row: usize) -> Option<String> {
         let (name, value) = &rows[row];
         if let Some(judged) = unserved::judge(name, value) {
@@ -211,6 +211,8 @@ impl BrokerConfig {
     fn validate(&self) -> Result<(), ConfigError> {
         let mut faults =
             check_listeners(&self.listeners, &self.advertised_listeners, &self.listener_protocols);
+        let inter_broker = self.replica.listener.as_deref();
+        faults.extend(inter_broker.and_then(|name| check_inter_broker(name, &self.listeners)));
         if self.request_memory < self.frame_max {
             faults.push(Fault::invalid(
                 "queued.max.request.bytes",
@@ -225,7 +227,7 @@ impl BrokerConfig {
     }
 }
 
-/// The setting that `name` sets; all its names map to the same result.
+/// The primary name of the setting that `name` sets, or `name` itself if there is no such setting.
 fn setting(name: &str) -> &str {
     let definition = BrokerConfig::definition(name).or_else(|| LogConfig::definition(name));
     definition.map_or(name, |definition| definition.name)

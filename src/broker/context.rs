@@ -15,7 +15,7 @@ use crate::broker::session::Session;
 use crate::broker::settings::Settings;
 use crate::engine::{EngineState, Failure};
 use crate::io::{FileRange, OpenFiles};
-use crate::net::{Budget, Reserved};
+use crate::net::{Budget, Network, Reserved};
 use crate::replica_manager::Elections;
 
 /// State shared by all connections of a broker.
@@ -35,9 +35,11 @@ pub(crate) struct Shared {
     fetch_sessions: FetchSessions,
     /// The memory budget for large requests.
     request_memory: Budget,
+    /// The network that replaces the system's, if one does.
+    network: Option<Arc<dyn Network>>,
 }
 
-/// The parts of a broker, on behalf of one request.
+/// The parts of a broker that the handler of one request may use.
 pub(crate) struct Parts<'a> {
     shared: &'a Shared,
     call: &'a Call<'a>,
@@ -50,22 +52,29 @@ impl Shared {
         listeners: Listeners,
         engine: &Arc<EngineState>,
         request_memory: Budget,
+        network: Option<Arc<dyn Network>>,
     ) -> Self {
         Self {
             fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
             coordinators: Arc::new(Coordinators::new(config.group.clone())),
-            peers: Arc::new(Peers::new(engine, &config.replica)),
+            peers: Arc::new(Peers::new(engine, &config.replica, network.as_ref())),
             elections: Arc::default(),
             config: Arc::new(config),
             listeners,
             engine: Arc::clone(engine),
             request_memory,
+            network,
         }
     }
 
     /// The configuration with which the broker was started.
     pub(crate) fn config(&self) -> &BrokerConfig {
         &self.config
+    }
+
+    /// The network that replaces the system's, if one does.
+    pub(crate) fn network(&self) -> Option<&Arc<dyn Network>> {
+        self.network.as_ref()
     }
 
     /// The listeners.
@@ -114,12 +123,12 @@ impl Shared {
     }
 
     /// Waits while so much is unflushed that the kernel might throttle writers.
-    pub(crate) async fn unflushed_room(&self) {
-        self.engine.unflushed_room().await;
+    pub(crate) async fn wait_for_unflushed_room(&self) {
+        self.engine.wait_for_unflushed_room().await;
     }
 
-    /// Reads a range that is about to be sent into memory and verifies it, where waiting for the
-    /// disk is allowed.
+    /// Reads a range that is about to be sent, and verifies it, on a thread that may wait for the
+    /// disk.
     pub(crate) async fn load(&self, range: FileRange) -> std::io::Result<Bytes> {
         self.engine.control.load(range).await
     }
@@ -170,7 +179,7 @@ impl Parts<'_> {
         self.shared.settings()
     }
 
-    /// The topics of the cluster, to be changed.
+    /// Creates, extends and deletes topics of the cluster.
     pub(crate) fn topics(&self) -> Topics<'_> {
         Topics::new(&self.shared.engine, &self.shared.peers)
     }

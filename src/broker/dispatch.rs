@@ -1,7 +1,10 @@
 //! Dispatch of a frame to the handler of its API.
 //!
-//! A new API is a file in `handlers` and a line in the table here, which also names the parts of
-//! the broker that its handler is given.
+//! To add an API, declare its messages in `wire/messages/<api>.rs` and list that file in
+//! `wire/messages/mod.rs` and `wire/mod.rs`. Write its handler in `handlers/<api>.rs`, list it in
+//! `handlers/mod.rs`, and add a line to the table below, which also names the parts of the broker
+//! that the handler receives. `ARCHITECTURE.md` lists the tests to extend, and the files to change
+//! if the key of the API or a part of the broker is new.
 
 use std::ops::RangeInclusive;
 
@@ -18,7 +21,8 @@ use crate::wire::{ApiKey, Message, Reader, RequestHeader};
 
 macro_rules! apis {
     ($($api:ident => $handler:ident($($part:ident),*),)*) => {
-        /// The supported APIs, except for the three that are not dispatched by this table.
+        /// The supported APIs without ApiVersions, Fetch and Produce, which `execute` handles
+        /// itself.
         fn in_table() -> [(ApiKey, RangeInclusive<i16>); [$(ApiKey::$api),*].len()] {
             [$((ApiKey::$api, <handlers::$handler::Request as Message>::VERSIONS),)*]
         }
@@ -78,14 +82,15 @@ apis! {
     OffsetFetch => offset_fetch(cluster, groups),
     OffsetForLeaderEpoch => offset_for_leader_epoch(partitions),
     SyncGroup => sync_group(groups),
+    UnregisterBroker => unregister_broker(cluster),
 }
 
 /// Every supported API, with the versions reported by `ApiVersions`.
 pub(crate) fn advertised() -> Vec<(ApiKey, RangeInclusive<i16>)> {
     use crate::wire::{api_versions, fetch, produce};
     let mut apis = vec![
-        // Clients conclude from version 0 that a broker supports compression; version 0 itself is
-        // not supported.
+        // Advertise version 0 although it is not supported: clients conclude from version 0 that a
+        // broker supports compression.
         (ApiKey::Produce, 0..=*produce::ProduceRequest::VERSIONS.end()),
         (ApiKey::Fetch, fetch::FetchRequest::VERSIONS),
         (ApiKey::ApiVersions, api_versions::ApiVersionsRequest::VERSIONS),

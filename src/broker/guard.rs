@@ -1,20 +1,21 @@
-//! The guard of a broker process: another process, which outlives it and ends its session with
-//! ZooKeeper, so that other leaders are elected at once.
+//! The guard of a broker process: a child process that outlives the broker and ends the broker's
+//! ZooKeeper session, so that other leaders are elected at once.
 //!
-//! The broker tells its guard of each session over a pipe, the only thing that the guard inherits.
-//! The guard acts only on proof that the process has ended: the system says so of the process that
-//! it was started by. A pause of the broker, or a cut network, is no such proof. If the guard
-//! itself is gone, others are elected after the time-out of the session.
+//! The broker writes a ticket for each session to a pipe, the only descriptor that the guard
+//! inherits. The guard acts only when the system reports that the broker's process has ended: a
+//! paused broker, a cut network or a closed pipe does not prove that. Nor does another parent than
+//! the broker, because a wrapper script may have started the guard. Without a guard, other leaders
+//! are elected after the time-out of the session.
 
 use std::io::{self, BufRead, Write};
-use std::os::unix::process::{CommandExt, parent_id};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::io::{Clock, ProcessWatch};
 use crate::metadata::{SessionObserver, SessionTicket};
 
-/// A running guard of this process. It is ended when this is dropped, as after an orderly stop.
+/// A running guard of this process. Dropping it ends the guard, for example after an orderly stop.
 #[derive(Debug)]
 pub(crate) struct Guard {
     child: Child,
@@ -22,14 +23,15 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Starts a guard by a command that calls [`await_parent`].
+    /// Starts a guard by a command that calls [`await_broker`].
     ///
     /// # Errors
     /// If it cannot be started.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A Ctrl-C in a terminal is for the broker, which ends its session itself; and the guard
-        // keeps no directory busy.
+        // In a process group of its own, the guard does not get a terminal's Ctrl-C, on which the
+        // broker ends its session itself. With `/` as its directory, the guard keeps no file system
+        // in use.
         let mut child = command.process_group(0).current_dir("/").spawn()?;
         let Some(pipe) = child.stdin.take() else {
             return Err(io::Error::other("its standard input is no pipe"));
@@ -59,31 +61,32 @@ impl SessionObserver for Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Either fails only if it has ended already.
+        // Both calls fail only if the guard has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Waits until the process at the other end of `input`, which has started this one, has ended, and
-/// returns the ticket of its last session; `None` if it had none, or is not the parent.
+/// Waits until the broker's process, which writes to `input`, has ended. Returns the ticket of its
+/// last session, or `None` if it wrote no ticket.
 ///
 /// # Errors
 /// If the input breaks off, or the system cannot watch the process.
-pub(crate) fn await_parent(input: impl BufRead) -> io::Result<Option<SessionTicket>> {
+pub(crate) fn await_broker(input: impl BufRead) -> io::Result<Option<SessionTicket>> {
     let mut lines = input.lines();
     let Some(first) = lines.next() else { return Ok(None) };
     let id: u32 = first?.parse().map_err(|_| io::Error::other("no process id"))?;
-    let watch = ProcessWatch::open(id);
-    // A parent that has ended is no parent any more; until then its id is nobody else's.
-    let has_ended = parent_id() != id;
+    // If the broker has ended already, another process may have its id. The guard then waits too
+    // long, and the session ends by its time-out; a living broker never loses its session.
+    let watch = ProcessWatch::open(id)?;
     let mut last = None;
     for line in lines {
-        // A line that was cut off belongs to a session that has no registration yet.
+        // Skip a line that was cut off: its session has no registration yet, or an earlier line has
+        // a ticket of the same session.
         last = serde_json::from_str(&line?).ok().or(last);
     }
-    if !has_ended {
-        watch?.wait()?;
+    if let Some(broker) = watch {
+        broker.wait()?;
     }
     Ok(last)
 }
@@ -95,4 +98,27 @@ pub(crate) fn await_parent(input: impl BufRead) -> io::Result<Option<SessionTick
 pub(crate) fn end_session(ticket: &SessionTicket, clock: Arc<dyn Clock>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(ticket.end(clock)).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn await_process(id: u32) -> io::Result<Option<SessionTicket>> {
+        await_broker(format!("{id}\n").as_bytes())
+    }
+
+    #[test]
+    fn a_guard_that_another_process_has_started_waits_for_the_end_of_the_broker() {
+        let mut broker = Command::new("sleep").arg("0.5").spawn().unwrap();
+        assert!(await_process(broker.id()).unwrap().is_none());
+        assert!(broker.try_wait().unwrap().is_some(), "the broker lives");
+    }
+
+    #[test]
+    fn a_guard_notices_that_the_broker_has_ended_before_it_could_watch_it() {
+        let mut broker = Command::new("true").spawn().unwrap();
+        broker.wait().unwrap();
+        assert!(await_process(broker.id()).unwrap().is_none());
+    }
 }

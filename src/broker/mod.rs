@@ -42,7 +42,7 @@ pub use config::{BrokerConfig, Verdict};
 pub use coordinator::OffsetsTopicConfig;
 pub use error::BrokerError;
 #[cfg(feature = "cli")]
-pub(crate) use guard::{Guard, await_parent, end_session};
+pub(crate) use guard::{Guard, await_broker, end_session};
 pub use listeners::Listener;
 #[cfg(feature = "internals")]
 pub use offline::{
@@ -52,3 +52,4 @@ pub use offline::{
 #[cfg(not(feature = "internals"))]
 pub(crate) use offline::{DirectoryFinding, RebuiltMetadata, rebuild_metadata, verify_directory};
 pub use server::Broker;
+pub(crate) use server::Surroundings;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::connection::{Admission, Shard, accept, descriptors_for_connections};
@@ -17,8 +18,8 @@ use crate::engine::{Engine, EngineHandle, control_runtime};
 #[cfg(feature = "internals")]
 use crate::io::{Clock, Disk};
 use crate::io::{SystemClock, SystemDisk, Worker, World, open_file_limit};
-use crate::metadata::SessionObserver;
-use crate::net::Budget;
+use crate::metadata::{SessionObserver, Store};
+use crate::net::{Budget, Network};
 use crate::replica_manager;
 
 /// A broker that serves requests until it is stopped or its disk fails.
@@ -36,6 +37,26 @@ pub struct Broker {
     shards: Vec<Worker>,
     engine: Engine,
     shared: Arc<Shared>,
+    /// The runtimes of all tasks, each with a single thread.
+    runtimes: Vec<Handle>,
+}
+
+/// The parts that a broker shares with other brokers in its process.
+pub(crate) struct Surroundings {
+    /// The broker's disk and clock.
+    pub(crate) world: World,
+    /// The metadata store that brokers of this process share, if they do. The one that the
+    /// configuration names is not used then.
+    pub(crate) store: Option<Arc<dyn Store>>,
+    /// The network that replaces the system's, if one does.
+    pub(crate) network: Option<Arc<dyn Network>>,
+}
+
+impl Surroundings {
+    /// The surroundings of a broker that shares nothing.
+    fn of(world: World) -> Self {
+        Self { world, store: None, network: None }
+    }
 }
 
 impl Broker {
@@ -48,8 +69,8 @@ impl Broker {
         Self::start_unless(config, &CancellationToken::new(), None)
     }
 
-    /// Like [`Broker::start`], but `interrupted` ends the wait for the metadata store, and
-    /// `observer` is told of the sessions with it.
+    /// Starts a broker like [`Broker::start`]. Cancelling `interrupted` ends the wait for the
+    /// metadata store, and `observer` is told of each session with the store.
     ///
     /// # Errors
     /// The errors of [`Broker::start`], and `Interrupted`.
@@ -60,7 +81,18 @@ impl Broker {
     ) -> Result<Self, BrokerError> {
         let disk = Arc::new(SystemDisk::default());
         let world = World { disk, clock: Arc::new(SystemClock) };
-        Self::launch(config, &world, interrupted, observer)
+        Self::launch(config, Surroundings::of(world), interrupted, observer)
+    }
+
+    /// Starts a broker of a cluster in this process.
+    ///
+    /// # Errors
+    /// The errors of [`Broker::start`].
+    pub(crate) fn start_in(
+        config: BrokerConfig,
+        surroundings: Surroundings,
+    ) -> Result<Self, BrokerError> {
+        Self::launch(config, surroundings, &CancellationToken::new(), None)
     }
 
     /// Starts a broker on the given disk and clock.
@@ -74,36 +106,39 @@ impl Broker {
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, BrokerError> {
         let world = World { disk: Arc::clone(disk), clock: Arc::clone(clock) };
-        Self::launch(config, &world, &CancellationToken::new(), None)
+        Self::launch(config, Surroundings::of(world), &CancellationToken::new(), None)
     }
 
     fn launch(
         config: BrokerConfig,
-        world: &World,
+        surroundings: Surroundings,
         interrupted: &CancellationToken,
         observer: Option<&Arc<dyn SessionObserver>>,
     ) -> Result<Self, BrokerError> {
+        let Surroundings { world, store, network } = surroundings;
         let runtime = control_runtime()?;
         let (sockets, listeners) = bind(&config.listeners, &config.advertised_listeners, &runtime)?;
         if config.zookeeper.address.is_some() {
             listeners.require_reachable()?;
         }
         let (engine, addresses) = (config.engine.clone(), listeners.registered());
-        let store = match connect(&config.zookeeper, world, &runtime, observer, interrupted) {
-            Ok(store) => store,
+        let store = match connect(&config.zookeeper, &world, &runtime, observer, interrupted) {
+            Ok(connected) => store.or(connected),
             Err(error) => {
-                // A server's name may still be on its way to an address, which can take minutes.
+                // A thread may still resolve the name of a server, which can take minutes: do not
+                // wait for it.
                 runtime.shutdown_background();
                 return Err(error);
             }
         };
-        let engine = Engine::open(engine, addresses, world, runtime, store)?;
+        let engine = Engine::open(engine, addresses, &world, runtime, store)?;
         let (memory, frame_max) = (in_memory(config.request_memory), in_memory(config.frame_max));
         let memory = Budget::new(memory, frame_max);
-        let shared = Arc::new(Shared::new(config, listeners, engine.state(), memory));
+        let shared = Arc::new(Shared::new(config, listeners, engine.state(), memory, network));
         let coordinators = Arc::clone(shared.coordinators());
         engine.run(coordinators);
-        replica_manager::start(engine.state(), &shared.config().replica, shared.elections());
+        let replica = &shared.config().replica;
+        replica_manager::start(engine.state(), replica, shared.elections(), shared.network());
         forget_deleted_topics(engine.state(), shared.coordinators());
         let shards = start_shards(&shared)?;
         let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();
@@ -115,8 +150,10 @@ impl Broker {
                 accept(socket, listener, queues.clone(), admission, Arc::clone(&shared));
             engine.state().control.start(accepting);
         }
+        let mut runtimes = vec![engine.state().control.runtime().clone()];
+        runtimes.extend(shards.iter().map(|shard| shard.runtime.clone()));
         let shards = shards.into_iter().map(|shard| shard.thread).collect();
-        Ok(Self { shards, engine, shared })
+        Ok(Self { shards, engine, shared, runtimes })
     }
 
     /// The address of the first listener, with the actual port if port 0 was requested.
@@ -150,12 +187,49 @@ impl Broker {
         self.tear_down()
     }
 
-    fn tear_down(&mut self) -> Result<(), BrokerError> {
-        self.engine.complete(replica_manager::resign(self.engine.state()));
-        self.engine.state().stopping.cancel();
+    /// The reason why the broker stopped by itself, if it did.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.engine.state().failure.reason()
+    }
+
+    /// Waits until this broker knows `brokers` live brokers, including itself.
+    pub(crate) fn knows(&self, brokers: usize) -> impl Future<Output = ()> + use<> {
+        let mut images = self.engine.state().metadata.image();
+        async move {
+            // Fails only if the broker has stopped.
+            let _ = images.wait_for(|image| image.brokers().len() >= brokers).await;
+        }
+    }
+
+    /// Stops accepting work as if the broker had failed for `reason`. The caller abandons the
+    /// broker afterwards.
+    pub(crate) fn fail(&self, reason: &str) {
+        self.shared.failure().abandon(reason);
+    }
+
+    /// The runtimes that run all tasks of the broker, each on a single thread.
+    pub(crate) fn runtimes(&self) -> &[Handle] {
+        &self.runtimes
+    }
+
+    /// Ends the broker as the end of its process would: nothing is handed over, flushed or closed.
+    /// The caller must have cut it off from its disk, its store and its network.
+    pub(crate) fn abandon(mut self, reason: &str) {
+        self.fail(reason);
+        self.end_shards();
+        self.engine.abandon(reason);
+    }
+
+    fn end_shards(&mut self) {
         for thread in self.shards.drain(..) {
             thread.join();
         }
+    }
+
+    fn tear_down(&mut self) -> Result<(), BrokerError> {
+        self.engine.complete(replica_manager::resign(self.engine.state()));
+        self.engine.state().stopping.cancel();
+        self.end_shards();
         Ok(self.engine.stop()?)
     }
 }
@@ -167,7 +241,7 @@ impl Drop for Broker {
     }
 }
 
-/// Converts a size to one of memory.
+/// Converts a size to bytes of memory, at most `usize::MAX`.
 fn in_memory(size: ByteSize) -> usize {
     usize::try_from(size.0).unwrap_or(usize::MAX)
 }

@@ -20,7 +20,7 @@ pub(crate) struct Family {
 pub(crate) struct Settled {
     /// The name.
     pub(crate) name: &'static str,
-    /// The value, and why there is no other.
+    /// The only possible value, and the reason why no other is possible.
     pub(crate) about: &'static str,
     is_so: fn(&str) -> bool,
 }
@@ -88,7 +88,6 @@ pub(crate) const IGNORED: &[Family] = &[
             "controlled.shutdown.retry.backoff.ms",
             "eligible.leader.replicas.enable",
             "follower.fetch.last.tiered.offset.enable",
-            "inter.broker.listener.name",
             "leader.imbalance.check.interval.seconds",
             "leader.imbalance.per.broker.percentage",
             "num.replica.fetchers",
@@ -260,7 +259,7 @@ pub(crate) const REFUSED: &[Family] = &[
         names: &["max.connection.creation.rate", "max.connections.per.ip.overrides"],
     },
     Family {
-        about: "a cluster of several brokers is not served yet",
+        about: "no listener is for the controller alone: brokers follow the metadata store",
         names: &["control.plane.listener.name"],
     },
     Family {
@@ -279,12 +278,12 @@ pub(crate) const REFUSED: &[Family] = &[
 pub(crate) const SETTLED: &[Settled] = &[
     Settled {
         name: "controller.quorum.bootstrap.servers",
-        about: "this broker is the only controller: one address at most",
+        about: "there is no controller quorum: one address at most",
         is_so: is_one,
     },
     Settled {
         name: "controller.quorum.voters",
-        about: "this broker is the only controller: one address at most",
+        about: "there is no controller quorum: one address at most",
         is_so: is_one,
     },
     Settled {
@@ -324,7 +323,7 @@ pub(crate) fn judge(name: &str, value: &str) -> Option<Result<&'static str, Faul
     ignored(name).map(Ok).or_else(|| find(REFUSED).map(|family| Err(refused(family.about))))
 }
 
-/// The reason why a tuning setting is ignored; `None` for all others.
+/// The reason why a tuning setting is ignored; `None` for any other setting.
 pub(crate) fn ignored(name: &str) -> Option<&'static str> {
     IGNORED.iter().find(|family| family.has(name)).map(|family| family.about)
 }

@@ -10,11 +10,11 @@ use crate::cli::{CommandError, CtrlC, Exit, report};
 pub(crate) fn answer(
     work: impl FnOnce(&mut dyn Write, &'static CtrlC) -> Result<Exit, CommandError>,
 ) -> Exit {
-    answer_until(CtrlC::watched(), work)
+    answer_watching(CtrlC::watched(), work)
 }
 
 /// As `answer`, with the command's existing watch for Ctrl-C.
-pub(crate) fn answer_until(
+pub(crate) fn answer_watching(
     ctrl_c: io::Result<&'static CtrlC>,
     work: impl FnOnce(&mut dyn Write, &'static CtrlC) -> Result<Exit, CommandError>,
 ) -> Exit {
@@ -35,7 +35,7 @@ pub(crate) fn answer_until(
         // Output written before the failure is still part of the answer.
         Err(error) => {
             let _ = out.flush();
-            if !error.is_wanted() {
+            if !error.was_ended_by_person() {
                 report(&error);
             }
             error.exit()

@@ -1,4 +1,4 @@
-//! `streamlog cluster`: the health of a cluster.
+//! `streamlog cluster`: the health of a cluster, and the removal of brokers from it.
 
 use std::io::Write;
 
@@ -9,8 +9,9 @@ use crate::cli::output::Row;
 use crate::cli::terminal::Tone;
 use crate::cli::{ClusterOptions, Exit, Watch};
 use crate::client::{Admin, ClusterDescription, PartitionDescription, TopicDescription};
+use crate::types::BrokerId;
 
-/// Shows the health of a cluster.
+/// Shows the health of a cluster, and forgets brokers.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -29,6 +30,12 @@ enum Verb {
         #[command(flatten)]
         watch: Watch,
     },
+    /// Forgets a broker that will not return; refused while it runs or has replicas
+    Unregister {
+        /// The id of the broker
+        #[arg(value_name = "ID", value_parser = clap::value_parser!(i32).range(0..))]
+        broker: i32,
+    },
 }
 
 #[derive(Serialize)]
@@ -36,6 +43,8 @@ struct StatusRow {
     cluster: String,
     status: &'static str,
     controller: Option<i32>,
+    /// The state of elections and of changes of topics and settings: made at once, or waiting.
+    decisions: &'static str,
     nodes: usize,
     topics: usize,
     partitions: usize,
@@ -48,6 +57,7 @@ impl Row for StatusRow {
         "cluster",
         "status",
         "controller",
+        "decisions",
         "nodes",
         "topics",
         "partitions",
@@ -64,7 +74,16 @@ impl Row for StatusRow {
 impl Options {
     /// Runs the subcommand.
     pub(crate) fn run(self) -> Exit {
-        let Verb::Status { check, watch } = &self.verb;
+        let (check, watch) = match &self.verb {
+            Verb::Status { check, watch } => (check, watch),
+            Verb::Unregister { broker } => {
+                let forget = |_: &mut dyn Write| {
+                    let admin = self.cluster.connect()?.0.admin();
+                    Ok(admin.unregister_broker(BrokerId(*broker))?)
+                };
+                return self.cluster.answer(|out| forget(out).map(|()| Exit::Done));
+            }
+        };
         let show = |admin: &Admin, out: &mut dyn Write| {
             let row = StatusRow::new(admin.cluster()?, &admin.topics()?);
             let exit = if *check { row.exit() } else { Exit::Done };
@@ -83,7 +102,8 @@ impl StatusRow {
         };
         let under_replicated = count(|row| row.isr.len() < row.replicas.len());
         let offline = count(|row| row.leader.is_none());
-        // Internal topics count for the status, but not in the numbers shown.
+        // Internal topics count in `under_replicated`, `offline` and so in the status, but not in
+        // the numbers of topics and partitions.
         let own = || topics.iter().filter(|topic| !topic.is_internal);
         let status = match (offline, under_replicated, cluster.controller) {
             (1.., _, _) => "critical",
@@ -94,6 +114,10 @@ impl StatusRow {
             cluster: cluster.id,
             status,
             controller: cluster.controller.map(|id| id.0),
+            decisions: match cluster.controller {
+                Some(_) => "made",
+                None => "wait for the metadata store",
+            },
             nodes: cluster.brokers.len(),
             topics: own().count(),
             partitions: own().map(|topic| topic.partitions.len()).sum(),
@@ -117,7 +141,7 @@ mod tests {
     use super::*;
     use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId};
 
-    fn status(leader: Option<i32>, isr: &[i32]) -> (&'static str, u8) {
+    fn row(leader: Option<i32>, isr: &[i32], controller: Option<i32>) -> StatusRow {
         let partition = PartitionDescription {
             partition: PartitionIndex(0),
             leader: leader.map(BrokerId),
@@ -133,10 +157,14 @@ mod tests {
         };
         let cluster = ClusterDescription {
             id: "c".to_owned(),
-            controller: Some(BrokerId(1)),
+            controller: controller.map(BrokerId),
             brokers: Vec::new(),
         };
-        let row = StatusRow::new(cluster, &[topic]);
+        StatusRow::new(cluster, &[topic])
+    }
+
+    fn status(leader: Option<i32>, isr: &[i32]) -> (&'static str, u8) {
+        let row = row(leader, isr, Some(1));
         (row.status, row.exit().code())
     }
 
@@ -145,5 +173,12 @@ mod tests {
         assert_eq!(status(Some(1), &[1, 2]), ("ok", 0));
         assert_eq!(status(Some(1), &[1]), ("warning", 1));
         assert_eq!(status(None, &[]), ("critical", 2));
+    }
+
+    #[test]
+    fn a_cluster_without_its_store_is_a_warning_and_says_what_waits() {
+        let row = row(Some(1), &[1, 2], None);
+        let expected = ("warning", "wait for the metadata store");
+        assert_eq!((row.status, row.decisions), expected);
     }
 }

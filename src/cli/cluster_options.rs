@@ -10,7 +10,7 @@ use clap::{Args, Command, FromArgMatches};
 use crate::cli::context::{BOOTSTRAP_VARIABLE, Context, variable};
 use crate::cli::names::Names;
 use crate::cli::output::{Row, Rows};
-use crate::cli::{CommandError, CtrlC, Exit, Output, answer_until, missing, setting};
+use crate::cli::{CommandError, CtrlC, Exit, Output, answer_watching, missing, setting};
 use crate::client::{Client, ClientSettings};
 use crate::config::ConfigError;
 
@@ -42,7 +42,7 @@ pub(crate) struct ClusterOptions {
     /// Omit the header line in text and CSV
     #[arg(long, global = true)]
     no_headers: bool,
-    /// Set at the first use.
+    /// The command's watch for Ctrl-C, set at the first use.
     #[arg(skip)]
     ctrl_c: OnceLock<&'static CtrlC>,
 }
@@ -61,13 +61,14 @@ impl ClusterOptions {
         Self::from_arg_matches(innermost).ok()
     }
 
-    /// Runs a command that writes to standard output. Errors about missing names get a suggestion.
+    /// Runs a command that writes to standard output. An error about a missing topic gets the most
+    /// similar name as a suggestion.
     pub(crate) fn answer(
         &self,
         work: impl FnOnce(&mut dyn Write) -> Result<Exit, CommandError>,
     ) -> Exit {
         let admin = || self.connect_quickly().map(|client| client.admin());
-        answer_until(self.ctrl_c(), |out, _| {
+        answer_watching(self.ctrl_c(), |out, _| {
             work(out).map_err(|error| missing::explained(error, admin))
         })
     }

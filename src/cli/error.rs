@@ -25,7 +25,7 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Storage(#[from] StorageError),
 
-    /// A data directory cannot be repaired.
+    /// A data directory cannot be verified or repaired.
     #[error(transparent)]
     Broker(#[from] BrokerError),
 
@@ -50,7 +50,7 @@ pub(crate) enum CommandError {
         nodes: Vec<BrokerId>,
     },
 
-    /// The cluster has no such topic or group.
+    /// There is no such topic, group or context.
     #[error("there is no {kind} '{name}'{}", meant(nearest.as_deref()))]
     NotFound {
         /// The kind of resource.
@@ -83,7 +83,7 @@ pub(crate) enum CommandError {
     )]
     NeedsPython(String),
 
-    /// A file or standard input cannot be read.
+    /// A file or standard input cannot be read, or has an invalid record.
     #[error("cannot read {name}")]
     Input {
         /// The name of the input.
@@ -99,8 +99,8 @@ pub(crate) enum CommandError {
 
 impl CommandError {
     /// Returns true if a person ended the command, by Ctrl-C or by closing the output as `head`
-    /// does: this is not reported.
-    pub(crate) fn is_wanted(&self) -> bool {
+    /// does: such an end is not reported.
+    pub(crate) fn was_ended_by_person(&self) -> bool {
         self.is_closed_pipe() || self.exit() == Exit::Interrupted
     }
 
@@ -124,7 +124,7 @@ impl CommandError {
             Self::NodeNotFound { .. } | Self::NotFound { .. } | Self::PartitionNotFound { .. } => {
                 Exit::Missing
             }
-            // The command did everything that somebody read, so it succeeded.
+            // The reader, `head` for example, has all that it wants: the command succeeded.
             Self::Output(_) if self.is_closed_pipe() => Exit::Done,
             Self::Output(_) if self.is_pressed() => Exit::Interrupted,
             Self::Storage(_)
@@ -215,6 +215,6 @@ pub(crate) fn report(error: &dyn Error) {
 /// Prints a line on standard error.
 pub(crate) fn notify(words: &dyn fmt::Display) {
     let name = Tone::Bad.style().force_styling(is_watched()).apply_to("streamlog:");
-    // If standard error is closed, nobody can be told.
+    // If standard error is closed, the message is lost.
     let _ = writeln!(io::stderr().lock(), "{name} {words}");
 }

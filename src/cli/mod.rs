@@ -1,8 +1,8 @@
 //! The command line, `streamlog NOUN VERB`: a file or folder per noun, named after it.
 //!
-//! A noun owns its options and runs them. Results go to standard output, everything else to
-//! standard error, and a command ends with an [`Exit`]. The Rust binary and the script of the
-//! Python package share this code.
+//! The module of a noun defines its options and runs its verbs. Results go to standard output,
+//! everything else to standard error, and a command ends with an [`Exit`]. The Rust binary and the
+//! script of the Python package share this code.
 
 mod answer;
 mod bench;
@@ -37,7 +37,7 @@ mod terminal;
 mod topic;
 mod watch;
 
-pub(crate) use answer::{answer, answer_until};
+pub(crate) use answer::{answer, answer_watching};
 pub(crate) use cluster_options::ClusterOptions;
 pub(crate) use ctrl_c::CtrlC;
 pub(crate) use error::{CommandError, notify, report};

@@ -1,8 +1,8 @@
 //! A request to the cluster that has not been sent yet; the caller blocks on it or awaits it.
 //!
 //! The work runs on the client's thread either way, so any executor can poll the future. Its result
-//! must be plain data: a value that owns the client would close the client from the client's own
-//! thread.
+//! must be plain data: a value that owns the client could be dropped on the client's thread, which
+//! would then wait for its own end.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -19,7 +19,7 @@ use crate::link::Tasks;
 type Work<T> = Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send>>;
 
 /// A deferred request; nothing is sent before [`wait`](Self::wait) or `.await`.
-#[must_use = "nothing is asked before it is waited for"]
+#[must_use = "nothing is sent before `wait` or `.await`"]
 pub struct Call<T> {
     tasks: Tasks,
     waiter: Waiter,
@@ -45,7 +45,7 @@ impl<T: Send + 'static> Call<T> {
     /// Runs the request and blocks this thread until the answer has arrived.
     ///
     /// # Errors
-    /// Those of the request, and [`ClientError::Closed`] when the client is closed meanwhile.
+    /// The errors of the request, and [`ClientError::Closed`] when the client is closed meanwhile.
     pub fn wait(self) -> Result<T, ClientError> {
         self.waiter.run(&self.tasks, self.work)
     }

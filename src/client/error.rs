@@ -18,7 +18,7 @@ pub enum ClientError {
     /// A setting or an argument is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// No broker could be reached.
+    /// No broker could be reached, or a response lacks what was asked for.
     #[error("no broker could be reached: {}", list(tried))]
     Connect {
         /// Every address tried, with the reason it failed.
@@ -40,7 +40,7 @@ pub enum ClientError {
     TopicNotFound {
         /// The topic, or the partition as `topic-partition`.
         topic: String,
-        /// The topic with the most similar name, if the cluster was asked and one is similar.
+        /// The topic with the most similar name, if the cluster was asked and has a similar one.
         nearest: Option<String>,
     },
     /// The position lies outside the log and the consumer is configured to fail then.
@@ -67,27 +67,24 @@ pub enum ClientError {
         limit: Option<usize>,
     },
     /// Records cannot be delivered: the broker found them damaged, or the batch it sent has wrong
-    /// bytes or wrong offsets.
-    #[error(
-        "the records of {partition} from offset {offset} on are damaged; `streamlog partition \
-         damage` lists what is, `streamlog partition skip-damage {partition} --from {offset} --to \
-         END --yes` lets readers skip it"
-    )]
+    /// bytes or wrong offsets. Or records are lost that may have been delivered, since an operator
+    /// gave them up; this error is returned once, and the next call reads on.
+    #[error("{}", source.words(partition, *offset))]
     Damaged {
         /// The partition.
         partition: TopicPartition,
-        /// The offset at which reading stopped.
+        /// The offset at which reading stopped, or the first offset whose record is lost.
         offset: Offset,
         /// The damage found.
         #[source]
         source: Arc<Damage>,
     },
-    /// Records were not delivered, and no caller was waiting for their outcome.
+    /// Records were not delivered, and no caller has received the failures from their tickets.
     #[error("{}", undelivered(failures, *unlisted))]
     Delivery {
         /// The first failures: an entry per batch, or per part of a batch that was split.
         failures: Vec<DeliveryFailure>,
-        /// The number of failed records beyond those listed.
+        /// The number of failed records beyond the listed failures.
         unlisted: u64,
     },
     /// The client, producer or consumer was closed.
@@ -109,10 +106,10 @@ pub enum ClientError {
     System(#[source] Arc<io::Error>),
 }
 
-/// An address that was tried, with the result.
+/// An address that was tried, with the reason it failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// `host:port`.
+    /// `host:port`, or a description if the address is not known.
     pub address: String,
     /// The reason it failed.
     pub reason: String,
@@ -121,9 +118,9 @@ pub struct Attempt {
 /// Records of one batch, as last sent, that were not delivered.
 #[derive(Clone, Debug)]
 pub struct DeliveryFailure {
-    /// Their partition.
+    /// The partition of the records.
     pub partition: TopicPartition,
-    /// Their number.
+    /// The number of records.
     pub records: u32,
     /// The reason.
     pub error: ClientError,

@@ -1,9 +1,9 @@
 //! Streamlog's own client: connections, producer, consumer, administration.
 //!
-//! Calls block the calling thread and may come from any thread. Each client owns a single
-//! background thread with all its connections; there is no process-wide state. Waiting threads
-//! sleep without polling; they wake when their result is ready, when the client is closed, or when
-//! a signal arrives.
+//! Calls may come from any thread. They block it, or are futures for any executor. Each client owns
+//! a single background thread with all its connections; there is no process-wide state. Waiting
+//! threads sleep without polling. They wake when their result is ready, after a time limit, when
+//! the client is closed, or when a signal arrives.
 
 mod admin;
 #[cfg(feature = "arrow")]
@@ -39,8 +39,8 @@ pub use crate::wire::ErrorCode;
 pub use admin::{
     Admin, AdminCalls, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource,
     DamagedStretch, GroupDescription, GroupListing, LossyElection, MemberDescription, NewTopic,
-    OffsetChange, PartitionDescription, PartitionLag, PartitionSize, ReplicaEnd, ResetTo, Resource,
-    SkippedStretch, TopicDescription,
+    OffsetChange, PartitionDescription, PartitionLag, PartitionSize, ReplicaEnd, ReplicaEnds,
+    ResetTo, Resource, SkippedStretch, TopicDescription,
 };
 #[cfg(feature = "arrow")]
 pub use arrow::{Column, RecordBatch, Rows, RowsMax};

@@ -1,4 +1,4 @@
-//! The failure that ends an engine: of its disk, or a broken invariant.
+//! The failure that ends an engine: of its disk or its metadata, or a broken invariant.
 
 use std::sync::OnceLock;
 
@@ -16,13 +16,25 @@ pub(crate) struct Failure {
 impl Failure {
     /// Stops the engine, whose state can no longer be trusted. Only the first reason is kept.
     pub(crate) fn report(&self, reason: String) {
-        tracing::error!("the broker stops: {reason}");
-        let _ = self.reason.set(reason);
+        // Failures that follow from the first would hide it in the log.
+        if self.reason.set(reason).is_ok() {
+            let reason = self.reason.get().map_or("", String::as_str);
+            tracing::error!("the broker stops: {reason}");
+        }
         self.stopping.cancel();
     }
 
-    /// Stops the engine if a task has panicked: an invariant is broken, perhaps others with it. The
-    /// panic ends only its task, so nothing else would stop the engine.
+    /// Stops the engine as if it had failed, because its process is taken to have ended.
+    #[cfg(feature = "broker")]
+    pub(crate) fn abandon(&self, reason: &str) {
+        tracing::info!("the broker ends: {reason}");
+        // Fails only if it has failed already.
+        let _ = self.reason.set(reason.to_owned());
+        self.stopping.cancel();
+    }
+
+    /// Stops the engine if a task has panicked: an invariant is broken, perhaps other invariants
+    /// with it. The panic ends only its task, so nothing else would stop the engine.
     pub(crate) fn notice(&self, ended: &JoinError) {
         if ended.is_panic() {
             self.report(ended.to_string());

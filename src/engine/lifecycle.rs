@@ -14,15 +14,16 @@ use crate::engine::{
     EngineConfig, EngineError, EngineHandle, EngineState, Failure, PartitionsListener,
 };
 use crate::io::World;
-use crate::metadata::{Listener, Store, cluster_id};
-use crate::replication::{InSyncChanges, Partitions};
+use crate::metadata::{Listener, Store, cluster_id, ensure_cluster_id};
+use crate::replication::{DamageReports, InSyncChanges, Partitions};
+use crate::storage;
 use crate::types::WithCauses;
 
 /// Threads that may block on a disk for the control thread, in addition to those for slow work of
 /// the shards.
 const BLOCKING_THREADS: usize = 4;
 
-/// The longest wait for the metadata store at the end.
+/// The maximum wait for the metadata store when the engine stops.
 const LEAVING_MAX: Duration = Duration::from_secs(1);
 
 /// An open data directory with its partitions, which runs until it is stopped or its disk fails.
@@ -34,11 +35,11 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// Opens the data directory and registers this broker with the addresses that clients connect
-    /// to. `runtime` runs everything that is not on the path of records. The metadata is in
-    /// `store`, or in the data directory if there is none.
+    /// to. `runtime` runs the metadata, the groups and the calls that block on a disk. The metadata
+    /// is in `store`, or in the data directory if there is none.
     ///
     /// # Errors
-    /// If the data directory cannot be used.
+    /// If the data directory or the metadata cannot be used.
     pub(crate) fn open(
         config: EngineConfig,
         addresses: Vec<Listener>,
@@ -49,12 +50,16 @@ impl Engine {
         let failure = Arc::new(Failure::default());
         let partitions = Arc::new(Partitions::default());
         let cluster_id = match &store {
-            Some(store) => runtime.block_on(cluster_id(&**store))?,
             None => None,
+            Some(store) if storage::is_new(&*world.disk, &config.data_dir)? => {
+                Some(runtime.block_on(ensure_cluster_id(&**store))?)
+            }
+            // Create no cluster in an empty store for a directory that already has records.
+            Some(store) => runtime.block_on(cluster_id(&**store))?,
         };
         let logs = open_data(&config, cluster_id, world, Arc::clone(&partitions), &failure)?;
         let clock = &world.clock;
-        let metadata =
+        let (metadata, losses) =
             runtime.block_on(open_metadata(&config, clock, &logs.data, addresses, store))?;
         let state = Arc::new(EngineState {
             partitions,
@@ -66,6 +71,8 @@ impl Engine {
             clock: Arc::clone(&world.clock),
             logs,
             in_sync_changes: InSyncChanges::default(),
+            damage_reports: DamageReports::default(),
+            losses,
             applied: watch::Sender::new(()),
             listener: OnceLock::new(),
         });
@@ -76,8 +83,8 @@ impl Engine {
         Ok(Self { state, runtime, is_stopped: false })
     }
 
-    /// Leads the partitions that the metadata assigns to this broker, now and after each change,
-    /// and notifies `listener`. Called once.
+    /// Leads or follows the partitions that the metadata assigns to this broker, now and after each
+    /// change, and notifies `listener`. Called once.
     pub(crate) fn run(&self, listener: Arc<dyn PartitionsListener>) {
         let is_first = self.state.listener.set(listener).is_ok();
         assert!(is_first, "an engine was started twice");
@@ -106,27 +113,46 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Failed`] if the disk had failed, and the errors of the last flush.
     pub(crate) fn stop(&mut self) -> Result<(), EngineError> {
+        self.end(true)
+    }
+
+    /// Ends the engine without leaving the cluster and without a last flush, as the end of its
+    /// process does. Its disk and its metadata store must no longer be within its reach.
+    #[cfg(feature = "broker")]
+    pub(crate) fn abandon(&mut self, reason: &str) {
+        self.state.failure.abandon(reason);
+        // `end` only returns this reason as its error.
+        let _ = self.end(false);
+    }
+
+    fn end(&mut self, leaves: bool) -> Result<(), EngineError> {
         if std::mem::replace(&mut self.is_stopped, true) {
             return Ok(());
         }
         let state = &self.state;
         state.stopping.cancel();
         self.runtime.block_on(state.control.finish());
-        // Nobody is answered any more. The others go on without this replica at once, whatever time
-        // its last flush takes.
-        self.leave();
+        // From here on no request is answered. Leave the cluster before the last flush, which may
+        // take long: the other brokers go on without this replica at once.
+        if leaves {
+            self.leave();
+        }
         state.logs.flusher.stop();
-        state.logs.upkeep.stop();
+        match state.failure.reason() {
+            Some(_) => state.logs.upkeep.abandon(),
+            None => state.logs.upkeep.stop(),
+        }
         let high_watermarks = state.partitions.high_watermarks();
         let led = state.partitions.topics();
-        // Other holders of the engine's state must no longer hold logs or the lock of the data
-        // directory.
+        // Release the logs and the lock of the data directory, even if other tasks still hold the
+        // engine's state.
         state.partitions.replace([]);
         let closed = match state.failure.reason() {
             Some(reason) => Err(EngineError::Failed { reason }),
             None => state.logs.data.close(&high_watermarks).map_err(EngineError::from),
         };
-        // Only after the last flush: a request may be waiting for exactly that flush.
+        // Stop the partitions only after the last flush: a request may be waiting for exactly that
+        // flush.
         for partition in led.iter().flat_map(|topic| topic.partitions()) {
             partition.stop("its data directory was closed");
         }
@@ -137,7 +163,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// Ends the session with the metadata store, so that nobody waits for the end of its time-out.
+    /// Ends the session with the metadata store. Otherwise the other brokers would count this one
+    /// as alive until the session's time-out.
     fn leave(&self) {
         let leaving = async { timeout(LEAVING_MAX, self.state.metadata.leave()).await };
         match self.runtime.block_on(leaving) {

@@ -1,8 +1,8 @@
 //! Matching the logs of a data directory with the topics of its metadata, at startup.
 //!
 //! A log that lost its `partition.metadata` gets it back if the metadata leaves no doubt about its
-//! topic. If the metadata does not know some logs, startup fails: more likely it has lost
-//! something, or is that of another cluster, than that nobody wants those topics.
+//! topic. If the metadata does not know some logs, startup fails: the metadata has probably lost
+//! them, or is that of another cluster, and the logs must not be taken for deleted topics.
 
 use std::path::Path;
 
@@ -46,8 +46,8 @@ pub(super) fn require_own_metadata(data: &DataDir) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Refuses to create a new cluster in a shared store for a data directory that has one: its logs
-/// would be nobody's.
+/// Refuses to create a new cluster in a shared store for a data directory that has logs already:
+/// the new cluster would not know their topics.
 ///
 /// # Errors
 /// `NoCluster`.
@@ -110,7 +110,8 @@ pub(super) fn match_logs(
 }
 
 /// Gives an older copy of the broker's data directory a new id, so that it counts as a replaced
-/// disk: its replicas may lack records, and neither lead nor count as in sync for what they had.
+/// disk. Its replicas may lack acknowledged records: they must not lead, nor count as in sync,
+/// until they have fetched them again.
 ///
 /// # Errors
 /// Those of the disk.
@@ -119,9 +120,9 @@ pub(super) fn renew_older_copy(
     image: &Image,
     broker: BrokerId,
 ) -> Result<(), EngineError> {
-    let (identity, starts) = (data.identity(), data.run().incarnation);
+    let (identity, registered) = (data.identity(), data.registered_run());
     let known = image.known_broker(broker);
-    if !known.is_some_and(|known| known.is_ahead_of(&identity.directory_id, starts)) {
+    if !known.is_some_and(|known| known.is_ahead_of(&identity.directory_id, registered)) {
         return Ok(());
     }
     data.renew_identity()?;
@@ -169,8 +170,8 @@ fn owner(image: &Image, partition: &TopicPartition) -> Owner {
     }
 }
 
-/// Returns true if the journal has the partition or says that its log is to be removed, or if its
-/// node for the topic cannot be read.
+/// Returns true if the metadata has the partition, or a tombstone of its topic, or if a node that
+/// may have either cannot be read.
 fn is_known(image: &Image, partition: &TopicPartition, id: TopicId) -> bool {
     let topic = image.topic_by_id(id).filter(|topic| topic.name == partition.topic);
     topic.is_some_and(|topic| topic.partition(partition.partition).is_some())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::engine::matching::{
     match_logs, renew_older_copy, require_cluster, require_journal, require_own_metadata,
 };
-use crate::engine::{EngineConfig, EngineError, Failure};
+use crate::engine::{EngineConfig, EngineError, Failure, Losses};
 use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
 use crate::metadata::{
     EmbeddedStore, Listener, Metadata, MetadataConfig, MetadataError, Registration, Store,
@@ -20,7 +20,7 @@ use crate::types::WithCauses;
 /// The metadata's directory within the data directory.
 pub(crate) const METADATA_DIR: &str = "metadata";
 
-/// Opens the data directory, recovers logs where necessary, and starts the flusher.
+/// Opens the data directory, recovers logs where necessary, and starts maintenance and the flusher.
 ///
 /// A new directory becomes one of the cluster `cluster_id`, or of a new cluster if that is `None`.
 pub(crate) fn open_data(
@@ -61,8 +61,8 @@ pub(crate) fn open_data(
     Ok(Arc::new(LocalLogs { data, flusher, upkeep }))
 }
 
-/// The settings of a log that is opened before its partition is known: those of its topic or, until
-/// these are known, the broker's, but without deletion or compaction, which the topic may not want.
+/// The settings with which a log is opened: those of its topic if the partition is already known;
+/// otherwise the broker's, without deletion and compaction, which the topic may exclude.
 fn configs(defaults: &LogConfig, partitions: Arc<Partitions>) -> LogConfigs {
     let defaults = defaults.clone();
     Arc::new(move |id, metadata| {
@@ -93,26 +93,29 @@ fn report(data: &DataDir) {
     } else if start.recovered > 0 {
         tracing::info!("'{path}' was not stopped in order: {} logs recovered", start.recovered);
     }
+    if start.had_failed_sync {
+        tracing::warn!("a sync of '{path}' had failed: recovered as after a power failure");
+    }
     for name in &start.rebuilt {
-        tracing::warn!("the checkpoint {name} was damaged and is made again");
+        tracing::warn!("the checkpoint {name} was damaged and is rebuilt");
     }
     for path in &start.quarantined {
-        tracing::warn!("moved to '{}': nobody knows what it is", path.display());
+        tracing::warn!("moved to '{}': no log or checkpoint has such a name", path.display());
     }
     for partition in &start.missing {
         tracing::error!("{partition} was here when the broker last stopped, and is gone");
     }
 }
 
-/// Opens the metadata, in `store` or else in the data directory, and registers this broker: each of
-/// its partitions gets a new leader epoch.
+/// Opens the metadata, in `store` or else in the data directory, and registers this broker, which
+/// may become a leader from then on. Also returns the replicas whose disk has lost records.
 pub(crate) async fn open_metadata(
     config: &EngineConfig,
     clock: &Arc<dyn Clock>,
     data: &DataDir,
     listeners: Vec<Listener>,
     store: Option<Arc<dyn Store>>,
-) -> Result<Metadata, EngineError> {
+) -> Result<(Metadata, Losses), EngineError> {
     let is_shared = store.is_some();
     let store = match store {
         Some(store) => {
@@ -136,25 +139,30 @@ pub(crate) async fn open_metadata(
     );
     let metadata = metadata.await?;
     match_logs(data, &metadata.image().borrow(), is_shared)?;
+    let losses = Losses::find(data, &metadata.image().borrow(), is_shared)?;
     if is_shared {
         if !data.identity().is_on_zookeeper {
             data.move_to_zookeeper()?;
         }
         renew_older_copy(data, &metadata.image().borrow(), config.broker_id)?;
+        // After the renewal: an older copy that fails to start must still be recognized.
+        data.note_registration()?;
     }
     let registration = Registration {
         listeners,
         rack: config.rack.clone(),
-        // An embedded store is lost with the directory, so another directory is no evidence there.
+        // The directory id reveals a replaced disk to a shared store only. An embedded store is in
+        // the directory itself, and is lost with it.
         directory_id: is_shared.then(|| data.identity().directory_id),
         starts: is_shared.then(|| data.run().incarnation),
         boot_id: data.disk().boot_id().ok(),
         clean_shutdown: data.start_report().was_clean,
         key_hash: None,
         is_stopping: false,
+        lost: losses.replicas(),
     };
     metadata.register(&registration).await?;
-    Ok(metadata)
+    Ok((metadata, losses))
 }
 
 /// Opens the store in the data directory.

@@ -6,10 +6,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::control::Control;
-use crate::engine::{EngineConfig, Failure};
+use crate::engine::{EngineConfig, Failure, Losses};
 use crate::io::Clock;
 use crate::metadata::{Image, Metadata};
-use crate::replication::{InSyncChanges, LocalLogs, Partitions, Topic};
+use crate::replication::{DamageReports, InSyncChanges, LocalLogs, Partitions, Topic};
 
 /// The state of a running engine.
 pub(crate) struct EngineState {
@@ -21,13 +21,17 @@ pub(crate) struct EngineState {
     pub(crate) metadata: Metadata,
     /// The partitions of which this broker has a replica.
     pub(crate) partitions: Arc<Partitions>,
-    /// Their logs.
+    /// The logs of these partitions.
     pub(crate) logs: Arc<LocalLogs>,
-    /// The changes of in-sync sets that the leaders among them ask for.
+    /// The changes of in-sync sets that this broker requests for partitions that it leads.
     pub(crate) in_sync_changes: InSyncChanges,
+    /// The reports of led partitions whose damage stops their readers.
+    pub(crate) damage_reports: DamageReports,
+    /// The replicas whose disk has lost flushed records.
+    pub(crate) losses: Losses,
     /// Notified whenever an image has been applied to `partitions`.
     pub(crate) applied: watch::Sender<()>,
-    /// Runs everything that is not on the path of records.
+    /// The thread for metadata and groups, and its pool for calls that block on a disk.
     pub(crate) control: Control,
     /// Cancelled when the engine stops.
     pub(crate) stopping: CancellationToken,
@@ -37,7 +41,7 @@ pub(crate) struct EngineState {
     pub(super) listener: OnceLock<Arc<dyn PartitionsListener>>,
 }
 
-/// An observer of the partitions that an engine leads.
+/// An observer of the partitions of an engine.
 pub(crate) trait PartitionsListener: Send + Sync {
     /// Called after each change of the partitions, before callers are told that it is complete.
     fn partitions_changed(&self, engine: &Arc<EngineState>);
@@ -46,7 +50,7 @@ pub(crate) trait PartitionsListener: Send + Sync {
     fn is_ready(&self, topic: &Topic) -> bool;
 }
 
-/// The listener of an engine on which nothing else depends.
+/// The listener of an engine without group coordinators.
 pub(crate) struct NoListener;
 
 impl PartitionsListener for NoListener {
@@ -64,7 +68,7 @@ impl EngineState {
     }
 
     /// Waits while so much is unflushed that the kernel might throttle writers.
-    pub(crate) async fn unflushed_room(&self) {
+    pub(crate) async fn wait_for_unflushed_room(&self) {
         self.logs.flusher.budget_available().await;
     }
 

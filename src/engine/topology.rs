@@ -21,7 +21,7 @@ use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
 /// The pause before another attempt to remove the remains of deleted topics.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Applies the current image, and every later image from now on.
+/// Applies the current image and, from now on, the latest image after each change.
 pub(crate) fn follow(engine: &Arc<EngineState>) {
     let mut images = engine.metadata.image();
     let mut image = Arc::clone(&images.borrow_and_update());
@@ -29,10 +29,16 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
     let following = Arc::clone(engine);
     engine.control.start(async move {
         loop {
-            // Also for the first image: a crash may have come between the tombstone and the
-            // removal.
+            // Remove also for the first image: the broker may have crashed between the tombstone
+            // and the removal.
             remove_deleted(&following, &image).await;
-            let stays = deleted(&following, &following.image()).next().is_some();
+            let EngineState { metadata, logs, control, failure, .. } = &*following;
+            if following.losses.give_up(metadata, logs, control, failure).await {
+                image = following.image();
+                apply(&following, &image);
+            }
+            let stays = deleted(&following, &following.image()).next().is_some()
+                || !following.losses.is_empty();
             tokio::select! {
                 () = following.stopping.cancelled() => return,
                 () = sleep(RETRY_PAUSE), if stays => {}
@@ -92,7 +98,7 @@ pub(crate) fn is_applied(engine: &EngineState, id: TopicId) -> bool {
     serves && engine.is_ready(&now)
 }
 
-/// Returns true unless the partition has yet to take the leadership that it is assigned.
+/// Returns true if the partition leads, or is not assigned to lead.
 fn leads_as_assigned(partition: &Partition, image: &PartitionImage) -> bool {
     image.leader() != Some(partition.broker()) || partition.role() == Role::Leader
 }
@@ -110,8 +116,8 @@ fn settings(topic: &TopicImage, defaults: &LogConfig) -> Arc<LogConfig> {
     })
 }
 
-/// The valid ones of a topic's overrides, on top of the broker's settings. The others may be those
-/// that keep records, so none are removed.
+/// The valid overrides of a topic, on top of the broker's settings, but without deletion and
+/// compaction: the invalid overrides may be those that keep records.
 fn valid_part(overrides: &Configs, defaults: &LogConfig) -> LogConfig {
     let mut config = defaults.clone();
     for (name, value) in overrides {
@@ -126,9 +132,10 @@ fn valid_part(overrides: &Configs, defaults: &LogConfig) -> LogConfig {
     config
 }
 
-/// The partitions of a topic of which this broker has a replica, with their numbers, except those
-/// that cannot be served: the state is missing or unreadable, or the topic's settings are, on which
-/// its promises depend.
+/// The partitions of a topic of which this broker has a replica, with their numbers. A partition is
+/// left out if its state is missing or unreadable, and while flushed records of this replica are
+/// lost and not yet given up. All are left out if the topic's settings are unreadable, since its
+/// guarantees depend on them.
 fn replicas<'a>(
     engine: &EngineState,
     image: &Image,
@@ -136,9 +143,10 @@ fn replicas<'a>(
 ) -> impl Iterator<Item = (PartitionIndex, &'a PartitionImage)> {
     let me = engine.config.broker_id;
     let is_served = !image.are_topic_configs_broken(&topic.name);
-    topic.numbered().filter(move |(_, partition)| {
+    topic.numbered().filter(move |(index, partition)| {
         let is_here = partition.replicas.contains(&me) || partition.leader() == Some(me);
-        is_served && is_here && partition.state.is_some()
+        let is_whole = !engine.losses.contains(topic.id, *index);
+        is_served && is_here && partition.state.is_some() && is_whole
     })
 }
 
@@ -149,6 +157,7 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
     let incarnation = incarnation.unwrap_or(Incarnation::UNKNOWN);
     let before = engine.partitions.topic_by_id(topic.id);
     let (now, lease) = (engine.clock.monotonic(), engine.metadata.lease(incarnation));
+    let ended = |partition: &PartitionImage| image.ended_replicas(partition);
     let partitions = replicas(engine, image, topic).map(|(index, image)| {
         let known = before.as_ref().and_then(|topic| topic.partition(index));
         let partition = known.map_or_else(
@@ -159,7 +168,10 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
             },
         );
         let lease = (image.replicas.len() > 1).then(|| Arc::clone(&lease));
-        let assignment = Assignment { lease, ..Assignment::of(image, incarnation, &config) };
+        let mut assignment = Assignment { lease, ..Assignment::of(image, incarnation, &config) };
+        if assignment.lease.is_some() {
+            assignment.predecessors.ended = ended(image);
+        }
         partition.assign(assignment, now);
         partition
     });

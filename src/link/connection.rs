@@ -21,13 +21,13 @@ use super::fault::{LinkError, LinkFault};
 use super::tasks::Tasks;
 use super::versions::Versions;
 use crate::config::HostPort;
-use crate::net::{FrameBuffer, Outgoing, Piece, Transport};
+use crate::net::{FrameBuffer, Network, Outgoing, Piece, Transport};
 use crate::wire::{
     ApiKey, ApiVersionsRequest, ApiVersionsResponse, EncodedFrame, ErrorCode, Message,
     Piece as FramePiece, decode_response, encode_request,
 };
 
-/// The largest frame accepted; a longer length field is taken for corruption.
+/// The largest frame accepted; a larger announced length counts as corruption.
 const FRAME_MAX: usize = 256 << 20;
 
 /// The `ApiVersions` version sent first.
@@ -36,22 +36,25 @@ const FIRST_ASKED: i16 = 4;
 /// The settings of connections to brokers.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// The name of this side in the brokers' logs.
+    /// The client id, by which brokers name this side in their logs.
     pub client_id: String,
     /// The time limit of one attempt to connect.
     pub connect_timeout: Duration,
-    /// The time a request may wait while no bytes of its response arrive.
+    /// The time a request may wait while no bytes arrive on its connection.
     pub request_timeout: Duration,
     /// The pause after the first failed attempt; it doubles with each further one.
     pub backoff: Duration,
-    /// The upper bound of that pause.
+    /// The upper bound of that pause, apart from a jitter of at most 20 percent.
     pub backoff_max: Duration,
     /// The highest version of an API to use, even if both sides support a higher one.
     pub version_max: fn(ApiKey) -> i16,
+    /// The network that replaces the system's, if one does.
+    pub network: Option<Arc<dyn Network>>,
 }
 
-/// An observer of connections, which implements what it needs. Its methods must not block: they run
-/// on the connections' runtime.
+/// An observer of connections. Each method does nothing unless the observer implements it. Methods
+/// must not block: they run on the connections' runtime, and some of them under a connection's
+/// lock.
 pub trait Observer: Debug + Send + Sync {
     /// A connection was opened.
     fn opened(&self, _address: &HostPort) {}
@@ -95,7 +98,7 @@ struct Pipeline {
 #[derive(Debug, Default)]
 struct State {
     unsent: Vec<Piece>,
-    /// Senders to notify when everything queued, or being written, has been written.
+    /// The senders to notify once everything that was queued up to their request has been written.
     unwritten: Vec<oneshot::Sender<Result<Bytes, LinkError>>>,
     unanswered: VecDeque<Waiting>,
     next_correlation_id: i32,
@@ -141,7 +144,7 @@ impl Connection {
         tasks: &Tasks,
         observer: &Arc<dyn Observer>,
     ) -> Result<Self, LinkError> {
-        let connecting = connect(address, config.connect_timeout).await;
+        let connecting = connect(address, config).await;
         let transport = connecting.map_err(|fault| fault.of(address))?;
         let pipeline = Arc::new(Pipeline {
             address: address.clone(),
@@ -240,7 +243,8 @@ impl Pipeline {
             return Err(error.clone());
         }
         state.is_counted = true;
-        // Still under the lock, so that `end` cannot report it ended before it is reported opened.
+        // Report this under the lock, so that `end` cannot report the connection ended before it is
+        // reported opened.
         self.observer.opened(&self.address);
         Ok(())
     }
@@ -386,7 +390,8 @@ impl Pipeline {
     fn take_in(&self, frame: Bytes) -> Result<(), LinkFault> {
         let correlation_id = frame.first_chunk().copied().map(i32::from_be_bytes);
         let is_answered = |waiting: &mut Waiting| Some(waiting.correlation_id) == correlation_id;
-        // A request that gets no answer stays pending, so that it fails with the others' reason.
+        // A request without a matching response stays pending, and fails with the reason of all
+        // others.
         let waiting = self.state().unanswered.pop_front_if(is_answered);
         let waiting = waiting.ok_or(LinkFault::UnexpectedResponse)?;
         // The receiver may have been dropped.
@@ -420,8 +425,14 @@ impl Pipeline {
     }
 }
 
-async fn connect(address: &HostPort, limit: Duration) -> Result<Transport, LinkFault> {
-    let connecting = timeout(limit, Transport::connect(address)).await;
+async fn connect(address: &HostPort, config: &LinkConfig) -> Result<Transport, LinkFault> {
+    let connecting = async {
+        match &config.network {
+            None => Transport::connect(address).await,
+            Some(network) => Transport::connect_through(&**network, address).await,
+        }
+    };
+    let connecting = timeout(config.connect_timeout, connecting).await;
     Ok(connecting.map_err(|_| LinkFault::ConnectTimeout)??)
 }
 

@@ -51,7 +51,7 @@ impl Peer {
         self.0.write_all(&frame.into_bytes()).unwrap();
     }
 
-    /// Answers a heartbeat so that its answer can be told from others.
+    /// Answers a heartbeat so that its answer can be told from other answers.
     fn beat(&mut self, asked: &Asked, mark: i32) {
         assert_eq!(asked.key, ApiKey::Heartbeat);
         let response = HeartbeatResponse { throttle_time_ms: mark, error_code: ErrorCode::None };
@@ -69,7 +69,7 @@ impl Peer {
     }
 }
 
-/// Keeps what it is told.
+/// An observer that records its notifications.
 #[derive(Debug, Default)]
 struct Notes(Mutex<Vec<String>>);
 
@@ -116,6 +116,7 @@ impl Setting {
             backoff: Duration::from_millis(1),
             backoff_max: Duration::from_millis(1),
             version_max,
+            network: None,
         };
         let notes = Arc::new(Notes::default());
         let observer: Arc<dyn Observer> = Arc::<Notes>::clone(&notes);
@@ -146,7 +147,7 @@ impl Setting {
     }
 }
 
-/// Waits for the end of a part while the connections live on.
+/// Waits until a played broker has ended, while the runtime serves the connections.
 async fn played<T: Send + 'static>(part: JoinHandle<T>) -> T {
     tokio::task::spawn_blocking(|| part.join().unwrap()).await.unwrap()
 }

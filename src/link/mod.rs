@@ -1,8 +1,8 @@
-//! One pipelined connection to a broker, and what keeps it: pauses between attempts, API versions
-//! negotiated once, time limits, and a bound on requests in flight.
+//! One pipelined connection to a broker, with pauses between attempts, API versions negotiated
+//! once, time limits, and a bound on requests in flight.
 //!
-//! It is what every peer of a broker needs, whether a client or a follower. Which broker to ask,
-//! which errors to retry and what to do meanwhile is decided by the layers that use it.
+//! Clients and followers both use it. They decide which broker to ask, which errors to retry, and
+//! how to proceed meanwhile.
 
 mod backoff;
 mod connection;
@@ -15,6 +15,7 @@ mod shared_connection;
 mod tasks;
 mod versions;
 
+pub use crate::net::Network;
 pub use backoff::Backoff;
 pub use connection::{Connection, LinkConfig, Observer, PendingWrite, Reply};
 pub use connector::Connector;

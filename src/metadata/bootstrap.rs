@@ -47,7 +47,7 @@ async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<(), 
     others.retain(|name| name != ENSEMBLE);
     let marker = NodePath::Marker.to_string();
     if !others.is_empty() && store.get(&marker).await?.is_some() {
-        // The nodes are those of a broker that has started since the marker was looked for.
+        // Another broker has created these nodes since the first look for the marker.
         return Err(StoreError::NodeExists { path: marker }.into());
     }
     if !others.is_empty() {
@@ -77,6 +77,20 @@ pub async fn cluster_id(store: &dyn Store) -> Result<Option<String>, MetadataErr
         return Ok(None);
     }
     read_cluster_id(store).await.map(Some)
+}
+
+/// The id of the cluster whose tree the store holds. An empty store becomes that of a new cluster.
+///
+/// A broker must learn the id before it creates its data directory, which records the id.
+/// Otherwise, if several brokers start on an empty store together, all but one would record the id
+/// of a cluster that does not exist.
+///
+/// # Errors
+/// `ForeignStore` if the tree belongs to another system, `NewerFormat` or `Malformed` if it cannot
+/// be read, or the error of the store.
+pub async fn ensure_cluster_id(store: &dyn Store) -> Result<String, MetadataError> {
+    bootstrap(store, None).await?;
+    read_cluster_id(store).await
 }
 
 async fn read_cluster_id(store: &dyn Store) -> Result<String, MetadataError> {

@@ -22,9 +22,10 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// One broker's participation in the cluster.
 ///
-/// When a write of this broker returns, the image includes it. [`Metadata::run`] follows the writes
-/// of others, replaces a session that has ended by a new one, and returns when no more writes are
-/// possible; it runs for the lifetime of the broker.
+/// When a write of this broker returns, the image normally includes it; if the store failed after
+/// the commit, the image follows later. [`Metadata::run`] follows the writes of other brokers, and
+/// replaces a session that has ended by a new one. It runs for the lifetime of the broker, and
+/// returns early only if no more writes are possible.
 #[derive(Debug)]
 pub struct Metadata {
     /// The session in use. A writer takes it before it reads anything that its write depends on.
@@ -65,7 +66,8 @@ impl Metadata {
     /// Reads the cluster, creating it if the store is empty, without joining it.
     ///
     /// # Errors
-    /// `ForeignStore` if the store belongs to another system, or not to the cluster `cluster_id`.
+    /// `ForeignStore` if the store belongs to another system, or not to the cluster `cluster_id`;
+    /// `NewerFormat` or `Malformed` if its nodes cannot be read; or the error of the store.
     pub async fn open(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -108,8 +110,8 @@ impl Metadata {
         *self.session.write().unwrap_or_else(PoisonError::into_inner) = session;
     }
 
-    /// This broker's registration in the current session; `None` before it, and from the end of a
-    /// session to the next registration.
+    /// This broker's registration in the current session; `None` before the first registration, and
+    /// from the end of a session until the next registration.
     pub fn membership(&self) -> Option<Membership> {
         self.member().map(|member| member.membership)
     }
@@ -118,7 +120,7 @@ impl Metadata {
         self.member.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Replaces the registration, and ends the lease of the one before.
+    /// Replaces the registration, and ends the lease of the previous one.
     pub(super) fn set_member(&self, member: Option<Member>) {
         let mut current = self.member.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = std::mem::replace(&mut *current, member.map(Arc::new)) {
@@ -126,7 +128,8 @@ impl Metadata {
         }
     }
 
-    /// Ends the session: other brokers see at once that this one is gone.
+    /// Ends the lease, so that this broker answers no client any more, and then the session, so
+    /// that other brokers see at once that it is gone. Does nothing with a store in this process.
     ///
     /// # Errors
     /// The errors of the store, which then ends the session after its time-out.
@@ -136,11 +139,19 @@ impl Metadata {
             // The session ends with the process, without a write.
             return Ok(());
         }
+        if let Some(member) = self.member() {
+            // From here on this broker answers no client, so the next leader of a partition need
+            // not be silent.
+            member.lease.end();
+            if let Err(error) = store.multi(vec![member.at_end.clone()]).await {
+                tracing::debug!(%error, "the end of this broker is not noted");
+            }
+        }
         Ok(store.close().await?)
     }
 
-    /// Follows the store through all sessions until nothing will succeed any more, and returns the
-    /// reason.
+    /// Follows the store through all sessions. Returns only when no further write can succeed, with
+    /// the reason.
     pub async fn run(&self) -> MetadataError {
         let mut unsettled = false;
         loop {
@@ -152,7 +163,7 @@ impl Metadata {
             };
             let is_expired = event == Some(Event::SessionExpired);
             if is_expired {
-                // At once: another broker may lead already.
+                // Do not wait for the new session: another broker may lead already.
                 self.set_member(None);
             }
             match self.follow(event).await {
@@ -162,7 +173,7 @@ impl Metadata {
                     tracing::warn!(%error, "the metadata could not be followed; trying again");
                     unsettled = true;
                     if is_expired {
-                        // An ended session says so again at once.
+                        // Without a pause, an ended session would report its end again at once.
                         sleep(RETRY_PAUSE).await;
                     }
                 }
@@ -176,7 +187,7 @@ impl Metadata {
         self.broker
     }
 
-    /// The settings of new topics.
+    /// The defaults and limits of topics.
     #[cfg(any(test, feature = "internals"))]
     pub fn config(&self) -> &MetadataConfig {
         &self.config
@@ -187,18 +198,20 @@ impl Metadata {
         self.images.subscribe()
     }
 
-    /// The changes from now on, beginning with everything there is.
+    /// The changes from now on; the first one contains everything in the current image.
     pub fn changes(&self) -> Changes {
         let mut images = self.images.subscribe();
         images.mark_changed();
         Changes { images, seen: Arc::default() }
     }
 
-    /// Executes the transaction of an operation, and returns once its effect and the controller's
-    /// reaction are in the image.
+    /// Executes the transaction of an operation, and tries to bring its effect and the controller's
+    /// reaction into the image before it returns. If the store fails after the commit, the image
+    /// follows later, and the result is still `Ok`, unless the failure is fatal.
     ///
-    /// `store` is the session under which `ops` were computed. If it has ended, they are refused: a
-    /// check of a version does not see that a node was deleted and created again.
+    /// `store` is the session under which `ops` were computed; if it has ended, the transaction
+    /// fails. It must not run in a later session: a node may have been deleted and created again
+    /// with the same version, which a version check cannot notice.
     pub(super) async fn execute(
         &self,
         store: &dyn Store,
@@ -259,7 +272,8 @@ impl Metadata {
     }
 }
 
-/// The differences between successive images, without gaps.
+/// A stream of images and their differences. Images may be skipped; each difference starts from the
+/// image returned before it, so no change is lost.
 #[derive(Debug)]
 pub struct Changes {
     images: watch::Receiver<Arc<Image>>,

@@ -14,6 +14,8 @@ use crate::metadata::store::{Op, SessionError, Store, StoreError};
 pub(super) struct Member {
     pub(super) membership: Membership,
     pub(super) lease: Arc<Lease>,
+    /// The operation that notes the end of this incarnation once it is certain.
+    pub(super) at_end: Op,
     /// The session of the registration.
     store: Arc<dyn Store>,
     /// The node of the registration.
@@ -22,9 +24,9 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// A registration that was requested at `sent`.
+    /// A registration that was requested at `sent`, with the operation that notes its end.
     pub(super) fn new(
-        membership: Membership,
+        (membership, at_end): (Membership, Op),
         (store, path): (Arc<dyn Store>, String),
         clock: Arc<dyn Clock>,
         sent: Duration,
@@ -33,14 +35,14 @@ impl Member {
             Some(timeout) => Lease::begin(Arc::clone(&clock), sent, timeout),
             None => Lease::unlimited(Arc::clone(&clock)),
         };
-        Self { membership, lease: Arc::new(lease), store, path, clock }
+        Self { membership, lease: Arc::new(lease), at_end, store, path, clock }
     }
 
     /// Renews the lease if the store confirms the registration.
     ///
     /// The transaction changes nothing, but most servers of an ensemble must agree on it, in one
-    /// order with the end of the session. A read proves nothing, not even behind a `sync`: it may
-    /// be answered by a server that has lost the others and does not know it yet.
+    /// order with the end of the session. A read proves nothing, not even after a `sync`: a server
+    /// that has lost the other servers, and does not know it yet, may answer the read.
     ///
     /// # Errors
     /// Those of the store, and `NoNode` if the registration is gone.
@@ -50,14 +52,14 @@ impl Member {
             self.lease.end();
         }
         let sent = confirmed?;
-        // As it is now: a server to which the session has moved may grant less.
+        // Use the current time-out: a server to which the session has moved may grant less.
         if let Some(timeout) = self.store.session_timeout() {
             self.lease.renew(sent, timeout);
         }
         Ok(())
     }
 
-    /// Has the store confirm the registration, and returns the moment when it was asked to.
+    /// Has the store confirm the registration, and returns the time at which the request was sent.
     async fn confirm(&self) -> Result<Duration, StoreError> {
         let version = self.version().await?;
         let sent = self.clock.monotonic();

@@ -1,4 +1,4 @@
-//! The membership of a broker: its registration, and the sessions that follow the first.
+//! The membership of a broker: its registration, and how a session that ended is replaced.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,24 +14,48 @@ use crate::metadata::store::{Node, Op, OpResult, Store, StoreError, transact};
 use crate::metadata::values::{KnownBrokerValue, decode, decode_broker, encode, encode_broker};
 use crate::metadata::{Metadata, MetadataError, Remedy};
 
-/// The longest wait for the end of an earlier process' session: a store takes no longer than its
-/// longest time-out.
+/// The longest wait for the end of an earlier process' session: ZooKeeper's default settings allow
+/// no session time-out above it.
 const PREDECESSOR_WAIT_MAX: Duration = Duration::from_mins(1);
 /// The pause between two attempts to register.
 const PREDECESSOR_PAUSE: Duration = Duration::from_millis(200);
-/// The maximum number of attempts while other brokers create their first nodes.
+/// The maximum number of attempts at the transaction when nodes change meanwhile.
 const ATTEMPTS_MAX: usize = 32;
 
+/// A registration that was made.
+struct Registered {
+    incarnation: Incarnation,
+    /// The operation that notes the end of this process once it is proved.
+    at_end: Op,
+}
+
+/// The node by which a broker is known while it is away.
+struct Known {
+    /// The operations that write the node.
+    ops: Vec<Op>,
+    value: KnownBrokerValue,
+}
+
+/// An earlier process of this broker.
+#[derive(Default)]
+struct Predecessor {
+    /// The operations that remove the process's registration and its controller role.
+    removal: Vec<Op>,
+    /// The incarnation of the earlier process, if it is known to have ended.
+    ended: Option<Incarnation>,
+}
+
 impl Metadata {
-    /// Joins the cluster: registers the broker, claims the controller role, and as controller makes
-    /// all pending changes. Its logs must have been recovered: it may become leader before this
-    /// returns. [`Metadata::run`] repeats the registration in each further session.
+    /// Joins the cluster: registers the broker, claims the controller role if that is vacant, and
+    /// as controller makes all pending changes. Its logs must have been recovered: it may become
+    /// leader before this returns. [`Metadata::run`] repeats the registration in each further
+    /// session.
     ///
     /// After a restart of the machine, waits until the store has ended the session of the earlier
     /// process on the same data directory.
     ///
     /// # Errors
-    /// `BrokerIdInUse` if a live broker has the id.
+    /// `BrokerIdInUse` if a live broker has the id, or the errors of the store.
     pub async fn register(
         &self,
         registration: &Registration,
@@ -40,7 +64,7 @@ impl Metadata {
         let key = ReplicaKey::random();
         let keyed = Registration { key_hash: key.hash(), ..registration.clone() };
         let mut waited = Duration::ZERO;
-        let (created, sent) = loop {
+        let (registered, sent) = loop {
             let sent = self.clock.monotonic();
             match self.create_registration(&path, &keyed).await {
                 Err(MetadataError::BrokerIdInUse { .. })
@@ -54,11 +78,17 @@ impl Metadata {
                 created => break (created?, sent),
             }
         };
-        let incarnation = Incarnation(created);
+        let Registered { incarnation, at_end } = registered;
         *self.registration.lock().await = Some(registration.clone());
         let membership = Membership { incarnation, key };
+        self.store().at_proven_end(at_end.clone());
         let place = (self.store(), path.clone());
-        self.set_member(Some(Member::new(membership, place, Arc::clone(&self.clock), sent)));
+        self.set_member(Some(Member::new(
+            (membership, at_end),
+            place,
+            Arc::clone(&self.clock),
+            sent,
+        )));
         let mut cache = self.cache.lock().await;
         cache.mark_registered();
         cache.refresh(&[path, NodePath::KnownBroker(self.broker).to_string()]).await?;
@@ -67,31 +97,40 @@ impl Metadata {
         settled.map(|()| incarnation)
     }
 
-    /// Tells the other brokers that this one has begun to stop: they hand over nothing to it.
+    /// Tells the other brokers that this one has begun to stop: they hand over no partition to it.
     ///
     /// # Errors
     /// The errors of the store.
     pub async fn announce_stop(&self) -> Result<(), MetadataError> {
+        self.change_registration(|registration| registration.is_stopping = true).await
+    }
+
+    /// Changes the registration of this broker in the current session.
+    pub(super) async fn change_registration(
+        &self,
+        change: impl FnOnce(&mut Registration),
+    ) -> Result<(), MetadataError> {
         let store = self.store();
         let path = NodePath::Broker(self.broker).to_string();
         let Some(node) = store.get(&path).await? else {
             return Err(StoreError::NoNode { path }.into());
         };
-        let Some(registration) = self.registration_in(&node) else { return Ok(()) };
-        let stopping = Registration { is_stopping: true, ..registration };
-        let value = encode_broker(&stopping, self.clock.now().millis());
+        let Some(mut registration) = self.registration_in(&node) else { return Ok(()) };
+        change(&mut registration);
+        let value = encode_broker(&registration, self.clock.now().millis());
         self.execute(&*store, vec![Op::set(path, value, node.version)]).await?;
         Ok(())
     }
 
-    /// Registers the broker in the current session, if it was registered in an earlier one only.
+    /// Registers the broker again if it was registered and no longer is: the session is new, or the
+    /// registration was removed.
     pub(super) async fn register_again(&self) -> Result<(), MetadataError> {
         if self.cache.lock().await.is_registered() {
             return Ok(());
         }
         let Some(registration) = self.registration.lock().await.clone() else { return Ok(()) };
         if let Some(member) = self.member() {
-            // Somebody has removed the registration, and another broker may lead already.
+            // The registration may have been removed, and another broker may lead already.
             member.lease.end();
         }
         let Incarnation(created) = self.register(&registration).await?;
@@ -114,99 +153,125 @@ impl Metadata {
         Ok(())
     }
 
-    /// Creates the node of the registration, and returns the transaction that did.
+    /// Creates the node of the registration.
     ///
-    /// The same transaction writes the node by which the broker is known afterwards. Its version
-    /// rises with every registration, which the version of an ephemeral node does not.
+    /// The same transaction writes the broker's node below `/streamlog/brokers`, which outlives the
+    /// session. The version of that node rises with every registration. The version of the
+    /// ephemeral registration does not.
     async fn create_registration(
         &self,
         path: &str,
         registration: &Registration,
-    ) -> Result<i64, MetadataError> {
+    ) -> Result<Registered, MetadataError> {
         let store = self.store();
         let value = encode_broker(registration, self.clock.now().millis());
-        let mut removal = Vec::new();
+        let mut predecessor = Predecessor::default();
         let mut attempts = 0;
         loop {
-            let mut ops = removal.clone();
-            ops.extend(self.known_as(&*store, registration).await?);
+            let mut ops = predecessor.removal.clone();
+            let known = self.known_as(&*store, registration, predecessor.ended).await?;
+            ops.extend(known.ops);
             ops.push(Op::create_ephemeral(path, value.clone()));
             attempts += 1;
             match transact(&*store, ops).await {
-                Ok(results) => match results.last() {
-                    Some(OpResult::Created { created, .. }) => return Ok(*created),
+                Ok(results) => match results.as_slice() {
+                    [.., of_known, OpResult::Created { created, .. }] => {
+                        let incarnation = Incarnation(*created);
+                        let version = match of_known {
+                            OpResult::Set { version } => *version,
+                            _ => 0,
+                        };
+                        let value = encode(&known.value.with_end(incarnation));
+                        let path = NodePath::KnownBroker(self.broker).to_string();
+                        let at_end = Op::set(path, value, version);
+                        return Ok(Registered { incarnation, at_end });
+                    }
                     _ => panic!("a creation answered {results:?}"),
                 },
                 Err(error) if error.remedy() != Remedy::Refresh || attempts == ATTEMPTS_MAX => {
                     return Err(error.into());
                 }
                 Err(StoreError::NodeExists { path: found }) if found == path => {
-                    removal = self.removal_of_predecessor(&*store, path, registration).await?;
+                    predecessor = self.predecessor(&*store, path, registration).await?;
                 }
                 // The session of the predecessor may have ended meanwhile, and its nodes with it.
-                Err(_) => removal.clear(),
+                Err(_) => predecessor = Predecessor::default(),
             }
         }
     }
 
-    /// The operations that write the node by which this broker is known while it is away.
+    /// The operations that write this broker's node below `/streamlog/brokers`.
     async fn known_as(
         &self,
         store: &dyn Store,
         registration: &Registration,
-    ) -> Result<Vec<Op>, MetadataError> {
+        ended: Option<Incarnation>,
+    ) -> Result<Known, MetadataError> {
         let path = NodePath::KnownBroker(self.broker).to_string();
         let nodes = store.read(&[KNOWN_BROKERS.to_owned(), path.clone()]).await?;
         let [parent, known] = nodes.as_slice() else {
             return Err(StoreError::NoNode { path }.into());
         };
         let before = known.as_ref().map(|node| decode::<KnownBrokerValue>(&node.value));
-        // An unreadable value is replaced: nothing but this registration depends on it.
-        let value = encode(&KnownBrokerValue::after(before.and_then(Result::ok), registration));
+        // An unreadable value is replaced. Only the known end of earlier processes is lost, without
+        // which an unclean election may be refused.
+        let value = KnownBrokerValue::after(before.and_then(Result::ok), registration);
+        let value = match ended {
+            Some(ended) => value.with_end(ended),
+            None => value,
+        };
         let mut ops = Vec::new();
         if parent.is_none() {
             ops.push(Op::create(KNOWN_BROKERS, ""));
         }
         ops.push(match known {
-            Some(node) => Op::set(path, value, node.version),
-            None => Op::create(path, value),
+            Some(node) => Op::set(path, encode(&value), node.version),
+            None => Op::create(path, encode(&value)),
         });
-        Ok(ops)
+        Ok(Known { ops, value })
     }
 
-    /// The operations that remove what a dead process on the same data directory has left: its
-    /// registration and its controller role. None are needed if its session has just ended.
+    /// Finds a dead process on the same data directory, and the operations that remove its nodes.
+    /// No operation is needed if its session has just ended.
     ///
-    /// This process holds the lock of the directory, and the machine has not been started since, so
-    /// the other process has ended, and nobody has to wait until the store notices it.
-    async fn removal_of_predecessor(
+    /// If the directory and the boot id are the same, that process has ended, since this one holds
+    /// the directory's lock. The new process need not wait until the store notices that.
+    ///
+    /// # Errors
+    /// `BrokerIdInUse` unless that process is known to be dead, or the registration is this
+    /// session's own.
+    async fn predecessor(
         &self,
         store: &dyn Store,
         path: &str,
         registration: &Registration,
-    ) -> Result<Vec<Op>, MetadataError> {
+    ) -> Result<Predecessor, MetadataError> {
         let controller = NodePath::Controller.to_string();
         let nodes = store.read(&[path.to_owned(), controller.clone()]).await?;
-        let [Some(predecessor), role] = nodes.as_slice() else { return Ok(Vec::new()) };
+        let [Some(predecessor), role] = nodes.as_slice() else {
+            return Ok(Predecessor::default());
+        };
         let found = self.registration_in(predecessor);
         let is_dead = found.is_some_and(|found| {
             is_same_directory(&found, registration)
                 && found.boot_id.is_some()
                 && found.boot_id == registration.boot_id
         });
-        // Somebody may have overwritten the registration that this broker made in this session.
+        // The registration that this broker made in this session may have been overwritten by hand.
         let is_own = self.membership().is_some() && predecessor.owner == Some(store.session());
         if !is_dead && !is_own {
             return Err(self.id_in_use(predecessor));
         }
-        let mut ops = vec![Op::delete(path, predecessor.version)];
+        let mut removal = vec![Op::delete(path, predecessor.version)];
         if let Some(role) = role.as_ref().filter(|role| role.owner == predecessor.owner) {
-            ops.push(Op::delete(controller, role.version));
+            removal.push(Op::delete(controller, role.version));
         }
-        Ok(ops)
+        let ended = is_dead.then_some(Incarnation(predecessor.created));
+        Ok(Predecessor { removal, ended })
     }
 
-    /// True if the node is the registration of an earlier process on the same data directory.
+    /// True if registering may succeed soon: the registration found is an earlier process's on this
+    /// data directory, or is gone or unreadable.
     async fn has_predecessor(
         &self,
         path: &str,
@@ -217,7 +282,7 @@ impl Metadata {
         Ok(found.is_none_or(|found| is_same_directory(&found, registration)))
     }
 
-    /// The error of a broker whose id has this registration.
+    /// The error that this broker's id is taken, by the registration in `node`.
     fn id_in_use(&self, node: &Node) -> MetadataError {
         let registration = self.registration_in(node).unwrap_or_default();
         let address = registration.listeners.first();

@@ -18,7 +18,7 @@ use crate::metadata::tree::{Change, Tree};
 /// The maximum size of a transaction, which is ZooKeeper's default.
 const TRANSACTION_BYTES_MAX: usize = 1024 * 1024;
 
-/// The message of a call that the network loses. The caller learns neither.
+/// The message of a call that the network loses. The caller cannot tell which one was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// The transaction is not executed.
@@ -41,6 +41,7 @@ pub struct MemoryStore {
 #[derive(Debug)]
 struct Shared {
     clock: Arc<dyn Clock>,
+    session_timeout: Duration,
     tree: Mutex<Tree>,
     sessions: LocalSessions,
 }
@@ -53,22 +54,30 @@ struct Link {
     outdated: Option<Tree>,
     /// True if the store has ended the session while it was cut off.
     has_expired: bool,
-    /// Messages lost by the transactions to come, in order.
+    /// The messages that the next transactions lose, in order.
     lost: Vec<Lost>,
-    /// Another session to end, and the number of calls that come first, counting the one that
-    /// finds it ended.
+    /// A session that the store ends just before a later call of this one, and the number of calls
+    /// up to that call, which is included.
     rival: Option<(usize, Arc<MemoryStore>)>,
+    /// The operation that notes the end of the process.
+    at_end: Option<Op>,
     heard: Duration,
 }
 
 impl MemoryStore {
-    /// The time-out of the sessions, which no clock enforces here: a test lets them expire.
+    /// The time-out of the sessions by default.
     pub const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
 
     /// An empty store with a first session.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::with_timeout(clock, Self::SESSION_TIMEOUT)
+    }
+
+    /// An empty store with a first session, whose sessions have this time-out. No clock enforces it
+    /// here: the caller lets them expire.
+    pub fn with_timeout(clock: Arc<dyn Clock>, session_timeout: Duration) -> Self {
         let (tree, sessions) = (Mutex::new(Tree::new()), LocalSessions::default());
-        Self::of(Arc::new(Shared { clock, tree, sessions }))
+        Self::of(Arc::new(Shared { clock, session_timeout, tree, sessions }))
     }
 
     /// Another session on the same store.
@@ -77,13 +86,22 @@ impl MemoryStore {
         Self::of(Arc::clone(&self.shared))
     }
 
+    /// The session that follows this one.
+    ///
+    /// # Errors
+    /// If the store cannot be reached.
+    pub fn successor(&self) -> Result<Self, StoreError> {
+        self.connect()?;
+        Ok(self.another())
+    }
+
     fn of(shared: Arc<Shared>) -> Self {
         let (session, heard) = (shared.sessions.open(), shared.clock.monotonic());
         let link = Mutex::new(Link { heard, ..Link::default() });
         Self { shared, session, link, withheld: watch::Sender::new(false) }
     }
 
-    /// Cuts the session off: calls fail, and its watches miss what happens.
+    /// Cuts the session off: calls fail, and its watches miss all changes.
     pub fn disconnect(&self) {
         locked(&self.link).is_cut = true;
         self.session.set_cut_off(true);
@@ -102,8 +120,8 @@ impl MemoryStore {
         }
     }
 
-    /// Leaves the session with a server that has lost the others: it answers reads from what it
-    /// knew then, executes nothing, and does not hear of the end of the session.
+    /// Leaves the session with a server that has lost contact with the others. The server answers
+    /// reads from its present nodes, executes nothing, and does not learn that the session ends.
     pub fn lose_quorum(&self) {
         locked(&self.link).outdated = Some(locked(&self.shared.tree).clone());
         self.session.set_cut_off(true);
@@ -129,7 +147,16 @@ impl MemoryStore {
         }
     }
 
-    /// Loses a message of the next transaction for which none has been named yet.
+    /// Notes that the process of the session has ended, and ends the session, as a guard does.
+    pub fn prove_end(&self) {
+        if let Some(op) = locked(&self.link).at_end.take() {
+            // The operation is refused if the successor of the process has registered already.
+            let _ = self.shared.commit(|tree, txn| tree.plan(vec![op], txn, self.session.id));
+        }
+        self.expire();
+    }
+
+    /// Loses a message of the next transaction for which no loss has been requested yet.
     pub fn lose(&self, lost: Lost) {
         locked(&self.link).lost.push(lost);
     }
@@ -163,7 +190,7 @@ impl MemoryStore {
     fn connect(&self) -> Result<(), StoreError> {
         let mut link = locked(&self.link);
         if link.is_cut {
-            return Err(unreachable("cut off by the test"));
+            return Err(unreachable("cut off"));
         }
         link.heard = self.shared.clock.monotonic();
         Ok(())
@@ -211,7 +238,7 @@ fn unreachable(reason: &str) -> StoreError {
 }
 
 impl Shared {
-    /// Plans a transaction, shows its changes, and reports them.
+    /// Plans a transaction, applies its changes, and reports them.
     fn commit<T>(
         &self,
         plan: impl FnOnce(&Tree, i64) -> Result<(Vec<Change>, T), StoreError>,
@@ -243,14 +270,11 @@ impl Store for MemoryStore {
     }
 
     fn session_timeout(&self) -> Option<Duration> {
-        Some(Self::SESSION_TIMEOUT)
+        Some(self.shared.session_timeout)
     }
 
     fn new_session(&self) -> StoreFuture<'_, Arc<dyn Store>> {
-        Box::pin(async move {
-            self.connect()?;
-            Ok(Arc::new(self.another()) as Arc<dyn Store>)
-        })
+        Box::pin(async move { Ok(Arc::new(self.successor()?) as Arc<dyn Store>) })
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {
@@ -284,6 +308,10 @@ impl Store for MemoryStore {
         })
     }
 
+    fn at_proven_end(&self, op: Op) {
+        locked(&self.link).at_end = Some(op);
+    }
+
     fn watch<'a>(&'a self, subtrees: &'a [&'a str]) -> StoreFuture<'a, Watch> {
         Box::pin(async move {
             self.reach()?;
@@ -292,7 +320,7 @@ impl Store for MemoryStore {
     }
 }
 
-/// Every statement leaves the state consistent, so a poisoned lock is harmless.
+/// Locks a mutex. Every statement leaves the state consistent, so a poisoned lock is harmless.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,11 +2,11 @@
 //!
 //! The authoritative state is a tree of nodes in a [`Store`]. Every broker holds an [`Image`] of
 //! it, which is immutable and replaced as a whole. Images are not sent between brokers: each broker
-//! watches the store, and one of them, the controller, writes the leader assignments. All writes
-//! are conditional on node versions.
+//! watches the store. One of them, the controller, elects leaders; a leader changes its in-sync set
+//! and hands over by itself. All writes are conditional on the versions of nodes or their absence.
 //!
-//! This layer never touches a log: deleting a topic leaves a tombstone, by which its data is
-//! removed.
+//! This layer never touches a log: deleting a topic leaves a tombstone, which permits brokers to
+//! remove the topic's data.
 
 mod bootstrap;
 mod cluster;
@@ -30,7 +30,11 @@ mod lease_keeping;
 mod lease_tests;
 mod member;
 mod membership;
-#[cfg(any(test, feature = "internals"))]
+#[cfg(any(test, feature = "broker", feature = "internals"))]
+#[cfg_attr(
+    not(any(test, feature = "internals")),
+    expect(dead_code, reason = "some faults are injected by the project's own tests only")
+)]
 mod memory;
 mod metadata_cache;
 mod operations;
@@ -42,7 +46,7 @@ mod values;
 #[cfg(feature = "broker")]
 mod zookeeper;
 
-pub use bootstrap::cluster_id;
+pub use bootstrap::{cluster_id, ensure_cluster_id};
 pub use cluster::{Changes, Metadata};
 pub use config::MetadataConfig;
 pub use embedded::{
@@ -52,15 +56,15 @@ pub use embedded::{
 pub use error::MetadataError;
 pub use image::{
     BrokenNode, Broker, Configs, Controller, Delta, EligibleReplica, Image, Incarnation, IsrMember,
-    KeyHash, KnownBroker, Listener, Membership, Partition, PartitionState, Registration,
+    KeyHash, KnownBroker, Listener, Loss, Membership, Partition, PartitionState, Registration,
     ReplicaKey, Replicas, Tombstone, Topic, TopicState,
 };
 pub use in_sync::{InSyncOutcome, InSyncStateChange, UncleanRefusal};
 pub use lease::Lease;
-#[cfg(any(test, feature = "internals"))]
+#[cfg(any(test, feature = "broker", feature = "internals"))]
 pub use memory::{Lost, MemoryStore};
 pub use operations::{
-    ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic, UncleanElection,
+    ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic, UncleanElection, UnregisterError,
 };
 pub use store::{
     CreateMode, Event, Node, Op, OpResult, Remedy, SessionError, SessionId, Store, StoreError,

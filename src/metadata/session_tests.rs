@@ -102,7 +102,8 @@ async fn an_operation_whose_message_is_lost_is_done_exactly_once() {
     for lost in [Lost::Request, Lost::Response] {
         let store = fresh();
         let metadata = open(&store, 1).await;
-        // The registration, and the claim to the controller role.
+        // Registering sends two transactions: the registration, and the claim to the controller
+        // role.
         store.lose(lost);
         store.lose(lost);
         metadata.register(&registration("directory", "boot")).await.unwrap();
@@ -185,6 +186,44 @@ async fn after_a_restart_of_the_machine_the_end_of_the_earlier_session_is_awaite
 }
 
 #[tokio::test]
+async fn the_end_of_a_process_is_noted_by_its_guard_its_successor_or_itself_but_by_no_session() {
+    let store = fresh();
+    let ended = |metadata: &Metadata| {
+        let image = Arc::clone(&metadata.image().borrow());
+        image.known_broker(BrokerId(1)).unwrap().ended
+    };
+    let incarnation = |metadata: &Metadata| Some(metadata.membership().unwrap().incarnation);
+    let first = start(&store, 1).await;
+    let first_incarnation = incarnation(&first);
+    store.expire();
+    follow_until(&first, |image| {
+        image.broker(BrokerId(1)).is_some_and(|known| Some(known.incarnation) > first_incarnation)
+    })
+    .await;
+    assert_eq!(ended(&first), None, "the process lives on");
+
+    // A successor on the same directory in the same boot finds its registration.
+    let session = Arc::new(store.another());
+    let second = start(&session, 1).await;
+    assert_eq!(ended(&second), incarnation(&first));
+    // The guard of the second process notes its end.
+    let last = incarnation(&second);
+    session.prove_end();
+    let third = start(&Arc::new(store.another()), 1).await;
+    assert_eq!(ended(&third), last);
+    let own = incarnation(&third);
+    third.leave().await.unwrap();
+    let fourth = start(&Arc::new(store.another()), 1).await;
+    assert_eq!(ended(&fourth), own);
+    // A successor on another directory proves nothing.
+    let gone = incarnation(&fourth);
+    fourth.store().close().await.unwrap();
+    let other = open(&Arc::new(store.another()), 1).await;
+    other.register(&registration("another", "boot")).await.unwrap();
+    assert!(ended(&other) == own && own < gone);
+}
+
+#[tokio::test]
 async fn each_registration_has_a_key_of_its_own_of_which_only_the_hash_is_stored() {
     let store = fresh();
     let metadata = start(&store, 1).await;
@@ -224,8 +263,9 @@ async fn a_copy_from_before_of_the_last_data_directory_is_recognized() {
     first.register(&opened(5)).await.unwrap();
     let image = Arc::clone(&first.image().borrow());
     let known = image.known_broker(BrokerId(1)).unwrap();
-    assert!(known.is_ahead_of("one", 4) && known.is_ahead_of("one", 5));
-    assert!(!known.is_ahead_of("one", 6), "the next start");
+    assert!(known.is_ahead_of("one", 0) && known.is_ahead_of("one", 4));
+    assert!(!known.is_ahead_of("one", 5), "the directory itself");
+    assert!(!known.is_ahead_of("one", 6), "it was about to register again");
     assert!(!known.is_ahead_of("two", 1), "another disk");
 }
 

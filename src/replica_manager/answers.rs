@@ -1,13 +1,23 @@
-//! The answers of a leader, partition by partition, as `replication` takes them.
+//! Conversion of a leader's answers, partition by partition, to the answers that `replication`
+//! takes.
+//!
+//! Records that leave a gap are refused at first, since damage may have caused the gap. The leader
+//! is then asked for the known gaps of its log. Compaction leaves gaps, which stay when a topic is
+//! no longer compacted, and so do damaged stretches that an operator has skipped.
+
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
 use crate::replication::{FetchAnswer, FetchOutcome, FetchPosition};
-use crate::types::{LeaderEpoch, Offset};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicPartition};
+use crate::wire::describe_log_dirs::{
+    DescribeLogDirsRequest, DescribeLogDirsResponse, RequestTopic,
+};
 use crate::wire::fetch::Partition as PartitionAnswer;
 use crate::wire::{ErrorCode, Records};
 
-/// The reason why an answer brings a partition no further.
+/// The reason why an answer for a partition cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
     /// The leader knows the partition in another state: one of both brokers has yet to see a change
@@ -30,7 +40,7 @@ pub(super) enum Refusal {
 /// Reads the answer for a partition that was fetched from `position`.
 ///
 /// # Errors
-/// If it brings the partition no further.
+/// If the answer cannot be applied.
 pub(super) fn read_answer(
     answer: PartitionAnswer,
     position: FetchPosition,
@@ -54,6 +64,35 @@ pub(super) fn read_answer(
     Ok((FetchAnswer { position, outcome, high_watermark, log_start }, records))
 }
 
+/// The question to a leader for the gaps in the logs of these partitions.
+pub(super) fn ask_for_gaps<'a>(
+    partitions: impl IntoIterator<Item = &'a TopicPartition>,
+) -> DescribeLogDirsRequest {
+    let mut topics: BTreeMap<String, Vec<i32>> = BTreeMap::new();
+    for TopicPartition { topic, partition } in partitions {
+        topics.entry(topic.to_string()).or_default().push(partition.0);
+    }
+    let topics = topics.into_iter().map(|(topic, partitions)| RequestTopic { topic, partitions });
+    let topics = Some(topics.collect());
+    DescribeLogDirsRequest { topics, with_damage: true, ..DescribeLogDirsRequest::default() }
+}
+
+/// The partitions whose logs have gaps on the leader, each with the offset below which all its gaps
+/// are.
+pub(super) fn gaps_in(answer: &DescribeLogDirsResponse) -> BTreeMap<TopicPartition, Offset> {
+    let mut gaps = BTreeMap::new();
+    for topic in answer.results.iter().flat_map(|dir| &dir.topics) {
+        let Ok(name) = topic.name.parse() else { continue };
+        for partition in &topic.partitions {
+            let ends = partition.gaps.iter().map(|gap| gap.next_offset);
+            let Some(below) = ends.max().and_then(Offset::checked) else { continue };
+            let partition = PartitionIndex(partition.partition_index);
+            gaps.insert(TopicPartition { topic: Clone::clone(&name), partition }, below);
+        }
+    }
+    gaps
+}
+
 /// Returns true for errors that end by themselves when both brokers have seen the same metadata.
 fn is_outdated(code: ErrorCode) -> bool {
     matches!(
@@ -74,6 +113,7 @@ fn offset(field: &'static str, value: i64) -> Result<Offset, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::describe_log_dirs::{Gap, LogDir, Partition, Topic};
     use crate::wire::fetch::EpochEndOffset;
 
     const POSITION: FetchPosition = FetchPosition {
@@ -129,5 +169,30 @@ mod tests {
         let without = PartitionAnswer { log_start_offset: -1, ..answer(ErrorCode::None) };
         let (field, value) = ("the log start offset", -1);
         assert_eq!(read_answer(without, POSITION), Err(Refusal::Malformed { field, value }));
+    }
+    #[test]
+    fn a_leader_is_asked_for_its_gaps_topic_by_topic_and_the_last_one_counts() {
+        let named = |name: &str, number| TopicPartition {
+            topic: name.parse().unwrap(),
+            partition: PartitionIndex(number),
+        };
+        let asked = [named("a", 0), named("a", 2), named("b", 1)];
+        let request = ask_for_gaps(&asked);
+        let topics = request.topics.unwrap();
+        let topics: Vec<_> = topics
+            .iter()
+            .map(|topic| (topic.topic.as_str(), topic.partitions.as_slice()))
+            .collect();
+        assert_eq!(topics, [("a", &[0, 2][..]), ("b", &[1])]);
+        assert!(request.with_damage);
+
+        let gap = |first_offset, next_offset| Gap { first_offset, next_offset };
+        let partition =
+            |partition_index, gaps| Partition { partition_index, gaps, ..Partition::default() };
+        let partitions = vec![partition(0, vec![gap(0, 70), gap(75, 80)]), partition(2, vec![])];
+        let topics = vec![Topic { name: "a".to_owned(), partitions }];
+        let results = vec![LogDir { topics, ..LogDir::default() }];
+        let answer = DescribeLogDirsResponse { results, ..DescribeLogDirsResponse::default() };
+        assert_eq!(gaps_in(&answer), BTreeMap::from([(named("a", 0), Offset::new(80))]));
     }
 }

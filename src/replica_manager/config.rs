@@ -11,6 +11,10 @@ settings! {
     /// The settings of replication between brokers.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ReplicaConfig {
+        /// Name of the listener by which brokers reach each other; this broker must have it too.
+        /// Without it, the first listener that each broker registers.
+        #[setting("inter.broker.listener.name", String)]
+        listener: Option<String> = None,
         /// Bytes of one partition that a follower fetches at once; a larger batch is fetched alone.
         #[setting("replica.fetch.max.bytes", Int in 1 << 10..=1 << 30)]
         partition_max: ByteSize = ByteSize(1 << 20),

@@ -31,11 +31,15 @@ impl PartialEq for FollowedPartition {
     }
 }
 
-/// The partitions that this broker follows now, by their leaders.
-pub(super) fn followed(engine: &EngineState) -> BTreeMap<BrokerId, Followed> {
+/// The partitions that this broker follows now, by their leaders, which are reached by the listener
+/// with this name.
+pub(super) fn followed(
+    engine: &EngineState,
+    listener: Option<&str>,
+) -> BTreeMap<BrokerId, Followed> {
     let image = engine.image();
     let address = |leader| {
-        let listener = image.broker(leader)?.listener(None)?;
+        let listener = image.broker(leader)?.listener(listener)?;
         Some(HostPort::new(listener.host.clone(), listener.port))
     };
     let mut by_leader: BTreeMap<BrokerId, Followed> = BTreeMap::new();

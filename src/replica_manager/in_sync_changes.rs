@@ -1,4 +1,4 @@
-//! The one sender of changes of in-sync sets, for all partitions that this broker leads.
+//! The sender of changes of in-sync sets: a single task for all partitions that this broker leads.
 //!
 //! Changes are gathered for a moment and go to the metadata store together: when a broker ends or
 //! returns, all partitions that it replicates change. A change whose outcome is unknown is repeated
@@ -11,7 +11,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::engine::EngineState;
-use crate::metadata::{InSyncOutcome, InSyncStateChange, IsrMember};
+use crate::metadata::{InSyncOutcome, IsrMember};
 use crate::replication::RequestedChange;
 
 /// The time for which further changes are gathered after the first.
@@ -23,10 +23,10 @@ const CHANGES_MAX: usize = 1000;
 /// The pause before a change of unknown outcome is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// The parts of `replica.lag.time.max.ms` at which lagging replicas are looked for.
+/// The number of times in `replica.lag.time.max.ms` that lagging replicas are looked for.
 const CHECKS: u32 = 4;
 
-/// The sender.
+/// The sender of changes.
 pub(super) struct InSyncChanges {
     engine: Arc<EngineState>,
     requested: Receiver<RequestedChange>,
@@ -106,12 +106,12 @@ impl InSyncChanges {
     }
 
     async fn send(&mut self, mut asked: Vec<RequestedChange>, are_repeated: bool) {
-        // A later leader epoch settles what an earlier one has asked for.
+        // A change that was asked for in an earlier leader epoch needs no outcome any more.
         asked.retain(|asked| asked.partition.epoch() == asked.epoch);
         if asked.is_empty() {
             return;
         }
-        let changes: Vec<_> = asked.iter().map(|asked| state_change(asked, are_repeated)).collect();
+        let changes: Vec<_> = asked.iter().map(|asked| asked.state_change(are_repeated)).collect();
         let outcomes = self.engine.metadata.change_in_sync(&changes).await;
         for (asked, outcome) in asked.into_iter().zip(outcomes) {
             asked.answer(outcome);
@@ -131,20 +131,6 @@ fn report(applied: &RequestedChange) {
     } else {
         let members = brokers(&change.members);
         tracing::info!("the in-sync replicas of {id} are now {members}");
-    }
-}
-
-fn state_change(asked: &RequestedChange, is_repeated: bool) -> InSyncStateChange {
-    let id = asked.partition.id();
-    InSyncStateChange {
-        topic: id.topic.clone(),
-        topic_id: asked.partition.topic_id(),
-        partition: id.partition,
-        leader_epoch: asked.epoch,
-        version: asked.change.version,
-        members: asked.change.members.clone(),
-        successor: asked.change.successor,
-        is_repeated,
     }
 }
 

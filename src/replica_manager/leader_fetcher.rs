@@ -1,8 +1,9 @@
-//! The task that fetches from one leader all partitions that this broker follows there.
+//! The task that fetches from one leader all partitions in which this broker follows that leader.
 //!
-//! One fetch is under way at a time, and its answer is applied before the next is sent, so that one
-//! answer bounds the memory for each leader. The fetch waits at the leader while there is nothing
-//! new; if partitions are added meanwhile, it is given up, so that they need not wait too.
+//! One fetch is under way at a time, and its answer is applied before the next is sent. So the size
+//! of one answer bounds the memory for each leader. The fetch waits at the leader while there is
+//! nothing new. If partitions are added meanwhile, the fetch is given up, so that they need not
+//! wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +63,7 @@ impl LeaderFetcher {
         let control = &self.engine.control;
         let now = self.engine.clock.monotonic();
         self.replicas.find_positions(control, now).await?;
+        self.replicas.note_asking(now);
         if self.replicas.positions().is_empty() {
             let due = self.replicas.next_due(now).unwrap_or(Duration::MAX);
             return self.rest(due.saturating_sub(now)).await;
@@ -81,7 +83,13 @@ impl LeaderFetcher {
             return Ok(());
         };
         let now = self.engine.clock.monotonic();
-        self.replicas.take(answer, self.link.session(), control, now).await
+        self.replicas.take(answer, self.link.session(), control, now).await?;
+        if let Some(question) = self.replicas.ask_for_gaps()
+            && let Some(answer) = self.link.ask(&question).await
+        {
+            self.replicas.explain_gaps(&answer, control).await?;
+        }
+        Ok(())
     }
 
     /// Waits, at most until the partitions change.
@@ -96,8 +104,8 @@ impl LeaderFetcher {
     }
 }
 
-/// Waits until there are partitions to follow that were not there `before`, or not in their leader
-/// epoch; or none at all.
+/// Waits until partitions are added that were not among those `before`, or begin another leader
+/// epoch, or until this broker follows none of the leader's partitions any more.
 async fn additions(mut followed: watch::Receiver<Arc<Followed>>, before: Arc<Followed>) {
     while followed.changed().await.is_ok() {
         let now = followed.borrow_and_update();

@@ -1,7 +1,7 @@
 //! The way to one leader: a connection, the session on it, and pauses while it is not reachable.
 //!
-//! One request is under way at a time. An answer that is given up takes its connection with it: the
-//! next request would wait behind it.
+//! One request is under way at a time. If an answer is given up, its connection is closed: the next
+//! request would wait behind that answer.
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use crate::wire::{ApiKey, ErrorCode, FetchRequest, Message};
 /// The first version of Fetch in which a follower names itself with its incarnation.
 const VERSION_MIN: i16 = 15;
 
-/// The number of failures in a row of which the last is reported. A single one is no news: a broker
-/// that starts is not yet known to all others.
+/// The number of failures in a row after which they are reported. A single failure is normal: a
+/// broker that starts is not yet known to all other brokers.
 const REPORTED: u32 = 3;
 
 /// The identity with which this broker fetches.
@@ -33,13 +33,16 @@ pub(super) struct Follower {
 /// The reason why a leader cannot be fetched from.
 #[derive(Debug, thiserror::Error)]
 enum LeaderFault {
-    /// It is not registered with an address, or not registered at all.
-    #[error("it has not registered an address; see that it runs, and give it --advertise")]
+    /// The leader is not registered with an address, or not registered at all.
+    #[error(
+        "it has not registered an address for other brokers; see that it runs, and give it \
+         --advertise, or the listener that inter.broker.listener.name names here"
+    )]
     NoAddress,
     /// The connection failed.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// It refused the whole request.
+    /// The leader refused the whole request.
     #[error("{address}: it answers {code}; its log says why")]
     Refused {
         /// The address of the leader.
@@ -81,8 +84,8 @@ impl LeaderLink {
         &self.session
     }
 
-    /// Fetches exactly these partitions. Without an answer it reports the fault, if it is a new
-    /// one, pauses, and returns `None`; the caller then gives up.
+    /// Fetches exactly these partitions. Without an answer, pauses and returns `None`; the caller
+    /// then gives the fetch up. Reports the fault once, after some failures in a row.
     pub(super) async fn fetch(
         &mut self,
         address: Option<&HostPort>,
@@ -110,6 +113,18 @@ impl LeaderLink {
                 None
             }
         }
+    }
+
+    /// Sends the leader another request between two fetches. Returns `None` without an answer; the
+    /// next fetch then meets the fault too.
+    pub(super) async fn ask<R: Message>(&mut self, request: &R) -> Option<R::Response> {
+        let open = self.connection.as_ref()?;
+        let reply = open.connection.submit(request).ok()?;
+        let answer = reply.answer_within(self.config.answer_timeout).await.ok();
+        if answer.is_none() {
+            self.give_up();
+        }
+        answer
     }
 
     /// Gives up the answer under way, if there is one.
@@ -167,12 +182,12 @@ impl LeaderLink {
     }
 }
 
-/// No limit of this side: the highest version has everything that a follower says.
+/// Imposes no limit on the version: every field that a follower sends exists in the highest one.
 pub(super) fn any_version(_: ApiKey) -> i16 {
     i16::MAX
 }
 
-/// Returns true for errors after which a new session is all that is needed.
+/// Returns true for errors after which a new session is enough.
 fn is_about_session(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -190,7 +205,7 @@ fn counted(partitions: usize) -> String {
     }
 }
 
-/// A duration as the protocol has it.
+/// A duration as requests encode it.
 fn in_millis(duration: Duration) -> i32 {
     i32::try_from(duration.as_millis()).unwrap_or(i32::MAX)
 }

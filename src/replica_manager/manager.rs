@@ -7,12 +7,12 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::engine::EngineState;
-use crate::link::{Connector, LinkConfig, Observer, Tasks};
+use crate::link::{Connector, LinkConfig, Network, Observer, Tasks};
 use crate::replica_manager::followed::{Followed, followed};
+use crate::replica_manager::hand_overs::{DamagedLeaders, PreferredLeaders};
 use crate::replica_manager::in_sync_changes::InSyncChanges;
 use crate::replica_manager::leader_fetcher::LeaderFetcher;
 use crate::replica_manager::leader_link::any_version;
-use crate::replica_manager::preferred_leaders::PreferredLeaders;
 use crate::replica_manager::{Elections, ReplicaConfig};
 use crate::types::BrokerId;
 
@@ -22,17 +22,23 @@ const FIRST_PAUSE: u32 = 20;
 /// The name by which the connections to leaders are reported.
 const CONNECTIONS: &str = "the connections to leaders";
 
-/// Fetches the partitions that this broker follows, sends the changes of the in-sync sets that it
-/// leads, and hands those over that have another preferred leader, from now until it stops. Those
-/// that are asked for by `elections` come first.
-pub(crate) fn start(engine: &Arc<EngineState>, config: &ReplicaConfig, elections: &Arc<Elections>) {
-    let (managing, config) = (Arc::clone(engine), config.clone());
+/// Starts the tasks that run until this broker stops. They fetch the partitions that it follows,
+/// and send the changes of in-sync sets of partitions that it leads. They also hand over partitions
+/// that are damaged or have another preferred leader, those that `elections` asks for first.
+pub(crate) fn start(
+    engine: &Arc<EngineState>,
+    config: &ReplicaConfig,
+    elections: &Arc<Elections>,
+    network: Option<&Arc<dyn Network>>,
+) {
+    let (managing, config, network) = (Arc::clone(engine), config.clone(), network.cloned());
     let returning = PreferredLeaders {
         engine: Arc::clone(engine),
         config: config.clone(),
         elections: Arc::clone(elections),
     };
     engine.control.start(returning.run());
+    engine.control.start(DamagedLeaders { engine: Arc::clone(engine) }.run());
     engine.control.start(async move {
         let failure = Arc::clone(&managing.failure);
         let connections = Tasks::on(Handle::current(), move || failure.notice_task(CONNECTIONS));
@@ -41,7 +47,7 @@ pub(crate) fn start(engine: &Arc<EngineState>, config: &ReplicaConfig, elections
             managing.control.start(sending.run());
         }
         let manager = Manager {
-            connector: connector(&managing, &config, connections.clone()),
+            connector: connector(&managing, &config, network.as_ref(), connections.clone()),
             engine: managing,
             config,
             leaders: BTreeMap::new(),
@@ -76,7 +82,7 @@ impl Manager {
 
     /// Brings the tasks in line with the partitions that this broker follows now.
     fn follow(&mut self) {
-        let mut followed = followed(&self.engine);
+        let mut followed = followed(&self.engine, self.config.listener.as_deref());
         self.leaders.retain(|leader, task| match followed.remove(leader) {
             Some(followed) => {
                 task.send_if_modified(|known| {
@@ -100,8 +106,13 @@ impl Manager {
     }
 }
 
-/// Opens connections to other brokers, as part of `tasks`.
-pub(crate) fn connector(engine: &EngineState, config: &ReplicaConfig, tasks: Tasks) -> Connector {
+/// Opens connections to other brokers, as part of `tasks`, through the system's network or another.
+pub(crate) fn connector(
+    engine: &EngineState,
+    config: &ReplicaConfig,
+    network: Option<&Arc<dyn Network>>,
+    tasks: Tasks,
+) -> Connector {
     let link = LinkConfig {
         client_id: format!("replica-{}", engine.config.broker_id),
         connect_timeout: config.answer_timeout,
@@ -109,11 +120,12 @@ pub(crate) fn connector(engine: &EngineState, config: &ReplicaConfig, tasks: Tas
         backoff: config.backoff / FIRST_PAUSE,
         backoff_max: config.backoff,
         version_max: any_version,
+        network: network.cloned(),
     };
     Connector::new(link, Arc::clone(&engine.clock), tasks, Arc::new(Unobserved))
 }
 
-/// The observer of connections whose faults are reported by those that use them.
+/// The observer of connections whose users report faults themselves.
 #[derive(Debug)]
 struct Unobserved;
 

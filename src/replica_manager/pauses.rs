@@ -1,24 +1,27 @@
 //! The partitions that are not fetched for now, because the last fetch of them failed.
 //!
 //! A fault is logged once, whatever the number of attempts, and so is its end. Outdated metadata is
-//! a fault only if it stays outdated: after each change, one broker sees it before the other.
+//! a fault only if it stays outdated: after each change, one broker sees it before the other. The
+//! same holds for a flush that takes long.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::replica_manager::fetch_session::PartitionKey;
 
-/// The pause after an answer that shows outdated metadata.
-const METADATA_PAUSE: Duration = Duration::from_millis(50);
+/// The pause after a fault that should pass by itself.
+const PASSING_PAUSE: Duration = Duration::from_millis(50);
 
-/// The time for which metadata may be outdated before that is reported.
-const METADATA_PATIENCE: Duration = Duration::from_secs(10);
+/// The time for which a fault that should pass by itself may last before it is reported.
+const PASSING_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// One of both brokers has yet to see a change of the metadata.
     OutdatedMetadata,
+    /// A flush takes long.
+    SlowFlush,
     /// The leader or this broker cannot go on with the partition.
     Lasting,
 }
@@ -39,7 +42,7 @@ struct Pause {
 }
 
 impl Pauses {
-    /// No pauses yet; after a lasting fault they take `lasting`.
+    /// A schedule without pauses; pauses after a lasting fault take `lasting`.
     pub(super) fn new(lasting: Duration) -> Self {
         Self { lasting, by_partition: BTreeMap::new() }
     }
@@ -47,6 +50,11 @@ impl Pauses {
     /// Returns true if a partition is not to be fetched at `now`.
     pub(super) fn is_paused(&self, key: &PartitionKey, now: Duration) -> bool {
         self.by_partition.get(key).is_some_and(|pause| now < pause.until)
+    }
+
+    /// Returns true if the last attempt to fetch a partition has failed.
+    pub(super) fn has_failed(&self, key: &PartitionKey) -> bool {
+        self.by_partition.contains_key(key)
     }
 
     /// The time of the next attempt, if a partition is paused.
@@ -60,8 +68,8 @@ impl Pauses {
         let pause = self.by_partition.entry(key).or_insert(new);
         let (length, is_due) = match fault {
             Fault::Lasting => (self.lasting, true),
-            Fault::OutdatedMetadata => {
-                (METADATA_PAUSE, now.saturating_sub(pause.since) >= METADATA_PATIENCE)
+            Fault::OutdatedMetadata | Fault::SlowFlush => {
+                (PASSING_PAUSE, now.saturating_sub(pause.since) >= PASSING_PATIENCE)
             }
         };
         pause.until = now.saturating_add(length);

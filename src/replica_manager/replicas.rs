@@ -7,13 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::timeout;
+
 use crate::engine::{Control, Failure, Unavailable};
-use crate::replica_manager::answers::{Refusal, read_answer};
+use crate::replica_manager::answers::{Refusal, ask_for_gaps, gaps_in, read_answer};
 use crate::replica_manager::fetch_session::{FetchSession, PartitionKey, Positions};
 use crate::replica_manager::followed::FollowedPartition;
 use crate::replica_manager::pauses::{Fault, Pauses};
 use crate::replication::{FetchAnswer, FollowerError, FollowerPosition, Partition, PartitionError};
 use crate::types::{BrokerId, PartitionIndex, WithCauses};
+use crate::wire::describe_log_dirs::{DescribeLogDirsRequest, DescribeLogDirsResponse};
 use crate::wire::fetch::{FetchResponse, Partition as PartitionAnswer};
 
 /// The replicas that are fetched from one leader.
@@ -25,12 +28,17 @@ pub(super) struct Replicas {
     positions: Positions,
     /// The replicas whose positions have to be computed again.
     stale: BTreeSet<PartitionKey>,
+    /// The pause after a failure, and the longest wait for flushes.
+    pause: Duration,
     pauses: Pauses,
+    /// The replicas that have refused records because of a gap, for which the leader is to be
+    /// asked.
+    unexplained: BTreeSet<PartitionKey>,
     /// Ends the engine when a sync has failed.
     failure: Arc<Failure>,
 }
 
-/// The records that a leader sent for a partition, and all that came with them.
+/// A leader's answer for a partition, and the records in it.
 struct Fetched {
     key: PartitionKey,
     partition: Arc<Partition>,
@@ -39,15 +47,17 @@ struct Fetched {
 }
 
 impl Replicas {
-    /// No replicas of `leader` yet. Those that fail are fetched again after `pause`, but a failure
-    /// that leaves the disk unknown is reported as `failure`.
+    /// The replicas of `leader`, none yet. A replica that fails is fetched again after `pause`. A
+    /// failure that leaves the disk unknown is reported to `failure` too.
     pub(super) fn new(leader: BrokerId, pause: Duration, failure: Arc<Failure>) -> Self {
         Self {
             leader,
             partitions: BTreeMap::new(),
             positions: Positions::new(),
             stale: BTreeSet::new(),
+            pause,
             pauses: Pauses::new(pause),
+            unexplained: BTreeSet::new(),
             failure,
         }
     }
@@ -57,6 +67,7 @@ impl Replicas {
         let changed = partitions.iter().filter(|(key, now)| self.partitions.get(key) != Some(*now));
         self.stale.extend(changed.map(|(key, _)| *key));
         self.stale.retain(|key| partitions.contains_key(key));
+        self.unexplained.retain(|key| partitions.contains_key(key));
         self.positions.retain(|key, _| partitions.contains_key(key));
         self.pauses.metadata_changed(|key| partitions.contains_key(key));
         self.partitions.clone_from(partitions);
@@ -67,9 +78,10 @@ impl Replicas {
         &self.positions
     }
 
-    /// Finds the positions of the replicas to which something has happened, unless they are paused
-    /// at `now`, once they have stored what they have: a position is told to the leader only once,
-    /// and it must not lack what a flush that is under way will store.
+    /// Finds the new positions of the replicas to which something has happened, unless they are
+    /// paused at `now`. First waits, at most for a pause, until those replicas have stored all
+    /// their records. The leader is told a position only once, so the position must include records
+    /// that a flush under way will store.
     ///
     /// # Errors
     /// If the broker stops.
@@ -85,10 +97,8 @@ impl Replicas {
         if due.is_empty() {
             return Ok(());
         }
-        for (_, partition) in &due {
-            partition.all_stored().await;
-        }
-        // A position opens its log, which blocks on the disk.
+        let due = self.stored(due, now).await;
+        // Finding a position opens the replica's log, which blocks on the disk.
         let found = control.run_blocking(move || {
             let position = |(key, partition): (_, Arc<Partition>)| {
                 let found = partition.follower_position();
@@ -100,6 +110,38 @@ impl Replicas {
             self.note_position(key, found, now);
         }
         Ok(())
+    }
+
+    /// Notes that a fetch is about to be sent, at `now`, for all replicas whose positions are
+    /// known. Drops the positions of replicas whose leader epoch is over.
+    pub(super) fn note_asking(&mut self, now: Duration) {
+        let Self { partitions, positions, .. } = self;
+        positions.retain(|key, known| {
+            let followed = partitions.get(key);
+            followed.is_some_and(|it| it.partition.note_asking(known.position.epoch, now))
+        });
+    }
+
+    /// Waits for the flushes of these replicas, at most for a pause, and returns the replicas that
+    /// have stored all their records. A replica whose flush does not end must not hold up the
+    /// others: it begins a pause, and is not waited for again while it fails.
+    async fn stored(
+        &mut self,
+        due: Vec<(PartitionKey, Arc<Partition>)>,
+        now: Duration,
+    ) -> Vec<(PartitionKey, Arc<Partition>)> {
+        let _ = timeout(self.pause, async {
+            for (_, partition) in due.iter().filter(|(key, _)| !self.pauses.has_failed(key)) {
+                partition.all_stored().await;
+            }
+        })
+        .await;
+        let is_stored = |(_, partition): &(_, Arc<Partition>)| partition.unstored_end().is_none();
+        let (stored, unstored): (Vec<_>, Vec<_>) = due.into_iter().partition(is_stored);
+        for (key, _) in unstored {
+            self.failed(key, &Stop::Unstored, now);
+        }
+        stored
     }
 
     /// The time at which a paused replica is due again.
@@ -119,7 +161,7 @@ impl Replicas {
                 self.positions.insert(key, position);
             }
             Ok(_) => {
-                // The next image says which leader it has now.
+                // The next image names the current leader of the replica.
                 self.stale.remove(&key);
                 self.positions.remove(&key);
             }
@@ -127,7 +169,7 @@ impl Replicas {
         }
     }
 
-    /// Hands an answer to the replicas, which have yet to flush what it brought.
+    /// Hands an answer to the replicas, which append its records without flushing them.
     ///
     /// # Errors
     /// If the broker stops.
@@ -160,7 +202,43 @@ impl Replicas {
         Ok(())
     }
 
-    /// The answers that bring their partitions further; the others begin a pause.
+    /// The question to the leader for gaps in its logs that it has to explain; `None` if there are
+    /// none. Each gap is asked for once after each refusal.
+    pub(super) fn ask_for_gaps(&mut self) -> Option<DescribeLogDirsRequest> {
+        let unexplained = std::mem::take(&mut self.unexplained);
+        let followed = unexplained.iter().filter_map(|key| self.partitions.get(key));
+        let mut ids = followed.map(|followed| followed.partition.id()).peekable();
+        ids.peek()?;
+        Some(ask_for_gaps(ids))
+    }
+
+    /// Lets the replicas take records behind the gaps that the leader has explained.
+    ///
+    /// # Errors
+    /// If the broker stops.
+    pub(super) async fn explain_gaps(
+        &mut self,
+        answer: &DescribeLogDirsResponse,
+        control: &Control,
+    ) -> Result<(), Unavailable> {
+        let gaps = gaps_in(answer);
+        let followed = self.partitions.values().map(|followed| &followed.partition);
+        let explained: Vec<_> = followed
+            .filter_map(|partition| Some((Arc::clone(partition), *gaps.get(partition.id())?)))
+            .collect();
+        control
+            .run_blocking(move || {
+                for (partition, below) in explained {
+                    if let Err(error) = partition.expect_gaps(below) {
+                        let (id, error) = (partition.id(), WithCauses(&error));
+                        tracing::warn!(partition = %id, %error, "gaps of the leader are not noted");
+                    }
+                }
+            })
+            .await
+    }
+
+    /// The answers that can be applied. The partitions with other answers begin a pause.
     fn read(
         &mut self,
         answer: FetchResponse,
@@ -205,6 +283,9 @@ impl Replicas {
         {
             self.failure.report(WithCauses(error).to_string());
         }
+        if stop.is_gap() {
+            self.unexplained.insert(key);
+        }
         let is_news = self.pauses.failed(key, stop.fault(), now);
         let Some(followed) = self.partitions.get(&key).filter(|_| is_news) else { return };
         let (id, leader) = (followed.partition.id(), self.leader);
@@ -225,17 +306,24 @@ impl Replicas {
 
 /// The reason why a replica is not fetched for a while.
 enum Stop {
-    /// The leader refused it.
+    /// The leader's answer for the replica cannot be applied.
     Refused(Refusal),
-    /// This broker could not open or write it.
+    /// This broker could not open or write the replica's log.
     Local(FollowerError),
+    /// The records that were fetched last are not flushed yet.
+    Unstored,
 }
 
 impl Stop {
+    fn is_gap(&self) -> bool {
+        matches!(self, Self::Local(error) if error.is_gap())
+    }
+
     fn fault(&self) -> Fault {
         match self {
             Self::Refused(Refusal::OutdatedMetadata(_)) => Fault::OutdatedMetadata,
             Self::Local(error) if error.ends_epoch() => Fault::OutdatedMetadata,
+            Self::Unstored => Fault::SlowFlush,
             Self::Refused(_) | Self::Local(_) => Fault::Lasting,
         }
     }
@@ -246,6 +334,7 @@ impl std::fmt::Display for Stop {
         match self {
             Self::Refused(refusal) => refusal.fmt(f),
             Self::Local(error) => WithCauses(error).fmt(f),
+            Self::Unstored => f.write_str("its last records are not flushed yet"),
         }
     }
 }
@@ -254,8 +343,11 @@ impl std::fmt::Display for Stop {
 mod tests {
     use nix::errno::Errno;
 
+    use tokio::time::Instant;
+
     use super::*;
     use crate::io::failed_sync;
+    use crate::replication::Pair;
     use crate::types::TopicId;
 
     #[test]
@@ -271,5 +363,23 @@ mod tests {
         replicas.note_position(key, error(failed_sync(Errno::EIO.into())), Duration::ZERO);
         assert!(failure.reason().unwrap().contains("cannot sync '/data/t-0'"));
         assert!(failure.stopping.is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_replica_whose_flush_does_not_end_holds_up_no_other() {
+        let pause = Duration::from_secs(1);
+        let mut replicas = Replicas::new(BrokerId(0), pause, Arc::default());
+        let (stalled, sound) = (Pair::new(), Pair::new());
+        stalled.append();
+        stalled.fetch();
+        let key = |id| PartitionKey { topic: TopicId([id; 16]), index: PartitionIndex(0) };
+        let due = vec![(key(1), stalled.follower()), (key(2), sound.follower())];
+        for limit in [pause, Duration::ZERO] {
+            let began = Instant::now();
+            let stored = replicas.stored(due.clone(), Duration::ZERO).await;
+            assert_eq!(stored.iter().map(|(key, _)| *key).collect::<Vec<_>>(), [key(2)]);
+            assert!(began.elapsed() <= limit + Duration::from_millis(1), "it is waited for again");
+            assert!(replicas.pauses.is_paused(&key(1), Duration::ZERO));
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! The conditions under which this broker answers requests to a partition.
 
-use crate::replication::{Partition, PartitionError, Target};
+use std::time::Duration;
+
+use crate::replication::role::Current;
+use crate::replication::{NotLeading, Partition, PartitionError, Target};
 use crate::types::LeaderEpoch;
 
 impl Partition {
@@ -9,10 +12,11 @@ impl Partition {
         self.current().check_leading()
     }
 
-    /// Refuses a caller whose leader epoch differs; a caller that names none is accepted.
+    /// Refuses a caller whose leader epoch differs from the current one. A caller that names no
+    /// epoch is accepted.
     ///
     /// # Errors
-    /// Also if this broker does not lead.
+    /// `FencedEpoch` or `UnknownEpoch`, and those of [`Partition::check_running`].
     pub fn check_epoch(&self, asked: LeaderEpoch) -> Result<(), PartitionError> {
         let current = self.current();
         if asked == LeaderEpoch::NONE {
@@ -30,25 +34,29 @@ impl Partition {
         self.current().check_minimum(false)
     }
 
-    /// Refuses an answer to a client that is about to be written, if another broker leads, or may
-    /// lead already (R6a). Followers are answered without a lease: leader epochs protect them.
+    /// Returns an error if no answer may be written to a client now (rule R6 in
+    /// docs/replication.md): another broker leads or may lead. An earlier leader may not know yet
+    /// that this broker was elected, and this broker may not know yet that a later leader was.
+    /// Followers are answered nevertheless: leader epochs protect them.
     ///
     /// # Errors
-    /// `NotLeader`, also without the lease.
+    /// `Stopped`. `NotLeader` if another broker leads, this one has neither a lease nor proof, or
+    /// it is a new leader that is still silent.
     pub fn check_may_answer(&self) -> Result<(), PartitionError> {
         let current = self.current();
         current.check_leading()?;
-        current.check_lease()
+        self.check_alone(&current)
     }
 
-    /// As [`Partition::check_may_answer`], for an answer that was decided in a leader epoch.
+    /// Like [`Partition::check_may_answer`], for an answer that was decided in leader epoch
+    /// `epoch`.
     ///
     /// # Errors
-    /// Also if that epoch is over.
+    /// Those of [`Partition::check_may_answer`], and `EpochEnded` if that epoch is over.
     pub fn check_may_answer_in(&self, epoch: LeaderEpoch) -> Result<(), PartitionError> {
         let current = self.current();
         current.check_goes_on(epoch)?;
-        current.check_lease()
+        self.check_alone(&current)
     }
 
     /// The leader epoch in which records are appended for a client that can be answered now.
@@ -58,23 +66,48 @@ impl Partition {
     pub fn answerable_epoch(&self) -> Result<LeaderEpoch, PartitionError> {
         let current = self.current();
         current.check_leading()?;
-        current.check_lease()?;
+        self.check_alone(&current)?;
         Ok(current.epoch)
     }
 
-    /// As [`Partition::is_covered`], for a producer that would be answered now.
+    /// Returns true if `target` has been reached, so that its producer can be answered now.
     ///
     /// # Errors
-    /// Also those of [`Partition::check_may_answer_in`].
+    /// If the target can no longer be reached because its leader epoch is over or the partition has
+    /// stopped. `NotEnoughReplicas` if it is reached, but too few replicas are in sync for
+    /// `acks=all`. Those of [`Partition::check_may_answer_in`].
     pub fn may_acknowledge(&self, target: Target) -> Result<bool, PartitionError> {
         let reached = self.reached();
         let current = self.current();
         current.check_goes_on(target.epoch)?;
-        current.check_lease()?;
+        self.check_alone(&current)?;
         current.covers(target, reached)
     }
 
-    /// Wakes the requests that wait for this partition: the lease has ended, and they are refused.
+    /// Fails if another broker may answer as the leader too: an earlier leader that does not know
+    /// of this one yet, or a later leader that this one does not know of yet.
+    fn check_alone(&self, current: &Current) -> Result<(), PartitionError> {
+        let Some(lease) = &current.lease else { return Ok(()) };
+        let now = lease.now();
+        if now < current.silent_until {
+            return Err(PartitionError::NotLeader(NotLeading::Silent));
+        }
+        // Proof helps while the store is silent, not after the store has said that the session has
+        // ended.
+        let is_proved = || !lease.has_ended() && self.has_proof(current, now);
+        if self.rules().may_answer(lease.is_held(), is_proved) {
+            return Ok(());
+        }
+        Err(PartitionError::NotLeader(NotLeading::NoLease))
+    }
+
+    fn has_proof(&self, current: &Current, now: Duration) -> bool {
+        let leadership = self.lock_leadership();
+        let leader = leadership.leader.as_ref().filter(|leader| leader.epoch() == current.epoch);
+        leader.is_some_and(|leader| leader.has_proof(now))
+    }
+
+    /// Wakes the requests that wait for this partition: without a lease, some may be refused now.
     pub fn lease_ended(&self) {
         self.waiting().remind_all();
     }

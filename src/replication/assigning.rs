@@ -1,11 +1,15 @@
-//! Changes of this broker's role in a partition.
+//! Changes of this broker's role in a partition, and of the high watermark after a flush.
 //!
 //! A partition outlives its leader epochs: it keeps its log open while leaders come and go. Every
-//! change wakes the waiting requests, which find that their epoch is over.
+//! new epoch wakes the waiting requests, which find that theirs is over.
+//!
+//! The log calls `Partition::advance` after each flush. If unflushed records count as stored, each
+//! append calls `advance` too.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::metadata::IsrMember;
 use crate::replication::role::{Current, Leadership};
 use crate::replication::{
     Assignment, Follower, HandOverStage, Leader, LeaderStart, Partition, Role,
@@ -27,7 +31,12 @@ impl Partition {
         let leader = assignment.leader.filter(|leader| *leader != self.broker());
         let role = if leads { Role::Leader } else { Role::Follower { leader } };
         let epoch = assignment.epoch;
+        let followed =
+            leader.map(|broker| IsrMember { broker, incarnation: assignment.leader_incarnation });
         let state = assignment.in_sync.clone();
+        if assignment.lease.is_some() || followed.is_some() {
+            leadership.asks.get_or_insert_default().begin(now);
+        }
         let is_new_epoch = (role, epoch) != (before.role, before.epoch);
         let is_known = leadership.assigned.as_ref().is_some_and(|known| known.in_sync == state);
         if !is_new_epoch && (is_known || !leads) {
@@ -36,6 +45,9 @@ impl Partition {
         leadership.assigned = leads.then_some(assignment);
         if is_new_epoch {
             leadership.began = now;
+            if let Some(asks) = &mut leadership.asks {
+                asks.follow(followed);
+            }
             self.begin_epoch(&mut leadership, (role, epoch), &before);
         } else if let Some(leader) = &mut leadership.leader {
             leader.state_read(state, false);
@@ -50,12 +62,13 @@ impl Partition {
             self.wake_reached();
         }
         if let Some(log) = before.log.as_ref().filter(|log| log.flushes().unflushed().is_some()) {
-            // Nothing is shown before the watermark has reached the start of the epoch.
+            // Do not wait for the next flush: clients read nothing until the watermark has reached
+            // the start of the epoch.
             self.logs().flusher.schedule(log, true);
         }
     }
 
-    /// Replaces the role, after which the log takes no record of the epoch before.
+    /// Replaces the role. From then on, the log takes no record of the previous epoch.
     fn begin_epoch(
         &self,
         leadership: &mut Leadership,
@@ -66,12 +79,14 @@ impl Partition {
         leadership.follower = None;
         leadership.follower_starts.clear();
         let lease = leadership.assigned.as_ref().and_then(|assigned| assigned.lease.clone());
+        let silent_until = self.silent_until(leadership);
         self.update(|current| match current.role {
             Role::Stopped(_) => current.clone(),
             _ => Current {
                 role,
                 epoch,
                 lease: lease.clone(),
+                silent_until,
                 is_appendable: false,
                 hand_over: HandOverStage::None,
                 ..current.clone()
@@ -79,13 +94,25 @@ impl Partition {
         });
         self.note_in_sync(leadership);
         if let Some(log) = &before.log {
-            // An append may be on its way that has seen the role before.
+            // An append that has read the old role may still be on its way: the log refuses it.
             log.epochs().end(before.epoch);
         }
         let current = self.current();
         if current.is_open {
             self.begin_role(leadership, current.log.as_ref(), Offset::ZERO);
         }
+    }
+
+    /// The time until which a new leader answers no client; zero if it need not wait for an earlier
+    /// leader.
+    fn silent_until(&self, leadership: &Leadership) -> Duration {
+        let assigned = leadership.assigned.as_ref().filter(|assigned| assigned.lease.is_some());
+        let assigned = assigned.filter(|assigned| !assigned.predecessors.have_finished);
+        assigned.map_or(Duration::ZERO, |Assignment { predecessors, .. }| {
+            let has_ended = |leader: &IsrMember| predecessors.has_ended(leader);
+            let asks = leadership.asks.as_ref();
+            asks.map_or(Duration::ZERO, |asks| asks.silent_until(self.rules(), has_ended))
+        })
     }
 
     /// Stops this partition: waiting requests are woken, and appends and reads are refused.
@@ -102,9 +129,10 @@ impl Partition {
         self.current().role
     }
 
-    /// Notes that the log was looked for and, if there is one, installs it.
+    /// Notes that the log has been looked for, and installs the log if it exists.
     pub(super) fn install(&self, log: Option<&Arc<Log>>) {
-        // Read before the lock is taken: a checkpoint may be written at this moment.
+        // Read this before taking the lock: the read may wait for a checkpoint that is being
+        // written.
         let recorded = self.logs().data.high_watermark(self.id()).unwrap_or_default();
         let mut leadership = self.lock_leadership();
         self.update(|current| {
@@ -114,12 +142,13 @@ impl Partition {
         self.begin_role(&mut leadership, log, recorded);
     }
 
-    /// Begins to lead or to follow on an open log. The watermark is the one that is known or
-    /// `recorded`, as far as this replica has the records below it; everything that was removed
-    /// from the start of the log had been replicated.
+    /// Begins to lead or to follow with an open log. The watermark is the larger one of the known
+    /// one and `recorded`, within the bounds of the log: this replica lacks later records, and
+    /// removed ones had been replicated.
     fn begin_role(&self, leadership: &mut Leadership, log: Option<&Arc<Log>>, recorded: Offset) {
         let (start, flushed, end) = log.map_or_else(Default::default, |log| {
-            // In this order: a flush may end in between.
+            // Read the flushed offset before the end of the log. In the other order, a flush in
+            // between could make it larger than the end.
             let flushed = log.flushed_offset();
             (log.log_start_offset(), flushed, log.log_end_offset())
         });
@@ -150,8 +179,8 @@ impl Partition {
         high_watermark: Offset,
     ) {
         if let Some(leader) = &mut leadership.leader {
-            // The log was created or recovered in this epoch. Its followers, and the in-sync set
-            // that may have changed since, are known.
+            // The log was created or recovered in this epoch. Keep the state of the followers, and
+            // the in-sync set, which may have changed since the assignment.
             leader.stored(flushed);
             self.set_stored(flushed);
             self.publish(leader);
@@ -164,6 +193,7 @@ impl Partition {
             log_end: end,
             high_watermark,
             in_sync: assignment.in_sync.clone(),
+            silent_until: self.current().silent_until,
         };
         let mut leader = Leader::new(self.rules(), start, leadership.began);
         leader.stored(flushed);
@@ -176,7 +206,7 @@ impl Partition {
     /// wakes waiting requests.
     pub(super) fn advance(&self, stored: Offset) {
         let mut leadership = self.lock_leadership();
-        // A flush may have ended before the log was truncated, and report it only now.
+        // A flush that ended before the log was truncated may report its end only now.
         let stored =
             self.current().log.as_ref().map_or(stored, |log| stored.min(self.stored_end(log)));
         self.set_stored(stored.max(self.stored()));
@@ -203,8 +233,8 @@ impl Partition {
         self.waiting().wake_below(self.stored(), self.high_watermark());
     }
 
-    /// Publishes the watermark, the in-sync set and the hand-over; under the lock, so that older
-    /// values never overwrite newer ones.
+    /// Publishes the watermark, the in-sync set and the hand-over. The caller holds the lock of
+    /// `leadership`, so that older values never overwrite newer ones.
     pub(super) fn publish(&self, leader: &Leader) {
         self.set_high_watermark(leader.high_watermark());
         let (epoch_start, in_sync) = (leader.epoch_start(), leader.in_sync());
@@ -217,19 +247,12 @@ impl Partition {
         });
     }
 
-    /// Publishes the in-sync set of the assignment, until the log is open.
+    /// Publishes the in-sync set of the assignment, which is used until the log is open.
     fn note_in_sync(&self, leadership: &Leadership) {
         let state = leadership.assigned.as_ref().map(|assigned| &assigned.in_sync);
         let (in_sync, minimum) =
             state.map_or_else(Default::default, |state| (state.members.len(), state.minimum));
         self.update(|current| Current { in_sync, minimum, ..current.clone() });
-    }
-
-    /// The number of in-sync replicas on other brokers.
-    pub(super) fn other_in_sync_replicas(&self) -> usize {
-        let leadership = self.lock_leadership();
-        let members = leadership.assigned.iter().flat_map(|assigned| &assigned.in_sync.members);
-        members.filter(|member| member.broker != self.broker()).count()
     }
 
     pub(super) fn lock_leadership(&self) -> MutexGuard<'_, Leadership> {

@@ -1,5 +1,5 @@
-//! The network and the store between three brokers, as the schedules of the protocol's machines
-//! and of real partitions share them.
+//! The simulated network and store of three brokers, for two tests with random schedules: that of
+//! the protocol's state machines, and that of real partitions.
 
 use std::time::Duration;
 
@@ -25,7 +25,8 @@ pub(super) struct Node {
     pub(super) incarnation: Incarnation,
     pub(super) epoch: LeaderEpoch,
     pub(super) members: Vec<IsrMember>,
-    /// The members that left while the set was below its minimum: they hold what it holds.
+    /// The former members that left the set below its minimum: each holds all records that readers
+    /// have seen.
     pub(super) eligible: Vec<IsrMember>,
 }
 
@@ -52,7 +53,8 @@ impl<M> Network<M> {
         self.sent.clear();
     }
 
-    /// Takes a message to deliver, late ones too; `None` if it is lost or there is none.
+    /// Takes a random message to deliver, so that messages may be late. `None` if the message is
+    /// lost or none is under way.
     pub(super) fn next(&mut self, random: &mut SeededRandom) -> Option<M> {
         if self.sent.is_empty() {
             return None;
@@ -112,13 +114,13 @@ impl PartitionStore {
         usize::try_from(version).ok().map(|version| &self.nodes[version])
     }
 
-    /// The state of a version, as far as a leader goes by it.
+    /// The part of the state of a version that a leader uses.
     pub(super) fn in_sync_at(&self, version: i32) -> Option<InSyncState> {
         let members = self.node_at(version)?.members.clone();
-        Some(InSyncState { members, minimum: MINIMUM, version })
+        Some(InSyncState { members, minimum: MINIMUM, has_eligible: false, version })
     }
 
-    /// The state in force, as far as a leader goes by it.
+    /// The part of the state in force that a leader uses.
     pub(super) fn in_sync(&self) -> InSyncState {
         self.in_sync_at(self.version()).unwrap()
     }

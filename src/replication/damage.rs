@@ -2,16 +2,33 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::replication::{Partition, PartitionError};
-use crate::storage::{DamagedStretch, LogDamage, SkippedStretch};
+use crate::storage::{DamagedStretch, LogDamage, SkippedStretch, StorageError};
 use crate::types::Offset;
 
 impl Partition {
+    /// Notes the error of a read at `offset` if it is damage of records that all in-sync replicas
+    /// have. Returns true if it is.
+    pub fn note_damage(&self, error: &PartitionError, offset: Offset) -> bool {
+        let is_damage = matches!(error, PartitionError::Storage(StorageError::Corrupt { .. }));
+        let is_replicated = is_damage && offset < self.high_watermark();
+        if is_replicated {
+            self.has_met_damage.store(true, Ordering::Relaxed);
+        }
+        is_replicated
+    }
+
+    /// Returns true if a reader has met damage of replicated records since damage was last skipped.
+    pub fn has_met_damage(&self) -> bool {
+        self.has_met_damage.load(Ordering::Relaxed)
+    }
+
     /// The known damaged stretches. Blocks on the disk.
     ///
     /// # Errors
-    /// If the partition has stopped, or its log cannot be opened.
+    /// If this broker does not lead, the partition has stopped, or its log cannot be opened.
     pub fn damaged_stretches(self: &Arc<Self>) -> Result<Vec<DamagedStretch>, PartitionError> {
         self.open()?;
         self.check_running()?;
@@ -22,7 +39,7 @@ impl Partition {
     /// skipped. Blocks on the disk, but holds no lock that an append needs.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If the disk fails.
     pub fn locate_damage(&self, offset: Offset) -> Result<(), PartitionError> {
         let Some(log) = self.log() else { return Ok(()) };
         // Findings are stored under the log's file name, which a later log of the same partition
@@ -34,19 +51,20 @@ impl Partition {
     }
 
     /// Lets readers pass over the damaged stretches within a range of offsets, on behalf of `by`.
-    /// Durable on return. Blocks on the disk.
+    /// `others` is the number of other in-sync replicas without known damage. Durable on return.
+    /// Blocks on the disk.
     ///
     /// # Errors
-    /// `Repairable` while other replicas are in sync; `Skip` if the range holds no damage or covers
-    /// a stretch only in part; a storage error if the disk fails.
+    /// `Repairable` unless `others` is 0. `Skip` if the range holds no damage or covers a stretch
+    /// only in part. `OffsetOutOfRange` if there is no log, `Stopped`, or a storage error.
     pub fn skip_damage(
         self: &Arc<Self>,
         offsets: Range<Offset>,
         by: &str,
+        others: usize,
     ) -> Result<Vec<SkippedStretch>, PartitionError> {
         self.open()?;
         self.check_running()?;
-        let others = self.other_in_sync_replicas();
         if others > 0 {
             return Err(PartitionError::Repairable { others });
         }
@@ -54,6 +72,9 @@ impl Partition {
             let (wanted, end) = (offsets.start.get(), Offset::ZERO);
             return Err(PartitionError::OffsetOutOfRange { wanted, start: end, end });
         };
-        Ok(self.logs().data.skip_damage(&log, offsets, by)?)
+        let skipped = self.logs().data.skip_damage(&log, offsets, by)?;
+        // A reader that meets another stretch notes it again.
+        self.has_met_damage.store(false, Ordering::Relaxed);
+        Ok(skipped)
     }
 }

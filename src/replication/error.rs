@@ -11,15 +11,22 @@ pub enum NotLeading {
     /// Another broker leads.
     #[error("this broker does not lead the partition: broker {0} does; refresh the metadata")]
     LedBy(BrokerId),
-    /// No leader is known.
+    /// No leader is known, or this broker is handing the partition over.
     #[error("this broker does not lead the partition: no leader is elected; retry later")]
     NoLeader,
-    /// Another broker may lead: the lease of this one has run out.
+    /// Another broker may lead: the lease of this one has run out, and there is no proof that no
+    /// other leader has been elected.
     #[error(
         "this broker may have lost the partition to another: the metadata store has not confirmed \
-         its registration in time; retry later"
+         its registration in time, and not all in-sync replicas fetch from it; retry later"
     )]
     NoLease,
+    /// This broker has just been elected, and an earlier leader may still answer.
+    #[error(
+        "this broker leads the partition since a moment ago, and waits up to 2 s for its former \
+         leader to stop; retry later"
+    )]
+    Silent,
 }
 
 /// The reason why a partition refused an operation.
@@ -34,7 +41,7 @@ pub enum PartitionError {
     /// This broker does not answer as the leader of the partition.
     #[error("{0}")]
     NotLeader(NotLeading),
-    /// The leader epoch of an append is over, so that nothing more is promised in it.
+    /// The leader epoch of an append is over, so its records are not acknowledged.
     #[error("leader epoch {ended} has ended, the current one is {current}; send the records again")]
     EpochEnded {
         /// The leader epoch of the append.
@@ -49,10 +56,10 @@ pub enum PartitionError {
         in_sync: usize,
         /// The number that is required.
         minimum: usize,
-        /// True if the records were appended all the same, while there were enough.
+        /// True if the records were appended before, while enough replicas were in sync.
         is_appended: bool,
     },
-    /// An earlier leader may have shown more than this one can show yet.
+    /// An earlier leader may have shown records that this one cannot show yet.
     #[error(
         "the high watermark {high_watermark} is below {epoch_start}, where leader epoch {epoch} \
          starts; retry later"
@@ -81,14 +88,14 @@ pub enum PartitionError {
         /// The leader epoch of this partition.
         current: LeaderEpoch,
     },
-    /// The reader asked for records the log does not hold.
+    /// The requested offset is outside the log, or above the high watermark for a deletion.
     #[error("offset {wanted} is out of range: the log holds {start}..{end}")]
     OffsetOutOfRange {
         /// The requested offset.
         wanted: i64,
         /// The log start offset.
         start: Offset,
-        /// The log end offset.
+        /// The log end offset, or the high watermark for a deletion.
         end: Offset,
     },
     /// The log could not be opened or created.
@@ -112,7 +119,8 @@ pub enum PartitionError {
 }
 
 impl PartitionError {
-    /// Returns whether the leader epoch is over in which the operation was asked for.
+    /// Returns true if the operation cannot succeed in its leader epoch: the epoch is over, or this
+    /// broker may not answer as the leader now.
     pub fn ends_epoch(&self) -> bool {
         matches!(
             self,
@@ -129,7 +137,7 @@ impl PartitionError {
         StorageError::io("sync", path.as_ref(), source).into()
     }
 
-    /// Returns whether the disk has logged this error itself.
+    /// Returns true if the disk has logged this error itself.
     pub fn is_logged(&self) -> bool {
         matches!(self, Self::Storage(error) if error.is_logged())
     }

@@ -1,9 +1,10 @@
 //! A partition: the role of this broker in it, its high watermark, waiting requests.
 //!
 //! The high watermark is the smallest flushed offset of the in-sync replicas, or with
-//! `write.caching` their smallest log end offset. Consumers see only records below it, and
-//! `acks=all` is answered once it covers the record. It never decreases, unless an operator gives
-//! up records. Followers fetch as consumers do; this layer knows no socket.
+//! `write.caching` their smallest log end offset; while the in-sync set is below its minimum, the
+//! watermark stays. Consumers see only records below it, and `acks=all` is answered once it covers
+//! the record. A leader's watermark never decreases. Followers fetch as consumers do; this layer
+//! knows no socket.
 
 mod acknowledgement;
 mod answering;
@@ -34,14 +35,17 @@ pub use error::{NotLeading, PartitionError};
 pub use partition::{Partition, ReadAnswer, ReadRequest, Reader, TryRead};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{
-    CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
+    Asks, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
     Follower, FollowerStep, HandOverStage, HandOverStep, InSyncChange, InSyncSet, InSyncState,
     Leader, LeaderStart, Rule, Rules,
 };
 pub use registration::Registration;
+#[cfg(test)]
+pub(crate) use replicas::Pair;
 pub use replicas::{
-    FollowerError, FollowerPosition, HandOverProgress, InSyncChanges, RequestedChange,
+    DamageReports, FollowerError, FollowerPosition, HandOverProgress, InSyncChanges,
+    RequestedChange,
 };
 pub use role::Role;
-pub use spec::{Assignment, LocalLogs, PartitionSpec};
+pub use spec::{Assignment, LocalLogs, PartitionSpec, Predecessors};
 pub use waiting::{Progress, Waiting};

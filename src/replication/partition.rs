@@ -6,16 +6,14 @@
 //! and its log is empty.
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::{ArcSwap, Guard};
 
 use crate::io::FileRange;
 use crate::replication::role::{Current, Leadership};
-use crate::replication::{
-    Acks, LocalLogs, PartitionError, PartitionSpec, Reached, Rules, Target, Waiting,
-};
+use crate::replication::{Acks, LocalLogs, PartitionError, PartitionSpec, Reached, Rules, Waiting};
 use crate::storage::{
     AppendAt, Appended, Extent, InMemory, Log, LogConfig, ReadLimit, RecordAt, SequenceError,
     StorageError, StoredBatches,
@@ -25,9 +23,9 @@ use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicParti
 /// The kind of reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// It sees the records below the high watermark.
+    /// A consumer sees the records below the high watermark.
     Consumer,
-    /// It sees all records, since those that it lacks hold the high watermark back.
+    /// A follower sees all records: the high watermark moves only once followers have stored them.
     Follower,
 }
 
@@ -42,16 +40,17 @@ pub struct ReadRequest {
     pub max_bytes: u64,
     /// True if the first batch is wanted even if it exceeds `max_bytes`.
     pub at_least_one_batch: bool,
-    /// True if a reader behind the last record of a batch, where offsets count bytes, is given that
-    /// batch to learn its last offset. Otherwise it is given nothing: a reader that waits there
-    /// would be answered at once, again and again.
+    /// True if a reader at an offset after the last record of a batch, but within the batch, gets
+    /// that batch. Such offsets exist where offsets count bytes, and the batch tells the reader its
+    /// last offset. False for a reader that waits: otherwise it would get the same batch at once,
+    /// again and again.
     pub shows_gap: bool,
 }
 
 /// The result of a read.
 #[derive(Clone, Debug)]
 pub struct ReadAnswer<R> {
-    /// Whole batches, or `None`.
+    /// Whole batches; `None` if there are none to read.
     pub records: Option<R>,
     /// The high watermark; records at or above it are not visible yet.
     pub high_watermark: Offset,
@@ -77,9 +76,9 @@ pub struct Partition {
     rules: Rules,
     config: ArcSwap<LogConfig>,
     logs: Arc<LocalLogs>,
-    /// The role and the log, replaced as a whole; a leader's only under the lock of `leadership`.
+    /// The role and the log, replaced as a whole.
     current: ArcSwap<Current>,
-    /// Held while the log is opened, created, or changed as its leader's is, so that only one
+    /// Held while the log is opened, created, or made the same as the leader's, so that only one
     /// thread does it.
     pub(super) opening: Mutex<()>,
     /// The error of the last attempt to open the log.
@@ -91,6 +90,9 @@ pub struct Partition {
     /// A copy of the high watermark in `leadership`, readable without the lock.
     high_watermark: AtomicI64,
     waiting: Waiting,
+    /// True if a reader has met damage of records that all in-sync replicas have, since damage was
+    /// last skipped.
+    pub(super) has_met_damage: AtomicBool,
 }
 
 impl Partition {
@@ -110,6 +112,7 @@ impl Partition {
             stored: AtomicI64::new(0),
             high_watermark: AtomicI64::new(0),
             waiting: Waiting::default(),
+            has_met_damage: AtomicBool::new(false),
         })
     }
 
@@ -158,7 +161,7 @@ impl Partition {
 
     /// Appends validated batches in a leader epoch, which must be the current one. Each succeeds or
     /// fails by itself: a refused or duplicate batch does not stop the others. Nothing is
-    /// acknowledged yet; see [`Partition::is_covered`].
+    /// acknowledged yet; see [`Partition::may_acknowledge`].
     pub fn append(
         &self,
         epoch: LeaderEpoch,
@@ -179,11 +182,11 @@ impl Partition {
                 self.logs.data.note_refusal();
             }
         })?;
-        // Not up to the log end offset: a concurrent append may have moved it for bytes that are
+        // Do not use the log end offset: a concurrent append may have moved it for bytes that are
         // not readable yet.
         let appended = outcomes.iter().flatten().map(|appended| appended.next_offset).max();
         if let Some(end) = appended {
-            // Followers flush while this broker does.
+            // Wake followers before the flush, so that they flush at the same time.
             self.waiting.wake_appended(end);
         }
         if let Some(end) = appended.filter(|_| self.counts_unflushed(log)) {
@@ -195,17 +198,23 @@ impl Partition {
         Ok(outcomes)
     }
 
-    /// Returns true if `target` has been reached.
+    /// Returns true if the records below `next_offset`, appended in leader epoch `epoch`, are
+    /// committed. They stay so if the in-sync set falls below its minimum afterwards.
     ///
     /// # Errors
-    /// If it can no longer be reached because the partition has stopped.
-    pub fn is_covered(&self, target: Target) -> Result<bool, PartitionError> {
+    /// If the leader epoch is over or the partition has stopped.
+    pub fn is_committed(
+        &self,
+        epoch: LeaderEpoch,
+        next_offset: Offset,
+    ) -> Result<bool, PartitionError> {
         let reached = self.reached();
-        self.current().covers(target, reached)
+        self.current().check_goes_on(epoch)?;
+        Ok(reached.replicated >= next_offset)
     }
 
-    /// Reads whole batches from the batch that holds the offset, as far as the reader sees them.
-    /// Bytes not yet verified are read and checked first, which blocks on the disk.
+    /// Reads whole batches, beginning with the one that holds the offset, and none that the reader
+    /// does not see. Bytes not yet verified are read and checked first, which blocks on the disk.
     pub fn read(&self, request: ReadRequest) -> Result<ReadAnswer<FileRange>, PartitionError> {
         self.read_by(request, |log, from, limit| {
             Ok(match log.read(from, limit)? {
@@ -276,7 +285,8 @@ impl Partition {
         }
     }
 
-    /// Like [`Partition::read`], but verifies nothing: the sender of the bytes must.
+    /// Like [`Partition::read`], but ignores `shows_gap` and verifies nothing: the caller must
+    /// verify the bytes when it sends them.
     pub fn read_unchecked(&self, request: ReadRequest) -> Result<TryRead, PartitionError> {
         let answer = self.read_by(request, |log, from, limit| {
             let extent = log.reads().find_extent(from, limit)?;
@@ -322,8 +332,8 @@ impl Partition {
         Ok(ReadAnswer { records, high_watermark, log_start_offset: start })
     }
 
-    /// Reads the batches behind the damage at the requested offset, and returns the offset at which
-    /// they begin. Slow: it checks every batch.
+    /// Reads the batches after the damage at the requested offset, and returns the offset at which
+    /// they begin. Slow, since it checks every batch.
     pub fn salvage(
         &self,
         request: ReadRequest,
@@ -427,10 +437,10 @@ impl Partition {
         &self.leadership
     }
 
-    /// The offsets up to which this replica has stored the log, and all in-sync replicas have.
+    /// The offsets up to which the log is stored: by this replica, and by all in-sync replicas.
     ///
-    /// Read them before the view with the epoch: a watermark of a later epoch tells nothing of a
-    /// record that was appended in an earlier one (KAFKA-20634).
+    /// Read these offsets before `current`, which has the epoch: a watermark of a later epoch tells
+    /// nothing of a record that was appended in an earlier one (KAFKA-20634).
     pub(super) fn reached(&self) -> Reached {
         Reached { stored: self.stored(), replicated: self.high_watermark() }
     }
@@ -440,7 +450,8 @@ impl Partition {
         Offset::new(self.stored.load(Ordering::Acquire))
     }
 
-    /// Publishes that offset; the caller holds the lock of `leadership`.
+    /// Publishes the offset up to which this replica has stored the log. The caller holds the lock
+    /// of `leadership`.
     pub(super) fn set_stored(&self, offset: Offset) {
         self.stored.store(offset.get(), Ordering::Release);
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::metadata::Lease;
 use crate::replication::{
-    Acks, Assignment, Follower, HandOverStage, Leader, NotLeading, PartitionError, Reached, Rules,
-    Target,
+    Acks, Asks, Assignment, Follower, HandOverStage, Leader, NotLeading, PartitionError, Reached,
+    Rules, Target,
 };
 use crate::storage::Log;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -16,14 +16,14 @@ use crate::types::{BrokerId, LeaderEpoch, Offset};
 /// The part of this broker in a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It leads.
+    /// This broker leads the partition.
     Leader,
-    /// It has the replica of a partition that another broker leads, or none.
+    /// This broker has a replica, and another broker leads the partition, or none does.
     Follower {
         /// The leader, if there is one.
         leader: Option<BrokerId>,
     },
-    /// It has stopped, for this reason.
+    /// The partition has stopped, for this reason.
     Stopped(&'static str),
 }
 
@@ -36,6 +36,9 @@ pub(super) struct Current {
     pub(super) epoch: LeaderEpoch,
     /// The lease under which this broker leads, if it needs one.
     pub(super) lease: Option<Arc<Lease>>,
+    /// The time until which this broker, if it leads, answers no client (rule R6f in
+    /// `protocol/rules.rs`).
+    pub(super) silent_until: Duration,
     /// The log end offset at the start of the epoch, if this broker leads.
     pub(super) epoch_start: Offset,
     /// The number of in-sync replicas, if this broker leads.
@@ -61,9 +64,13 @@ pub(super) struct Leadership {
     pub(super) began: Duration,
     /// The leader, from the moment at which its log is open.
     pub(super) leader: Option<Box<Leader>>,
-    /// The follower, if another broker leads, from the same moment. Boxed, as the leader is: most
-    /// partitions were never written, and each should take little memory.
+    /// The follower, if another broker leads, from the moment at which its log is open. The
+    /// follower and the leader are boxed, so that partitions that were never written to take little
+    /// memory.
     pub(super) follower: Option<Box<Follower>>,
+    /// The leaders that this replica has asked for records, in any epoch. `None` while this broker
+    /// has neither followed nor led under a lease.
+    pub(super) asks: Option<Box<Asks>>,
     /// The log start offsets that followers have reported in this epoch.
     pub(super) follower_starts: BTreeMap<BrokerId, Offset>,
 }
@@ -75,6 +82,7 @@ impl Current {
             role: Role::Follower { leader: None },
             epoch: LeaderEpoch::NONE,
             lease: None,
+            silent_until: Duration::ZERO,
             epoch_start: Offset::ZERO,
             in_sync: 0,
             minimum: 0,
@@ -108,15 +116,6 @@ impl Current {
         }
     }
 
-    /// Fails if this broker leads, but without the lease that its answers to clients need.
-    pub(super) fn check_lease(&self) -> Result<(), PartitionError> {
-        let is_leased = self.lease.as_ref().is_none_or(|lease| lease.is_held());
-        if self.rules.may_answer(is_leased) {
-            return Ok(());
-        }
-        Err(PartitionError::NotLeader(NotLeading::NoLease))
-    }
-
     /// Fails unless records may be appended in this leader epoch.
     pub(super) fn check_accepting(&self) -> Result<(), PartitionError> {
         self.check_leading()?;
@@ -128,7 +127,7 @@ impl Current {
         }
     }
 
-    /// Fails unless `epoch`, in which something was appended, goes on.
+    /// Fails unless `epoch`, the leader epoch of an append, is still the current one.
     pub(super) fn check_goes_on(&self, epoch: LeaderEpoch) -> Result<(), PartitionError> {
         self.check_leading()?;
         if self.rules.may_acknowledge(epoch, self.epoch) {
@@ -140,7 +139,7 @@ impl Current {
     /// Returns true if a producer's target has been reached.
     ///
     /// # Errors
-    /// If it can no longer be reached, or not be acknowledged for want of in-sync replicas.
+    /// If the target can no longer be reached, or is reached while too few replicas are in sync.
     pub(super) fn covers(&self, target: Target, reached: Reached) -> Result<bool, PartitionError> {
         self.check_goes_on(target.epoch)?;
         let is_reached = target.is_reached(reached);

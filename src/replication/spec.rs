@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::metadata::{Incarnation, Lease, Partition as PartitionImage};
+use crate::metadata::{Incarnation, IsrMember, Lease, Partition as PartitionImage};
 use crate::replication::{InSyncState, Rules};
 use crate::storage::{DataDir, Flusher, LogConfig, Upkeep};
 use crate::types::{BrokerId, LeaderEpoch, TopicId, TopicPartition};
+
+/// The leader epoch of the first leader of a partition.
+const FIRST: LeaderEpoch = LeaderEpoch(0);
 
 /// The logs of this broker, with the services that flush and maintain them.
 #[derive(Clone)]
 pub struct LocalLogs {
     /// The data directory.
     pub data: Arc<DataDir>,
-    /// Its flusher.
+    /// The flusher of the logs.
     pub flusher: Arc<Flusher>,
     /// The thread that writes checkpoints and applies retention.
     pub upkeep: Arc<Upkeep>,
@@ -49,10 +52,34 @@ pub struct Assignment {
     pub lease: Option<Arc<Lease>>,
     /// The in-sync replicas.
     pub in_sync: InSyncState,
+    /// The facts about earlier leaders.
+    pub predecessors: Predecessors,
+}
+
+/// The facts about earlier leaders of a partition, by which a new leader may answer clients at once
+/// (rule R6f in `protocol/rules.rs`).
+#[derive(Clone, Debug, Default)]
+pub struct Predecessors {
+    /// True if the last leader handed the partition over, or there was none. A hand-over shows that
+    /// no earlier leader can answer any more.
+    pub have_finished: bool,
+    /// The last incarnation of each broker that is known to have ended.
+    pub ended: Vec<IsrMember>,
+}
+
+impl Predecessors {
+    /// Returns true if an incarnation of a broker is known to have ended.
+    pub fn has_ended(&self, leader: &IsrMember) -> bool {
+        let is_later = |ended: &IsrMember| {
+            ended.broker == leader.broker && ended.incarnation >= leader.incarnation
+        };
+        self.ended.iter().any(is_later)
+    }
 }
 
 impl Assignment {
-    /// The assignment of a partition for a broker of this incarnation, without a lease.
+    /// The assignment of a partition for a broker of this incarnation, without a lease, and without
+    /// knowledge of incarnations that have ended.
     pub fn of(partition: &PartitionImage, incarnation: Incarnation, config: &LogConfig) -> Self {
         let replicas = partition.replicas.len();
         let state = partition.state.as_ref();
@@ -65,11 +92,18 @@ impl Assignment {
             lease: None,
             in_sync: InSyncState {
                 members: partition.isr().to_vec(),
-                // The state's own: the controller keeps eligible replicas by it.
+                // Prefer the minimum of the state: by it, the controller decides which replicas
+                // stay eligible.
                 minimum: state
                     .and_then(|state| state.minimum)
                     .unwrap_or_else(|| config.min_insync_replicas(replicas).min(replicas)),
+                has_eligible: state.is_some_and(|state| !state.eligible.is_empty()),
                 version: state.map_or(0, |state| state.version),
+            },
+            predecessors: Predecessors {
+                have_finished: state
+                    .is_some_and(|state| state.is_handed_over || state.leader_epoch == FIRST),
+                ended: Vec::new(),
             },
         }
     }

@@ -19,7 +19,7 @@ fn by_bytes() -> World {
     world
 }
 
-/// Bytes of a batch, as an offset counts them.
+/// The size of a batch, as a difference of offsets.
 fn length(batch: &[u8]) -> i64 {
     i64::try_from(batch.len()).unwrap()
 }
@@ -91,7 +91,7 @@ fn the_batch_of_an_offset_after_its_records_is_found() {
     let last = Offset::new(end.get() - 1);
     assert!(log.read(last, limit).unwrap().is_none());
     assert_eq!(base_of_batch(last), Some(base));
-    assert_eq!(base_of_batch(base.plus(2)), Some(base), "the first offset behind the records");
+    assert_eq!(base_of_batch(base.plus(2)), Some(base), "the first offset after the records");
     assert_eq!(base_of_batch(end), None);
 }
 

@@ -12,7 +12,7 @@ use crate::types::{LeaderEpoch, Offset};
 /// The epoch in which followers fetch.
 const FETCHED_IN: LeaderEpoch = LeaderEpoch(5);
 
-/// An empty log that follows.
+/// An empty log of a follower.
 fn follower(world: &World) -> Log {
     let log = world.open(StartPoint::New);
     log.epochs().follow(FETCHED_IN);
@@ -143,6 +143,25 @@ fn gaps_are_taken_in_a_compacted_topic_only_and_are_no_damage_after_a_crash() {
     let recovered = world.open(crashed(9, false));
     assert_eq!(recovered.checks().damages(), []);
     assert_eq!(fetch(&recovered, 0).len(), batch_at(2, 3).len() * 3);
+}
+
+#[test]
+fn gaps_that_the_leader_explains_are_taken_below_their_end_and_are_no_damage_after_a_crash() {
+    let world = World::new();
+    let log = follower(&world);
+    let refused = log.append_fetched(&batch_at(2, 3), FETCHED_IN);
+    assert!(matches!(&refused, Err(error) if error.is_gap()), "{refused:?}");
+
+    log.expect_gaps(Offset::new(7)).unwrap();
+    log.append_fetched(&[batch_at(2, 3), batch_at(7, 3)].concat(), FETCHED_IN).unwrap();
+    let refused = log.append_fetched(&batch_at(9, 3), FETCHED_IN);
+    assert!(matches!(&refused, Err(error) if error.is_gap()), "{refused:?}");
+    let refused = log.append_fetched(&batch_at(7, 3), FETCHED_IN);
+    assert!(matches!(&refused, Err(error) if !error.is_gap()), "{refused:?}");
+    log.flush().unwrap();
+    let recovered = world.open(crashed(8, false));
+    assert_eq!(recovered.checks().damages(), []);
+    assert_eq!(fetch(&recovered, 0).len(), batch_at(2, 3).len() * 2);
 }
 
 #[test]

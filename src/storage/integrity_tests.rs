@@ -1,4 +1,4 @@
-//! Tests of damage to a log's files while it is open.
+//! Tests of damage to a log's files, in most cases while the log is open.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn size() -> u64 {
     batch(&["a"]).len() as u64
 }
 
-/// A log with segments of three one-letter batches, all flushed.
+/// A log of seven one-letter batches, all flushed.
 fn letters(world: &World) -> Log {
     let log = world.start();
     for value in ["a", "b", "c", "d", "e", "f", "g"] {
@@ -240,7 +240,7 @@ fn a_log_that_does_not_end_where_it_was_closed_is_recovered_once_a_minute() {
     for minute in 1..4 {
         let before = opened();
         assert!(matches!(log.epochs().entries(), Err(StorageError::Corrupt { .. })));
-        assert!(opened() > before, "it is looked through in minute {minute}");
+        assert!(opened() > before, "it is recovered in minute {minute}");
         let before = opened();
         for _ in 0..100 {
             assert!(matches!(log.epochs().entries(), Err(StorageError::Corrupt { .. })));
@@ -308,7 +308,7 @@ fn a_time_index_is_rebuilt_from_checked_batches_only() {
     for kind in ["index", "timeindex"] {
         world.disk.remove_file(&file(0, kind)).unwrap();
     }
-    // The first batch's largest timestamp is now 64 lower than 100.
+    // The first batch's largest timestamp is now 36 instead of 100.
     world.overwrite(&file(0, "log"), Some(42), &[36]);
     let log = world.open(StartPoint::Clean { log_start: Offset::ZERO, log_end: size });
     // The index is rebuilt before the damage is found.
@@ -316,7 +316,7 @@ fn a_time_index_is_rebuilt_from_checked_batches_only() {
     let found = log.lookups().offset_for_timestamp(Timestamp::from_millis(50));
     assert!(
         matches!(&found, Err(StorageError::Corrupt { first, .. }) if *first == Offset::ZERO),
-        "what may be there is damaged: {found:?}"
+        "the batch that may have the record is damaged: {found:?}"
     );
 }
 

@@ -228,7 +228,7 @@ fn an_index_that_is_removed_while_its_file_is_closed_is_rebuilt() {
     assert_eq!(log.context().files.open_count(), 0);
     for base in &bases {
         for kind in ["index", "timeindex"] {
-            // The active segment has none yet.
+            // The active segment has no index files yet.
             let _ = world.disk.remove_file(&file(*base, kind));
         }
     }
@@ -261,7 +261,7 @@ fn without_an_index_damage_does_not_hide_the_batches_before_and_after_it() {
     for _ in 0..2 {
         assert_eq!(values(&log, 20, 21).len(), 1);
         assert!(try_values(&log, 0, 50).is_err(), "the damage is not served");
-        assert_eq!(values(&log, 45, 46).len(), 1, "it lies behind the damage");
+        assert_eq!(values(&log, 45, 46).len(), 1, "it lies after the damage");
     }
     assert_eq!(log.checks().damages().len(), 1);
 }

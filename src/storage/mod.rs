@@ -33,7 +33,7 @@ pub use directory::{
     DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, Space,
     StartReport, Truncation, lock_data_dir, restore_identity,
 };
-pub(crate) use directory::{is_on_zookeeper, quarantine};
+pub(crate) use directory::{is_new, is_on_zookeeper, quarantine};
 pub use epoch_cache::{EpochCache, EpochStart};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 #[cfg(any(test, feature = "internals"))]

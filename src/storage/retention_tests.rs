@@ -69,7 +69,7 @@ fn old_records_loaded_late_are_kept_unless_retention_uses_their_timestamps() {
         assert_eq!(
             log.retention().expired(NOW, below).unwrap().segments,
             segments,
-            "{clock}, as foretold"
+            "{clock}, as estimated"
         );
         assert_eq!(
             log.retention().delete_expired(NOW, below).unwrap().segments,
@@ -135,7 +135,7 @@ fn records_below_the_log_start_are_not_read_and_are_removed_by_segment() {
     append(&log, &["b", "c"]);
     append(&log, &["d"]);
     assert_eq!(log.retention().advance_log_start(Offset::new(2)).unwrap(), Offset::new(2));
-    assert_eq!(log.flushed_offset(), Offset::new(4), "a start is durable data's start");
+    assert_eq!(log.flushed_offset(), Offset::new(4), "all records below the log start are durable");
     assert_eq!(log.retention().advance_log_start(Offset::new(1)).unwrap(), Offset::new(2));
     assert!(log.retention().advance_log_start(Offset::new(5)).is_err());
     assert_eq!(log.retention().delete_expired(NOW, Offset::new(4)).unwrap().segments, 1);
@@ -153,7 +153,7 @@ fn requested_deletion_removes_only_the_requested_segments() {
     assert_eq!(
         log.retention().delete_before_start(Offset::new(1)).unwrap().segments,
         1,
-        "to the watermark"
+        "only up to the high watermark"
     );
     assert_eq!(log.retention().delete_before_start(Offset::new(4)).unwrap().segments, 1);
     assert_eq!(world.segments(), [2, 3]);

@@ -1,6 +1,6 @@
 //! Kafka's wire protocol: frames, primitives and messages. No I/O, and no knowledge of logs.
 //!
-//! Every message is declared once, in `messages/<api>.rs`, and works in both directions: a broker
+//! Every message is declared once, in `messages/<api>`, and works in both directions: a broker
 //! decodes requests and encodes responses, a client the reverse. This layer defines the contents of
 //! messages, not their meaning or the advertised versions. The structures within a message are
 //! named by the module of their API: `wire::fetch::Partition`.
@@ -53,7 +53,8 @@ pub use messages::{
     MetadataRequest, MetadataResponse, NodeEndpoint, OffsetCommitRequest, OffsetCommitResponse,
     OffsetDeleteRequest, OffsetDeleteResponse, OffsetFetchRequest, OffsetFetchResponse,
     OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, ProduceRequest, ProduceRequestView,
-    ProduceResponse, SyncGroupRequest, SyncGroupResponse,
+    ProduceResponse, SyncGroupRequest, SyncGroupResponse, UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
 };
 pub use messages::{
     alter_configs, alter_partition_reassignments, api_versions, create_acls, create_partitions,
@@ -63,7 +64,7 @@ pub use messages::{
     fetch, find_coordinator, heartbeat, incremental_alter_configs, init_producer_id, join_group,
     leave_group, list_config_resources, list_groups, list_offsets, list_partition_reassignments,
     metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch, produce,
-    sync_group,
+    sync_group, unregister_broker,
 };
 pub use primitive::{Marked, Nullable, Wire};
 pub use reader::Reader;

@@ -38,12 +38,13 @@ fn while_fdatasync_is_held_nothing_is_answered_or_seen_and_released_all_follows(
 
 #[test]
 fn with_write_caching_answers_and_readers_do_not_wait_for_the_disk() {
-    let broker = LocalBroker::new(2, &[("write.caching", "true")]);
+    let broker = LocalBroker::new(2, &[("write.caching", "true"), ("flush.ms", "600000")]);
     let mut client = broker.connect();
     assert_eq!(client.produce(batch([0]), 1).unwrap(), Ok(0));
     let hold = broker.disk.hold_sync();
     assert_eq!(client.produce(batch([1]), -1).unwrap(), Ok(1));
     assert_eq!(client.read_from(0).unwrap(), [(0, 0), (1, 1)]);
+    assert!(hold.wait_for(1, Duration::from_secs(30)), "no flush follows");
     drop(hold);
     broker.stop().unwrap();
 }

@@ -12,8 +12,8 @@ use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, Wo
 use streamlog::metadata::{Incarnation, IsrMember, Lease};
 use streamlog::replication::{
     Acks, Assignment, CountedFetch, Deletion, FetchPosition, FetchingReplica, InSyncState,
-    LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec, ReadRequest, Reader, Role,
-    Rules, Target,
+    LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec, Predecessors, ReadRequest,
+    Reader, Role, Rules, Target,
 };
 use streamlog::storage::{
     AppendAt, DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig,
@@ -93,7 +93,8 @@ fn led_by(leader: i32, epoch: LeaderEpoch, in_sync: &[i32]) -> Assignment {
         leader: Some(BrokerId(leader)),
         leader_incarnation: incarnation(leader),
         incarnation: incarnation(1),
-        in_sync: InSyncState { members, minimum, version: epoch.0 },
+        in_sync: InSyncState { members, minimum, has_eligible: false, version: epoch.0 },
+        predecessors: Predecessors { have_finished: true, ..Predecessors::default() },
     }
 }
 
@@ -126,11 +127,102 @@ fn a_partition_keeps_its_log_through_its_leader_epochs() {
 }
 
 #[test]
+fn an_earlier_epoch_ends_with_the_log_until_the_current_one_has_records() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    append(&partition, Acks::All);
+    partition.assign(led_by(1, LeaderEpoch(4), &[1]), Duration::ZERO);
+    let end = |epoch| partition.epoch_end(LeaderEpoch(epoch)).unwrap();
+    let known = |epoch| Some((LeaderEpoch(epoch), Offset::new(1)));
+    assert_eq!([1, 3, 4].map(end), [known(1), known(1), known(4)]);
+    assert_eq!([-1, 5].map(end), [None; 2], "no epoch, and one to come");
+}
+
+#[test]
 fn an_earlier_assignment_changes_nothing() {
     let logs = in_memory();
     let partition = lead(&logs, LeaderEpoch(3));
     partition.assign(led_by(2, LeaderEpoch(2), &[1, 2]), Duration::ZERO);
     assert_eq!((partition.role(), partition.epoch()), (Role::Leader, LeaderEpoch(3)));
+}
+
+#[test]
+fn a_new_leader_answers_no_client_until_its_fetches_prove_nothing_to_others() {
+    let logs = in_memory();
+    let clock = Arc::new(ManualClock::default());
+    let at = Duration::from_millis;
+    let lease = Arc::new(Lease::unlimited(Arc::<ManualClock>::clone(&clock)));
+    let asked = |partition: &Partition, epoch| {
+        partition.assign(led_by(2, LeaderEpoch(epoch), &[1, 2]), clock.monotonic());
+        assert!(partition.note_asking(LeaderEpoch(epoch), clock.monotonic()));
+    };
+    let elected = |partition: &Partition, epoch, predecessors| {
+        let assignment = led_by(1, LeaderEpoch(epoch), &[1, 2]);
+        let lease = Some(Arc::clone(&lease));
+        let assignment = Assignment { lease, predecessors, ..assignment };
+        partition.assign(assignment, clock.monotonic());
+    };
+    let is_silent = |partition: &Partition| match partition.check_may_answer() {
+        Ok(()) => false,
+        Err(PartitionError::NotLeader(NotLeading::Silent)) => true,
+        Err(error) => panic!("{error}"),
+    };
+    let ended = |number| {
+        let leader = IsrMember { broker: BrokerId(2), incarnation: Incarnation(number) };
+        Predecessors { ended: vec![leader], ..Predecessors::default() }
+    };
+    let partition = lead(&logs, LeaderEpoch(1));
+    clock.advance(at(10_000));
+    asked(&partition, 2);
+    clock.advance(at(500));
+    elected(&partition, 3, ended(1));
+    assert!(!partition.note_asking(LeaderEpoch(2), clock.monotonic()), "the epoch is over");
+    for (pause, silent) in [(0, true), (1_499, true), (1, false)] {
+        clock.advance(at(pause));
+        assert_eq!(is_silent(&partition), silent);
+    }
+    asked(&partition, 4);
+    elected(&partition, 5, ended(2));
+    assert!(!is_silent(&partition), "the leader before is known to have ended");
+    asked(&partition, 6);
+    elected(&partition, 7, Predecessors { have_finished: true, ..Predecessors::default() });
+    assert!(!is_silent(&partition), "the leader before has handed over");
+}
+
+#[test]
+fn a_leader_without_a_lease_answers_on_proof_unless_the_store_has_ended_its_session() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    let clock = Arc::new(ManualClock::default());
+    let began = clock.monotonic();
+    let replica = |broker, follows| FetchingReplica {
+        broker: BrokerId(broker),
+        incarnation: Incarnation(broker.into()),
+        registered: Some(Incarnation(broker.into())),
+        follows,
+    };
+    for (epoch, ends) in [(2, false), (3, true)] {
+        let shared = Arc::<ManualClock>::clone(&clock);
+        let timeout = Duration::from_secs(6);
+        let lease = if ends { Lease::ended(shared) } else { Lease::begin(shared, began, timeout) };
+        let lease = Arc::new(lease);
+        let leased = Assignment { lease: Some(lease), ..led_by(1, LeaderEpoch(epoch), &[1, 2]) };
+        partition.assign(leased, clock.monotonic());
+        clock.advance(timeout);
+        let now = clock.monotonic();
+        assert!(partition.check_may_answer().is_err(), "nobody has proved anything");
+        let position = FetchPosition {
+            epoch: LeaderEpoch(epoch),
+            offset: Offset::ZERO,
+            last_epoch: LeaderEpoch::NONE,
+            stored: Offset::ZERO,
+        };
+        partition.lead().unwrap();
+        partition.follower_fetched(replica(2, Some(now)), &position, now).unwrap();
+        assert_eq!(partition.check_may_answer().is_ok(), !ends);
+        clock.advance(Duration::from_millis(1_500));
+        assert!(partition.check_may_answer().is_err(), "the proof is over");
+    }
 }
 
 #[test]
@@ -152,7 +244,8 @@ fn a_leader_whose_lease_has_run_out_answers_followers_and_no_clients() {
     assert!(is_unleased(partition.check_may_answer().unwrap_err()));
     assert!(is_unleased(partition.check_may_answer_in(target.epoch).unwrap_err()));
     let (broker, incarnation) = (BrokerId(2), Incarnation(2));
-    let replica = FetchingReplica { broker, incarnation, registered: Some(incarnation) };
+    let replica =
+        FetchingReplica { broker, incarnation, registered: Some(incarnation), follows: None };
     let position = FetchPosition {
         epoch: LeaderEpoch(2),
         offset: Offset::ZERO,
@@ -195,7 +288,7 @@ fn requests_hear_which_broker_leads_instead() {
     let is_led_elsewhere = |error: PartitionError| {
         matches!(error, PartitionError::NotLeader(NotLeading::LedBy(BrokerId(2))))
     };
-    assert!(is_led_elsewhere(partition.is_covered(target).unwrap_err()));
+    assert!(is_led_elsewhere(partition.may_acknowledge(target).unwrap_err()));
     assert!(is_led_elsewhere(partition.check_epoch(LeaderEpoch::NONE).unwrap_err()));
     assert!(is_led_elsewhere(partition.lead().unwrap_err()));
     let request = ReadRequest {
@@ -224,7 +317,7 @@ fn a_record_of_an_ended_epoch_is_not_acknowledged_by_a_later_watermark() {
     }
     partition.log().unwrap().flush().unwrap();
     assert!(partition.high_watermark() >= target.next_offset);
-    let error = partition.is_covered(target).unwrap_err();
+    let error = partition.may_acknowledge(target).unwrap_err();
     assert!(matches!(error, PartitionError::EpochEnded { .. }), "{error}");
 }
 
@@ -239,8 +332,8 @@ fn the_watermark_waits_for_the_other_in_sync_replicas() {
     let stored = append(&partition, Acks::Leader);
     let replicated = Target { acks: Acks::All, ..stored };
     partition.log().unwrap().flush().unwrap();
-    assert!(partition.is_covered(stored).unwrap());
-    assert!(!partition.is_covered(replicated).unwrap());
+    assert!(partition.may_acknowledge(stored).unwrap());
+    assert!(!partition.may_acknowledge(replicated).unwrap());
     assert_eq!(partition.high_watermark(), Offset::new(1));
 
     // A new leader does not know whether the second record was shown to anyone.
@@ -290,7 +383,7 @@ fn records_are_refused_while_too_few_replicas_are_in_sync() {
     assert_eq!(error.to_string(), "1 in-sync replicas, but min.insync.replicas is 2; retry later");
     let stored = append(&partition, Acks::Leader);
     partition.log().unwrap().flush().unwrap();
-    assert!(partition.is_covered(stored).unwrap(), "acks=1 needs no other replica");
+    assert!(partition.may_acknowledge(stored).unwrap(), "acks=1 needs no other replica");
     assert_eq!(partition.high_watermark(), Offset::ZERO);
 }
 

@@ -20,6 +20,7 @@ mod idempotence;
 mod leader_epochs;
 mod listening;
 mod misconfigured;
+mod nodes;
 mod power_cuts;
 mod repacking;
 mod replicas;

@@ -43,9 +43,10 @@ NOT_PROVOKED = {
     "FencedError",
     "ForkError",
     "MissingExtra",
+    "RecordsLost",
 }
-"""Errors that an example cannot provoke: of permissions, which do not exist yet, of processes, and
-of packages, which are installed."""
+"""Errors that an example cannot provoke: of permissions, which do not exist yet, of processes, of
+packages, which are installed, and of replicas that one broker does not have."""
 
 
 @pytest.fixture

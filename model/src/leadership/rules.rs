@@ -39,6 +39,10 @@ pub(super) fn end_proof(rules: Rules, leading: &mut Leadership, follower: Broker
 pub(super) fn waits(rules: Rules, state: &State, id: BrokerId) -> bool {
     let broker = &state.brokers[id];
     let succession = broker.leading.succession;
+    if matches!(succession, Succession::HandedOverBy(_)) {
+        // Its predecessor did not wait any more, so no earlier leader can answer; and it is silent.
+        return false;
+    }
     let counts = |other| succession.predecessor() == Some(other) || rules.has(Rule::WaitForAsked);
     id.others().filter(|&other| counts(other)).any(|other| {
         let ended = match broker.asked[other] {
@@ -46,7 +50,7 @@ pub(super) fn waits(rules: Rules, state: &State, id: BrokerId) -> bool {
             Asked::Incarnation(asked) => asked <= state.ended[other],
             Asked::Unknown => false,
         };
-        !ended && succession != Succession::HandedOverBy(other)
+        !ended
     })
 }
 

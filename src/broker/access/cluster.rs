@@ -9,8 +9,9 @@ use tokio::time::timeout;
 use crate::broker::errors::Refusal;
 use crate::broker::session::Identity;
 use crate::engine::EngineState;
-use crate::metadata::{Broker as Registered, Image, UncleanElection};
-use crate::types::{BrokerId, ProducerId};
+use crate::metadata::{Broker as Registered, Image, Topic, UncleanElection, UnregisterError};
+use crate::types::{BrokerId, Offset, PartitionIndex, ProducerId, TopicName, TopicPartition};
+use crate::wire::ErrorCode;
 use crate::wire::metadata::Broker;
 
 /// The metadata of the cluster.
@@ -35,10 +36,27 @@ impl<'a> Cluster<'a> {
         self.engine.image()
     }
 
-    /// Waits until an image is as expected, for as long as given.
+    /// Returns true if this broker has a lease: the metadata store has recently confirmed that the
+    /// broker is still registered.
+    pub(crate) fn reaches_store(&self) -> bool {
+        self.engine.metadata.has_lease()
+    }
+
+    /// The replicas outside the in-sync set of a partition that may lead it if no member of the set
+    /// lives.
+    pub(crate) fn eligible_leaders(
+        &self,
+        image: &Image,
+        topic: &Topic,
+        index: PartitionIndex,
+    ) -> Vec<BrokerId> {
+        self.engine.metadata.eligible_leaders(image, topic, index)
+    }
+
+    /// Waits until `is_so` holds for the current image, for at most `limit`.
     pub(crate) async fn wait_until(&self, is_so: impl Fn(&Image) -> bool, limit: Duration) {
         let mut images = self.engine.metadata.image();
-        // The caller looks at the image again in any case.
+        // Ignore a time-out: the caller checks the image again in any case.
         let _ = timeout(limit, images.wait_for(|image| is_so(image))).await;
     }
 
@@ -47,17 +65,56 @@ impl<'a> Cluster<'a> {
         self.engine.config.broker_id
     }
 
-    /// Elects a leader that lacks acknowledged records.
+    /// Elects this broker the leader of a partition although it lacks acknowledged records.
     pub(crate) async fn elect_unclean(&self, wanted: UncleanElection) -> Result<(), Refusal> {
-        let UncleanElection { topic, partition, leader, given_up_from, asked_by, .. } = &wanted;
-        tracing::warn!(
-            "{asked_by} asks for broker {leader} to lead {topic}-{partition} although it lacks \
-             acknowledged records: those from offset {given_up_from} on are given up"
-        );
+        let UncleanElection { topic, partition, leader, given_up_from, asked_by, .. } =
+            wanted.clone();
+        if leader != self.broker_id() {
+            let reason = format!("only broker {leader} knows the end of its log: ask that one");
+            return Err(Refusal::because(ErrorCode::InvalidRequest, &reason));
+        }
+        let end = self.own_end(&topic, partition).await?;
+        if end < given_up_from {
+            let reason = format!(
+                "the log of broker {leader} ends at {end}: records from there on would be given \
+                 up, but only those from {given_up_from} on are accepted to be"
+            );
+            return Err(Refusal::because(ErrorCode::InvalidRequest, &reason));
+        }
         let engine = Arc::clone(self.engine);
-        let elected = async move { engine.metadata.elect_unclean(&wanted).await };
-        self.engine.control.run(elected).await??;
+        let electing = async move { engine.metadata.elect_unclean(&wanted).await };
+        let epoch = self.engine.control.run(electing).await??;
+        tracing::warn!(
+            "{asked_by} has broker {leader} lead {topic}-{partition} in epoch {epoch} although it \
+             lacks acknowledged records: those from offset {given_up_from} on are given up"
+        );
         Ok(())
+    }
+
+    /// The end of this broker's log of a partition.
+    async fn own_end(
+        &self,
+        topic: &TopicName,
+        partition: PartitionIndex,
+    ) -> Result<Offset, Refusal> {
+        let image = self.image();
+        let unknown = || Refusal::of(ErrorCode::UnknownTopicOrPartition);
+        let topic_id = image.topic(topic).ok_or_else(unknown)?.id;
+        let id = TopicPartition { topic: topic.clone(), partition };
+        let logs = Arc::clone(&self.engine.logs);
+        let log = self.engine.control.run_blocking(move || logs.data.log_of(&id, topic_id));
+        let log = log.await?.map_err(|error| Refusal::from(&error))?;
+        Ok(log.map_or(Offset::ZERO, |log| log.log_end_offset()))
+    }
+
+    /// Unregisters a broker that will not return.
+    pub(crate) async fn unregister(
+        &self,
+        broker: BrokerId,
+    ) -> Result<Result<(), UnregisterError>, Refusal> {
+        let engine = Arc::clone(self.engine);
+        let ending = async move { engine.metadata.unregister(broker).await };
+        Ok(self.engine.control.run(ending).await?)
     }
 
     /// A producer id that no other producer of the cluster has.
@@ -79,14 +136,14 @@ impl<'a> Addresses<'a> {
         image.brokers().filter_map(|broker| self.broker(broker)).collect()
     }
 
-    /// The broker that clients should take for the controller: this one while none is elected,
-    /// since every broker makes the changes that a controller is asked for.
+    /// The broker that clients should treat as the controller: the elected one, or this broker
+    /// while none is elected. Any broker executes the requests that clients send to the controller.
     pub(crate) fn controller(&self, image: &Image) -> BrokerId {
         let elected = image.controller().map(|controller| controller.broker);
         elected.filter(|id| image.broker(*id).is_some()).unwrap_or(self.broker_id)
     }
 
-    /// A broker, at the address that this client should use; `None` if it has registered none.
+    /// A broker at the address that this client should use; `None` if it has no registered address.
     pub(crate) fn broker(&self, broker: &Registered) -> Option<Broker> {
         let reached = &self.client.listener;
         let (host, port) = if broker.id == self.broker_id {

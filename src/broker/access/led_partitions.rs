@@ -46,7 +46,7 @@ impl<'a> LedPartitions<'a> {
         self.session.may(operation, Resource::Topic(topic))
     }
 
-    /// Cancelled when nobody waits for responses any more.
+    /// Cancelled when the connection ends: its client waits for no response any more.
     pub(crate) fn gone(&self) -> &'a CancellationToken {
         &self.session.gone
     }
@@ -59,6 +59,23 @@ impl<'a> LedPartitions<'a> {
     /// Requests a change of an in-sync set.
     pub(crate) fn request_change(&self, change: RequestedChange) {
         self.engine.in_sync_changes.request(change);
+    }
+
+    /// Requests the hand-over of a partition whose log is damaged where a client reads. Returns
+    /// false if no intact in-sync replica can take over, or an attempt has failed shortly before.
+    pub(crate) fn yields(&self, partition: &Arc<Partition>) -> bool {
+        let (image, id) = (self.engine.image(), partition.id());
+        let known = image.partition(&id.topic, id.partition);
+        let successor = known.and_then(|known| image.intact_successor(known, partition.broker()));
+        successor.is_some() && self.engine.damage_reports.report(partition, self.monotonic())
+    }
+
+    /// The number of other in-sync replicas of a partition without known damage.
+    pub(crate) fn intact_copies(&self, partition: &Partition) -> usize {
+        let (image, id) = (self.engine.image(), partition.id());
+        let Some(known) = image.partition(&id.topic, id.partition) else { return 0 };
+        let others = known.isr().iter().filter(|member| member.broker != partition.broker());
+        others.filter(|member| !image.is_damaged(known, member.broker)).count()
     }
 
     /// The time by the wall clock.
@@ -80,13 +97,14 @@ impl<'a> LedPartitions<'a> {
     ) -> Option<(BrokerId, LeaderEpoch)> {
         let image = self.engine.image();
         let partition = image.topic_by_id(topic.id)?.partition(index)?;
-        // The image may be newer than the partitions: this broker does not lead them yet.
+        // If the image names this broker, the image is newer than the partitions: this broker has
+        // yet to begin to lead.
         let leader = partition.leader().filter(|leader| *leader != self.engine.config.broker_id)?;
         Some((leader, partition.leader_epoch()))
     }
 
-    /// The leader and leader epoch of a partition, identified as in a request, if it is another
-    /// broker.
+    /// The leader and leader epoch of a partition if another broker leads it. The topic is given by
+    /// name, or by id unless that is `TopicId::NONE`.
     pub(crate) fn other_leader(
         &self,
         (name, id): (&str, TopicId),
@@ -120,12 +138,12 @@ impl<'a> LedPartitions<'a> {
         }
     }
 
-    /// The topic with this name. Nothing is authorized yet.
+    /// The topic with this name. The caller must authorize the client.
     pub(crate) fn topic(&self, name: &str) -> Option<Arc<Topic>> {
         self.engine.partitions.topic(name)
     }
 
-    /// The topic with this id. Nothing is authorized yet.
+    /// The topic with this id. The caller must authorize the client.
     pub(crate) fn topic_by_id(&self, id: TopicId) -> Option<Arc<Topic>> {
         self.engine.partitions.topic_by_id(id)
     }
@@ -157,7 +175,7 @@ impl<'a> LedPartitions<'a> {
         }
     }
 
-    /// As `open`, and loads the log's files too.
+    /// Opens the log of a partition like `open`, and also loads its files.
     pub(crate) async fn load(&self, partition: &Arc<Partition>) {
         if !partition.is_loaded() {
             self.open_by(partition, Partition::load).await;
@@ -186,7 +204,7 @@ impl<'a> LedPartitions<'a> {
             // The upkeep thread reports a full disk, once a minute.
             Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
             Ok(Err(error)) if error.is_logged() => {}
-            // A client that asks a broker which does not lead is told so.
+            // The response tells the client that this broker does not lead the partition.
             Ok(Err(error)) if error.ends_epoch() && !is_behind_log(&partition, &error) => {}
             Ok(Err(error)) => tracing::error!("{name} cannot be written: {error}"),
             Err(stopping) => tracing::debug!("{name} is not opened: {stopping}"),
@@ -205,8 +223,8 @@ impl<'a> LedPartitions<'a> {
         }
     }
 
-    /// Answers queries to the logs of partitions, in order, on other threads: a log that is not
-    /// loaded yet is read, or even recovered, and whatever needs its tail waits meanwhile.
+    /// Answers queries to the logs of partitions, in order, on other threads: a query may load a
+    /// log, or even recover it, and wait for other users of the log's tail.
     pub(crate) async fn query<Q: Send + 'static, T: Send + 'static>(
         &self,
         topics: Vec<OfTopic<Query<Q>>>,
@@ -250,10 +268,10 @@ impl<'a> LedPartitions<'a> {
     }
 
     /// Waits until every live follower of a partition has removed the records before `start`, so
-    /// that they do not return with another leader.
+    /// that those records do not reappear when a follower becomes the leader.
     ///
     /// # Errors
-    /// If this broker no longer leads, or nobody waits for the response any more.
+    /// If this broker no longer leads, or the connection has ended.
     pub(crate) async fn removed_by_followers(
         &self,
         partition: &Arc<Partition>,
@@ -292,7 +310,7 @@ impl<'a> LedPartitions<'a> {
         replicas.copied().filter(lives).collect()
     }
 
-    /// Changes partitions on threads that may block on the disk.
+    /// Runs a change of partitions on a thread that may block on the disk.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         change: impl FnOnce() -> T + Send + 'static,
@@ -305,7 +323,7 @@ impl<'a> LedPartitions<'a> {
         self.engine.logs.data.path()
     }
 
-    /// Inspects the data directory on threads that may block on the disk.
+    /// Runs an inspection of the data directory on a thread that may block on the disk.
     pub(crate) async fn inspect<T: Send + 'static>(
         &self,
         inspection: impl FnOnce(&DataDir) -> T + Send + 'static,
@@ -315,8 +333,9 @@ impl<'a> LedPartitions<'a> {
     }
 }
 
-/// True if the log has records of a later epoch than the one in which the partition is led now: its
-/// state was edited, and somebody must repair it.
+/// True if the log has records of a later epoch than the one in which the partition is led now.
+/// This is logged as an error: the state of the partition was edited, and an operator must repair
+/// it.
 fn is_behind_log(partition: &Partition, error: &PartitionError) -> bool {
     let PartitionError::Storage(StorageError::EpochMismatch { given, .. }) = error else {
         return false;

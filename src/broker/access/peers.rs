@@ -1,9 +1,9 @@
-//! The other brokers of the cluster, which are asked to catch up with a change of topics before its
-//! request is answered, and to hand over partitions that they lead.
+//! The other brokers of the cluster. A request that changes topics is answered only after they have
+//! caught up with the change. The leaders among them are asked to hand over partitions.
 //!
-//! A change is written to the metadata store, and each broker hears of it by its own watch. The
-//! broker that made it asks the others, by a request for metadata, to answer once they serve what
-//! it knows. A broker that ends meanwhile is no longer asked.
+//! Every broker learns of a change by its own watch on the metadata store. The broker that made the
+//! change sends the others a `Metadata` request, which each answers once it serves the change. A
+//! broker that leaves the cluster meanwhile is no longer asked.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::config::HostPort;
 use crate::engine::{EngineError, EngineState};
-use crate::link::{Connector, LinkError, SharedConnection, Tasks};
+use crate::link::{Connector, LinkError, Network, SharedConnection, Tasks};
 use crate::metadata::{Broker, TopicState};
 use crate::replica_manager::{ReplicaConfig, connector};
 use crate::types::{BrokerId, TopicId};
@@ -29,22 +29,29 @@ pub(crate) struct Peers {
     engine: Arc<EngineState>,
     connector: Connector,
     connections: Mutex<HashMap<HostPort, Arc<SharedConnection>>>,
+    /// The name of the listener at which the other brokers are reached.
+    listener: Option<String>,
 }
 
 impl Peers {
     /// Creates access to the other brokers; their connections are closed when the engine stops.
-    pub(crate) fn new(engine: &Arc<EngineState>, config: &ReplicaConfig) -> Self {
+    pub(crate) fn new(
+        engine: &Arc<EngineState>,
+        config: &ReplicaConfig,
+        network: Option<&Arc<dyn Network>>,
+    ) -> Self {
         let failure = Arc::clone(&engine.failure);
         let on_panic = move || failure.notice_task("the connections to other brokers");
         let tasks = Tasks::on(engine.control.runtime().clone(), on_panic);
-        let connector = connector(engine, config, tasks.clone());
+        let connector = connector(engine, config, network, tasks.clone());
         let stopping = engine.stopping.clone();
         engine.control.start(async move {
             stopping.cancelled().await;
             tasks.stop();
             tasks.ended().await;
         });
-        Self { engine: Arc::clone(engine), connector, connections: Mutex::default() }
+        let (connections, listener) = (Mutex::default(), config.listener.clone());
+        Self { engine: Arc::clone(engine), connector, connections, listener }
     }
 
     /// Waits until all live brokers serve these topics as this broker knows them.
@@ -74,8 +81,8 @@ impl Peers {
         self.engine.control.run(asking).await?.map_err(|_| EngineError::NotApplied)
     }
 
-    /// Asks the leader of partitions to begin to hand them over to their preferred leaders, for as
-    /// long as given. Whether it does is seen in the metadata.
+    /// Asks the leader of partitions to hand them over to their preferred leaders, and to try for
+    /// at most `within`. The leader answers before the hand-overs: the metadata shows their result.
     pub(crate) fn elect_preferred(
         self: &Arc<Self>,
         leader: BrokerId,
@@ -97,10 +104,17 @@ impl Peers {
                 connection.submit(&request)?.answer().await
             };
             let stopping = &peers.engine.stopping;
-            if let Some(Ok(Err(error))) =
-                stopping.run_until_cancelled(timeout(within, asking)).await
-            {
-                tracing::warn!(%leader, %error, "a leader could not be asked to hand over");
+            match stopping.run_until_cancelled(timeout(within, asking)).await {
+                Some(Ok(Err(error))) => {
+                    tracing::warn!(%leader, %error, "a leader could not be asked to hand over");
+                }
+                Some(Ok(Ok(answer))) if answer.error_code != ErrorCode::None => {
+                    let error = answer.error_code;
+                    tracing::warn!(%leader, %error, "a leader refuses to hand over");
+                }
+                // No warning: the metadata shows whether the leader hands over, the time is up, or
+                // this broker stops.
+                Some(Ok(Ok(_)) | Err(_)) | None => {}
             }
         });
     }
@@ -116,7 +130,7 @@ impl Peers {
         self.engine.stopping.run_until_cancelled(asked.join_all()).await;
     }
 
-    /// Asks a broker until it serves the topics, or has ended.
+    /// Asks a broker until it serves the topics or is no longer registered.
     async fn ask(&self, broker: BrokerId, request: &MetadataRequest) {
         while let Some(address) = self.address(broker) {
             match self.exchange(&address, request).await {
@@ -143,7 +157,7 @@ impl Peers {
     fn connection(&self, address: &HostPort) -> Arc<SharedConnection> {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.engine.image();
-        connections.retain(|address, _| known.brokers().any(|broker| is_at(broker, address)));
+        connections.retain(|address, _| known.brokers().any(|broker| self.is_at(broker, address)));
         let make = || Arc::new(SharedConnection::new(address.clone(), self.connector.clone()));
         Arc::clone(connections.entry(address.clone()).or_insert_with(make))
     }
@@ -151,17 +165,17 @@ impl Peers {
     /// The address of a live broker, if it has registered any.
     fn address(&self, broker: BrokerId) -> Option<HostPort> {
         let image = self.engine.image();
-        let listener = image.broker(broker)?.listener(None)?;
+        let listener = image.broker(broker)?.listener(self.listener.as_deref())?;
         Some(HostPort::new(listener.host.clone(), listener.port))
+    }
+
+    fn is_at(&self, broker: &Broker, address: &HostPort) -> bool {
+        let listener = broker.listener(self.listener.as_deref());
+        listener.is_some_and(|known| known.host == address.host && known.port == address.port)
     }
 }
 
-fn is_at(broker: &Broker, address: &HostPort) -> bool {
-    let listener = broker.listener(None);
-    listener.is_some_and(|listener| listener.host == address.host && listener.port == address.port)
-}
-
-/// A topic whose state is awaited, as a request names it.
+/// The entry of a request for a topic whose state is awaited.
 fn awaited(state: &TopicState) -> RequestTopic {
     let epochs = state.leader_epochs.iter().flatten().map(|epoch| epoch.0).collect();
     let awaited = AwaitedTopic {

@@ -1,8 +1,8 @@
 //! One connection: requests in, responses out, in the order of the requests.
 //!
 //! The reader splits the stream into frames and queues requests; the writer executes them in turn
-//! and sends the responses. Only produce requests run ahead: the reader appends them on arrival,
-//! all those of one read with one write to the disk, as long as only produce requests are pending.
+//! and sends the responses. Only produce requests run ahead: the reader appends them on arrival, as
+//! long as only produce requests are pending, and all batches of one read for a partition together.
 //! So the effects are those of sequential execution, and only the waiting overlaps.
 
 use std::future::{Future, pending};
@@ -25,8 +25,9 @@ use crate::broker::produce::{Appends, Produced, Taken};
 use crate::broker::session::Session;
 use crate::net::{FrameBuffer, FrameError, Reserved, Transport};
 
-/// Frames above this size are charged for the memory that they hold, unless they arrive almost at
-/// once.
+/// The size above which a frame is charged to the memory budget. Two kinds of reads are free of
+/// charge: the read that reveals the frame's size, and reads that begin below this size while the
+/// budget has no room for the rest. So a frame that arrives in such reads alone is never charged.
 const LARGE_FRAME: usize = 64 * 1024;
 
 /// Serves a connection until it ends, and returns the reason.
@@ -98,8 +99,9 @@ impl Reader<'_> {
                 }
                 Err(closed) => return closed,
             }
-            self.shared.unflushed_room().await;
-            // Otherwise a peer that never pauses would keep its own responses waiting.
+            self.shared.wait_for_unflushed_room().await;
+            // Yield: otherwise a peer that never pauses would keep the writer from sending
+            // responses.
             yield_now().await;
         }
     }
@@ -136,8 +138,8 @@ impl Reader<'_> {
         Ok(readable.map_err(|_| Closed::Slow(self.shared.config().transfer_deadline))??)
     }
 
-    /// Reads what is available and returns the number of bytes. Of a large frame, only the
-    /// beginning is read at first, unless there is memory for more.
+    /// Reads the available bytes and returns their number. If memory is short, only the beginning
+    /// of a large frame is read at first.
     async fn fill(&mut self) -> Result<std::io::Result<usize>, Closed> {
         let (missing, held) = (self.frames.missing(), self.frames.held());
         if missing == 0 || held + missing <= LARGE_FRAME {
@@ -155,13 +157,13 @@ impl Reader<'_> {
         Ok(filled)
     }
 
-    /// Charges a large frame for what the next read may bring. While this waits, the kernel holds
-    /// the peer back.
+    /// Charges a large frame for the space that the next read may fill. While this waits, nothing
+    /// is read, so TCP's flow control holds the peer back.
     async fn admit(&mut self) -> Result<(), Closed> {
-        // Wait until this request would be executed next: a request that holds memory which others
-        // need must not wait for anything else.
+        // Wait until this request would be executed next: a request that holds memory which other
+        // requests need must not wait for anything else.
         if self.memory.is_none() && !self.backlog.is_clear() {
-            self.while_peer_is_there(self.backlog.wait_until_clear()).await?;
+            self.wait_noticing_peer(self.backlog.wait_until_clear()).await?;
         }
         let room = self.frames.reserve_space();
         let memory = self.memory.get_or_insert_with(|| self.shared.open_memory());
@@ -181,15 +183,15 @@ impl Reader<'_> {
         admitted
     }
 
-    /// Waits for this connection's own backlog. If the peer disconnects meanwhile, pending requests
-    /// stop waiting. The wait is limited to `connections.max.idle.ms`.
-    async fn while_peer_is_there<T>(&self, wait: impl Future<Output = T>) -> Result<T, Closed> {
+    /// Waits for `wait`, for at most `connections.max.idle.ms`. If the peer disconnects meanwhile,
+    /// pending requests stop waiting, so that `wait` ends soon.
+    async fn wait_noticing_peer<T>(&self, wait: impl Future<Output = T>) -> Result<T, Closed> {
         let limit = self.shared.config().connections_idle;
         let notice = async {
             // Wait only for the end of the stream: bytes may be available all the time.
             let _ = self.transport.ended_by_peer().await;
-            // Pending produce requests are answered soon, and the peer may still read the
-            // responses.
+            // Do not cancel if only produce requests are pending: they are answered soon, and the
+            // peer may still read the responses.
             if !self.backlog.lets_run_ahead() {
                 self.session.gone.cancel();
             }
@@ -212,7 +214,7 @@ impl Reader<'_> {
     /// Processes every complete frame in the buffer; returns true if there was any.
     async fn take_frames(&mut self) -> Result<bool, Closed> {
         let mut any = false;
-        // Only the first frame can have been charged for.
+        // Only the first frame in the buffer can have been charged for.
         if self.memory.is_some()
             && let Some(frame) = self.frames.next_frame()?
         {
@@ -237,7 +239,8 @@ impl Reader<'_> {
                         self.enqueue(BytesMut::from(&*frame), None, permits).await?;
                     }
                     Err(malformed) => {
-                        // Earlier requests are appended as if they had arrived alone.
+                        // Append the requests before the malformed one as if they had arrived
+                        // alone.
                         self.finish(appends.append().await).await?;
                         return Err(malformed.into());
                     }
@@ -248,7 +251,8 @@ impl Reader<'_> {
         Ok(any)
     }
 
-    /// Processes a large frame. Nothing pending prevents a produce request from running ahead.
+    /// Processes a large frame. It was admitted only once the backlog was clear, so a produce
+    /// request may be appended at once.
     async fn take_large(&mut self, mut frame: BytesMut) -> Result<(), Closed> {
         let memory = self.memory.take();
         let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
@@ -291,9 +295,8 @@ impl Reader<'_> {
         if let Some(permits) = self.backlog.try_take(count) {
             return Ok(permits);
         }
-        // The semaphore is never closed before the writer ends, which it does when the connection
-        // breaks.
-        self.while_peer_is_there(self.backlog.take(count)).await?.map_err(|_| Closed::ByPeer)
+        // The semaphore is never closed, so it returns no error.
+        self.wait_noticing_peer(self.backlog.take(count)).await?.map_err(|_| Closed::ByPeer)
     }
 
     async fn push(&mut self, work: Work, permits: OwnedSemaphorePermit) -> Result<(), Closed> {

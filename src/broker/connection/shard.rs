@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinSet, LocalSet};
 
@@ -24,6 +24,8 @@ pub(crate) struct Shard {
     pub(crate) queue: Sender<Accepted>,
     /// The thread, which ends when the broker stops.
     pub(crate) thread: Worker,
+    /// Its event loop.
+    pub(crate) runtime: Handle,
 }
 
 impl Shard {
@@ -31,14 +33,14 @@ impl Shard {
     pub(crate) fn start(index: usize, shared: Arc<Shared>) -> io::Result<Self> {
         let (queue, accepted) = channel(BACKLOG);
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let failure = Arc::clone(shared.failure());
+        let (failure, handle) = (Arc::clone(shared.failure()), runtime.handle().clone());
         let work = move || LocalSet::new().block_on(&runtime, run(accepted, shared));
-        Ok(Self { queue, thread: start_thread(index, failure, work)? })
+        Ok(Self { queue, thread: start_thread(index, failure, work)?, runtime: handle })
     }
 }
 
 /// Starts the thread of a shard. If it panics, the broker stops: without the thread, the shard's
-/// connections would hang, and every connection that it is given would be refused.
+/// connections would hang, and further connections assigned to the shard would be refused.
 fn start_thread(
     index: usize,
     failure: Arc<Failure>,
@@ -71,7 +73,7 @@ async fn run(mut accepted: Receiver<Accepted>, shared: Arc<Shared>) {
 
 async fn attend(accepted: Accepted, shared: Arc<Shared>) {
     let peer = accepted.admitted.peer;
-    let known = match Handshake::begin(accepted) {
+    let known = match Handshake::begin(accepted, shared.network()) {
         Ok(handshake) => handshake.complete(),
         Err(error) => {
             tracing::debug!(%peer, "connection not served: {error}");

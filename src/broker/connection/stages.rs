@@ -1,8 +1,8 @@
 //! The stages of a connection: accepted, in its handshake, known, and closed.
 //!
 //! Only a known connection can be served, so no request is executed for a peer without an identity.
-//! A listener that demands a proof of identity exchanges it during the handshake; all listeners are
-//! plaintext today and demand none.
+//! A listener that demands authentication performs it during the handshake. Today all listeners are
+//! plaintext and demand none.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ use crate::broker::authorize::Principal;
 use crate::broker::call::Unanswerable;
 use crate::broker::listeners::BoundListener;
 use crate::broker::session::{Identity, Session};
-use crate::net::{FrameError, Transport};
+use crate::net::{FrameError, Network, Transport};
 
 /// An accepted connection on its way to its shard.
 pub(crate) struct Accepted {
@@ -49,7 +49,7 @@ pub(super) struct Known {
 /// The reason why a connection ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Closed {
-    /// The peer closed it between frames.
+    /// The peer closed the connection between frames.
     #[error("closed by the peer")]
     ByPeer,
     /// The peer sent nothing for `connections.max.idle.ms`, or its request made no progress for
@@ -74,18 +74,25 @@ pub(crate) enum Closed {
 }
 
 impl Handshake {
-    /// Begins the handshake of an accepted connection.
+    /// Begins the handshake of an accepted connection, from the system's network or another.
     ///
     /// # Errors
     /// If the socket is no longer connected.
-    pub(super) fn begin(accepted: Accepted) -> io::Result<Self> {
+    pub(super) fn begin(
+        accepted: Accepted,
+        network: Option<&Arc<dyn Network>>,
+    ) -> io::Result<Self> {
         let Accepted { stream, listener, admitted } = accepted;
         let transport = Transport::direct(stream)?;
+        let transport = match network {
+            None => transport,
+            Some(network) => transport.under(network.accepted(admitted.peer)),
+        };
         let local = transport.local_addr()?;
         Ok(Self { transport, listener, local, admitted })
     }
 
-    /// Completes the handshake: without a proof, the peer is anonymous.
+    /// Completes the handshake: without authentication, the peer is anonymous.
     pub(super) fn complete(self) -> Known {
         let Self { transport, listener, local, admitted } = self;
         let peer = admitted.peer;
@@ -124,7 +131,7 @@ mod tests {
         let runtime = Builder::new_current_thread().enable_io().build().unwrap();
         let _inside = runtime.enter();
 
-        let handshake = Handshake::begin(Accepted { stream, listener, admitted }).unwrap();
+        let handshake = Handshake::begin(Accepted { stream, listener, admitted }, None).unwrap();
         let known = handshake.complete();
         let identity = known.session.identity();
         assert_eq!(identity.to_string(), format!("User:ANONYMOUS from {peer}"));

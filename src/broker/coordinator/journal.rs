@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use crate::engine::{Control, Unavailable as Stopping};
 use crate::group::{Append, AppendId, Unavailable};
 use crate::record::{BatchBuilder, BatchSettings, Compressor, RecordError};
-use crate::replication::{Acks, Partition, PartitionError, Registration, Target};
+use crate::replication::{Acks, Partition, PartitionError, Registration};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 /// An offset beyond the end of any log: waiting for it means waiting until the partition stops.
@@ -97,20 +97,20 @@ impl Journal {
         self.write_on(now);
     }
 
-    /// The last append that is replicated, together with all before it.
+    /// Removes the appends that are replicated by now, and returns the last of them.
     ///
     /// # Errors
     /// If the leader epoch is over, so that nothing more will be replicated.
     pub(super) fn take_replicated(&mut self) -> Result<Option<AppendId>, PartitionError> {
         let mut last = None;
-        self.partition.is_covered(self.target(Acks::None, Offset::ZERO))?;
+        self.partition.is_committed(self.epoch, Offset::ZERO)?;
         while let Some((id, next_offset)) = self.unreplicated.front().copied() {
             if self.registration.is_none() {
                 // Register before checking, so that no wakeup in between is missed.
                 let last_offset = Offset::new(next_offset.get() - 1);
                 self.registration = Some(self.partition.wait_beyond(last_offset, &self.progressed));
             }
-            if !self.partition.is_covered(self.target(Acks::All, next_offset))? {
+            if !self.partition.is_committed(self.epoch, next_offset)? {
                 break;
             }
             self.registration = None;
@@ -118,10 +118,6 @@ impl Journal {
             last = Some(id);
         }
         Ok(last)
-    }
-
-    fn target(&self, acks: Acks, next_offset: Offset) -> Target {
-        Target { epoch: self.epoch, next_offset, acks }
     }
 
     fn write_on(&mut self, now: Timestamp) {
@@ -160,7 +156,10 @@ fn write(
                 batches.push(batch);
             }
             Err(error) => {
-                tracing::error!("{} cannot hold what a group decided: {error}", partition.id());
+                tracing::error!(
+                    "records of a group cannot be encoded for {}: {error}",
+                    partition.id()
+                );
                 written.refused.push((append.id, Unavailable::NotAvailable));
             }
         }
@@ -178,7 +177,7 @@ fn write(
             }
         }
         Err(error) => {
-            tracing::warn!("{} did not take what groups decided: {error}", partition.id());
+            tracing::warn!("records of groups were not appended to {}: {error}", partition.id());
             let reason = if error.ends_epoch() {
                 Unavailable::NotCoordinator
             } else {

@@ -1,8 +1,8 @@
 //! Reading a partition's log from its start to the log end offset at the start of the leader epoch.
 //!
 //! Only records below the high watermark are read, since a record above it may still be lost. So
-//! the reader waits until the high watermark reaches the end offset. Damage affects only the
-//! damaged batch and nothing behind it.
+//! the reader waits until the high watermark reaches the end offset. Damage hides only the damaged
+//! batch, and the batches after it are read.
 
 use std::io;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) enum ReadError {
     #[error("the disk refused")]
     Disk(#[from] io::Error),
     /// A batch that was valid is not valid when read again.
-    #[error("the disk does not give the same bytes twice at offset {offset}")]
+    #[error("two reads of the batch at offset {offset} returned different bytes")]
     Unsteady {
         /// The offset.
         offset: Offset,
@@ -49,11 +49,13 @@ pub(super) enum Damage {
     /// A stretch whose contents are unknown.
     #[error(transparent)]
     Log(StorageError),
-    /// Bytes that are not a batch, or not one that belongs here.
-    #[error("what stands here is no batch that can be read")]
+    /// Bytes that are not a batch, or a batch that does not belong at this position.
+    #[error("the bytes here are not a readable batch")]
     Framing,
-    /// A batch with valid records but impossible offsets, which its checksum does not cover.
-    #[error("the batch says that it ends before offset {next}, where others stand")]
+    /// A batch with valid records and impossible offsets: the checksum does not cover base offsets.
+    #[error(
+        "the batch states that it ends before offset {next}, but other records have these offsets"
+    )]
     Offset {
         /// The stated end.
         next: Offset,
@@ -111,8 +113,8 @@ impl LogReader {
         Ok(None)
     }
 
-    /// Waits until the high watermark has reached the end, or this broker no longer leads. A new
-    /// leader shows no record before: its watermark may be below that of its predecessor.
+    /// Waits until the high watermark has reached the end, or this broker no longer leads. Until
+    /// then a new leader cannot be read: its high watermark may be below that of its predecessor.
     async fn wait_for_watermark(&self) {
         let wake = Arc::new(Notify::new());
         let last = Offset::new(self.end.get() - 1);
@@ -141,7 +143,7 @@ fn read_noting(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> 
     Ok(chunk)
 }
 
-/// Reads one chunk from `from`, or from behind the damage at that offset. Blocks on the disk.
+/// Reads one chunk from `from`, or from the end of the damage at that offset. Blocks on the disk.
 fn read(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
     let request = ReadRequest {
         reader: Reader::Consumer,
@@ -198,7 +200,7 @@ impl Chunk {
         self.entries.push(Entry::Damaged(offset, damage));
     }
 
-    /// Reads the batches behind the damage at the offset of `request`.
+    /// Finds the batches after the damage at the offset of `request`, and moves on to them.
     fn salvage(
         &mut self,
         partition: &Partition,
@@ -224,7 +226,7 @@ impl Chunk {
         for (nth, batch) in batches.iter().enumerate() {
             let following = batches.get(nth + 1).map(Batch::base_offset);
             if nth > 0 && following.is_none() && batch.base_offset() > self.next_offset {
-                // A gap, or a wrong offset: the next chunk shows the batches behind it.
+                // A gap, or a wrong offset: the next chunk shows the batches after it.
                 break;
             }
             if let Err(error) = self.take(batch, &mut decompressor) {

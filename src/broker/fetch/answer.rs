@@ -8,6 +8,7 @@ use super::session::FetchSessions;
 use crate::broker::access::LedPartitions;
 use crate::broker::call::{Call, Unanswerable};
 use crate::net::Piece;
+use crate::replication::FetchingReplica;
 use crate::storage::StoredBatches;
 use crate::wire::fetch::{FetchRequest, FetchResponse};
 use crate::wire::{ErrorCode, Reader, RequestHeader};
@@ -30,7 +31,8 @@ pub(crate) async fn answer(
 /// Fetches the request's partitions, or those of its session, and reduces the response to changes.
 ///
 /// # Errors
-/// The error code of the whole response, if the request does not fit its session.
+/// The error code of the whole response, if the sender is not the follower that it claims to be, or
+/// the request does not fit its session.
 async fn in_session(
     call: &Call<'_>,
     led: LedPartitions<'_>,
@@ -39,8 +41,11 @@ async fn in_session(
 ) -> Result<(FetchResponse, Vec<StoredBatches>), ErrorCode> {
     let replica = sender(led, request)?;
     let exchange = sessions.begin(request, call.version, led.monotonic())?;
+    let follows = exchange.follows();
+    let replica = replica.map(|replica| FetchingReplica { follows, ..replica });
     let mut fetch = Fetch::open(led, call.version, request, replica).await;
     read_enough(&mut fetch, led, call.cancel).await;
+    fetch.yield_damaged(led);
     fetch.check_may_answer();
     if fetch.is_refused() {
         tracing::debug!(peer = %call.session.identity().peer, "a fetch is answered with errors");
@@ -48,8 +53,9 @@ async fn in_session(
     let answered = Answered::from(fetch);
     let node_endpoints = answered.node_endpoints(led);
     let Answered { mut topics, records } = answered;
-    // Partitions that are left out have no records, so the places stay those of the response.
-    let session_id = exchange.finish(&mut topics)?;
+    // The session leaves out only partitions without records, so `records` still has the places of
+    // exactly the partitions in the response.
+    let session_id = exchange.finish(&mut topics, led.monotonic())?;
     let response = FetchResponse { session_id, topics, node_endpoints, ..Default::default() };
     Ok((response, records))
 }

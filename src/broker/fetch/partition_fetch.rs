@@ -19,32 +19,34 @@ const BY_ID_SINCE: i16 = 13;
 /// The first version whose clients support Zstandard.
 const ZSTD_SINCE: i16 = 10;
 
-/// A read of one partition; `None` if bytes have to be verified first.
+/// A function that reads one partition, or returns `None` if bytes have to be verified first.
 pub(super) type ReadFn = fn(&Partition, ReadRequest) -> Result<Option<TryRead>, PartitionError>;
 
 /// One partition of a fetch request, with the outcome of its last read.
 #[derive(Debug)]
 pub(super) struct PartitionFetch<'r> {
     pub(super) request: &'r RequestPartition,
-    /// The partition; `None` if the client may not read it, or there is none.
+    /// The partition; `None` if the client may not read it, or this broker has no replica of it.
     pub(super) partition: Option<Arc<Partition>>,
     pub(super) outcome: Outcome,
     /// The log start offset that the first read has found.
     pub(super) log_start_seen: Option<Offset>,
     /// The offset from which to read ahead, if its reader is sequential.
     pub(super) read_ahead: Option<Offset>,
+    /// True if the last read has met damage of records that all in-sync replicas have.
+    pub(super) has_met_damage: bool,
 }
 
 /// The outcome of a read.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// Not read, or only after some bytes have been verified.
+    /// No read was done yet, or bytes have to be verified before the next one.
     Unread,
     /// The place of the records, if there are any.
     Read(ReadAnswer<StoredBatches>),
     /// The follower's log diverges: it has to truncate it before it reads on.
     Diverging {
-        /// The last epoch of this log that is not above that of the follower.
+        /// The last epoch of this broker's log that is not above the follower's last epoch.
         epoch: LeaderEpoch,
         /// The end of that epoch.
         end: Offset,
@@ -53,7 +55,7 @@ pub(super) enum Outcome {
         /// The log start offset.
         log_start_offset: Offset,
     },
-    /// The reason why there is none.
+    /// The reason why the partition was not read.
     Refused(Refused),
 }
 
@@ -63,7 +65,8 @@ pub(super) struct Refused {
     pub(super) code: ErrorCode,
     /// The current leader, if it is another broker.
     pub(super) leader: LeaderIdAndEpoch,
-    /// The high watermark and the log start offset, for a follower behind which the log begins.
+    /// The high watermark and the log start offset, for a follower whose position is outside the
+    /// log: they tell it where to start over.
     pub(super) bounds: Option<(Offset, Offset)>,
 }
 
@@ -89,7 +92,8 @@ impl Refused {
         Self { leader, ..Self::from(ErrorCode::NotLeaderOrFollower) }
     }
 
-    /// The same refusal for a follower, which starts over where this log begins.
+    /// The refusal of a follower's fetch. If the position is outside the log, it includes the
+    /// bounds.
     pub(super) fn of_follower(partition: &Partition, error: &PartitionError) -> Self {
         let bounds = (partition.high_watermark(), partition.log_start_offset());
         let is_behind = matches!(error, PartitionError::OffsetOutOfRange { .. });
@@ -97,7 +101,7 @@ impl Refused {
     }
 }
 
-/// The limits that the partitions before this one leave of the request's.
+/// The request's limits, reduced by the records of the partitions before this one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// The number of bytes left of the request's maximum.
@@ -130,9 +134,11 @@ impl<'r> PartitionFetch<'r> {
         Self::with(request, Outcome::Refused(refused.into()))
     }
 
-    /// No partition, with an outcome that is already known.
+    /// A fetch without a partition, whose outcome is already known.
     pub(super) fn with(request: &'r RequestPartition, outcome: Outcome) -> Self {
-        Self { request, partition: None, outcome, log_start_seen: None, read_ahead: None }
+        let (log_start_seen, read_ahead) = (None, None);
+        let (partition, has_met_damage) = (None, false);
+        Self { request, partition, outcome, log_start_seen, read_ahead, has_met_damage }
     }
 
     /// Finds the place of the records. Returns the read if bytes have to be verified first.
@@ -149,13 +155,17 @@ impl<'r> PartitionFetch<'r> {
             offset: self.request.fetch_offset,
             max_bytes: bytes_max.min(room.bytes),
             at_least_one_batch: room.is_untouched,
-            // A reader that does not wait is shown the gap. For a reader that waits it would end
-            // every wait at once.
+            // Where offsets count bytes, a reader may stand in the gap after the last record of a
+            // batch. Give it that batch only if it does not wait: every wait would end at once.
             shows_gap: room.at_once,
         };
         // Any negative epoch means "not given", as in Kafka.
         let epoch = LeaderEpoch(self.request.current_leader_epoch).max(LeaderEpoch::NONE);
         let result = partition.check_epoch(epoch).and_then(|()| read_fn(partition, read));
+        self.has_met_damage = result.as_ref().is_err_and(|error| {
+            let offset = Offset::checked(read.offset);
+            offset.is_some_and(|offset| partition.note_damage(error, offset))
+        });
         self.outcome = match result {
             Ok(Some(TryRead { answer, read_ahead })) => {
                 self.read_ahead = read_ahead.or(self.read_ahead);
@@ -179,19 +189,30 @@ impl<'r> PartitionFetch<'r> {
         }
     }
 
-    /// Returns true if the records found are cold: finished segments have more behind them than a
-    /// read returns, so that waiting for more would gain nothing.
+    /// Returns true if the records are a chunk of a finished segment, read past the page cache. The
+    /// segment has more records after the chunk, so waiting for more would gain nothing.
     pub(super) fn is_cold(&self) -> bool {
         let Outcome::Read(answer) = &self.outcome else { return false };
         matches!(answer.records, Some(StoredBatches::InMemory(_)))
     }
 
-    /// Refuses what was found, if this broker may not answer consumers any more.
+    /// Replaces records by a refusal if this broker may no longer answer consumers.
     pub(super) fn check_may_answer(&mut self) {
         if let (Some(partition), Outcome::Read(_)) = (&self.partition, &self.outcome)
             && let Err(error) = partition.check_may_answer()
         {
             self.outcome = Outcome::Refused(Refused::by(partition, &error));
+        }
+    }
+
+    /// Refuses a partition that is handed over because of damage, as if another broker led it
+    /// already: clients then look for the new leader and continue to read from it.
+    pub(super) fn yield_damaged(&mut self, led: LedPartitions<'_>) {
+        if self.has_met_damage
+            && let Some(partition) = &self.partition
+            && led.yields(partition)
+        {
+            self.outcome = Outcome::Refused(ErrorCode::NotLeaderOrFollower.into());
         }
     }
 

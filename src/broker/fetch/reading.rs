@@ -13,16 +13,17 @@ use crate::replication::{FetchingReplica, Partition, Progress, ReadRequest, Read
 use crate::types::Offset;
 use crate::wire::fetch::FetchRequest;
 
-/// The number of attempts to verify what is read before memory counts as too short to cache it.
+/// The number of attempts to verify the bytes of a read. After that, memory counts as too short to
+/// keep verified bytes in the cache.
 const CHECKS_MAX: usize = 3;
 
-/// A fetch request with its partitions, and what the last read of them has found.
+/// A fetch request with its partitions and the outcomes of their last reads.
 #[derive(Debug)]
 pub(super) struct Fetch<'r> {
     pub(super) request: &'r FetchRequest,
     /// The broker that follows; `None` for a consumer.
     replica: Option<FetchingReplica>,
-    /// In the order of the request.
+    /// The partitions in the order of the request.
     pub(super) partitions: Vec<PartitionFetch<'r>>,
     /// The number of bytes that the last read has found.
     bytes: u64,
@@ -30,7 +31,7 @@ pub(super) struct Fetch<'r> {
 
 impl<'r> Fetch<'r> {
     /// Finds the requested partitions, and opens their logs on first use. The positions of a
-    /// follower are counted.
+    /// follower are counted towards the high watermark.
     pub(super) async fn open(
         led: LedPartitions<'_>,
         version: i16,
@@ -70,7 +71,7 @@ impl<'r> Fetch<'r> {
         self.try_read(|partition, request| partition.read_unchecked(request).map(Some));
     }
 
-    /// Refuses the partitions that this broker may not show to consumers any more. Called when an
+    /// Refuses the partitions that this broker may no longer show to consumers. Called when an
     /// answer is about to be written: the fetch may have waited for records or for the disk.
     pub(super) fn check_may_answer(&mut self) {
         if self.replica.is_none() {
@@ -78,11 +79,16 @@ impl<'r> Fetch<'r> {
         }
     }
 
+    /// Requests the hand-over of each partition whose damage stops this reader.
+    pub(super) fn yield_damaged(&mut self, led: LedPartitions<'_>) {
+        self.partitions.iter_mut().for_each(|fetch| fetch.yield_damaged(led));
+    }
+
     /// Reads all partitions in turn, and returns the reads whose bytes have to be verified first.
     fn try_read(&mut self, read_fn: ReadFn) -> Vec<(Arc<Partition>, ReadRequest)> {
         let bytes_max = u64::try_from(self.request.max_bytes).unwrap_or(0);
         let reader = self.replica.map_or(Reader::Consumer, |_| Reader::Follower);
-        // A follower's log has no gap to be shown: it continues where its leader's batches end.
+        // Only consumers stand in a gap: a follower's log continues where its leader's batches end.
         let at_once = self.request.max_wait_ms == 0 && reader == Reader::Consumer;
         let mut unverified = Vec::new();
         self.bytes = 0;
@@ -108,8 +114,8 @@ impl<'r> Fetch<'r> {
         self.partitions.iter().any(|fetch| matches!(fetch.outcome, Outcome::Refused(_)))
     }
 
-    /// Returns true if the response need not wait: there are enough bytes, more are certain to
-    /// follow, there is an error or a diverging log, or a follower has to remove records that its
+    /// Returns true if the response need not wait: there are enough bytes or more are certain to
+    /// follow; a partition has an error or diverges; or a follower has to remove records that its
     /// leader has removed.
     pub(super) fn is_due(&self) -> bool {
         let diverges =

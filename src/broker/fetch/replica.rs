@@ -1,4 +1,4 @@
-//! Fetches of brokers that follow partitions which this one leads.
+//! Fetches by followers of partitions that this broker leads.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use crate::wire::fetch::{FetchRequest, RequestPartition, RequestTopic};
 ///
 /// # Errors
 /// `ClusterAuthorizationFailed` unless the request carries the key of the incarnation that is
-/// registered (R22): broker ids can be guessed, and a forged fetch would move a watermark.
+/// registered (rule R11 in docs/replication.md): broker ids can be guessed, and a forged fetch
+/// would move a watermark.
 pub(super) fn sender(
     led: LedPartitions<'_>,
     request: &FetchRequest,
@@ -34,7 +35,7 @@ pub(super) fn sender(
         tracing::debug!(%broker, "a fetch without the registered key of its broker");
         return Err(ErrorCode::ClusterAuthorizationFailed);
     };
-    Ok(Some(FetchingReplica { broker, incarnation, registered: Some(registered) }))
+    Ok(Some(FetchingReplica { broker, incarnation, registered: Some(registered), follows: None }))
 }
 
 impl<'r> PartitionFetch<'r> {
@@ -68,7 +69,7 @@ impl<'r> PartitionFetch<'r> {
     }
 }
 
-/// Counts a fetch; `Outcome::Unread` if its records are to be read.
+/// Counts the position of a fetch. Returns `Outcome::Unread` if the records are still to be read.
 fn count(
     led: LedPartitions<'_>,
     partition: &Arc<Partition>,

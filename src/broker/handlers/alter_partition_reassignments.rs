@@ -70,13 +70,13 @@ fn judge(image: &Image, now: &[BrokerId], wanted: Option<&[i32]>) -> Result<(), 
     let invalid = |cause: &str| Refusal::because(ErrorCode::InvalidReplicaAssignment, &cause);
     let distinct: HashSet<_> = wanted.iter().collect();
     if wanted.is_empty() || distinct.len() < wanted.len() {
-        return Err(invalid("a partition has one replica at least, and none twice"));
+        return Err(invalid("a partition needs at least one replica, each on another broker"));
     }
     if wanted.iter().any(|broker| image.broker(BrokerId(*broker)).is_none()) {
         return Err(invalid("there is no such broker"));
     }
     if !wanted.iter().copied().map(BrokerId).eq(now.iter().copied()) {
-        return Err(invalid("partitions stay on the brokers that they were made on"));
+        return Err(invalid("moving partitions to other brokers is not supported"));
     }
     Ok(())
 }

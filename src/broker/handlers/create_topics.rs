@@ -20,7 +20,8 @@ use crate::wire::create_topics::{
 
 pub(crate) type Request = CreateTopicsRequest;
 
-/// The number that stands for the default, or for the assignment's value.
+/// The number of partitions or replicas in a request that asks for the default, or for the numbers
+/// that follow from its assignment.
 const UNSET: i32 = -1;
 
 /// Creates the topics in turn; each succeeds or fails independently.
@@ -80,7 +81,7 @@ impl Creation<'_> {
             self.topics.create(new, within).await?
         } else {
             self.topics.plan(planned, replicas)?;
-            // As in Kafka, so that tools which expect an id find one.
+            // As in Kafka, a validated topic has a random id, since tools expect an id.
             TopicId::random()
         };
         let settings = self.settings.of_topic(&self.topics.image(), &own, factor);
@@ -127,7 +128,7 @@ fn assignment(wanted: &[Assignment]) -> Result<Vec<Vec<BrokerId>>, Refusal> {
 fn configs(wanted: &[RequestConfig]) -> Result<Configs, Refusal> {
     let value = |config: &RequestConfig| {
         let missing = || {
-            let cause = format!("{}: a new topic's settings have values", config.name);
+            let cause = format!("{}: the setting has no value", config.name);
             Refusal::because(ErrorCode::InvalidConfig, &cause)
         };
         let value = config.value.clone().ok_or_else(missing)?;

@@ -70,7 +70,7 @@ async fn deletion(
     let partition = led.find(topic, wanted.partition_index, Operation::Delete).await?;
     let policy = partition.config().cleanup_policy;
     if policy.compact && !policy.delete {
-        // The latest value of a key stays until another record replaces it.
+        // Compaction keeps the latest value of a key until another record replaces it.
         return Err(Refusal::of(ErrorCode::PolicyViolation));
     }
     let before = Some(wanted.offset).filter(|offset| *offset != HIGH_WATERMARK);
@@ -78,7 +78,7 @@ async fn deletion(
 }
 
 /// Deletes the records of all partitions together, and waits until their live followers have
-/// deleted them too. Returns the new log start offsets, in order; those already refused stay so.
+/// deleted them too. Returns the new log start offsets or the refusals, in order.
 async fn delete(
     led: &LedPartitions<'_>,
     deletions: Vec<Result<Deletion, Refusal>>,
@@ -113,14 +113,14 @@ async fn by_followers(
 ) -> Result<Offset, Refusal> {
     let removed = timeout_at(deadline, led.removed_by_followers(partition, start)).await;
     let late = |_| {
-        let cause = "the records are deleted here, and not yet on every replica";
+        let cause = "the records are deleted on the leader, but not yet on every live replica";
         Refusal::because(ErrorCode::RequestTimedOut, &cause)
     };
     removed.map_err(late)??;
     Ok(start)
 }
 
-/// The next of the results, of which there are as many as deletions.
+/// The next result; there are as many results as deletions.
 fn next<T>(results: &mut impl Iterator<Item = T>) -> T {
     results.next().unwrap_or_else(|| unreachable!("a deletion has no result"))
 }
@@ -177,9 +177,9 @@ async fn skip(
         Refusal::because(ErrorCode::InvalidRequest, &words)
     })?;
     let by = led.session().identity().to_string();
-    let skipping = Arc::clone(&partition);
+    let (skipping, others) = (Arc::clone(&partition), led.intact_copies(&partition));
     let skipped = led.change(move || {
-        let skipped = skipping.skip_damage(first..next, &by)?;
+        let skipped = skipping.skip_damage(first..next, &by, others)?;
         let all = skipping.damaged_stretches()?.iter().all(|stretch| stretch.is_skipped);
         Ok::<_, PartitionError>((skipped, all))
     });

@@ -65,12 +65,12 @@ async fn delete(
             (found, ErrorCode::UnknownTopicOrPartition)
         }
         (None, TopicId::NONE) => {
-            let cause = "a topic is meant by its name or by its id, not by neither";
+            let cause = "a topic has neither a name nor an id";
             return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
         }
         (None, id) => (image.topic_by_id(id), ErrorCode::UnknownTopicId),
         (Some(_), _) => {
-            let cause = "a topic is meant by its name or by its id, not by both";
+            let cause = "a topic has both a name and an id: send one of them";
             return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
         }
     };

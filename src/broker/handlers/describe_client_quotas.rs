@@ -39,11 +39,11 @@ fn check(components: &[Component]) -> Result<(), Refusal> {
     for component in components {
         let entity = component.entity_type.as_str();
         if entity.is_empty() {
-            let cause = "a part of the filter does not say about whom it is";
+            let cause = "a component of the filter has no entity type";
             return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
         }
         if !matches!(entity, "user" | "client-id" | "ip") {
-            let cause = format!("'{entity}' is nobody whom limits could be set for");
+            let cause = format!("'{entity}' is not an entity type: user, client-id or ip");
             return Err(Refusal::because(ErrorCode::UnsupportedVersion, &cause));
         }
         let is_named = component.matched.is_some();
@@ -53,12 +53,12 @@ fn check(components: &[Component]) -> Result<(), Refusal> {
             _ => false,
         };
         if !fits || !types.insert(entity) {
-            let cause = format!("the part of the filter about '{entity}' makes no sense");
+            let cause = format!("the component for '{entity}' is repeated, or has a wrong match");
             return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
         }
     }
     if types.contains("ip") && types.len() > 1 {
-        let cause = "limits of addresses are no limits of users or clients";
+        let cause = "ip cannot be combined with user or client-id";
         return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
     }
     Ok(())

@@ -7,6 +7,7 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::handlers::metadata::ALL_CLUSTER_OPERATIONS;
 use crate::metadata::Image;
+use crate::types::BrokerId;
 use crate::wire::ErrorCode;
 use crate::wire::describe_cluster::{Broker, DescribeClusterRequest, DescribeClusterResponse};
 use crate::wire::metadata::Broker as DescribedBroker;
@@ -17,6 +18,9 @@ pub(crate) type Request = DescribeClusterRequest;
 const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
 
+/// The protocol's id for no controller.
+const NO_CONTROLLER: BrokerId = BrokerId(-1);
+
 /// Describes the cluster.
 #[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
 pub(crate) fn handle(
@@ -26,14 +30,18 @@ pub(crate) fn handle(
     request: Request,
 ) -> Ready<DescribeClusterResponse> {
     let may = call.session.may(Operation::Describe, Resource::Cluster);
-    ready(describe(&cluster.image(), addresses, &request, may))
+    let image = cluster.image();
+    // The metadata store says which broker is the controller. Without the store, no controller can
+    // act.
+    let controller = cluster.reaches_store().then(|| addresses.controller(&image));
+    ready(describe(&image, addresses, &request, (may, controller)))
 }
 
 fn describe(
     image: &Image,
     addresses: &Addresses<'_>,
     request: &Request,
-    may: bool,
+    (may, controller): (bool, Option<BrokerId>),
 ) -> DescribeClusterResponse {
     let endpoint_type = request.endpoint_type;
     let refused = |error_code, message: &str| DescribeClusterResponse {
@@ -45,10 +53,13 @@ fn describe(
     match endpoint_type {
         BROKERS => {}
         CONTROLLERS => return refused(ErrorCode::MismatchedEndpointType, "this is a broker"),
-        _ => return refused(ErrorCode::UnsupportedEndpointType, "there are no such addresses"),
+        _ => return refused(ErrorCode::UnsupportedEndpointType, "the endpoint type is unknown"),
     }
     if !may {
-        return refused(ErrorCode::ClusterAuthorizationFailed, "the cluster is not shown to you");
+        return refused(
+            ErrorCode::ClusterAuthorizationFailed,
+            "not authorized to describe the cluster",
+        );
     }
     let broker = |described: DescribedBroker| Broker {
         broker_id: described.node_id,
@@ -61,7 +72,7 @@ fn describe(
     let mut response = DescribeClusterResponse {
         endpoint_type,
         cluster_id: image.cluster_id().to_owned(),
-        controller_id: addresses.controller(image).0,
+        controller_id: controller.unwrap_or(NO_CONTROLLER).0,
         brokers: addresses.brokers(image).into_iter().map(broker).collect(),
         ..DescribeClusterResponse::default()
     };

@@ -34,10 +34,16 @@ pub(crate) fn handle(
     };
     let cursor = request.cursor.map(|Marked(cursor)| cursor).unwrap_or_default();
     let limit = usize::try_from(request.response_partition_limit).unwrap_or(1);
-    let mut page = Page { remaining: limit.clamp(1, PAGE_MAX), topics: Vec::new(), next: None };
+    let mut page = Page {
+        cluster,
+        image: &image,
+        remaining: limit.clamp(1, PAGE_MAX),
+        topics: Vec::new(),
+        next: None,
+    };
     for name in names.range(cursor.topic_name.clone()..) {
         let from = if *name == cursor.topic_name { cursor.partition_index } else { 0 };
-        page.add(call, &image, name, from);
+        page.add(call, name, from);
         if page.next.is_some() {
             break;
         }
@@ -50,7 +56,9 @@ pub(crate) fn handle(
 }
 
 /// A page under construction.
-struct Page {
+struct Page<'a> {
+    cluster: &'a Cluster<'a>,
+    image: &'a Image,
     /// The number of partitions that still fit.
     remaining: usize,
     topics: Vec<Topic>,
@@ -58,14 +66,14 @@ struct Page {
     next: Option<Cursor>,
 }
 
-impl Page {
-    /// Adds a topic from this partition on, as far as it fits.
-    fn add(&mut self, call: &Call<'_>, image: &Image, name: &str, from: i32) {
+impl Page<'_> {
+    /// Adds the partitions of a topic from index `from` on, as far as they fit.
+    fn add(&mut self, call: &Call<'_>, name: &str, from: i32) {
         if self.remaining == 0 {
             self.next = Some(Cursor { topic_name: name.to_owned(), partition_index: from });
             return;
         }
-        let topic = match find(call, image, name) {
+        let topic = match find(call, self.image, name) {
             Ok(topic) => topic,
             Err(error_code) => return self.topics.push(refused(name, error_code)),
         };
@@ -76,7 +84,7 @@ impl Page {
         let partitions: Vec<_> = rest
             .by_ref()
             .take(self.remaining)
-            .map(|(index, described)| partition(image, index, described))
+            .map(|(index, described)| self.partition(topic, index, described))
             .collect();
         self.remaining -= partitions.len();
         self.next = rest
@@ -91,11 +99,33 @@ impl Page {
             ..Topic::default()
         });
     }
+
+    fn partition(
+        &self,
+        topic: &TopicImage,
+        index: PartitionIndex,
+        described: &PartitionImage,
+    ) -> Partition {
+        let leader = self.image.live_leader(described);
+        let eligible = self.cluster.eligible_leaders(self.image, topic, index);
+        Partition {
+            error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
+            partition_index: index.0,
+            leader_id: leader.map_or(-1, |broker| broker.0),
+            leader_epoch: described.leader_epoch().0,
+            replica_nodes: described.replicas.iter().map(|broker| broker.0).collect(),
+            isr_nodes: described.isr().iter().map(|member| member.broker.0).collect(),
+            // Empty rather than null if there are none: Apache's admin client fails on null.
+            eligible_leader_replicas: Some(eligible.iter().map(|broker| broker.0).collect()),
+            last_known_elr: Some(Vec::new()),
+            ..Partition::default()
+        }
+    }
 }
 
 fn refused(name: &str, error_code: ErrorCode) -> Topic {
     let mut topic = Topic { error_code, name: Some(name.to_owned()), ..Topic::default() };
-    // As in Kafka: operations on a topic that could exist are reported.
+    // As in Kafka: operations are reported unless the client may not see the topic.
     if matches!(error_code, ErrorCode::UnknownTopicOrPartition | ErrorCode::InvalidTopicException) {
         topic.topic_authorized_operations = ALL_TOPIC_OPERATIONS;
     }
@@ -108,20 +138,4 @@ fn find<'a>(call: &Call<'_>, image: &'a Image, name: &str) -> Result<&'a TopicIm
     }
     let name: TopicName = name.parse().map_err(|_| ErrorCode::InvalidTopicException)?;
     image.topic(&name).map(|topic| &**topic).ok_or(ErrorCode::UnknownTopicOrPartition)
-}
-
-fn partition(image: &Image, index: PartitionIndex, described: &PartitionImage) -> Partition {
-    let leader = image.live_leader(described);
-    Partition {
-        error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
-        partition_index: index.0,
-        leader_id: leader.map_or(-1, |broker| broker.0),
-        leader_epoch: described.leader_epoch().0,
-        replica_nodes: described.replicas.iter().map(|broker| broker.0).collect(),
-        isr_nodes: described.isr().iter().map(|member| member.broker.0).collect(),
-        // Only in-sync replicas may lead. Apache's admin client does not accept null here.
-        eligible_leader_replicas: Some(Vec::new()),
-        last_known_elr: Some(Vec::new()),
-        ..Partition::default()
-    }
 }

@@ -1,8 +1,8 @@
 //! `ElectLeaders`: returns partitions to their preferred leaders, or accepts a loss of records.
 //!
-//! The leaders are asked to hand over, and the answer waits until the metadata shows that they
-//! have. An unclean election, which gives up records, is held only for one partition and a leader
-//! that the request names, in a field that only `streamlog partition elect` sends.
+//! Leaders are asked to hand over their partitions, and the response waits until the metadata shows
+//! the hand-overs. An unclean election, which gives up records, is held only for a single
+//! partition. Its leader is named in a field that only `streamlog partition elect` sends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,8 @@ use crate::wire::elect_leaders::{
 
 pub(crate) type Request = ElectLeadersRequest;
 
-/// Answers once each partition has the requested leader, or cannot get it, or the time of the
-/// request is over.
+/// Responds once each partition has the requested leader or cannot get it, or once the request's
+/// timeout has passed.
 pub(crate) async fn handle(
     call: &Call<'_>,
     cluster: &Cluster<'_>,
@@ -44,14 +44,17 @@ pub(crate) async fn handle(
     let wanted = request.topic_partitions.unwrap_or_else(|| all(&before, kind));
     if kind == PREFERRED {
         let limit = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or(0));
-        let moves = expected_moves(&before, &wanted);
-        elections.begin_own(&moves, limit);
         if request.begins_only {
+            // The asking broker may have a newer image. In this broker's image, the preferred
+            // leader may not be in sync yet.
+            elections.begin_own(&moves_among(&before, &wanted, |_| true), limit);
             return ElectLeadersResponse::default();
         }
+        let moves = expected_moves(&before, &wanted);
+        elections.begin_own(&moves, limit);
         elections.begin_others(&moves, limit);
         let settled = cluster.wait_until(|image| !is_any_expected(image, &wanted), limit);
-        // Nobody waits for the answer, or the broker stops.
+        // If the wait is cancelled, the answer reports the elections so far.
         let _ = call.cancel.run_until_cancelled(settled).await;
     }
     let after = cluster.image();
@@ -75,11 +78,14 @@ async fn accept_loss(
     let ([index], Ok(name)) = (partitions.as_slice(), topic.parse::<TopicName>()) else {
         return refused(ErrorCode::InvalidRequest);
     };
+    let Some(given_up_from) = Offset::checked(given_up_from) else {
+        return refused(ErrorCode::InvalidRequest);
+    };
     let wanted = UncleanElection {
         topic: name,
         partition: PartitionIndex(*index),
         leader: BrokerId(leader),
-        given_up_from: Offset::checked(given_up_from).unwrap_or_default(),
+        given_up_from,
         accepts_two_leaders,
         asked_by: format!("{} ({})", call.session.identity(), call.client_id),
     };
@@ -114,15 +120,24 @@ fn is_any_expected(image: &Image, wanted: &[RequestTopic]) -> bool {
     !expected_moves(image, wanted).is_empty()
 }
 
-/// The partitions among these whose leaders can hand them over to the preferred ones.
+/// The requested partitions whose leaders can hand them over to their preferred leaders.
 fn expected_moves(image: &Image, wanted: &[RequestTopic]) -> Vec<ExpectedMove> {
+    moves_among(image, wanted, |partition| is_expected(image, partition))
+}
+
+/// The requested partitions that have a leader and for which `is_due` returns true.
+fn moves_among(
+    image: &Image,
+    wanted: &[RequestTopic],
+    is_due: impl Fn(&PartitionImage) -> bool,
+) -> Vec<ExpectedMove> {
     let of_topic = |RequestTopic { topic, partitions }: &RequestTopic| {
         let Ok(name) = topic.parse::<TopicName>() else { return Vec::new() };
         let Some(found) = image.topic(&name) else { return Vec::new() };
         let expected = partitions.iter().filter_map(|index| {
             let index = PartitionIndex(*index);
             let partition = found.partition(index)?;
-            let leader = partition.leader().filter(|_| is_expected(image, partition))?;
+            let leader = partition.leader().filter(|_| is_due(partition))?;
             Some(ExpectedMove { leader, topic: topic.clone(), topic_id: found.id, index })
         });
         expected.collect()
@@ -130,7 +145,7 @@ fn expected_moves(image: &Image, wanted: &[RequestTopic]) -> Vec<ExpectedMove> {
     wanted.iter().flat_map(of_topic).collect()
 }
 
-/// Returns true if the leader of a partition can hand it over to the preferred one.
+/// Returns true if the leader of a partition is not the preferred one and can hand over to it.
 fn is_expected(image: &Image, partition: &PartitionImage) -> bool {
     let may_take_over = |preferred| image.may_take_over(partition, preferred);
     let preferred = partition.replicas.first().copied();
@@ -159,7 +174,7 @@ fn answer(before: &Image, after: &Image, kind: i8, topic: RequestTopic) -> Topic
     Topic { topic: topic.topic, partition_result }
 }
 
-/// The result of a preferred election, given the partition when it was asked for, and now.
+/// The result of a preferred election, from the states of the partition at the request and now.
 fn preferred(before: &PartitionImage, image: &Image, now: &PartitionImage) -> Refusal {
     if is_led_by_preferred(before) && is_led_by_preferred(now) {
         return Refusal::because(ErrorCode::ElectionNotNeeded, &"the preferred leader leads");
@@ -179,7 +194,7 @@ fn preferred(before: &PartitionImage, image: &Image, now: &PartitionImage) -> Re
     )
 }
 
-/// The result of an unclean election for which no loss was accepted, and which is never held.
+/// The result of an unclean election without an accepted loss; such an election is never held.
 fn unclean(partition: &PartitionImage) -> Refusal {
     if partition.leader().is_some() {
         return Refusal::because(ErrorCode::ElectionNotNeeded, &"the partition has a leader");

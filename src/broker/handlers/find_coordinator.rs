@@ -36,11 +36,11 @@ pub(crate) async fn handle(
     for key in keys {
         let found = match request.key_type {
             KEY_TYPE_GROUP => of_group(call, groups, &key).await,
-            // Transactions are not supported. Clients give up only on the error of
-            // `InitProducerId`, which any broker can return; they would retry on an error here.
+            // Transactions are not supported. Clients give up only on an error of `InitProducerId`,
+            // which any broker can return; on an error of `FindCoordinator` they retry.
             KEY_TYPE_TRANSACTION => Ok((cluster.image(), Some(cluster.broker_id()))),
             _ => {
-                let cause = "keys of this type are not known";
+                let cause = "the key type is unknown";
                 Err(Refusal::because(ErrorCode::InvalidRequest, &cause))
             }
         };
@@ -80,9 +80,9 @@ fn address(
     })
 }
 
-/// Maps every error that kept the internal topic from being created to one that clients retry on.
+/// Turns the failure to create the internal topic into an error on which clients retry.
 fn unavailable(refusal: Refusal) -> Refusal {
-    tracing::warn!("the internal topic of groups cannot be made: {refusal}");
+    tracing::warn!("the internal topic of groups cannot be created: {refusal}");
     Refusal { code: ErrorCode::CoordinatorNotAvailable, ..refusal }
 }
 

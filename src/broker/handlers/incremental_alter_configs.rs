@@ -60,7 +60,7 @@ pub(crate) fn target(
                 return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
             }
             if name.is_empty() {
-                let cause = "topics have no settings in common but those of their brokers";
+                let cause = "a topic needs a name: brokers have the settings common to all topics";
                 return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
             }
             Ok(ConfigTarget::Topic(name_of(name)?))

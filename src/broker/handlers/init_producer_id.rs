@@ -40,13 +40,13 @@ async fn new_id(
         return Err(Refusal::because(ErrorCode::InvalidRequest, &"the transactional id is empty"));
     }
     if (request.producer_id < 0) != (request.producer_epoch < 0) {
-        let cause = "an id and its epoch are given together";
+        let cause = "a producer id and its epoch must be sent together";
         return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
     }
     if request.transactional_id.is_some() {
         // Clients show this code as "not supported", and nearly all give up at once. librdkafka
-        // retries until the timeout of `init_transactions` and shows it then; the codes on which it
-        // gives up at once are about permissions, timeouts or fenced producers.
+        // retries until the timeout of `init_transactions` and shows the code then: it gives up at
+        // once only on codes about permissions, timeouts or fenced producers.
         let peer = call.session.identity().peer;
         tracing::warn!(%peer, "refused a producer that wants transactions");
         let code = ErrorCode::UnsupportedVersion;

@@ -73,8 +73,8 @@ pub(crate) async fn handle(
     response
 }
 
-/// Waits, for another broker, until this broker serves the topics as that broker knows them.
-/// Returns false if it does not in time.
+/// Waits, on another broker's request, until this broker serves the topics in the states that the
+/// other broker knows. Returns false if that takes longer than the request allows.
 async fn catch_up(topics: &Topics<'_>, request: &Request, wanted: &[RequestTopic]) -> bool {
     let awaits = |topic: &&RequestTopic| topic.awaited != AwaitedTopic::default();
     let states: Vec<TopicState> = wanted.iter().filter(awaits).map(state).collect();
@@ -113,7 +113,7 @@ async fn make_missing(
             continue;
         }
         if let Err(error) = topics.create_missing(name.clone()).await {
-            tracing::warn!("topic {name} was asked for and could not be made: {error}");
+            tracing::warn!("topic {name} was requested and could not be created: {error}");
             if error.code == ErrorCode::InvalidPartitions {
                 refused.insert(name.to_string());
             }

@@ -1,5 +1,6 @@
 //! The handlers, one file per API: each translates a request into calls to the lower layers, and
-//! their results into the response. Versioned messages are not used below this layer.
+//! their results into the response. Below this layer, versioned messages are used only between
+//! brokers (`link`, `replica_manager`).
 
 pub(crate) mod alter_configs;
 pub(crate) mod alter_partition_reassignments;
@@ -37,3 +38,4 @@ pub(crate) mod offset_delete;
 pub(crate) mod offset_fetch;
 pub(crate) mod offset_for_leader_epoch;
 pub(crate) mod sync_group;
+pub(crate) mod unregister_broker;

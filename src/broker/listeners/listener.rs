@@ -132,6 +132,14 @@ pub(crate) fn check_listeners(
     faults
 }
 
+/// Checks the name of the listener that brokers use among themselves.
+pub(crate) fn check_inter_broker(name: &str, listeners: &[Listener]) -> Option<Fault> {
+    let is_known = listeners.iter().any(|listener| listener.name.eq_ignore_ascii_case(name));
+    let names: Vec<&str> = listeners.iter().map(|listener| &*listener.name).collect();
+    let wanted = || format!("the name of a listener, {}", names.join(" or "));
+    (!is_known).then(|| Fault::invalid("inter.broker.listener.name", name, wanted()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +156,14 @@ mod tests {
         for text in ["a", "://a:1", "in side://a:1", "IN://a", "a:1,", "IN://OUT://a:1"] {
             assert!(Vec::<Listener>::parse(text).is_err(), "{text:?} passed");
         }
+    }
+
+    #[test]
+    fn brokers_talk_by_a_listener_that_there_is() {
+        let listeners = Vec::<Listener>::parse("IN://a:1,OUT://b:2").unwrap();
+        assert!(check_inter_broker("out", &listeners).is_none());
+        let refused = check_inter_broker("THIRD", &listeners).unwrap().to_string();
+        assert!(refused.contains("THIRD") && refused.contains("IN or OUT"), "{refused}");
     }
 
     fn faults(listeners: &str, advertised: &str, protocols: &str) -> String {

@@ -19,13 +19,13 @@ const CURRENT: &str = "current";
 /// The table of all contexts.
 const CONTEXTS: &str = "context";
 
-/// The file mode; settings may contain secrets in future.
+/// The mode of a new file; settings may contain secrets in future.
 const MODE: u32 = 0o600;
 
 /// The parsed contexts file.
 #[derive(Debug)]
 pub(crate) struct ContextsFile {
-    /// `None` without a home directory.
+    /// `None` if no environment variable leads to a path, not even `HOME`.
     path: Option<PathBuf>,
     document: DocumentMut,
     rows: Vec<(String, String)>,
@@ -115,7 +115,7 @@ impl ContextsFile {
         }
     }
 
-    /// Removes a context, and clears the current one if it was this.
+    /// Removes a context, and clears the current context if it was this one.
     pub(super) fn remove(&mut self, name: &str) {
         if self.current() == Some(name) {
             self.choose(None);
@@ -128,12 +128,12 @@ impl ContextsFile {
     pub(super) fn save(&self) -> Result<(), ConfigError> {
         let refused = |error: io::Error| ConfigError::single(&self.place(), error.to_string());
         let Some(path) = &self.path else {
-            let reason = "there is no home directory; STREAMLOG_CONFIG=FILE says where it is to be";
+            let reason = "there is no home directory: name the file in STREAMLOG_CONFIG";
             return Err(ConfigError::single("contexts file", reason));
         };
         // Resolve a symbolic link, so that its target is replaced and not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        // Removing the first item leaves the blank line before the next table.
+        // Removing the first item leaves the blank line before the next table: trim it.
         let text = self.document.to_string();
         replace(&path, text.trim_start_matches('\n').as_bytes()).map_err(refused)
     }

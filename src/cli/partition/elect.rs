@@ -1,4 +1,4 @@
-//! `streamlog partition elect`: lets a replica lead that lacks acknowledged records.
+//! `streamlog partition elect`: elects a leader that lacks acknowledged records.
 
 use std::io::Write;
 
@@ -8,11 +8,11 @@ use serde::Serialize;
 use crate::cli::output::Row;
 use crate::cli::partition::place::{partition, require};
 use crate::cli::{ClusterOptions, CommandError};
-use crate::client::{LossyElection, ReplicaEnd};
+use crate::client::{LossyElection, PartitionDescription, ReplicaEnd, ReplicaEnds};
 use crate::config::ConfigError;
 use crate::types::{BrokerId, TopicPartition};
 
-/// Elects the best replica that is left, if no broker runs that has all acknowledged records
+/// Elects the best live replica, if no live broker has all acknowledged records
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The partition, for example orders-0
@@ -48,8 +48,13 @@ impl Options {
     ) -> Result<(), CommandError> {
         let place = partition(&self.partition)?;
         let admin = cluster.connect()?.0.admin();
-        let leader = require(&admin, &place)?.leader;
-        let ends = admin.replica_ends(&place)?;
+        let PartitionDescription { leader, replicas, .. } = require(&admin, &place)?;
+        let ReplicaEnds { known: ends, unknown } = admin.replica_ends(&place, &replicas)?;
+        // The present leader is to be replaced, so its end is not needed. Any other replica with an
+        // unknown end might lose fewer records than the replicas with known ends.
+        if let Some((_, error)) = unknown.into_iter().find(|(broker, _)| Some(*broker) != leader) {
+            return Err(error.into());
+        }
         let nobody = || ConfigError::single(&place.to_string(), "no other replica of it runs");
         let best = best(&ends, leader).ok_or_else(nobody)?;
         let given_up = given_up(&ends, &best);
@@ -76,15 +81,18 @@ impl Options {
     }
 }
 
-/// The replica that loses least, but for the present leader.
+/// The replica whose election loses the fewest records, the present leader excluded.
 fn best(ends: &[ReplicaEnd], leader: Option<BrokerId>) -> Option<ReplicaEnd> {
     let others = ends.iter().filter(|replica| Some(replica.broker) != leader);
     others.max_by_key(|replica| (replica.last_epoch, replica.end)).copied()
 }
 
-/// The number of records that are given up, as far as a live replica has them; `None` if none has.
+/// The number of given-up offsets that a live replica has; `None` if no live replica has any. A
+/// replica whose last epoch is earlier than the elected replica's does not count: its records
+/// beyond the elected replica's log were given up before.
 fn given_up(ends: &[ReplicaEnd], elected: &ReplicaEnd) -> Option<i64> {
-    let longest = ends.iter().map(|replica| replica.end).max()?;
+    let later = ends.iter().filter(|replica| replica.last_epoch >= elected.last_epoch);
+    let longest = later.map(|replica| replica.end).max()?;
     (longest > elected.end).then(|| longest.since(elected.end))
 }
 
@@ -93,7 +101,7 @@ fn loss(partition: &TopicPartition, elected: &ReplicaEnd, given_up: Option<i64>)
     let ReplicaEnd { broker, end, .. } = elected;
     let number = match given_up {
         Some(number) => format!("{number} offsets that a live replica has, or more"),
-        None => "an unknown number, since no replica runs that has them".to_owned(),
+        None => "an unknown number, since no replica that has them answers".to_owned(),
     };
     format!(
         "broker {broker} would lead {partition}, and its records from {end} on are lost: {number}"
@@ -120,8 +128,8 @@ mod tests {
 
     #[test]
     fn the_loss_is_told_as_far_as_it_is_known() {
-        let ends = [replica(1, 3, 50), replica(2, 4, 20)];
-        assert_eq!(given_up(&ends, &ends[1]), Some(30));
+        let ends = [replica(1, 4, 50), replica(2, 4, 20), replica(3, 3, 70)];
+        assert_eq!(given_up(&ends, &ends[1]), Some(30), "nothing of an earlier epoch");
         assert_eq!(given_up(&ends[1..], &ends[1]), None);
         let place = partition("orders-0").unwrap();
         let words = loss(&place, &ends[1], None);

@@ -71,7 +71,7 @@ enum NoRecord {
     Misfit(#[from] Misfit),
 }
 
-/// The complaint about further lines that are too long.
+/// The complaint about the number of all lines that are too long, if not each has its own.
 #[derive(Debug, thiserror::Error)]
 #[error("{lines} lines were not sent, because they are too long")]
 struct PassedOver {
@@ -153,7 +153,7 @@ struct Sending<'a> {
 
 impl Options {
     /// Runs the command. With an output format other than text, prints the position of every
-    /// record; otherwise prints their number on standard error.
+    /// record; otherwise prints their number on standard error, if that is a terminal.
     pub(crate) fn run(self) -> Exit {
         self.cluster.answer(|out| {
             self.check()?;
@@ -181,14 +181,14 @@ impl Options {
             } else {
                 sending.send_files(out)
             };
-            // Deliver the records before an invalid one.
+            // Deliver the records that precede an invalid one.
             let flushed = sending.flush(ctrl_c);
             let told = flushed.and_then(|()| sending.tell(0, out));
             let exit = match (sent, told) {
                 (Err(error), Err(undelivered)) => {
                     // Report this failure too, so that the user knows everything that must be sent
                     // again.
-                    if !undelivered.is_wanted() {
+                    if !undelivered.was_ended_by_person() {
                         report(&undelivered);
                     }
                     return Err(error);
@@ -333,8 +333,8 @@ impl Sending<'_> {
         Ok(())
     }
 
-    /// Waits until everything is delivered. After Ctrl-C the wait is short, and it is reported if
-    /// records are left without a response, since they may or may not be stored.
+    /// Waits until everything is delivered. After Ctrl-C the wait is short, and records left
+    /// without a response are reported, since they may or may not be stored.
     fn flush(&self, ctrl_c: &CtrlC) -> Result<(), CommandError> {
         if !ctrl_c.is_pressed() {
             match self.producer.flush(None) {
@@ -393,7 +393,8 @@ impl NoRecord {
 impl From<serde_json::Error> for NoRecord {
     fn from(error: serde_json::Error) -> Self {
         let words = error.to_string();
-        // serde_json sees each line as a document of its own, so its line number is always 1.
+        // serde_json sees each line as a document of its own, so its line number is not that of the
+        // input.
         let reason = words.split(" at line ").next().unwrap_or(&words).to_owned();
         Self::Json { reason, column: error.column() }
     }

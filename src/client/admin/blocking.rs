@@ -6,10 +6,10 @@ use std::ops::Range;
 use crate::client::admin::handle::Admin;
 use crate::client::{
     ClientError, ClusterDescription, ConfigEntry, DamagedStretch, FoundOffset, GroupDescription,
-    GroupListing, LossyElection, NewTopic, OffsetChange, PartitionLag, PartitionSize, ReplicaEnd,
+    GroupListing, LossyElection, NewTopic, OffsetChange, PartitionLag, PartitionSize, ReplicaEnds,
     ResetTo, Resource, SkippedStretch, TopicDescription,
 };
-use crate::types::{Offset, Timestamp, TopicPartition};
+use crate::types::{BrokerId, Offset, Timestamp, TopicPartition};
 
 type AdminResult<T> = Result<T, ClientError>;
 
@@ -18,8 +18,7 @@ impl Admin {
     /// Creates a topic and waits until it is usable.
     ///
     /// # Errors
-    /// [`ClientError::Broker`] with `TopicAlreadyExists`, or with the code of the broker's
-    /// objection.
+    /// [`ClientError::Broker`] with `TopicAlreadyExists`, or with another error code of the broker.
     pub fn create_topic(&self, topic: &str, new: &NewTopic) -> AdminResult<()> {
         self.calls().create_topic(topic, new).wait()
     }
@@ -204,8 +203,8 @@ impl Admin {
         self.calls().partition_sizes().wait()
     }
 
-    /// Returns the damaged ranges that the live brokers know of, by partition and offset. Brokers
-    /// other than streamlog's report none.
+    /// Returns the damaged ranges that the live brokers know of, sorted by partition and offset.
+    /// Brokers other than streamlog's report none.
     ///
     /// # Errors
     /// Connection errors, and `KafkaStorageError` from a broker whose disk failed.
@@ -229,22 +228,38 @@ impl Admin {
         self.calls().skip_damage(partition, offsets).wait()
     }
 
-    /// Returns the end of a partition's log on each live broker that has a replica. Brokers other
-    /// than streamlog's report none.
+    /// Removes the registration of a broker that will not return. If the broker registers again, it
+    /// counts as a new one.
     ///
     /// # Errors
-    /// Connection errors, and `KafkaStorageError` from a broker whose disk failed.
-    pub fn replica_ends(&self, partition: &TopicPartition) -> AdminResult<Vec<ReplicaEnd>> {
-        self.calls().replica_ends(partition).wait()
+    /// `BrokerIdNotRegistered` if no such broker is known, and `InvalidRequest` while the broker is
+    /// alive or has replicas.
+    pub fn unregister_broker(&self, broker: BrokerId) -> AdminResult<()> {
+        self.calls().unregister_broker(broker).wait()
     }
 
-    /// Elects a replica that lacks acknowledged records, which are given up. A node of the metadata
-    /// store keeps who asked for it.
+    /// Returns the end of a partition's log on each live broker in `replicas`. Brokers other than
+    /// streamlog's report none. A broker that does not answer delays the result until the timeout,
+    /// and is then listed in [`ReplicaEnds::unknown`].
     ///
     /// # Errors
-    /// `ElectionNotNeeded` while a broker runs that has all records and could lead, unless two
-    /// leaders are accepted; `EligibleLeadersNotAvailable` if the broker does not run or has no
-    /// replica.
+    /// Connection errors while the live brokers are listed.
+    pub fn replica_ends(
+        &self,
+        partition: &TopicPartition,
+        replicas: &[BrokerId],
+    ) -> AdminResult<ReplicaEnds> {
+        self.calls().replica_ends(partition, replicas).wait()
+    }
+
+    /// Elects a leader that lacks acknowledged records and gives those records up. The metadata
+    /// store records the requester.
+    ///
+    /// # Errors
+    /// `ElectionNotNeeded` if the chosen broker can lead without a loss, or another one can and two
+    /// leaders are not accepted. `EligibleLeadersNotAvailable` if the chosen broker does not run or
+    /// has no replica, if the partition has never had a leader, or if the process of an in-sync
+    /// broker may still live and two leaders are not accepted.
     pub fn elect_with_loss(&self, election: &LossyElection) -> AdminResult<()> {
         self.calls().elect_with_loss(election).wait()
     }

@@ -4,7 +4,7 @@ use crate::client::admin::handle::AdminCalls;
 use crate::client::{Call, ClientError};
 use crate::config::HostPort;
 use crate::types::{BrokerId, PartitionIndex, TopicPartition};
-use crate::wire::{DescribeClusterRequest, DescribeLogDirsRequest};
+use crate::wire::{DescribeClusterRequest, DescribeLogDirsRequest, UnregisterBrokerRequest};
 
 /// A cluster as one of its brokers sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,16 @@ impl AdminCalls {
             brokers.sort_by_key(|broker| broker.id);
             let controller = (answer.controller_id >= 0).then_some(BrokerId(answer.controller_id));
             Ok(ClusterDescription { id: answer.cluster_id, controller, brokers })
+        })
+    }
+
+    /// [`Admin::unregister_broker`](super::Admin::unregister_broker) as a call.
+    pub fn unregister_broker(&self, broker: BrokerId) -> Call<()> {
+        self.with_brokers("forgetting a broker", async move |brokers, deadline| {
+            let request = UnregisterBrokerRequest { broker_id: broker.0 };
+            let answer = brokers.until(deadline, &[], || brokers.call_any(&request)).await?;
+            let words = answer.error_message.as_deref();
+            ClientError::check(answer.error_code, &format!("broker {broker}"), words)
         })
     }
 

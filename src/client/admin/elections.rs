@@ -1,8 +1,13 @@
 //! Elections of leaders that lack acknowledged records.
 
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
 use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::{Call, ClientError};
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
+use crate::wire::describe_log_dirs::DescribeLogDirsResponse;
 use crate::wire::describe_log_dirs::RequestTopic as AskedTopic;
 use crate::wire::elect_leaders::{AcceptedLoss, RequestTopic, UNCLEAN};
 use crate::wire::{DescribeLogDirsRequest, ElectLeadersRequest};
@@ -18,6 +23,15 @@ pub struct ReplicaEnd {
     pub end: Offset,
 }
 
+/// The ends of a partition's replicas, as far as their brokers report them.
+#[derive(Debug, Default)]
+pub struct ReplicaEnds {
+    /// The ends that are known.
+    pub known: Vec<ReplicaEnd>,
+    /// The brokers that have not reported an end, with the reasons.
+    pub unknown: Vec<(BrokerId, ClientError)>,
+}
+
 /// An election that gives up records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LossyElection {
@@ -31,35 +45,39 @@ pub struct LossyElection {
 
 impl AdminCalls {
     /// [`Admin::replica_ends`](super::Admin::replica_ends) as a call.
-    pub fn replica_ends(&self, partition: &TopicPartition) -> Call<Vec<ReplicaEnd>> {
-        let (calls, partition) = (self.clone(), partition.clone());
+    pub fn replica_ends(
+        &self,
+        partition: &TopicPartition,
+        replicas: &[BrokerId],
+    ) -> Call<ReplicaEnds> {
+        let topic = AskedTopic {
+            topic: partition.topic.to_string(),
+            partitions: vec![partition.partition.0],
+        };
+        let request = DescribeLogDirsRequest {
+            topics: Some(vec![topic]),
+            with_ends: true,
+            ..DescribeLogDirsRequest::default()
+        };
+        let (calls, request, replicas) = (self.clone(), Arc::new(request), replicas.to_vec());
         self.with_brokers("reading the ends of logs", async move |brokers, deadline| {
-            let topic = AskedTopic {
-                topic: partition.topic.to_string(),
-                partitions: vec![partition.partition.0],
-            };
-            let request = DescribeLogDirsRequest {
-                topics: Some(vec![topic]),
-                with_ends: true,
-                ..DescribeLogDirsRequest::default()
-            };
-            let mut ends = Vec::new();
-            for broker in calls.cluster().await?.brokers {
-                let asking = || brokers.call_broker(broker.id, &request);
-                let answer = brokers.until(deadline, &[], asking).await?;
-                ClientError::check(answer.error_code, &format!("broker {}", broker.id), None)?;
-                for directory in &answer.results {
-                    // A replica whose end is not known may have what would be given up.
-                    let about = format!("a log directory of broker {}", broker.id);
-                    ClientError::check(directory.error_code, &about, None)?;
+            let mut asked = JoinSet::new();
+            let live = calls.cluster().await?.brokers.into_iter().map(|broker| broker.id);
+            for broker in live.filter(|broker| replicas.contains(broker)) {
+                let (brokers, request) = (Arc::clone(&brokers), Arc::clone(&request));
+                // Asked concurrently: a broker that does not answer must not delay other answers.
+                asked.spawn(async move {
+                    let asking = || brokers.call_broker(broker, &*request);
+                    let answer = brokers.until(deadline, &[], asking).await;
+                    (broker, answer.and_then(|answer| end_in(answer, broker)))
+                });
+            }
+            let mut ends = ReplicaEnds::default();
+            for (broker, end) in asked.join_all().await {
+                match end {
+                    Ok(end) => ends.known.extend(end),
+                    Err(error) => ends.unknown.push((broker, error)),
                 }
-                let topics = answer.results.into_iter().flat_map(|directory| directory.topics);
-                let rows = topics.flat_map(|topic| topic.partitions);
-                ends.extend(rows.filter_map(|row| {
-                    let last_epoch = LeaderEpoch(row.end.last_epoch);
-                    let end = Offset::checked(row.end.end_offset)?;
-                    Some(ReplicaEnd { broker: broker.id, last_epoch, end })
-                }));
             }
             Ok(ends)
         })
@@ -85,7 +103,7 @@ impl AdminCalls {
             ..ElectLeadersRequest::default()
         };
         self.with_brokers("electing a leader", async move |brokers, _| {
-            // Never retried: the outcome of a lost answer is seen in the topic.
+            // Never retried: if the answer is lost, a description of the topic shows the outcome.
             let answer = brokers.call_broker(leader.broker, &request).await?;
             ClientError::check(answer.error_code, &about, None)?;
             let mut rows = answer.replica_election_results.into_iter();
@@ -94,4 +112,25 @@ impl AdminCalls {
             ClientError::check(row.error_code, &about, row.error_message.as_deref())
         })
     }
+}
+
+/// The end in the answer of a broker; `None` if it has no such replica.
+fn end_in(
+    answer: DescribeLogDirsResponse,
+    broker: BrokerId,
+) -> Result<Option<ReplicaEnd>, ClientError> {
+    ClientError::check(answer.error_code, &format!("broker {broker}"), None)?;
+    for directory in &answer.results {
+        // Fail rather than ignore the directory: a replica whose end is unknown may hold the
+        // records that the election would give up.
+        let about = format!("a log directory of broker {broker}");
+        ClientError::check(directory.error_code, &about, None)?;
+    }
+    let topics = answer.results.into_iter().flat_map(|directory| directory.topics);
+    let end = topics.flat_map(|topic| topic.partitions).find_map(|row| {
+        let last_epoch = LeaderEpoch(row.end.last_epoch);
+        let end = Offset::checked(row.end.end_offset)?;
+        Some(ReplicaEnd { broker, last_epoch, end })
+    });
+    Ok(end)
 }

@@ -18,7 +18,7 @@ mod topics;
 pub use cluster::{BrokerDescription, ClusterDescription, PartitionSize};
 pub use configs::{ConfigEntry, ConfigSource, Resource};
 pub use damage::{DamagedStretch, SkippedStretch};
-pub use elections::{LossyElection, ReplicaEnd};
+pub use elections::{LossyElection, ReplicaEnd, ReplicaEnds};
 pub use group_offsets::{OffsetChange, PartitionLag, ResetTo};
 pub use groups::{GroupDescription, GroupListing, MemberDescription};
 pub use handle::{Admin, AdminCalls};

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::time::timeout;
 
 use super::monitor::Monitor;
@@ -29,6 +29,8 @@ pub(crate) struct Brokers {
     connector: Connector,
     monitor: Arc<Monitor>,
     topology: ArcSwap<Topology>,
+    /// The broker that answered the last request for which any broker would do.
+    answered_last: ArcSwapOption<HostPort>,
     connections: Mutex<HashMap<HostPort, Arc<SharedConnection>>>,
 }
 
@@ -46,8 +48,14 @@ impl Brokers {
         let monitor = Arc::new(Monitor::new(Arc::clone(&clock)));
         let observer: Arc<dyn Observer> = Arc::<Monitor>::clone(&monitor);
         let connector = Connector::new(link_config(&config), clock, tasks, observer);
-        let (topology, connections) = (ArcSwap::default(), Mutex::default());
-        Self { config, connector, monitor, topology, connections }
+        Self {
+            config,
+            connector,
+            monitor,
+            topology: ArcSwap::default(),
+            answered_last: ArcSwapOption::empty(),
+            connections: Mutex::default(),
+        }
     }
 
     /// The settings.
@@ -70,8 +78,8 @@ impl Brokers {
         &self.monitor
     }
 
-    /// Reconnects whenever the last connection breaks. Without it an idle client would notice
-    /// neither an outage nor the end of it.
+    /// Reconnects whenever the last connection breaks. Without this task an idle client would
+    /// notice neither an outage nor its end.
     pub(crate) async fn keep_reachable(self: Arc<Self>) {
         let mut backoff = self.backoff();
         loop {
@@ -115,16 +123,29 @@ impl Brokers {
         Ok(connection.submit(request)?.answer().await?)
     }
 
-    /// Sends a request to one broker after another until one answers.
+    /// Sends a request that may be repeated to one broker after another until one answers. An error
+    /// other than of connecting ends the search. Each broker gets an equal share of the default
+    /// timeout, so that one broker that hangs cannot use up all of it.
     pub(crate) async fn call_any<R: Message>(
         &self,
         request: &R,
     ) -> Result<R::Response, ClientError> {
         let mut tried: Vec<Attempt> = Vec::new();
-        for address in self.candidates() {
-            match self.call(&address, request).await {
-                Err(ClientError::Connect { tried: more }) => tried.extend(more),
-                outcome => return outcome,
+        let candidates = self.candidates();
+        let share = self.config.timeout / u32::try_from(candidates.len().max(1)).unwrap_or(1);
+        for address in candidates {
+            match timeout(share, self.call(&address, request)).await {
+                Ok(Err(ClientError::Connect { tried: more })) => tried.extend(more),
+                Ok(outcome) => {
+                    if outcome.is_ok() {
+                        self.answered_last.store(Some(Arc::new(address)));
+                    }
+                    return outcome;
+                }
+                Err(_) => {
+                    let reason = format!("no answer within {share:.1?}");
+                    tried.push(Attempt { address: address.to_string(), reason });
+                }
             }
         }
         Err(ClientError::Connect { tried })
@@ -231,7 +252,7 @@ impl Brokers {
         });
     }
 
-    /// Takes over leaders that a broker has named.
+    /// Caches the leaders that a broker has named in a response (KIP-951).
     pub(crate) fn take_over(&self, leaders: &[NamedLeader]) {
         if leaders.is_empty() {
             return;
@@ -307,7 +328,8 @@ impl Brokers {
         })
     }
 
-    /// Repeats `work` until it succeeds, fails for good, or the deadline passes.
+    /// Repeats `work` until it succeeds, fails for good, or the deadline passes. An error that
+    /// shows stale metadata causes a refresh of the topics in `about`.
     pub(crate) async fn until<T, F>(
         &self,
         deadline: Deadline,
@@ -357,15 +379,18 @@ impl Brokers {
         }
     }
 
-    /// The brokers to contact: those known first, then the bootstrap addresses.
+    /// The brokers to contact: first the one that answered last, so that a broker that is down or
+    /// hangs delays one call and not each; then those of the cached metadata, and the bootstrap
+    /// addresses.
     fn candidates(&self) -> Vec<HostPort> {
-        let topology = self.topology();
+        let (topology, answered_last) = (self.topology(), self.answered_last.load_full());
         let mut candidates: Vec<HostPort> = topology.addresses().cloned().collect();
         for address in &self.config.bootstrap {
             if !candidates.contains(address) {
                 candidates.push(address.clone());
             }
         }
+        candidates.sort_by_key(|address| answered_last.as_deref() != Some(address));
         candidates
     }
 
@@ -375,7 +400,8 @@ impl Brokers {
         Arc::clone(connections.entry(address.clone()).or_insert_with(make))
     }
 
-    /// Explains an unreachable address that the brokers advertised and the user never configured.
+    /// Converts an error, and adds a hint if its address was advertised by the brokers and not
+    /// configured by the user.
     fn explain(&self, error: LinkError) -> ClientError {
         let is_configured = self.config.bootstrap.contains(&error.address);
         let mut error = ClientError::from(error);
@@ -401,11 +427,12 @@ fn link_config(config: &ClientConfig) -> LinkConfig {
         backoff: config.retry_backoff,
         backoff_max: config.retry_backoff_max,
         version_max: last_by_name,
+        network: None,
     }
 }
 
-/// The last version of an API that identifies topics by name (KIP-516). This client stays below
-/// topic ids: an id that it had cached could belong to a topic deleted since.
+/// The last version of an API that identifies topics by name (KIP-516). This client uses no later
+/// versions: a cached topic id could belong to a topic that has been deleted since.
 fn last_by_name(api: ApiKey) -> i16 {
     match api {
         ApiKey::Produce => 12,

@@ -1,7 +1,8 @@
 //! The partitions of a consumer, with the positions of fetching and of reading.
 //!
-//! Each partition has a slot with a fixed number. Each seek starts a new generation of the slot:
-//! records fetched before it belong to an older generation and are discarded.
+//! Each partition has a slot with a fixed number. Each seek, each new assignment, and damage found
+//! while reading start a new generation of the slot: records fetched before belong to an older
+//! generation and are discarded.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,9 +25,9 @@ pub(crate) struct Assignment {
 pub(crate) struct Slot {
     /// The partition.
     pub(crate) partition: TopicPartition,
-    /// Incremented by every seek.
+    /// Incremented by a seek, by a new assignment, and when reading finds damage.
     pub(crate) generation: u32,
-    /// The stream of the consumer that returns its records.
+    /// The number of the stream that returns the partition's records.
     pub(crate) stream: usize,
     /// The next position to fetch.
     pub(crate) target: Target,
@@ -54,10 +55,10 @@ pub(crate) struct Slot {
 pub(crate) enum Target {
     /// A start position that must be looked up first.
     Unresolved(Start),
-    /// This offset.
+    /// The records from this offset on.
     At(Offset),
-    /// This offset, whose records are damaged: the error was returned, and the broker is asked
-    /// again periodically.
+    /// The records from this offset on, which are damaged: the error was returned, and the broker
+    /// is asked again periodically.
     Refused(Offset),
     /// None: an error was returned, and fetching resumes only after a seek.
     Stopped,
@@ -115,8 +116,8 @@ impl Assignment {
         deal(&mut slots, streams);
     }
 
-    /// Replaces the assignment by these partitions, each with its start, and the leader epoch of
-    /// the record before it if that is known.
+    /// Replaces the assignment by these partitions, each with its start. `epochs` has the leader
+    /// epochs of the records before the starts, as far as they are known.
     pub(crate) fn replace(
         &self,
         partitions: Vec<(TopicPartition, Start)>,
@@ -161,8 +162,9 @@ impl Assignment {
         offsets.iter().filter_map(epoch).collect()
     }
 
-    /// Continues a slot at `at`, where the log of its leader differs from what was fetched, unless
-    /// there was a seek since `generation`. Records that were fetched stay.
+    /// Continues fetching a slot at `at`, the offset from which on the leader's log differs from
+    /// the fetched records, if the slot is still in `generation`. Records that wait in the buffer
+    /// are still returned.
     pub(crate) fn diverge(&self, slot: usize, generation: u32, at: Offset) {
         self.update(slot, generation, |slot| {
             slot.target = Target::At(at);
@@ -170,6 +172,25 @@ impl Assignment {
             slot.epochs = ReadEpochs::default();
             slot.position = slot.position.map(|position| position.min(at));
         });
+    }
+
+    /// Continues fetching a slot at an offset if the slot is still in `generation`, and returns
+    /// true if so. The record before the offset counts as written in `epoch`.
+    pub(crate) fn go_on_after(
+        &self,
+        slot: usize,
+        generation: u32,
+        (at, epoch): (Offset, LeaderEpoch),
+    ) -> bool {
+        let mut is_current = false;
+        self.update(slot, generation, |slot| {
+            slot.target = Target::At(at);
+            slot.boundary = None;
+            slot.epochs = ReadEpochs::ending(epoch, at);
+            slot.position = slot.position.map(|position| position.min(at));
+            is_current = true;
+        });
+        is_current
     }
 
     /// Moves a slot to `start` and invalidates the records fetched before.
@@ -180,12 +201,12 @@ impl Assignment {
         slot.aim(start);
     }
 
-    /// Sets the start of a slot unless there was a seek since `generation`.
+    /// Sets the start of a slot if it is still in `generation`.
     pub(crate) fn aim(&self, slot: usize, generation: u32, start: Start) {
         self.update(slot, generation, |slot| slot.aim(start));
     }
 
-    /// Applies `change` to a slot unless there was a seek since `generation`.
+    /// Applies `change` to a slot if it is still in `generation`.
     pub(crate) fn update(&self, slot: usize, generation: u32, change: impl FnOnce(&mut Slot)) {
         let mut slots = self.slots();
         let slot = &mut slots[slot];
@@ -194,8 +215,8 @@ impl Assignment {
         }
     }
 
-    /// Gives a slot up at `position`, where reading found damage, unless there was a seek since
-    /// `generation`. Records fetched before belong to an older generation than the one returned.
+    /// Gives a slot up at `position`, where reading found damage, if the slot is still in
+    /// `generation`. Returns the new generation, to which no record fetched before belongs.
     pub(crate) fn refuse(&self, slot: usize, generation: u32, position: Offset) -> Option<u32> {
         let mut slots = self.slots();
         let slot = &mut slots[slot];
@@ -207,7 +228,7 @@ impl Assignment {
         })
     }
 
-    /// Returns true if a slot was given up at `position` and not moved since `generation`.
+    /// Returns true if a slot was given up at `position` and is still in `generation`.
     pub(crate) fn is_refused(&self, slot: usize, generation: u32, position: Offset) -> bool {
         let slot = &self.slots()[slot];
         slot.generation == generation && slot.target == Target::Refused(position)
@@ -233,7 +254,7 @@ impl Assignment {
         is_current && slot.stream == stream
     }
 
-    /// Returns true if there was a seek or a new assignment since `generation`.
+    /// Returns true if the slot is no longer in `generation`.
     pub(crate) fn has_moved(&self, slot: usize, generation: u32) -> bool {
         self.slots()[slot].generation != generation
     }
@@ -285,7 +306,8 @@ fn deal(slots: &mut [Slot], streams: usize) {
 }
 
 impl Slot {
-    /// The source that fetches this slot, number `number`, from `position`.
+    /// The source of a chunk that is fetched for this slot from `position`. The slot has number
+    /// `number`.
     pub(crate) fn source(&self, number: usize, position: Offset) -> Source {
         Source {
             slot: number,

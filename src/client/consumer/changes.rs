@@ -17,24 +17,24 @@ pub struct Change {
 /// Changes not yet reported; several are merged.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    is_wanted: bool,
+    is_recorded: bool,
     are_pending: AtomicBool,
     change: Mutex<Change>,
 }
 
 impl Changes {
-    /// No changes yet; they are recorded if the application wants reports.
-    pub(crate) fn new(is_wanted: bool) -> Self {
-        Self { is_wanted, are_pending: AtomicBool::new(false), change: Mutex::default() }
+    /// A state without changes; they are recorded if the application wants reports.
+    pub(crate) fn new(is_recorded: bool) -> Self {
+        Self { is_recorded, are_pending: AtomicBool::new(false), change: Mutex::default() }
     }
 
     /// Records that the assignment changed from `before` to `now`.
     pub(crate) fn add(&self, before: Vec<TopicPartition>, now: Vec<TopicPartition>) {
-        if !self.is_wanted || (before.is_empty() && now.is_empty()) {
+        if !self.is_recorded || (before.is_empty() && now.is_empty()) {
             return;
         }
         let mut change = self.change();
-        // Partitions that came and went between two reports are not reported at all.
+        // A partition that was assigned and revoked between two reports is not reported at all.
         let was_seen = change.assigned.is_empty();
         if was_seen && change.revoked.is_empty() {
             change.revoked = before;

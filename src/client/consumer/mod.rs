@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Checksums and decompression run on the caller's thread, batch by batch, so the task only moves
-//! bytes. A position advances with the records returned to the caller, never with those fetched.
+//! bytes. A position advances with the records returned to the caller, not with fetched records.
 
 mod assignment;
 mod changes;
@@ -14,6 +14,7 @@ mod config;
 mod fetch_buffer;
 mod fetching;
 mod handle;
+mod losses;
 mod membership;
 mod message;
 mod read_epochs;

@@ -38,7 +38,7 @@ pub struct Append {
 
 /// The result of one event.
 #[derive(Debug, Default, PartialEq, Eq)]
-#[must_use = "the answers are owed, and later ones rest on the appends"]
+#[must_use = "send the answers and append the records: later answers depend on them"]
 pub struct Decision {
     /// Responses to send now.
     pub answers: Vec<(Ticket, Answer)>,

@@ -5,8 +5,8 @@ use std::iter::Peekable;
 use crate::metadata::controller::plan::Group;
 use crate::metadata::image::Controller;
 use crate::metadata::layout::NodePath;
-use crate::metadata::store::{Op, OpResult, Store, StoreError, transact};
-use crate::metadata::values::{ControllerValue, decode_controller_epoch, encode};
+use crate::metadata::store::{Node, Op, OpResult, Store, StoreError, transact};
+use crate::metadata::values::{ControllerValue, decode_broker, decode_controller_epoch, encode};
 use crate::metadata::{MetadataError, Remedy};
 use crate::types::{BrokerId, Timestamp};
 
@@ -28,7 +28,8 @@ pub(in crate::metadata) struct ControllerClaim {
 }
 
 impl ControllerClaim {
-    /// Claims the controller role for a registered broker; `None` if another broker was first.
+    /// Claims the controller role for a broker that is registered in this session; `None` if it is
+    /// not or has begun to stop, or if another broker was first.
     pub(in crate::metadata) async fn acquire(
         store: &dyn Store,
         broker: BrokerId,
@@ -41,11 +42,16 @@ impl ControllerClaim {
         let epoch = decode_controller_epoch(&node.value)
             .map_err(|reason| MetadataError::malformed(&epoch_path, reason))?
             + 1;
+        let own = NodePath::Broker(broker).to_string();
+        let registration = store.get(&own).await?;
+        let Some(registration) = registration.filter(|node| may_claim(store, broker, node)) else {
+            return Ok(None);
+        };
         let value = encode(&ControllerValue::new(broker.0, now.millis()));
         let ops = vec![
             Op::create_ephemeral(NodePath::Controller.to_string(), value),
             Op::set(epoch_path, epoch.to_string(), node.version),
-            Op::check(NodePath::Broker(broker).to_string(), 0),
+            Op::check(own, registration.version),
         ];
         let results = match transact(store, ops).await {
             Ok(results) => results,
@@ -59,8 +65,8 @@ impl ControllerClaim {
         Ok(Some(Self { holder, epoch, epoch_version: version }))
     }
 
-    /// Gives up a role that was claimed in this session without an answer, so that it can be
-    /// claimed again. Returns false if another session has it.
+    /// Gives up the controller role if this session has it without knowing, since the answer to the
+    /// claim was lost; the role can then be claimed again. Returns false if another session has it.
     pub(in crate::metadata) async fn release(store: &dyn Store) -> Result<bool, MetadataError> {
         let path = NodePath::Controller.to_string();
         let Some(node) = store.get(&path).await? else { return Ok(true) };
@@ -91,4 +97,11 @@ impl ControllerClaim {
         let nodes = ops.iter().map(|op| op.path().to_owned()).collect();
         (nodes, store.multi(ops).await.map(drop))
     }
+}
+
+/// Returns true if the node is this session's registration of a broker that does not stop.
+fn may_claim(store: &dyn Store, broker: BrokerId, node: &Node) -> bool {
+    let found = decode_broker(broker, &node.value, node.created);
+    node.owner == Some(store.session())
+        && found.is_ok_and(|broker| !broker.registration.is_stopping)
 }

@@ -1,14 +1,16 @@
 //! A simulated cluster on which plans are carried out, for the tests of the controller.
 
+use std::collections::BTreeSet;
+
 use crate::metadata::controller::{Basis, plan};
 use crate::metadata::image::{Image, Listener, PartitionState, Registration};
 use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::layout::NodePath;
-use crate::metadata::values::{ConfigValue, TopicValue, encode, encode_broker};
-use crate::metadata::{Configs, MetadataConfig, Node, Op};
+use crate::metadata::values::{ConfigValue, KnownBrokerValue, TopicValue, encode, encode_broker};
+use crate::metadata::{Configs, Incarnation, MetadataConfig, Node, Op};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
-/// A simulated cluster of nodes.
+/// A simulated cluster: the nodes of its metadata store, as an image.
 #[derive(Default)]
 pub(super) struct Cluster {
     builder: ImageBuilder,
@@ -33,6 +35,21 @@ impl Cluster {
     }
 
     pub(super) fn broker_on(&mut self, id: i32, incarnation: i64, directory: &str) {
+        self.register((id, incarnation), directory, BTreeSet::new());
+    }
+
+    /// Registers a broker whose disk has lost flushed records of the first partition.
+    pub(super) fn broker_with_loss(&mut self, id: i32, incarnation: i64, topic: TopicId) {
+        let lost = BTreeSet::from([(topic, PartitionIndex(0))]);
+        self.register((id, incarnation), &format!("d{id}"), lost);
+    }
+
+    fn register(
+        &mut self,
+        (id, incarnation): (i32, i64),
+        directory: &str,
+        lost: BTreeSet<(TopicId, PartitionIndex)>,
+    ) {
         let listener = Listener {
             name: "PLAINTEXT".to_owned(),
             host: "127.0.0.1".to_owned(),
@@ -42,9 +59,17 @@ impl Cluster {
         let registration = Registration {
             listeners: vec![listener],
             directory_id: Some(directory.to_owned()),
+            lost,
             ..Registration::default()
         };
         self.put(&NodePath::Broker(BrokerId(id)), encode_broker(&registration, 0), 0, incarnation);
+    }
+
+    /// Notes that the process of an incarnation has ended.
+    pub(super) fn ended(&mut self, id: i32, incarnation: i64) {
+        let known = KnownBrokerValue::after(None, &Registration::default());
+        let value = encode(&known.with_end(Incarnation(incarnation)));
+        self.put(&NodePath::KnownBroker(BrokerId(id)), value, 1, 1);
     }
 
     pub(super) fn broker_gone(&mut self, id: i32) {
@@ -65,7 +90,7 @@ impl Cluster {
         self.put(&NodePath::TopicConfig(self::name()), value, 1, 1);
     }
 
-    /// Executes one plan and returns the number of groups.
+    /// Executes one plan and returns the number of its groups of operations; 0 if nothing was due.
     pub(super) fn settle(&mut self) -> usize {
         let image = self.builder.build();
         let groups = planned(&image, self.settled.as_ref());

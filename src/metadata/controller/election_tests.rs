@@ -1,4 +1,4 @@
-//! Elections: who follows a leader that ends, and who never does.
+//! Elections: the replicas that succeed a leader, and those that never do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::cluster_tests::{Cluster, eligible, isr, leader, name};
 use crate::metadata::image::{EligibleReplica, PartitionState};
+use crate::metadata::in_sync::rules::is_struck_out;
 use crate::metadata::layout::NodePath;
 use crate::metadata::values::encode_state;
 use crate::metadata::{Incarnation, IsrMember};
@@ -198,6 +199,76 @@ fn a_lone_replica_that_crashed_leads_again_and_a_wiped_one_does_not() {
     assert_eq!(leader(&cluster.state(0)), None);
 }
 
+#[test]
+fn a_replica_whose_disk_has_lost_records_is_neither_in_sync_nor_eligible_nor_elected() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    let topic = cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    // All at once: the power fails, and the disk of the first has lost flushed records.
+    cluster.broker_with_loss(1, 11, topic);
+    cluster.broker_gone(2);
+    cluster.broker_gone(3);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (None, vec![(2, 20), (3, 30)]));
+    assert_eq!(eligible(&state), []);
+    cluster.broker(2, 21);
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (Some((2, 21)), vec![(2, 21)]));
+    assert_eq!(eligible(&state), [(3, "d3")]);
+    cluster.broker_with_loss(3, 31, topic);
+    cluster.settle();
+    assert_eq!(eligible(&cluster.state(0)), []);
+    assert_eq!(cluster.settle(), 0);
+}
+
+#[test]
+fn the_last_member_that_has_lost_records_does_not_lead_even_when_it_has_forgotten_the_loss() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    let topic = cluster.topic(&[&[1, 2, 3]]);
+    cluster.set("min.insync.replicas", "1");
+    cluster.settle();
+    (2..=3).for_each(|id| cluster.broker_gone(id));
+    cluster.settle();
+    assert_eq!(isr(&cluster.state(0)), [(1, 10)]);
+    cluster.broker_with_loss(1, 11, topic);
+    let own = IsrMember { broker: BrokerId(1), incarnation: Incarnation(11) };
+    assert!(!is_struck_out(&cluster.state(0), &own, "d1"), "the controller has not seen it");
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), isr(&state)), (None, vec![(1, 10)]));
+    assert!(is_struck_out(&state, &own, "d1"));
+    for incarnation in [11, 12] {
+        cluster.broker(1, incarnation);
+        cluster.settle();
+        assert_eq!(leader(&cluster.state(0)), None);
+    }
+}
+
+#[test]
+fn a_lossy_replica_is_struck_out_once_nothing_counts_on_what_it_held() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    let topic = cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    cluster.broker_gone(3);
+    cluster.settle();
+    let own = IsrMember { broker: BrokerId(2), incarnation: Incarnation(21) };
+    let other = |state: &PartitionState| is_struck_out(state, &own, "d9");
+    assert!(!is_struck_out(&cluster.state(0), &own, "d2"), "its old incarnation is in sync");
+    assert!(other(&cluster.state(0)), "the records were on another disk");
+    cluster.broker_gone(2);
+    cluster.settle();
+    assert_eq!(eligible(&cluster.state(0)), [(2, "d2")]);
+    assert!(!is_struck_out(&cluster.state(0), &own, "d2"), "it is eligible");
+    cluster.broker_with_loss(2, 21, topic);
+    cluster.settle();
+    assert!(is_struck_out(&cluster.state(0), &own, "d2"));
+}
+
 /// A broker of a random cluster: its incarnation, and its data directory.
 type Life = (i64, u8);
 
@@ -268,6 +339,9 @@ impl Case {
             isr,
             eligible: self.eligible.iter().map(eligible).collect(),
             minimum: Some(2),
+            damaged: Vec::new(),
+            is_handed_over: false,
+            loss: None,
             version: 7,
             controller_epoch: 1,
             extra: serde_json::Map::new(),

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use crate::metadata::MetadataConfig;
 use crate::metadata::controller::election::{Terms, elect};
 use crate::metadata::image::{Image, Partition, PartitionState, Topic};
+use crate::metadata::in_sync::rules;
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::Op;
 use crate::metadata::values::encode_state;
-use crate::types::PartitionIndex;
+use crate::types::{BrokerId, PartitionIndex};
 
 /// Operations that must be executed in one transaction.
 pub(in crate::metadata) type Group = Vec<Op>;
 
-/// Settings of a topic, and of all topics among the settings of brokers.
+/// The names of two settings: of a topic, or of all brokers for topics without the setting.
 const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
 const WRITE_CACHING: &str = "write.caching";
 
@@ -53,9 +54,13 @@ impl<'a> Basis<'a> {
         })
     }
 
-    /// The settings of a topic that elections go by.
-    pub(super) fn terms(self, topic: &Topic, partition: &Partition) -> Terms {
-        let replicas = partition.replicas.len();
+    /// The facts about a partition, and the settings of its topic, that decide its elections.
+    pub(super) fn terms(
+        self,
+        (topic, index): (&Topic, PartitionIndex),
+        partition: &Partition,
+    ) -> Terms {
+        let (id, replicas) = ((topic.id, index), partition.replicas.len());
         let of_brokers = self.image.broker_configs(None);
         let set = |name| {
             let set = topic.configs.get(name).or_else(|| of_brokers?.get(name));
@@ -66,34 +71,48 @@ impl<'a> Basis<'a> {
         {
             // The settings may be stricter than the defaults.
             let minimum = partition.state.as_ref().and_then(|state| state.minimum);
-            return Terms { minimum: minimum.unwrap_or(replicas), caches: true };
+            return Terms { id, minimum: minimum.unwrap_or(replicas), caches: true };
         }
         let minimum = set(MIN_INSYNC_REPLICAS).and_then(|text| text.parse().ok());
         let caches = set(WRITE_CACHING).and_then(|text| text.parse().ok());
         Terms {
+            id,
             minimum: self.config.required_in_sync(minimum, replicas),
             caches: caches.unwrap_or(self.config.write_caching),
         }
+    }
+
+    /// The eligible replicas of a partition that may be elected if no member of its in-sync set
+    /// lives.
+    pub(in crate::metadata) fn eligible_leaders(
+        self,
+        topic: &Topic,
+        index: PartitionIndex,
+    ) -> Vec<BrokerId> {
+        let partition = topic.partition(index);
+        let state = partition.and_then(|partition| partition.state.as_ref());
+        let (Some(partition), Some(state)) = (partition, state) else { return Vec::new() };
+        // Settings are looked up only for the few partitions below their minimum.
+        if state.eligible.is_empty()
+            || !rules::may_elect_eligible(self.terms((topic, index), partition).caches)
+        {
+            return Vec::new();
+        }
+        state.eligible.iter().map(|replica| replica.broker).collect()
     }
 }
 
 fn elections<'a>(basis: Basis<'a>, topic: &'a Topic) -> impl Iterator<Item = Group> + Send + 'a {
     topic.numbered().filter_map(move |(index, partition)| {
-        let terms = basis.terms(topic, partition);
+        let terms = basis.terms((topic, index), partition);
         let state = elect(partition, basis.image, terms)?;
         let path = NodePath::PartitionState(topic.name.clone(), index).to_string();
         if basis.image.broken().contains_key(&path) {
             // The unreadable state may hold a higher leader epoch, so do not overwrite it.
             return None;
         }
-        if state.leader.is_none() && partition.leader().is_some() {
-            let brokers = state.isr.iter().map(|member| member.broker.to_string());
-            tracing::warn!(
-                "{}-{index} has no leader: start one of the brokers {} with the data directory \
-                 that it had",
-                topic.name,
-                brokers.collect::<Vec<_>>().join(", ")
-            );
+        if state.leader.is_none() {
+            warn_of_no_leader(basis.image, (topic, index), &state);
         }
         let state = PartitionState { controller_epoch: basis.epoch, ..state };
         let value = encode_state(&state);
@@ -104,6 +123,37 @@ fn elections<'a>(basis: Basis<'a>, topic: &'a Topic) -> impl Iterator<Item = Gro
             vec![Op::create(directory, ""), Op::create(path, value)]
         })
     })
+}
+
+/// Logs that a partition has no leader, and the remedy.
+fn warn_of_no_leader(
+    image: &Image,
+    (topic, index): (&Topic, PartitionIndex),
+    state: &PartitionState,
+) {
+    let names = |members: Vec<BrokerId>| {
+        members.iter().map(BrokerId::to_string).collect::<Vec<_>>().join(", ")
+    };
+    let (lost, left): (Vec<BrokerId>, Vec<BrokerId>) =
+        state.isr.iter().map(|member| member.broker).partition(|broker| {
+            let registered = image.broker(*broker);
+            registered.is_some_and(|b| b.registration.lost.contains(&(topic.id, index)))
+        });
+    if left.is_empty() {
+        tracing::error!(
+            "{}-{index} has no leader: the disks of all in-sync replicas, of the brokers {}, have \
+             lost records of it; 'streamlog partition elect' lets one of them lead without these",
+            topic.name,
+            names(lost)
+        );
+    } else {
+        tracing::warn!(
+            "{}-{index} has no leader: start one of the brokers {} with the data directory that \
+             it had",
+            topic.name,
+            names(left)
+        );
+    }
 }
 
 /// Deletes the nodes of a deleted topic, children first, ending with the topic's own node.

@@ -3,43 +3,53 @@
 
 use crate::metadata::controller::election::{directory, elect, registered};
 use crate::metadata::controller::plan::Basis;
-use crate::metadata::image::{Partition, PartitionState, Topic};
+use crate::metadata::image::{IsrMember, Loss, PartitionState, Topic};
 use crate::metadata::in_sync::{UncleanRefusal, UncleanRequest};
-use crate::types::LeaderEpoch;
+use crate::types::{LeaderEpoch, PartitionIndex};
 
 /// The state in which the requested broker leads a partition, alone in sync.
 ///
-/// The members of the in-sync set so far are out, and eligible no more: they hold records that are
-/// given up, so that they must follow the new leader before they may lead again. Whoever is alive
-/// among them could lead without a loss; that nobody can proves that their sessions have ended, and
-/// with them the leases under which they answered.
+/// The members of the old in-sync set leave it and are not eligible: they hold records that are
+/// given up, so they must follow the new leader before they may lead again. The election is refused
+/// while a member could lead without a loss. It is also refused while the process of a member may
+/// live on without its session: as a leader, it may answer clients on proof by the others (rule R6
+/// in docs/replication.md). The exception to both is a request that accepts two leaders.
 ///
 /// # Errors
 /// If the election is not needed, or the broker cannot lead.
 pub(in crate::metadata) fn elect_unclean(
     basis: Basis<'_>,
-    (topic, partition): (&Topic, &Partition),
+    (topic, index): (&Topic, PartitionIndex),
     request: UncleanRequest,
 ) -> Result<PartitionState, UncleanRefusal> {
-    let UncleanRequest { leader, accepts_two_leaders } = request;
+    let UncleanRequest { leader, given_up_from, accepts_two_leaders } = request;
+    let partition = topic.partition(index).ok_or(UncleanRefusal::NoState)?;
     let state = partition.state.as_deref().ok_or(UncleanRefusal::NoState)?;
     let is_stopping =
         basis.image.broker(leader).is_some_and(|broker| broker.registration.is_stopping);
     let may_lead = partition.replicas.contains(&leader) && !is_stopping;
     let member = registered(basis.image, leader).filter(|_| may_lead);
     let member = member.ok_or(UncleanRefusal::NotAlive(leader))?;
-    let settled = elect(partition, basis.image, basis.terms(topic, partition));
+    let settled = elect(partition, basis.image, basis.terms((topic, index), partition));
     let without_loss = settled.as_ref().unwrap_or(state).leader;
     if let Some(other) = without_loss.filter(|other| *other == leader || !accepts_two_leaders) {
         return Err(UncleanRefusal::Unneeded(other));
     }
+    let may_live = |member: &&IsrMember| !basis.image.has_ended(member);
+    if let Some(member) = state.isr.iter().find(may_live).filter(|_| !accepts_two_leaders) {
+        return Err(UncleanRefusal::MayLive(member.broker));
+    }
+    let leader_epoch = LeaderEpoch(state.leader_epoch.0.saturating_add(1));
+    let generation = state.loss.map_or(0, |before| before.generation).saturating_add(1);
     Ok(PartitionState {
         leader: Some(leader),
         leader_incarnation: member.incarnation,
-        leader_epoch: LeaderEpoch(state.leader_epoch.0.saturating_add(1)),
+        leader_epoch,
+        loss: Some(Loss { generation, leader_epoch, from: given_up_from }),
         isr: vec![member],
         directories: vec![directory(basis.image, leader)],
         eligible: Vec::new(),
+        is_handed_over: false,
         ..state.clone()
     })
 }

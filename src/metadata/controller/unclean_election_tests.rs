@@ -3,11 +3,13 @@
 use super::cluster_tests::{Cluster, eligible, isr, leader, name};
 use crate::metadata::MetadataConfig;
 use crate::metadata::controller::{Basis, elect_unclean};
-use crate::metadata::image::PartitionState;
+use crate::metadata::image::{Loss, PartitionState};
 use crate::metadata::in_sync::{UncleanRefusal, UncleanRequest};
 use crate::metadata::layout::NodePath;
 use crate::metadata::values::encode_state;
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
+
+const GIVEN_UP_FROM: Offset = Offset::new(7);
 
 impl Cluster {
     /// The state after an election of a broker that gives up records.
@@ -19,9 +21,9 @@ impl Cluster {
         let (image, config) = (self.image(), MetadataConfig::default());
         let basis = Basis { image: &image, settled: None, epoch: 1, config: &config };
         let topic = image.topic(&name()).unwrap();
-        let partition = topic.partition(PartitionIndex(0)).unwrap();
-        let request = UncleanRequest { leader: BrokerId(broker), accepts_two_leaders };
-        elect_unclean(basis, (topic, partition), request)
+        let (leader, given_up_from) = (BrokerId(broker), GIVEN_UP_FROM);
+        let request = UncleanRequest { leader, given_up_from, accepts_two_leaders };
+        elect_unclean(basis, (topic, PartitionIndex(0)), request)
     }
 
     /// Writes a state of the partition.
@@ -52,6 +54,7 @@ fn a_replica_that_lacks_records_is_elected_on_request_if_nobody_else_can_lead() 
     cluster.settle();
     cluster.broker_gone(1);
     cluster.settle();
+    cluster.ended(1, 10);
     let before = cluster.state(0);
     assert_eq!((leader(&before), eligible(&before)), (None, vec![(2, "d2")]));
 
@@ -65,6 +68,27 @@ fn a_replica_that_lacks_records_is_elected_on_request_if_nobody_else_can_lead() 
     cluster.settle();
     let state = cluster.state(0);
     assert_eq!((leader(&state), isr(&state)), (Some((3, 31)), vec![(3, 31)]));
+}
+
+#[test]
+fn each_accepted_loss_is_a_generation_that_later_states_keep() {
+    let mut cluster = without_the_third();
+    cluster.broker_gone(2);
+    cluster.broker_gone(1);
+    cluster.settle();
+    cluster.ended(1, 10);
+    cluster.ended(2, 20);
+    let first = cluster.unclean(3, false).unwrap();
+    let loss = |generation, leader_epoch| Loss { generation, leader_epoch, from: GIVEN_UP_FROM };
+    assert_eq!(first.loss, Some(loss(1, first.leader_epoch)));
+    cluster.put_state(&first);
+    cluster.broker_gone(3);
+    cluster.broker(2, 21);
+    cluster.settle();
+    assert_eq!(cluster.state(0).loss, first.loss);
+    cluster.ended(3, 31);
+    let second = cluster.unclean(2, false).unwrap();
+    assert_eq!(second.loss, Some(loss(2, second.leader_epoch)));
 }
 
 #[test]
@@ -83,6 +107,9 @@ fn no_records_are_given_up_while_a_broker_runs_that_has_them() {
         assert_eq!(cluster.unclean(3, false), Err(UncleanRefusal::Unneeded(BrokerId(id))));
         cluster.broker_gone(id);
     }
+    let may_live = UncleanRefusal::MayLive(BrokerId(2));
+    assert_eq!(cluster.unclean(3, false), Err(may_live));
+    cluster.ended(2, 21);
     assert!(cluster.unclean(3, false).is_ok());
 }
 
@@ -96,6 +123,11 @@ fn a_member_that_returned_without_its_data_cannot_lead_and_does_not_prevent_the_
     cluster.broker_on(2, 21, "another");
     cluster.settle();
     assert_eq!(leader(&cluster.state(0)), None);
+    // A registration with another disk proves nothing about the earlier process of the broker.
+    let may_live = UncleanRefusal::MayLive(BrokerId(1));
+    assert_eq!(cluster.unclean(1, false), Err(may_live));
+    cluster.ended(1, 10);
+    cluster.ended(2, 20);
     let after = cluster.unclean(1, false).unwrap();
     assert_eq!((leader(&after), isr(&after)), (Some((1, 11)), vec![(1, 11)]));
     assert!(cluster.unclean(3, false).is_ok());
@@ -107,6 +139,30 @@ fn a_leader_that_may_be_alive_is_replaced_only_if_two_leaders_are_accepted() {
     let after = cluster.unclean(3, true).unwrap();
     assert_eq!((leader(&after), isr(&after)), (Some((3, 31)), vec![(3, 31)]));
     assert_eq!(cluster.unclean(1, true), Err(UncleanRefusal::Unneeded(BrokerId(1))));
+}
+
+#[test]
+fn the_end_of_a_session_does_not_prove_that_a_member_answers_nobody() {
+    let mut cluster = without_the_third();
+    cluster.broker_gone(1);
+    cluster.broker_gone(2);
+    cluster.settle();
+    let members: Vec<_> = isr(&cluster.state(0));
+    assert_eq!(members, [(1, 10), (2, 20)], "both may lead on without the store");
+    for ended in [10, 20] {
+        let (first, last) =
+            (BrokerId(i32::try_from(ended / 10).unwrap()), cluster.unclean(3, true));
+        assert!(last.is_ok(), "two leaders are accepted");
+        assert_eq!(cluster.unclean(3, false), Err(UncleanRefusal::MayLive(first)));
+        cluster.ended(first.0, ended - 1);
+        assert_eq!(
+            cluster.unclean(3, false),
+            Err(UncleanRefusal::MayLive(first)),
+            "an earlier one"
+        );
+        cluster.ended(first.0, ended);
+    }
+    assert!(cluster.unclean(3, false).is_ok());
 }
 
 #[test]

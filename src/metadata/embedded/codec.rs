@@ -8,8 +8,8 @@
 //! |---|--:|---|
 //! | magic | 8 | `SLOGMETA` |
 //! | format | 4 | 1 |
-//! | snapshot records | 4 | how many records are the snapshot |
-//! | snapshot transaction | 8 | the last one the snapshot includes |
+//! | snapshot records | 4 | number of records of the snapshot |
+//! | snapshot transaction | 8 | the last transaction that the snapshot includes |
 //! | copies | 4 | 1 when the journal has a mirror, 0 when an earlier release wrote it without |
 //! | crc | 4 | CRC-32C of the 28 bytes before |
 //!
@@ -48,7 +48,7 @@ const REMOVE: u8 = 2;
 const EPHEMERAL: u8 = 1;
 /// The owner of each ephemeral node in a journal. Ephemeral nodes end with the process, so their
 /// sessions are not recorded.
-const PAST_SESSION: SessionId = SessionId::NONE;
+const OWNER: SessionId = SessionId::PAST;
 
 /// The header of a journal file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ fn decode_change(
             let length = rest.try_get_u32()? as usize;
             let Some(value) = rest.split_off(..length) else { return Ok(None) };
             let value = values.share(value);
-            let owner = (flags & EPHEMERAL != 0).then_some(PAST_SESSION);
+            let owner = (flags & EPHEMERAL != 0).then_some(OWNER);
             let entry = Entry { value, version, created, owner, next_sequence };
             Ok(Some(Change::Put(path.to_owned(), entry)))
         }
@@ -198,7 +198,7 @@ mod tests {
         ("(/[a-zé]{1,9}){1,3}", prop::option::of((value, stat))).prop_map(|(path, put)| match put {
             None => Change::Remove(path),
             Some((value, (version, created, is_ephemeral, next_sequence))) => {
-                let (value, owner) = (value.into(), is_ephemeral.then_some(PAST_SESSION));
+                let (value, owner) = (value.into(), is_ephemeral.then_some(OWNER));
                 Change::Put(path, Entry { value, version, created, owner, next_sequence })
             }
         })

@@ -192,7 +192,7 @@ fn write_without_mirror(disk: &dyn Disk) {
     let (mut bytes, mut tree) = (header.encode(), Tree::new());
     for (txn, path) in [(1, "/a"), (2, "/b")] {
         let (changes, _) =
-            tree.plan(vec![Op::create(path, "value")], txn, SessionId::NONE).unwrap();
+            tree.plan(vec![Op::create(path, "value")], txn, SessionId::PAST).unwrap();
         bytes.extend(encode_record(txn, &changes));
         tree.apply(txn, changes);
     }

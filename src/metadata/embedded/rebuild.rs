@@ -1,9 +1,10 @@
-//! Rebuilding the journal from the legible parts of the old one and from the logs.
+//! Rebuilding a metadata journal from the partitions' logs and from the readable parts of the old
+//! journal.
 //!
-//! The logs take precedence. A topic with logs gets their id and at least their partitions;
-//! settings, and topics without logs, are taken from the old journal as far as it is legible. The
-//! new journal is written beside the old one and is in force from its publication on, so a crash at
-//! any step leaves one or the other.
+//! The logs take precedence: a topic that has logs gets the id that they name, and at least as many
+//! partitions as they show. Settings, and topics without logs, are taken from the old journal as
+//! far as it can be read. The new journal is written beside the old one and replaces it by a
+//! rename, so a crash at any step leaves one or the other in force.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,10 +27,10 @@ use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, T
 
 /// The parent of all topics.
 const TOPICS: &str = "/brokers/topics";
-/// The format of the rebuilt tree.
+/// The format of the rebuilt metadata, which the marker node names.
 const FORMAT: u32 = 1;
-/// The number of producer ids skipped if the last reserved block is not known: some may have been
-/// assigned without leaving a trace in a log.
+/// The number of producer ids skipped if the old journal is damaged: brokers may have reserved
+/// blocks of ids in its lost part, and an id that was assigned need not appear in any log.
 const PRODUCER_ID_GAP: i64 = 1_000_000;
 
 /// The contents of the data directory apart from its journal.
@@ -52,11 +53,13 @@ pub struct FoundTopic {
     pub name: TopicName,
     /// The topic id.
     pub id: TopicId,
-    /// The least number of partitions.
+    /// The smallest number of partitions that the topic may have, by its logs, the operator's
+    /// request and, for the internal topic, the default.
     pub partitions: usize,
-    /// Settings that it must have.
+    /// The settings that the topic gets whatever the old journal says, because its logs depend on
+    /// them.
     pub required: Configs,
-    /// Settings that it gets if the old journal has none.
+    /// The settings that the topic gets if the old journal has none for it.
     pub defaults: Configs,
     /// The last leader epoch in the log of each partition.
     pub epochs: BTreeMap<PartitionIndex, LeaderEpoch>,
@@ -75,7 +78,7 @@ pub struct RebuiltTopic {
     pub has_old_configs: bool,
 }
 
-/// The legible contents of a journal.
+/// The readable contents of a journal.
 #[derive(Debug)]
 pub struct Salvage {
     tree: Tree,
@@ -91,15 +94,15 @@ pub struct Rebuild {
     pub topics: Vec<RebuiltTopic>,
     /// The next producer id to be assigned.
     pub next_producer_id: ProducerId,
-    /// True if the old journal was completely legible.
+    /// True if the old journal was completely readable.
     pub was_whole: bool,
 }
 
 impl Salvage {
-    /// Reads the legible contents of the journal in `dir`.
+    /// Reads the contents of the journal in `dir`, as far as they are readable.
     ///
     /// # Errors
-    /// If the disk fails, or a later release has written it.
+    /// If the disk fails, or a later release has written the journal.
     pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Self, StoreError> {
         let listing = match Listing::of(disk, dir) {
             Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -114,8 +117,9 @@ impl Salvage {
         }
     }
 
-    /// The cluster of the journal, and the broker that has all replicas, which is `None` without
-    /// topics. Returns `None` if the cluster is not legible, or several brokers are named.
+    /// Returns the id of the cluster and the only broker that has replicas; the broker is `None` if
+    /// there are no topics. Returns `None` if the cluster's id cannot be read, or several brokers
+    /// have replicas.
     pub fn owner(&self) -> Option<(String, Option<BrokerId>)> {
         let node = self.tree.get(&NodePath::ClusterId.to_string())?;
         let cluster = decode::<ClusterIdValue>(&node.value).ok()?.id;
@@ -142,10 +146,11 @@ impl Salvage {
         value.is_some_and(|value| value.id().ok() == Some(id))
     }
 
-    /// Builds a journal of these topics and of those in the old journal.
+    /// Builds a journal that contains the topics in `found` and those of the old journal.
     ///
     /// # Errors
-    /// `TooLarge` and similar errors, if a value is larger than any log or journal produces.
+    /// `TooLarge` and other errors of the tree, if a value is larger than those that logs and
+    /// journals contain.
     pub fn rebuilt(self, found: &FoundCluster) -> Result<Rebuild, StoreError> {
         let mut rebuild = Rebuild {
             tree: self.tree,
@@ -258,6 +263,9 @@ impl Rebuild {
             directories: vec![None],
             eligible: Vec::new(),
             minimum: None,
+            damaged: Vec::new(),
+            is_handed_over: false,
+            loss: None,
             version: 0,
             controller_epoch: 0,
             extra: serde_json::Map::new(),
@@ -316,7 +324,7 @@ impl Rebuild {
 
     fn execute(&mut self, op: Op) -> Result<(), StoreError> {
         let txn = self.tree.last_txn + 1;
-        let (changes, _) = self.tree.plan(vec![op], txn, SessionId::NONE)?;
+        let (changes, _) = self.tree.plan(vec![op], txn, SessionId::PAST)?;
         self.tree.apply(txn, changes);
         self.is_changed = true;
         Ok(())

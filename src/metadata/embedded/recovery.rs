@@ -1,10 +1,10 @@
-//! From the bytes of a journal to the tree, or to the fault in them.
+//! Reads the bytes of a journal into the tree, or finds the fault in them.
 //!
 //! The two sides of a journal hold the same bytes, so each record is taken from a side on which it
-//! is intact. Each transaction is flushed to both sides before the next is written. So bytes that
-//! are not a record on either side, with no record behind them, are a transaction that was never
-//! acknowledged: a torn tail, which is cut off. If a record follows, the bytes had been durable and
-//! nothing is cut off: both sides are damaged at the same position.
+//! is intact. Each transaction is flushed to both sides before the next is written. So if neither
+//! side has a record at a position, and no record follows, the bytes are a transaction that was
+//! never acknowledged: a torn tail, which is cut off. If a record follows, the bytes had been
+//! durable and nothing is cut off: both sides are damaged at the same position.
 
 use crate::metadata::embedded::codec::{
     BODY_MIN, FRAME_SIZE, HEADER_SIZE, Header, body_txn, decode_changes, record_body,
@@ -32,7 +32,7 @@ pub(super) struct Damage {
     pub(super) reason: &'static str,
 }
 
-/// Replays the records behind `header`, taken from the sides of one journal.
+/// Replays the records after `header`, taken from the sides of one journal.
 pub(super) fn replay(header: &Header, sides: &[&[u8]]) -> Result<Replay, Damage> {
     let mut replay = Replay {
         tree: Tree::new(),
@@ -125,7 +125,7 @@ fn plausible_body(bytes: &[u8]) -> Option<&[u8]> {
     (length >= BODY_MIN && length <= bytes.len()).then(|| record_body(bytes)).flatten()
 }
 
-/// True if an intact record of a transaction after `last_txn` begins behind `position`.
+/// True if an intact record of a transaction after `last_txn` begins after `position`.
 fn record_follows(bytes: &[u8], position: usize, last_txn: i64) -> bool {
     let smallest = FRAME_SIZE + BODY_MIN;
     let possible = i64::try_from(bytes.len() / smallest).unwrap_or(i64::MAX);
@@ -153,7 +153,7 @@ mod tests {
         let mut trees = vec![tree.clone()];
         for txn in 1..=6 {
             let op = Op::create(format!("/node-{txn}"), vec![b'v'; 20]);
-            let (changes, _): (Vec<Change>, _) = tree.plan(vec![op], txn, SessionId(1)).unwrap();
+            let (changes, _): (Vec<Change>, _) = tree.plan(vec![op], txn, SessionId::PAST).unwrap();
             starts.push(bytes.len());
             bytes.extend(encode_record(txn, &changes));
             tree.apply(txn, changes);

@@ -19,8 +19,9 @@ const JOURNAL_GROWTH: u64 = 16 * 1024 * 1024;
 
 /// A session on a store in one directory of one process.
 ///
-/// Its futures complete at once, but a write blocks the calling thread for one flush of the disk,
-/// so it belongs on the control thread. Reads are served from memory and never wait for the disk.
+/// Its futures complete at once, but a write blocks the calling thread until the journal is
+/// flushed, so it belongs on the control thread. Reads are served from memory and never wait for
+/// the disk.
 #[derive(Debug)]
 pub struct EmbeddedStore {
     shared: Arc<Shared>,
@@ -42,7 +43,8 @@ impl EmbeddedStore {
     /// the data directory around `dir`: it must exist durably and be locked.
     ///
     /// # Errors
-    /// `Damaged` if durable contents cannot be read; nothing is changed then.
+    /// `Damaged` if durable contents cannot be read, `JournalMissing` if `dir` exists without a
+    /// journal; nothing is changed then. Or the error of the disk.
     pub fn open(disk: Arc<dyn Disk>, dir: &Path) -> Result<Self, StoreError> {
         Self::open_with_growth(disk, dir, JOURNAL_GROWTH)
     }
@@ -92,7 +94,7 @@ impl EmbeddedStore {
 }
 
 impl Shared {
-    /// Makes the changes of a transaction durable, then shows them.
+    /// Makes the changes of a transaction durable, then applies and reports them.
     fn commit(
         &self,
         journal: &mut Journal,
@@ -123,8 +125,8 @@ impl Shared {
     fn journal(&self) -> Result<MutexGuard<'_, Journal>, StoreError> {
         let journal = self.journal.lock().unwrap_or_else(|poisoned| {
             let mut journal = poisoned.into_inner();
-            // A transaction may be durable that the tree does not show. The next would take its id
-            // again, and a journal with two such records cannot be opened.
+            // A transaction that the tree does not show may be durable. The next transaction would
+            // reuse its id, and a journal with two records of one id cannot be opened.
             self.publish_failure(&journal.fail_by_panic());
             journal
         });
@@ -219,7 +221,7 @@ mod tests {
             let tree = store.shared.tree();
             let txn = tree.last_txn + 1;
             let ops = vec![Op::create("/a", "")];
-            let (changes, _) = tree.plan(ops, txn, SessionId::NONE).unwrap();
+            let (changes, _) = tree.plan(ops, txn, SessionId::PAST).unwrap();
             journal.append(txn, &changes).unwrap();
             panic!("before the tree shows the transaction");
         }));

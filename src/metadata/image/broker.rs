@@ -1,10 +1,12 @@
 //! The registered brokers.
 
-use crate::metadata::image::{KeyHash, ReplicaKey};
-use crate::types::BrokerId;
+use std::collections::BTreeSet;
 
-/// A broker's registration, identified by the transaction that created it. It rises with every
-/// registration, which tells state of an earlier incarnation from that of the current one.
+use crate::metadata::image::{KeyHash, ReplicaKey};
+use crate::types::{BrokerId, PartitionIndex, TopicId};
+
+/// A broker's registration, identified by the transaction that created it. The number rises with
+/// every registration, so that state of an earlier incarnation can be told from current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Incarnation(pub i64);
 
@@ -34,18 +36,20 @@ pub struct Registration {
     pub rack: Option<String>,
     /// The id of its data directory.
     pub directory_id: Option<String>,
-    /// The number of times that the data directory has been opened. It is kept in the node by which
-    /// the broker is known while it is away.
+    /// The number of times that the data directory has been opened. It is kept in the broker's node
+    /// below `/streamlog/brokers`.
     pub starts: Option<u64>,
     /// The boot of its machine.
     pub boot_id: Option<String>,
-    /// True if it had been shut down cleanly, so that its log lacks nothing that it wrote.
+    /// True if the broker had been shut down cleanly, so that its log lacks nothing that it wrote.
     pub clean_shutdown: bool,
     /// The hash of the key by which other brokers recognize the requests of this incarnation; set
     /// when it registers.
     pub key_hash: Option<KeyHash>,
-    /// True once the broker has begun to stop: it is to lead nothing more.
+    /// True once the broker has begun to stop: it must not take over a partition any more.
     pub is_stopping: bool,
+    /// The partitions of which its disk has lost records that were flushed.
+    pub lost: BTreeSet<(TopicId, PartitionIndex)>,
 }
 
 /// A broker's own registration in its current session.
@@ -68,14 +72,19 @@ pub struct KnownBroker {
     pub starts: Option<u64>,
     /// True if it had been shut down cleanly before its last registration.
     pub clean_shutdown: bool,
+    /// The last incarnation of the broker whose process is known to have ended. The end of a
+    /// session does not prove the end of the process.
+    pub ended: Option<Incarnation>,
 }
 
 impl KnownBroker {
-    /// R20: returns true if a directory that was opened for this time has been ahead of it already:
-    /// then it is a copy from before, and may lack records that the broker has acknowledged.
-    pub fn is_ahead_of(&self, directory_id: &str, starts: u64) -> bool {
+    /// Rule R20 in docs/replication.md: returns true if `directory_id` is an older copy, because a
+    /// later start of it has registered than `registered`, the last one that the directory records.
+    /// A copy may lack records that the broker has acknowledged. The starts of the copy itself do
+    /// not count, because it may have failed to start any number of times.
+    pub fn is_ahead_of(&self, directory_id: &str, registered: u64) -> bool {
         self.directory_id.as_deref() == Some(directory_id)
-            && self.starts.is_some_and(|known| known >= starts)
+            && self.starts.is_some_and(|known| known > registered)
     }
 }
 
@@ -85,11 +94,10 @@ impl Broker {
         self.registration.key_hash.is_some() && self.registration.key_hash == KeyHash::of(key)
     }
 
-    /// The address of the listener with this name, or else of the first.
+    /// The listener with this name, compared without case; the first if no name is given.
     pub fn listener(&self, name: Option<&str>) -> Option<&Listener> {
-        let listeners = &self.registration.listeners;
-        let named = listeners.iter().find(|listener| Some(&*listener.name) == name);
-        named.or_else(|| listeners.first())
+        let mut listeners = self.registration.listeners.iter();
+        listeners.find(|listener| name.is_none_or(|name| listener.name.eq_ignore_ascii_case(name)))
     }
 }
 

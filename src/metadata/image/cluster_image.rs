@@ -58,7 +58,7 @@ impl Image {
         self.brokers.values()
     }
 
-    /// Returns true unless several brokers live.
+    /// Returns true if at most one broker is alive.
     pub fn has_single_broker(&self) -> bool {
         self.brokers.len() <= 1
     }
@@ -77,6 +77,22 @@ impl Image {
     /// The last registration of the broker with this id, whether it is alive or not.
     pub fn known_broker(&self, id: BrokerId) -> Option<&Arc<KnownBroker>> {
         self.known_brokers.get(&id)
+    }
+
+    /// Returns true if the process of an incarnation is known to have ended.
+    pub(in crate::metadata) fn has_ended(&self, member: &IsrMember) -> bool {
+        let known = self.known_brokers.get(&member.broker);
+        known.and_then(|known| known.ended).is_some_and(|ended| ended >= member.incarnation)
+    }
+
+    /// For each replica's broker, the last incarnation whose process is known to have ended, if
+    /// any.
+    pub fn ended_replicas(&self, partition: &Partition) -> Vec<IsrMember> {
+        let ended = |broker: &BrokerId| {
+            let incarnation = self.known_brokers.get(broker)?.ended?;
+            Some(IsrMember { broker: *broker, incarnation })
+        };
+        partition.replicas.iter().filter_map(ended).collect()
     }
 
     /// The ids of all brokers, alive or not.
@@ -110,13 +126,30 @@ impl Image {
         partition.leader().filter(|leader| self.brokers.contains_key(leader))
     }
 
-    /// Returns true if a replica may take over a partition from a leader that lives: it is in sync
-    /// as it is registered, and does not stop.
+    /// Returns true if a replica may take over a partition from a live leader: its registered
+    /// incarnation is in sync, and its broker is not stopping.
     pub fn may_take_over(&self, partition: &Partition, broker: BrokerId) -> bool {
         let registered = self.broker(broker).filter(|broker| !broker.registration.is_stopping);
         registered.is_some_and(|registered| {
             let member = IsrMember { broker, incarnation: registered.incarnation };
             partition.isr().contains(&member)
+        })
+    }
+
+    /// Returns true if a replica has handed the partition over because of damage, and its broker
+    /// still uses the damaged data directory.
+    pub fn is_damaged(&self, partition: &Partition, broker: BrokerId) -> bool {
+        let registered = self.broker(broker);
+        let directory = registered.and_then(|broker| broker.registration.directory_id.as_deref());
+        let mut damaged = partition.state.iter().flat_map(|state| &state.damaged);
+        damaged.any(|known| known.broker == broker && Some(&*known.directory) == directory)
+    }
+
+    /// The first replica without known damage that may take over a partition from `leader`.
+    pub fn intact_successor(&self, partition: &Partition, leader: BrokerId) -> Option<BrokerId> {
+        let mut others = partition.replicas.iter().copied().filter(|other| *other != leader);
+        others.find(|other| {
+            self.may_take_over(partition, *other) && !self.is_damaged(partition, *other)
         })
     }
 

@@ -1,7 +1,7 @@
 //! An image of the cluster at one moment: brokers, topics and settings, as plain values.
 //!
 //! An [`Image`] is immutable and shares unchanged parts with its predecessor. An unreadable node is
-//! listed as broken and affects nothing but its own entry.
+//! listed as broken; the image lacks only the contents of that node.
 
 mod broken_nodes;
 mod broker;
@@ -17,6 +17,7 @@ pub use delta::Delta;
 pub use replica_key::{KeyHash, ReplicaKey};
 pub(in crate::metadata) use topic::DirectoryId;
 pub use topic::{
-    Configs, EligibleReplica, IsrMember, Partition, PartitionState, Replicas, Tombstone, Topic,
+    Configs, EligibleReplica, IsrMember, Loss, Partition, PartitionState, Replicas, Tombstone,
+    Topic,
 };
 pub use topic_state::TopicState;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::metadata::image::Incarnation;
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId, TopicName};
 
 /// Settings by name.
 pub type Configs = BTreeMap<String, String>;
@@ -55,8 +55,8 @@ pub type Replicas = Arc<[BrokerId]>;
 pub struct Partition {
     /// The assigned replicas.
     pub replicas: Replicas,
-    /// The state that the controller assigned; `None` before the first, or if its node is broken.
-    /// Neighbouring partitions in the same state share it.
+    /// The state that the controller assigned; `None` before the first election, or if its node is
+    /// broken. Neighbouring partitions in the same state share it.
     pub state: Option<Arc<PartitionState>>,
 }
 
@@ -82,13 +82,13 @@ impl Partition {
 pub struct PartitionState {
     /// The leader, if there is one.
     pub leader: Option<BrokerId>,
-    /// The elected incarnation of the leader: a later incarnation must not lead on.
+    /// The elected incarnation of the leader: a later incarnation must not continue to lead.
     pub leader_incarnation: Incarnation,
-    /// The leader epoch, which rises with every leader, every incarnation of it, and every change
-    /// by the controller.
+    /// The leader epoch, which rises with every leader, every incarnation of the leader, and every
+    /// change of the in-sync set by the controller.
     pub leader_epoch: LeaderEpoch,
-    /// The replicas that have all acknowledged records; without a leader, the last ones that had
-    /// them.
+    /// The replicas that have all acknowledged records. While there is no leader, the last replicas
+    /// that had all of them.
     pub isr: Vec<IsrMember>,
     /// The data directories that the in-sync replicas had when they joined, in the order of `isr`.
     pub(in crate::metadata) directories: Vec<Option<DirectoryId>>,
@@ -96,11 +96,18 @@ pub struct PartitionState {
     /// records below the high watermark.
     pub eligible: Vec<EligibleReplica>,
     /// The number of in-sync replicas that `acks=all` and the high watermark require; `None` in a
-    /// state of an earlier release. Leader and controller go by this number and by no setting.
+    /// state of an earlier release. The leader and the controller apply this number, not a setting.
     pub minimum: Option<usize>,
+    /// The replicas that have handed over because damage stopped their readers, with their damaged
+    /// data directories.
+    pub damaged: Vec<EligibleReplica>,
+    /// True if the previous leader has handed the partition over to the leader of this epoch.
+    pub is_handed_over: bool,
+    /// The last loss of records that an operator accepted; `None` if there was none.
+    pub loss: Option<Loss>,
     /// The version of the node, for conditional updates by the leader.
     pub version: i32,
-    /// The controller epoch of the last election.
+    /// The epoch of the controller that has written the state last.
     pub(in crate::metadata) controller_epoch: i32,
     /// Unknown fields of the node, which are preserved.
     pub(in crate::metadata) extra: Map<String, Value>,
@@ -114,11 +121,22 @@ impl PartitionState {
     }
 }
 
+/// A loss of records that an operator accepted, so that a replica without them could lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The number of such losses of the partition, this one included.
+    pub generation: i32,
+    /// The leader epoch that began with the loss.
+    pub leader_epoch: LeaderEpoch,
+    /// The records of earlier epochs from this offset on were given up.
+    pub from: Offset,
+}
+
 /// The id of a data directory.
 pub(in crate::metadata) type DirectoryId = Arc<str>;
 
-/// A replica that may be elected although it is not in sync, with the data directory that it had
-/// as a member of the in-sync set.
+/// A replica on a certain data directory: one that may be elected although it is not in sync, or
+/// one that is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EligibleReplica {
     /// The broker id.
@@ -136,7 +154,7 @@ pub struct IsrMember {
     pub incarnation: Incarnation,
 }
 
-/// A deleted topic whose data still exists somewhere. Only a tombstone permits the removal of data.
+/// A deleted topic whose data or nodes still exist. Only a tombstone permits the removal of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
     /// The topic's former name, which another topic may have by now.

@@ -21,7 +21,9 @@ pub struct InSyncStateChange {
     /// The member that leads after the change, in the next leader epoch; `None` if the leader
     /// stays.
     pub successor: Option<IsrMember>,
-    /// True if it was tried before, with an unknown outcome.
+    /// True if damage in the leader's log stops its readers.
+    pub is_damaged: bool,
+    /// True if the change was tried before, with an unknown outcome.
     pub is_repeated: bool,
 }
 
@@ -33,15 +35,15 @@ pub enum InSyncOutcome {
         /// The version.
         version: i32,
     },
-    /// The change is not in force and never will be: the partition's state has changed, or the
-    /// store was not reached.
+    /// The change is not in force and never will be, for example because the partition's state has
+    /// changed, or the store was not reached.
     Refused,
-    /// The change may be in force now or later. Repeating it settles it.
+    /// The change may be in force now or later. A repetition of the change shows which.
     Unknown,
 }
 
 impl InSyncStateChange {
-    /// The outcome of an attempt that has written nothing: an earlier one may have.
+    /// The outcome of an attempt that has written nothing; an earlier attempt may have written.
     pub(in crate::metadata) fn unwritten(&self) -> InSyncOutcome {
         if self.is_repeated { InSyncOutcome::Unknown } else { InSyncOutcome::Refused }
     }

@@ -1,8 +1,7 @@
-//! The in-sync set of a partition in the store, and the replicas that are eligible beside it.
+//! The in-sync set of a partition in the store, and the eligible replicas outside the set.
 //!
 //! Leaders and the controller both change in-sync sets. The consequences of a change are decided
-//! here, and each rule about them is one predicate in `rules`. The numbers of the rules are those
-//! of `model/`.
+//! here. `rules` has the predicates of the rules about them, numbered as in `docs/replication.md`.
 
 mod change;
 pub(super) mod rules;
@@ -12,6 +11,6 @@ mod succession_tests;
 mod unclean;
 
 pub use change::{InSyncOutcome, InSyncStateChange};
-pub(super) use succession::{handed_over, with_members};
+pub(super) use succession::{handed_over, with_damage, with_members};
 pub use unclean::UncleanRefusal;
 pub(super) use unclean::UncleanRequest;

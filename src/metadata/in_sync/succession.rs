@@ -31,24 +31,38 @@ pub(in crate::metadata) fn with_members(
     }
 }
 
-/// The state in which `successor` leads, in the next leader epoch.
+/// The state in which `successor` leads, in the next leader epoch. Known damage of the successor is
+/// forgotten: only its readers can tell whether the damage still stops them.
 pub(in crate::metadata) fn handed_over(
-    state: PartitionState,
+    mut state: PartitionState,
     successor: IsrMember,
 ) -> PartitionState {
+    state.damaged.retain(|replica| replica.broker != successor.broker);
     PartitionState {
         leader: Some(successor.broker),
         leader_incarnation: successor.incarnation,
         leader_epoch: LeaderEpoch(state.leader_epoch.0.saturating_add(1)),
+        is_handed_over: true,
         ..state
     }
 }
 
-/// The eligible replicas and the members that are not among `members`.
+/// The state in which a replica on this data directory is known to be damaged.
+pub(in crate::metadata) fn with_damage(
+    mut state: PartitionState,
+    broker: BrokerId,
+    directory: DirectoryId,
+) -> PartitionState {
+    state.damaged.retain(|replica| replica.broker != broker);
+    state.damaged.push(EligibleReplica { broker, directory });
+    state
+}
+
+/// The eligible replicas and the members of `state` that are not among `members`.
 fn eligible(state: &PartitionState, members: &[IsrMember]) -> Vec<EligibleReplica> {
     let is_member = |broker| members.iter().any(|member| member.broker == broker);
     let left = state.isr.iter().zip(&state.directories).filter_map(|(member, directory)| {
-        // Without a directory of record, a later loss of it could not be told.
+        // Without a recorded directory, its later loss could not be detected.
         let directory = directory.clone()?;
         Some(EligibleReplica { broker: member.broker, directory })
     });

@@ -1,4 +1,4 @@
-//! The eligible replicas through changes of the in-sync set.
+//! Tests of the eligible replicas while the in-sync set changes.
 
 use super::with_members;
 use crate::metadata::image::{DirectoryId, PartitionState};
@@ -18,6 +18,9 @@ fn state(minimum: usize) -> PartitionState {
         directories: ["d1", "d2", "d3"].map(|id| Some(DirectoryId::from(id))).into(),
         eligible: Vec::new(),
         minimum: Some(minimum),
+        damaged: Vec::new(),
+        is_handed_over: false,
+        loss: None,
         version: 9,
         controller_epoch: 2,
         extra: serde_json::Map::new(),
@@ -51,7 +54,7 @@ fn an_eligible_replica_that_joins_is_a_member_only() {
     assert_eq!(eligible(&one), [(2, "d2"), (3, "d3")]);
     let two = changed(&one, &[member(1, 10), member(2, 21)]);
     assert_eq!(eligible(&two), [(3, "d3")]);
-    // It leaves with the directory that it has joined with.
+    // The member leaves with the directory with which it has joined.
     let one = changed(&two, &[member(1, 10)]);
     assert_eq!(eligible(&one), [(2, "now2"), (3, "d3")]);
 }

@@ -1,12 +1,14 @@
 //! Requests for a leader from outside the in-sync set, which give up records.
 
-use crate::types::BrokerId;
+use crate::types::{BrokerId, Offset};
 
 /// A request for an election that gives up records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::metadata) struct UncleanRequest {
     /// The broker that is to lead.
     pub(in crate::metadata) leader: BrokerId,
+    /// The records from this offset on are given up.
+    pub(in crate::metadata) given_up_from: Offset,
     /// True if a leader that may be alive is replaced too: both may answer for a while.
     pub(in crate::metadata) accepts_two_leaders: bool,
 }
@@ -23,6 +25,12 @@ pub enum UncleanRefusal {
     /// The broker cannot lead.
     #[error("broker {0} has no replica of the partition, or does not run")]
     NotAlive(BrokerId),
+    /// A member of the in-sync set may answer clients without the metadata store.
+    #[error(
+        "it is not proved that the process of broker {0} has ended: it may answer clients although \
+         its session has, so this needs the acceptance of two leaders"
+    )]
+    MayLive(BrokerId),
     /// There are no records to give up.
     #[error("the partition has never had a leader")]
     NoState,

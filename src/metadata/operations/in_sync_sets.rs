@@ -1,4 +1,5 @@
-//! Changes of in-sync sets and hand-overs, for the leaders of partitions.
+//! Changes of in-sync sets and hand-overs, for the leaders of partitions, and the replicas outside
+//! the sets that may be elected.
 //!
 //! The changes of a leader are gathered into transactions. The store executes a transaction as a
 //! whole or refuses it because of one operation; the changes that this operation concerns are
@@ -6,15 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::metadata::image::{Broker, DirectoryId, IsrMember, PartitionState};
+use crate::metadata::controller::Basis;
+use crate::metadata::image::{Broker, DirectoryId, Image, IsrMember, PartitionState, Topic};
 use crate::metadata::in_sync::{
-    InSyncOutcome, InSyncStateChange, handed_over, rules, with_members,
+    InSyncOutcome, InSyncStateChange, handed_over, rules, with_damage, with_members,
 };
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::{Node, Op, OpResult, SessionError, Store, StoreError};
 use crate::metadata::values::{decode_broker, decode_state, encode_state};
 use crate::metadata::{Metadata, MetadataError, Remedy};
-use crate::types::BrokerId;
+use crate::types::{BrokerId, PartitionIndex};
 
 /// The maximum number of changes of a transaction, which also checks registrations.
 const CHANGES_MAX: usize = 400;
@@ -35,7 +37,7 @@ struct Write<'a> {
     checked: BTreeSet<BrokerId>,
 }
 
-/// A registered broker, and the operations that fail if it has registered anew.
+/// A registered broker, and the operations that fail once it has registered again.
 struct Registered {
     broker: Broker,
     checks: Vec<Op>,
@@ -45,8 +47,20 @@ struct Registered {
 type Registrations = BTreeMap<BrokerId, Registered>;
 
 impl Metadata {
+    /// The replicas outside the in-sync set of a partition that the controller may elect if no
+    /// member of the set lives.
+    pub fn eligible_leaders(
+        &self,
+        image: &Image,
+        topic: &Topic,
+        index: PartitionIndex,
+    ) -> Vec<BrokerId> {
+        let basis = Basis { image, settled: None, epoch: 0, config: &self.config };
+        basis.eligible_leaders(topic, index)
+    }
+
     /// Changes the in-sync sets of partitions that this broker leads. Each change takes effect or
-    /// not, whatever becomes of the others. Returns their outcomes in order.
+    /// not, independent of the others. Returns their outcomes in order.
     pub async fn change_in_sync(&self, changes: &[InSyncStateChange]) -> Vec<InSyncOutcome> {
         let mut outcomes: Vec<_> = changes.iter().map(InSyncStateChange::unwritten).collect();
         for (changes, outcomes) in changes.chunks(CHANGES_MAX).zip(outcomes.chunks_mut(CHANGES_MAX))
@@ -99,7 +113,8 @@ impl Metadata {
         Ok(left)
     }
 
-    /// The brokers that the changes name, this one included, as far as they are registered.
+    /// Returns the registrations of this broker and of the brokers that the changes name. A broker
+    /// that is not registered is left out.
     async fn registrations(
         &self,
         store: &dyn Store,
@@ -111,8 +126,9 @@ impl Metadata {
         let paths = |of: fn(BrokerId) -> NodePath| -> Vec<String> {
             brokers.iter().map(|broker| of(*broker).to_string()).collect()
         };
-        // The version of the first node rises with every registration. It is read before the
-        // second, so if it has not changed later, nor has the registration that was read.
+        // The version of the first node rises with every registration. It is read before the second
+        // node. So if the version is unchanged at the write, the registration that was read is
+        // unchanged too.
         let known = store.read(&paths(NodePath::KnownBroker)).await?;
         let live = store.read(&paths(NodePath::Broker)).await?;
         let registered = |((id, known), live): ((&BrokerId, Option<Node>), Option<Node>)| {
@@ -138,7 +154,8 @@ impl Metadata {
         let (refused, unwritten) = (InSyncOutcome::Refused, change.unwritten());
         let node = node.ok_or(unwritten)?;
         let state = decode_state(&node.value, node.version).map_err(|_| unwritten)?;
-        // Also after the end of the session that wrote it.
+        // Look at this before the author: the change may be in force although the session that
+        // wrote it has ended.
         if is_applied(&state, change) {
             return Err(InSyncOutcome::Applied { version: state.version });
         }
@@ -146,7 +163,8 @@ impl Metadata {
         let author = IsrMember { broker: self.broker, incarnation: own.broker.incarnation };
         let is_own = self.membership().is_some_and(|own| own.incarnation == author.incarnation);
         if !is_own || state.leader_epoch != change.leader_epoch {
-            // An earlier attempt may have been made, and the state changed again since.
+            // This is not always a refusal: an earlier attempt may have been applied, and the state
+            // changed again since.
             return Err(unwritten);
         }
         if !rules::is_current(&state, change, &author) || !self.is_replicated(change) {
@@ -176,6 +194,10 @@ impl Metadata {
         let next = match change.successor {
             Some(successor) => handed_over(next, successor),
             None => next,
+        };
+        let next = match directory(self.broker) {
+            Some(damaged) if change.is_damaged => with_damage(next, self.broker, damaged),
+            _ => next,
         };
         Ok((Op::set(path_of(change), encode_state(&next), change.version), checked))
     }
@@ -224,7 +246,7 @@ impl Metadata {
         }
     }
 
-    /// Settles the changes that a refused transaction has failed for, and returns the others.
+    /// Settles the changes that caused the refusal of a transaction, and returns the others.
     fn refused<'a>(&self, writes: Vec<Write<'a>>, error: &MetadataError) -> Vec<Pending<'a>> {
         let is_unknown = error.remedy() == Remedy::Fatal || is_unanswered(error);
         let failed = failed_path(error);

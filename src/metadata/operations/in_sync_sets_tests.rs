@@ -1,13 +1,14 @@
-//! Leaders that change in-sync sets, on one store.
+//! Changes of in-sync sets, written by leaders on a shared store.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::io::{Clock, ManualClock};
+use crate::metadata::in_sync::handed_over;
 use crate::metadata::store::{SessionId, StoreFuture, Watch};
 use crate::metadata::{
-    Image, InSyncOutcome, InSyncStateChange, IsrMember, Lost, MemoryStore, Metadata,
-    MetadataConfig, NewTopic, Node, Op, OpResult, Registration, Store,
+    ConfigEdit, ConfigRules, ConfigTarget, Image, InSyncOutcome, InSyncStateChange, IsrMember,
+    Lost, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op, OpResult, Registration, Store,
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
 
@@ -32,7 +33,8 @@ async fn start(store: Arc<dyn Store>, id: i32) -> Metadata {
     metadata
 }
 
-/// A session whose next transaction comes after that of a rival.
+/// A store whose next transaction is preceded by the operations in `first`, made by a rival
+/// session.
 #[derive(Debug)]
 pub(super) struct Overtaken {
     pub(super) store: Arc<MemoryStore>,
@@ -88,7 +90,7 @@ impl Store for Overtaken {
     }
 }
 
-/// Three brokers; the first leads a topic of which all have replicas.
+/// Three brokers, of which the first leads a topic. All three have replicas of the topic.
 struct Cluster {
     overtaken: Arc<Overtaken>,
     stores: Vec<Arc<MemoryStore>>,
@@ -133,7 +135,7 @@ impl Cluster {
         brokers.iter().map(member).collect()
     }
 
-    /// The change of a partition to these brokers, computed from the state in force.
+    /// A change of a partition's in-sync set to these brokers, computed from the current image.
     fn change(&self, partition: i32, brokers: &[i32]) -> InSyncStateChange {
         let image = self.image();
         let partition = PartitionIndex(partition);
@@ -146,11 +148,13 @@ impl Cluster {
             version: state.version,
             members: self.members(brokers),
             successor: None,
+            is_damaged: false,
             is_repeated: false,
         }
     }
 
-    /// Lets a broker register again just before the leader's next transaction.
+    /// Lets a broker register again just before the leader's next transaction, between the leader's
+    /// check and its write.
     async fn register_first(&self, broker: i32) {
         let live = format!("/brokers/ids/{broker}");
         let known = format!("/streamlog/brokers/{broker}");
@@ -158,7 +162,8 @@ impl Cluster {
         let before = self.stores[0].get(&known).await.unwrap().unwrap();
         *self.overtaken.first.lock().unwrap() = vec![
             Op::delete(live.clone(), registered.version),
-            // The node has the version of the one before: a check of it alone would hold.
+            // ZooKeeper counts versions from 0, so the new node has the version of the deleted one.
+            // The change can notice the new registration only by the version of the known node.
             Op::create_ephemeral(live, registered.value),
             Op::set(known, before.value, before.version),
         ];
@@ -189,6 +194,25 @@ async fn a_leader_changes_its_in_sync_set_and_reads_the_change_in_its_image() {
     assert_eq!(outcomes, [InSyncOutcome::Applied { version: 2 }]);
     let state = cluster.image().partition(&name(), PartitionIndex(0)).unwrap().state.clone();
     assert!(state.unwrap().eligible.is_empty(), "the set has its minimum");
+}
+
+#[tokio::test]
+async fn in_a_topic_that_caches_no_eligible_replica_may_lead() {
+    let cluster = Cluster::new(1).await;
+    let eligible = || {
+        let image = cluster.image();
+        let topic = image.topic(&name()).unwrap();
+        cluster.leader.eligible_leaders(&image, topic, PartitionIndex(0))
+    };
+    assert_eq!(eligible(), []);
+    let shrunk = cluster.change(0, &[1]);
+    cluster.leader.change_in_sync(&[shrunk]).await;
+    assert_eq!(eligible(), [BrokerId(2), BrokerId(3)]);
+    let caching = ConfigEdit::Set("write.caching".to_owned(), "true".to_owned());
+    let rules = ConfigRules { check: &|_, _| Ok(()), inherited_list: &|_| None };
+    let target = ConfigTarget::Topic(name());
+    cluster.leader.edit_configs(&target, &[caching], rules).await.unwrap();
+    assert_eq!(eligible(), []);
 }
 
 #[tokio::test]
@@ -316,7 +340,7 @@ async fn a_change_that_was_made_is_recognized_after_the_session_that_made_it() {
     let change = cluster.change(0, &[1, 2]);
     let applied = [InSyncOutcome::Applied { version: 1 }];
     assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&change)).await, applied);
-    // Its registration ends; nobody has elected another leader yet.
+    // The leader's registration ends; no other leader has been elected yet.
     let registration = cluster.stores[0].get("/brokers/ids/1").await.unwrap().unwrap();
     let removal = Op::delete("/brokers/ids/1", registration.version);
     cluster.stores[1].multi(vec![removal]).await.unwrap();
@@ -327,6 +351,23 @@ async fn a_change_that_was_made_is_recognized_after_the_session_that_made_it() {
 fn hand_over(cluster: &Cluster, to: i32) -> InSyncStateChange {
     let members: Vec<i32> = cluster.isr(0);
     InSyncStateChange { successor: Some(cluster.members(&[to])[0]), ..cluster.change(0, &members) }
+}
+
+#[tokio::test]
+async fn a_leader_that_hands_over_because_of_damage_is_known_to_be_damaged_until_it_leads_again() {
+    let cluster = Cluster::new(1).await;
+    let change = InSyncStateChange { is_damaged: true, ..hand_over(&cluster, 3) };
+    let applied = [InSyncOutcome::Applied { version: 1 }];
+    assert_eq!(cluster.leader.change_in_sync(&[change]).await, applied);
+    let image = cluster.image();
+    let partition = image.partition(&name(), PartitionIndex(0)).unwrap();
+    assert_eq!(partition.leader(), Some(BrokerId(3)));
+    let damaged = [1, 2, 3].map(|id| image.is_damaged(partition, BrokerId(id)));
+    assert_eq!(damaged, [true, false, false]);
+    assert_eq!(image.intact_successor(partition, BrokerId(3)), Some(BrokerId(2)));
+    let state = partition.state.as_deref().unwrap().clone();
+    let back = handed_over(state, cluster.members(&[1])[0]);
+    assert_eq!(back.damaged, []);
 }
 
 #[tokio::test]

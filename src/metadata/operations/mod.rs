@@ -1,6 +1,6 @@
-//! The operations that any broker may perform on the cluster. Each reads its inputs, validates the
-//! change, and writes it in one transaction that fails if any input has changed meanwhile; it then
-//! retries.
+//! The operations that any broker may perform on the cluster. Most read the nodes that they change,
+//! validate the change, and write it in one transaction. The transaction fails if one of these
+//! nodes has changed meanwhile; the operation is then tried again.
 
 mod assignment;
 #[cfg(test)]
@@ -13,12 +13,15 @@ mod deletion;
 mod in_sync_sets;
 #[cfg(test)]
 mod in_sync_sets_tests;
+mod losses;
 mod partitions;
 mod producer_ids;
 mod unclean_election;
 #[cfg(test)]
 mod unclean_election_tests;
+mod unregistration;
 
 pub use configs::{ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget};
 pub use creation::NewTopic;
 pub use unclean_election::UncleanElection;
+pub use unregistration::UnregisterError;

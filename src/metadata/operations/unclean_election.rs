@@ -1,7 +1,8 @@
 //! The election of a leader that lacks acknowledged records, on an operator's request.
 //!
-//! One transaction writes the new state and a node that tells later who gave up what. It fails if a
-//! replica of the partition has registered since the decision: it might have all records.
+//! One transaction writes the new state and a node that records which operator gave up which
+//! records. The transaction fails if a broker that may have the partition's records has registered
+//! since just before the decision, because that broker might have all of them.
 
 use std::sync::Arc;
 
@@ -24,11 +25,11 @@ pub struct UncleanElection {
     pub partition: PartitionIndex,
     /// The replica that is to lead.
     pub leader: BrokerId,
-    /// The end of its log, as the operator was told: the records from there on are given up.
+    /// The end of the log of `leader`, as shown to the operator: records from it on are given up.
     pub given_up_from: Offset,
     /// True if a leader that may be alive is replaced too.
     pub accepts_two_leaders: bool,
-    /// The name and address of whoever asks for it.
+    /// The name and address of the client that asks for it.
     pub asked_by: String,
 }
 
@@ -36,7 +37,7 @@ impl Metadata {
     /// Elects a leader that lacks acknowledged records, and returns its leader epoch.
     ///
     /// # Errors
-    /// `UnknownTopic`, and `Unclean` if no records have to be given up or the broker cannot lead.
+    /// `UnknownTopic`, `Unclean` with the reason for a refusal, or the errors of the store.
     pub async fn elect_unclean(
         &self,
         wanted: &UncleanElection,
@@ -46,9 +47,9 @@ impl Metadata {
             let store = self.store();
             let image = Arc::clone(&self.image().borrow());
             let (_, partition) = find(&image, wanted)?;
-            // Their versions rise with every registration. They are read first: if they have not
-            // changed later, nor have the registrations that are read now.
-            let known = self.known_versions(&*store, partition).await?;
+            // Read the versions first. Those of the known brokers rise with every registration, so
+            // if they are unchanged at the write, the registrations read below are current.
+            let known = self.versions(&*store, partition, wanted.leader).await?;
             self.reload(&paths_of(wanted, partition)).await?;
             let image = Arc::clone(&self.image().borrow());
             let (ops, epoch) = self.unclean_ops(&image, wanted)?;
@@ -61,14 +62,17 @@ impl Metadata {
         }
     }
 
-    /// The checks that none of the replicas, and of the in-sync members, has registered meanwhile.
-    async fn known_versions(
+    /// The checks that no broker that may have the partition's records has registered meanwhile,
+    /// and that the registration of the new leader is unchanged.
+    async fn versions(
         &self,
         store: &dyn Store,
         partition: &Partition,
+        leader: BrokerId,
     ) -> Result<Vec<Op>, MetadataError> {
-        let paths: Vec<String> =
-            brokers_of(partition).map(|id| NodePath::KnownBroker(id).to_string()).collect();
+        let known = brokers_of(partition).map(NodePath::KnownBroker);
+        let nodes = known.chain([NodePath::Broker(leader)]);
+        let paths: Vec<String> = nodes.map(|path| path.to_string()).collect();
         let nodes = store.read(&paths).await?;
         let check = |(path, node): (String, Option<Node>)| Some(Op::check(path, node?.version));
         Ok(paths.into_iter().zip(nodes).filter_map(check).collect())
@@ -81,17 +85,15 @@ impl Metadata {
         wanted: &UncleanElection,
     ) -> Result<(Vec<Op>, LeaderEpoch), MetadataError> {
         let (topic, partition) = find(image, wanted)?;
-        // The controller epoch in the state stays that of its last election.
+        // `epoch` is not used: the state keeps its controller epoch.
         let basis = Basis { image, settled: None, epoch: 0, config: &self.config };
-        let UncleanElection { leader, accepts_two_leaders, .. } = *wanted;
-        let request = UncleanRequest { leader, accepts_two_leaders };
-        let state = elect_unclean(basis, (topic, partition), request)?;
+        let UncleanElection { leader, given_up_from, accepts_two_leaders, .. } = *wanted;
+        let request = UncleanRequest { leader, given_up_from, accepts_two_leaders };
+        let state = elect_unclean(basis, (topic, wanted.partition), request)?;
         let record = self.record(wanted, (topic, partition), &state);
         let name = format!("{}-{}-{}", topic.id, wanted.partition, state.leader_epoch);
         let path = NodePath::PartitionState(wanted.topic.clone(), wanted.partition).to_string();
         let ops = vec![
-            // The broker is alive, and has not begun to stop.
-            Op::check(NodePath::Broker(leader).to_string(), 0),
             Op::check(NodePath::Topic(wanted.topic.clone()).to_string(), topic.version),
             Op::set(path, encode_state(&state), state.version),
             Op::create(format!("{UNCLEAN_ELECTIONS}/{name}"), encode(&record)),
@@ -121,7 +123,7 @@ impl Metadata {
         }
     }
 
-    /// The creation of the node above those of all such elections, if this is the first.
+    /// The creation of the parent of all such records, if it does not exist yet.
     async fn parent_if_absent(&self, store: &dyn Store) -> Result<Option<Op>, StoreError> {
         let parent = store.get(UNCLEAN_ELECTIONS).await?;
         Ok(parent.is_none().then(|| Op::create(UNCLEAN_ELECTIONS, "")))
@@ -149,7 +151,8 @@ fn brokers_of(partition: &Partition) -> impl Iterator<Item = BrokerId> {
     brokers.into_iter()
 }
 
-/// The nodes that an election depends on.
+/// The nodes to read again before the decision: the topic, the partition's state, and the
+/// registrations of the brokers that may have its records.
 fn paths_of(wanted: &UncleanElection, partition: &Partition) -> Vec<String> {
     let brokers = brokers_of(partition).map(NodePath::Broker);
     let state = NodePath::PartitionState(wanted.topic.clone(), wanted.partition);

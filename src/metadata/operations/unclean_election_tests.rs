@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use super::in_sync_sets_tests::Overtaken;
 use crate::io::{Clock, ManualClock};
 use crate::metadata::{
-    Image, InSyncOutcome, InSyncStateChange, IsrMember, MemoryStore, Metadata, MetadataConfig,
-    MetadataError, NewTopic, Op, Registration, Store, UncleanElection, UncleanRefusal,
+    Image, InSyncOutcome, InSyncStateChange, IsrMember, Loss, MemoryStore, Metadata,
+    MetadataConfig, MetadataError, NewTopic, Op, Registration, Store, UncleanElection,
+    UncleanRefusal,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName};
 
@@ -54,7 +55,7 @@ fn wanted(leader: i32) -> UncleanElection {
     }
 }
 
-/// Broker 2 of a topic that broker 1 has led alone in sync, until its session ended.
+/// Broker 2, with a replica of a topic that broker 1 led, alone in sync, until its session ended.
 struct Left {
     store: Arc<Overtaken>,
     metadata: Metadata,
@@ -77,7 +78,7 @@ impl Left {
         let outcome = leader.change_in_sync(&[alone(&leader)]).await;
         assert!(matches!(outcome[..], [InSyncOutcome::Applied { .. }]), "{outcome:?}");
         let node = first.get("/brokers/ids/1").await.unwrap().unwrap();
-        first.expire();
+        first.prove_end();
         follow_until(&metadata, |image| image.topic(&name()).is_some() && !has_leader(image)).await;
         Self { store: overtaken, metadata, registered: node.value }
     }
@@ -107,6 +108,7 @@ fn alone(leader: &Metadata) -> InSyncStateChange {
         version: state.version,
         members: vec![IsrMember { broker: BrokerId(1), incarnation }],
         successor: None,
+        is_damaged: false,
         is_repeated: false,
     }
 }
@@ -122,6 +124,8 @@ async fn an_election_that_gives_up_records_is_written_with_a_record_of_it() {
     let topic = image.topic(&name()).unwrap();
     let partition = &topic.partitions[0];
     assert_eq!((partition.leader(), partition.leader_epoch()), (Some(BrokerId(2)), epoch));
+    let loss = partition.state.as_ref().unwrap().loss;
+    assert_eq!(loss, Some(Loss { generation: 1, leader_epoch: epoch, from: Offset::new(7) }));
 
     let path = format!("/streamlog/unclean_elections/{}-0-{epoch}", topic.id);
     let node = left.store.get(&path).await.unwrap().unwrap();

@@ -34,8 +34,8 @@ pub trait Store: Send + Sync + Debug {
     /// The session of this handle.
     fn session(&self) -> SessionId;
 
-    /// The moment, on the monotonic clock, when the latest request that the store has answered was
-    /// sent. `None` if the store is part of this process, and so is never out of reach.
+    /// The time, on the monotonic clock, at which the latest request that the store has answered
+    /// was sent. `None` if the store is part of this process, and so is never out of reach.
     fn last_heard(&self) -> Option<Duration>;
 
     /// The time after which the store ends the session of a client that is silent, as the store has
@@ -52,7 +52,7 @@ pub trait Store: Send + Sync + Debug {
     /// `SessionExpired`, and each later call is refused with `Expired`.
     fn close(&self) -> StoreFuture<'_, ()>;
 
-    /// The nodes at these paths, in the same order; `None` for those that do not exist. They may
+    /// The nodes at these paths, in the same order; `None` for a node that does not exist. They may
     /// have been read at different moments, but none is older than any write or event that the
     /// caller has seen.
     fn read<'a>(&'a self, paths: &'a [String]) -> StoreFuture<'a, Vec<Option<Node>>>;
@@ -74,6 +74,13 @@ pub trait Store: Send + Sync + Debug {
     /// The error of the first operation that fails, with its path. After `OutcomeUnknown`, all
     /// operations have been executed or none; later reads show which.
     fn multi(&self, ops: Vec<Op>) -> StoreFuture<'_, Vec<OpResult>>;
+
+    /// Sets the operation that an observer executes once the end of this process is proved, before
+    /// it ends the session. Replaces the operation set before. Without such an observer, does
+    /// nothing.
+    fn at_proven_end(&self, op: Op) {
+        drop(op);
+    }
 
     /// Watches these nodes and their descendants, from this call on. They need not exist.
     fn watch<'a>(&'a self, subtrees: &'a [&'a str]) -> StoreFuture<'a, Watch>;

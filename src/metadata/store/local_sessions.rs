@@ -1,6 +1,6 @@
 //! The sessions on a store that lives in this process.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::metadata::store::{Event, SessionError, SessionId, StoreError, Watch, Watchers};
@@ -10,7 +10,7 @@ use crate::metadata::store::{Event, SessionError, SessionId, StoreError, Watch, 
 pub(in crate::metadata) struct LocalSession {
     pub(in crate::metadata) id: SessionId,
     has_ended: AtomicBool,
-    /// True while the session does not hear of the changes of others.
+    /// True while the session does not hear of the changes of other sessions.
     is_cut_off: AtomicBool,
     watchers: Watchers,
 }
@@ -35,8 +35,8 @@ impl LocalSession {
         self.watchers.watch(subtrees)
     }
 
-    /// Sets whether the session misses the changes of others.
-    #[cfg(any(test, feature = "internals"))]
+    /// Sets whether the session misses the changes of other sessions.
+    #[cfg(any(test, feature = "broker", feature = "internals"))]
     pub(in crate::metadata) fn set_cut_off(&self, is_cut_off: bool) {
         self.is_cut_off.store(is_cut_off, Ordering::Release);
     }
@@ -50,14 +50,14 @@ impl LocalSession {
 /// All sessions on a store.
 #[derive(Debug, Default)]
 pub(in crate::metadata) struct LocalSessions {
-    opened: AtomicI64,
+    opened: AtomicU64,
     sessions: Mutex<Vec<Weak<LocalSession>>>,
 }
 
 impl LocalSessions {
     /// Opens a session with an id of its own.
     pub(in crate::metadata) fn open(&self) -> Arc<LocalSession> {
-        let id = SessionId(self.opened.fetch_add(1, Ordering::Relaxed) + 1);
+        let id = SessionId::of_process(self.opened.fetch_add(1, Ordering::Relaxed));
         let session = Arc::new(LocalSession {
             id,
             has_ended: AtomicBool::new(false),

@@ -1,14 +1,25 @@
 //! Sessions on a store, the ways in which they fail, and the reactions to a failure.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 /// The id of a session. A session owns the ephemeral nodes that it creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionId(pub i64);
+pub struct SessionId(NonZeroU64);
 
 impl SessionId {
-    /// The id that no session has.
-    pub(in crate::metadata) const NONE: Self = Self(0);
+    /// A session of an earlier process, which has ended.
+    pub(in crate::metadata) const PAST: Self = Self(NonZeroU64::MAX);
+
+    /// The id that ZooKeeper writes as this number; `None` for 0, the id of no session.
+    pub(in crate::metadata) fn of_zookeeper(id: i64) -> Option<Self> {
+        NonZeroU64::new(id.cast_unsigned()).map(Self)
+    }
+
+    /// The id of a session of this process, the first of which has number 0.
+    pub(in crate::metadata) const fn of_process(number: u64) -> Self {
+        Self(NonZeroU64::MIN.saturating_add(number))
+    }
 }
 
 /// Shows the id as ZooKeeper's logs do.
@@ -39,11 +50,11 @@ pub enum SessionError {
     Unreachable {
         /// The servers.
         servers: String,
-        /// The reason for the last of them.
+        /// The fault of the last server tried.
         reason: String,
     },
-    /// The connection broke before the answer to a write. Later reads of this session show its
-    /// effect, if it has had any.
+    /// The connection broke before the answer to a write. Later reads of this session show the
+    /// effect of the write, if it has had any.
     #[error("the metadata store did not answer: the change may have been made or not")]
     OutcomeUnknown,
     /// The store has ended the session, and its ephemeral nodes are gone.

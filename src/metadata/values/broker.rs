@@ -1,14 +1,14 @@
 //! The value of `/brokers/ids/<id>`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::metadata::image::{Broker, Incarnation, KeyHash, Listener, Registration};
-use crate::metadata::values::{Malformed, decode, encode};
-use crate::types::BrokerId;
+use crate::metadata::values::{Malformed, decode, encode, is_false};
+use crate::types::{BrokerId, PartitionIndex, TopicId};
 
 #[derive(Serialize, Deserialize)]
 struct BrokerValue {
@@ -34,7 +34,7 @@ struct BrokerValue {
     /// The boot of the broker's machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     boot_id: Option<String>,
-    /// True if everything that the broker ever wrote is in its log.
+    /// True if the broker had been shut down cleanly before it registered.
     #[serde(default)]
     clean_shutdown: bool,
     /// SHA-256 of the key of this incarnation, in base64.
@@ -43,6 +43,9 @@ struct BrokerValue {
     /// True once the broker has begun to stop.
     #[serde(default, skip_serializing_if = "is_false")]
     stopping: bool,
+    /// The partitions of which flushed records were lost, by topic id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    lost: BTreeMap<String, Vec<i32>>,
 }
 
 /// Decodes the registration in a node created by this transaction.
@@ -65,6 +68,7 @@ pub(in crate::metadata) fn decode_broker(
         clean_shutdown: value.clean_shutdown,
         key_hash: value.key_hash.map(|text| key_hash(&text)).transpose()?,
         is_stopping: value.stopping,
+        lost: lost(&value.lost)?,
     };
     Ok(Broker { id, incarnation: Incarnation(created), registration })
 }
@@ -91,12 +95,28 @@ pub(in crate::metadata) fn encode_broker(registration: &Registration, timestamp_
         clean_shutdown: registration.clean_shutdown,
         key_hash: registration.key_hash.map(|hash| hash.to_string()),
         stopping: registration.is_stopping,
+        lost: by_topic(&registration.lost),
     })
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn is_false(value: &bool) -> bool {
-    !value
+fn lost(
+    by_topic: &BTreeMap<String, Vec<i32>>,
+) -> Result<BTreeSet<(TopicId, PartitionIndex)>, Malformed> {
+    let mut lost = BTreeSet::new();
+    for (topic, partitions) in by_topic {
+        let id: TopicId =
+            topic.parse().map_err(|_| Malformed(format!("lost: {topic:?} is no topic id")))?;
+        lost.extend(partitions.iter().map(|index| (id, PartitionIndex(*index))));
+    }
+    Ok(lost)
+}
+
+fn by_topic(lost: &BTreeSet<(TopicId, PartitionIndex)>) -> BTreeMap<String, Vec<i32>> {
+    let mut by_topic = BTreeMap::<String, Vec<i32>>::new();
+    for (topic, partition) in lost {
+        by_topic.entry(topic.to_string()).or_default().push(partition.0);
+    }
+    by_topic
 }
 
 fn key_hash(text: &str) -> Result<KeyHash, Malformed> {
@@ -145,6 +165,7 @@ mod tests {
             clean_shutdown: true,
             key_hash: KeyHash::of(b"key"),
             is_stopping: true,
+            lost: [0, 3].map(|index| (TopicId([7; 16]), PartitionIndex(index))).into(),
         };
         let bytes = encode_broker(&registration, 1_700_000_000_000);
         let broker = decode_broker(BrokerId(3), &bytes, 42).unwrap();

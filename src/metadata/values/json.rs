@@ -22,3 +22,9 @@ pub(in crate::metadata) fn encode<T: Serialize>(value: &T) -> Bytes {
         Err(error) => panic!("a value cannot be written as JSON: {error}"),
     }
 }
+
+/// True for the value with which a boolean field is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+pub(in crate::metadata) fn is_false(value: &bool) -> bool {
+    !value
+}

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::metadata::image::{KnownBroker, Registration};
+use crate::metadata::image::{Incarnation, KnownBroker, Registration};
 
 /// The last registration of a broker, kept after its session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,12 +17,16 @@ pub(in crate::metadata) struct KnownBrokerValue {
     starts: Option<u64>,
     #[serde(default)]
     clean_shutdown: bool,
+    /// The last incarnation whose process is known to have ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended: Option<i64>,
     #[serde(flatten)]
     extra: Map<String, Value>,
 }
 
 impl KnownBrokerValue {
-    /// The value after a registration; unknown fields of the value before are kept.
+    /// The value after a registration. Keeps the unknown fields of the value before, and its last
+    /// incarnation that has ended.
     pub(in crate::metadata) fn after(before: Option<Self>, registration: &Registration) -> Self {
         Self {
             version: 1,
@@ -30,14 +34,21 @@ impl KnownBrokerValue {
             directory_id: registration.directory_id.clone(),
             starts: registration.starts,
             clean_shutdown: registration.clean_shutdown,
+            ended: before.as_ref().and_then(|before| before.ended),
             extra: before.map(|before| before.extra).unwrap_or_default(),
         }
+    }
+
+    /// The value once the process of this incarnation is known to have ended.
+    #[must_use]
+    pub(in crate::metadata) fn with_end(self, Incarnation(ended): Incarnation) -> Self {
+        Self { ended: self.ended.max(Some(ended)), ..self }
     }
 }
 
 impl From<KnownBrokerValue> for KnownBroker {
     fn from(value: KnownBrokerValue) -> Self {
-        let KnownBrokerValue { rack, directory_id, starts, clean_shutdown, .. } = value;
-        Self { rack, directory_id, starts, clean_shutdown }
+        let KnownBrokerValue { rack, directory_id, starts, clean_shutdown, ended, .. } = value;
+        Self { rack, directory_id, starts, clean_shutdown, ended: ended.map(Incarnation) }
     }
 }

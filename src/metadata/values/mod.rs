@@ -1,7 +1,8 @@
 //! The values of nodes: JSON in the format of Kafka 3.9, which its tools can read.
 //!
-//! Unknown fields are preserved when a value is rewritten. An unreadable value is [`Malformed`],
-//! never a panic: writers to the store are not trusted.
+//! Unknown fields of topics, partitions, settings and known brokers are preserved when the value is
+//! rewritten. An unreadable value is [`Malformed`], never a panic: writers to the store are not
+//! trusted.
 
 mod broker;
 mod cluster;
@@ -17,7 +18,7 @@ pub(super) use cluster::{
     ClusterIdValue, ControllerValue, MarkerValue, ProducerIdBlock, decode_controller_epoch,
 };
 pub(super) use config::ConfigValue;
-pub(super) use json::{Malformed, decode, encode};
+pub(super) use json::{Malformed, decode, encode, is_false};
 pub(super) use known_broker::KnownBrokerValue;
 pub(super) use partition::{decode_state, encode_state};
 pub(super) use topic::{TombstoneValue, TopicValue};

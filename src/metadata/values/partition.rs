@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::metadata::image::{
-    DirectoryId, EligibleReplica, Incarnation, IsrMember, PartitionState,
+    DirectoryId, EligibleReplica, Incarnation, IsrMember, Loss, PartitionState,
 };
-use crate::metadata::values::{Malformed, decode, encode};
-use crate::types::{BrokerId, LeaderEpoch};
+use crate::metadata::values::{Malformed, decode, encode, is_false};
+use crate::types::{BrokerId, LeaderEpoch, Offset};
 
 /// Kafka's value for a partition without a leader.
 const NO_LEADER: i32 = -1;
@@ -25,16 +25,22 @@ struct StateValue {
     isr: Vec<i32>,
     #[serde(default)]
     leader_incarnation: Option<i64>,
-    /// In the order of `isr`.
+    /// The incarnation of each member, in the order of `isr`.
     #[serde(default)]
     isr_incarnations: Option<Vec<i64>>,
-    /// In the order of `isr`.
+    /// The data directory of each member, in the order of `isr`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     isr_directories: Vec<Option<String>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     eligible: Vec<EligibleValue>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    damaged: Vec<EligibleValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     min_isr: Option<usize>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    handed_over: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    loss: Option<LossValue>,
     #[serde(flatten)]
     extra: Map<String, Value>,
 }
@@ -43,6 +49,13 @@ struct StateValue {
 struct EligibleValue {
     broker: i32,
     directory: String,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct LossValue {
+    generation: i32,
+    leader_epoch: i32,
+    from: i64,
 }
 
 /// Decodes the state in a node of this version.
@@ -76,7 +89,10 @@ pub(in crate::metadata) fn decode_state(
         isr: isr.collect(),
         directories,
         eligible: value.eligible.into_iter().map(eligible).collect(),
+        damaged: value.damaged.into_iter().map(eligible).collect(),
         minimum: value.min_isr,
+        is_handed_over: value.handed_over,
+        loss: value.loss.map(loss).transpose()?,
         version,
         controller_epoch: value.controller_epoch,
         extra: value.extra,
@@ -87,14 +103,21 @@ fn eligible(EligibleValue { broker, directory }: EligibleValue) -> EligibleRepli
     EligibleReplica { broker: BrokerId(broker), directory: directory.into() }
 }
 
+fn loss(value: LossValue) -> Result<Loss, Malformed> {
+    let LossValue { generation, leader_epoch, from } = value;
+    let negative = || Malformed(format!("the offset {from} of the loss is negative"));
+    let from = Offset::checked(from).ok_or_else(negative)?;
+    Ok(Loss { generation, leader_epoch: LeaderEpoch(leader_epoch), from })
+}
+
 /// Encodes a state.
 pub(in crate::metadata) fn encode_state(state: &PartitionState) -> Bytes {
     let directories = state.directories.iter().map(|id| id.as_deref().map(str::to_owned));
     let has_directory = state.directories.iter().any(Option::is_some);
-    let eligible = state.eligible.iter().map(|replica| EligibleValue {
+    let encoded = |replica: &EligibleReplica| EligibleValue {
         broker: replica.broker.0,
         directory: replica.directory.to_string(),
-    });
+    };
     encode(&StateValue {
         version: 1,
         leader: state.leader.map_or(NO_LEADER, |leader| leader.0),
@@ -104,8 +127,15 @@ pub(in crate::metadata) fn encode_state(state: &PartitionState) -> Bytes {
         leader_incarnation: Some(state.leader_incarnation.0),
         isr_incarnations: Some(state.isr.iter().map(|member| member.incarnation.0).collect()),
         isr_directories: if has_directory { directories.collect() } else { Vec::new() },
-        eligible: eligible.collect(),
+        eligible: state.eligible.iter().map(encoded).collect(),
+        damaged: state.damaged.iter().map(encoded).collect(),
         min_isr: state.minimum,
+        handed_over: state.is_handed_over,
+        loss: state.loss.map(|Loss { generation, leader_epoch, from }| LossValue {
+            generation,
+            leader_epoch: leader_epoch.0,
+            from: from.get(),
+        }),
         extra: state.extra.clone(),
     })
 }
@@ -141,7 +171,11 @@ mod tests {
         let mut state = decode_state(kafka, 5).unwrap();
         state.directories = vec![None, Some("d2".into())];
         state.eligible = vec![EligibleReplica { broker: BrokerId(3), directory: "d3".into() }];
+        state.damaged = vec![EligibleReplica { broker: BrokerId(2), directory: "d2".into() }];
         state.minimum = Some(2);
+        state.is_handed_over = true;
+        let (leader_epoch, from) = (LeaderEpoch(7), Offset::new(12));
+        state.loss = Some(Loss { generation: 2, leader_epoch, from });
         assert_eq!(decode_state(&encode_state(&state), 5).unwrap(), state);
         let short = br#"{"version":1,"leader":1,"leader_epoch":7,"controller_epoch":3,
             "isr":[1,2],"isr_directories":["a"]}"#;

@@ -10,7 +10,7 @@ const ROOT: &str = "/";
 /// The watch mode that covers a node and all its descendants until it is removed.
 const PERSISTENT_RECURSIVE: i32 = 1;
 
-/// The error codes that have a meaning of their own here.
+/// The error codes that this client distinguishes.
 pub(super) mod code {
     pub(in crate::metadata::zookeeper) const NO_NODE: i32 = -101;
     pub(in crate::metadata::zookeeper) const NO_AUTH: i32 = -102;
@@ -22,11 +22,12 @@ pub(super) mod code {
     pub(in crate::metadata::zookeeper) const AUTH_FAILED: i32 = -115;
     pub(in crate::metadata::zookeeper) const SESSION_MOVED: i32 = -118;
     pub(in crate::metadata::zookeeper) const THROTTLED: i32 = -127;
-    /// An operation of a transaction that failed at another operation.
+    /// The code of an operation that was not executed because another one of its transaction
+    /// failed.
     pub(in crate::metadata::zookeeper) const RUNTIME_INCONSISTENCY: i32 = -2;
 }
 
-/// The exchange ids that are not those of requests.
+/// The exchange ids (xids) that have a special meaning.
 pub(super) mod xid {
     pub(in crate::metadata::zookeeper) const EVENT: i32 = -1;
     pub(in crate::metadata::zookeeper) const PING: i32 = -2;
@@ -84,6 +85,11 @@ impl Request {
         Self { op: op::PING, body: Vec::new() }
     }
 
+    /// A transaction with a body that was encoded before.
+    pub(super) fn transaction(body: Vec<u8>) -> Self {
+        Self { op: op::MULTI, body }
+    }
+
     pub(super) fn close_session() -> Self {
         Self { op: op::CLOSE_SESSION, body: Vec::new() }
     }
@@ -134,7 +140,7 @@ impl NodeData {
         let mut decoder = Decoder::new(body);
         let value = decoder.buffer()?;
         let Stat { created, version, owner, children } = Stat::decode(&mut decoder)?;
-        let owner = (owner != 0).then_some(SessionId(owner));
+        let owner = SessionId::of_zookeeper(owner);
         let node = Node { value: Bytes::copy_from_slice(value), version, created, owner };
         Ok(Self { node, children })
     }

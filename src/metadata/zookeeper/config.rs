@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::{SettingValue, settings};
 use crate::metadata::zookeeper::ZooKeeperAddress;
 
 settings! {
-    /// The settings of a broker that keeps its metadata in ZooKeeper. Without an address it keeps
-    /// it itself.
+    /// The settings of a broker that keeps its metadata in ZooKeeper. Without an address, the
+    /// broker keeps its metadata in its data directory.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ZooKeeperConfig {
         /// ZooKeeper ensemble that keeps the metadata: HOST:PORT, ...[/CHROOT]; without one, the
@@ -52,7 +54,7 @@ impl SettingValue for Option<PathBuf> {
 }
 
 /// A user and a password of ZooKeeper's scheme `digest`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest(String);
 
 impl Digest {

@@ -1,4 +1,4 @@
-//! The end of a session whose owner has ended, by another process.
+//! Ending the session of a process that has ended, from another process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +16,9 @@ use crate::metadata::zookeeper::{SessionTicket, ZooKeeperAddress};
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 impl SessionTicket {
-    /// Ends the session, whose owner must have ended: the session would be taken from it. Tries
-    /// for as long as the session can last. Succeeds if the session has ended before.
+    /// Notes the end of the session's owner, and ends the session. The owner must have ended:
+    /// otherwise it would lose the session. Tries for as long as the session can last. Succeeds if
+    /// the session has ended before.
     ///
     /// # Errors
     /// `Unreachable` if no server answers in this time.
@@ -25,7 +26,7 @@ impl SessionTicket {
         let session_timeout = Duration::from_millis(self.timeout_ms);
         let began = clock.monotonic();
         let address = ZooKeeperAddress { servers: self.servers.clone(), chroot: String::new() };
-        let (digest, observer) = (None, None);
+        let (digest, observer) = (self.digest.clone(), None);
         let ensemble = Ensemble { address, digest, session_timeout, clock, observer };
         loop {
             let error = match self.end_at(&ensemble).await {
@@ -47,7 +48,10 @@ impl SessionTicket {
             timeout: ensemble.session_timeout,
             last_zxid: 0,
         };
-        let end = [Request::close_session()];
+        // The order matters. If the note is refused, since the owner's successor has registered
+        // already, the session is closed nevertheless, and another attempt finds it ended.
+        let note = self.at_end.clone().map(Request::transaction);
+        let end: Vec<_> = note.into_iter().chain([Request::close_session()]).collect();
         let Reached { .. } = ensemble.reach(&mut identity, 0, &end).await?;
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metadata::zookeeper::ZooKeeperAddress;
 use crate::metadata::zookeeper::connection::SessionIdentity;
+use crate::metadata::zookeeper::{Digest, ZooKeeperAddress};
 
 /// The ticket of a session.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,21 +15,32 @@ pub struct SessionTicket {
     pub(super) id: i64,
     pub(super) password: Vec<u8>,
     pub(super) timeout_ms: u64,
+    /// The credentials with which the session changes nodes.
+    pub(super) digest: Option<Digest>,
+    /// The body of the transaction that notes the end of the process.
+    pub(super) at_end: Option<Vec<u8>>,
 }
 
 /// An observer of the sessions that this process opens.
 pub trait SessionObserver: Send + Sync + fmt::Debug {
-    /// Called after a session has begun; it takes the place of any earlier one.
+    /// Called after a session has begun; its ticket replaces that of any earlier session. Called
+    /// again once the transaction that notes the end of the process is known.
     fn begun(&self, ticket: &SessionTicket);
 }
 
 impl SessionTicket {
-    pub(super) fn new(address: &ZooKeeperAddress, identity: &SessionIdentity) -> Self {
+    pub(super) fn new(
+        address: &ZooKeeperAddress,
+        digest: Option<Digest>,
+        identity: &SessionIdentity,
+    ) -> Self {
         Self {
             servers: address.servers.clone(),
             id: identity.id,
             password: identity.password.clone(),
             timeout_ms: u64::try_from(identity.timeout.as_millis()).unwrap_or(u64::MAX),
+            digest,
+            at_end: None,
         }
     }
 }

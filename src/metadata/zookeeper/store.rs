@@ -35,13 +35,14 @@ pub struct ZooKeeperStore {
     ensemble: Arc<Ensemble>,
     state: Arc<SessionState>,
     exchanges: mpsc::Sender<Exchange>,
+    ticket: SessionTicket,
     /// The task that keeps the session; it ends with this handle.
     _task: JoinSet<()>,
 }
 
 impl ZooKeeperStore {
-    /// Opens a session, of which `observer` is told as of all that follow it. The node that the
-    /// address names is created if it does not exist. Must be called on a runtime, on which the
+    /// Opens a session; `observer` is told of it and of all sessions that follow it. The node that
+    /// the address names is created if it does not exist. Must be called on a runtime, on which the
     /// session is kept.
     ///
     /// # Errors
@@ -64,25 +65,30 @@ impl ZooKeeperStore {
         let mut identity = SessionIdentity::new(ensemble.session_timeout);
         // Brokers that start together begin with different servers.
         let first = usize::try_from(ensemble.clock.monotonic().subsec_micros()).unwrap_or(0);
+        let unreachable = |reason: String| SessionError::Unreachable {
+            servers: ensemble.address.to_string(),
+            reason,
+        };
         let reached = match ensemble.reach(&mut identity, first, &[]).await {
             Ok(reached) => reached,
             Err(ConnectionError::AuthFailed) => return Err(refusal("/", code::AUTH_FAILED)),
-            Err(error) => {
-                let servers = ensemble.address.to_string();
-                return Err(SessionError::Unreachable { servers, reason: error.to_string() });
-            }
+            Err(error) => return Err(unreachable(error.to_string())),
         };
+        let Some(id) = SessionId::of_zookeeper(identity.id) else {
+            return Err(unreachable("the server granted session 0, which is none".to_owned()));
+        };
+        let ticket = SessionTicket::new(&ensemble.address, ensemble.digest.clone(), &identity);
         if let Some(observer) = &ensemble.observer {
-            observer.begun(&SessionTicket::new(&ensemble.address, &identity));
+            observer.begun(&ticket);
         }
-        let state = SessionState::new(SessionId(identity.id), reached.heard);
+        let state = SessionState::new(id, reached.heard);
         state.grant(identity.timeout);
         let state = Arc::new(state);
         let (exchanges, queue) = mpsc::channel(QUEUE);
         let task = SessionTask::new(Arc::clone(&state), Arc::clone(&ensemble), identity, queue);
         let mut tasks = JoinSet::new();
         tasks.spawn(task.run(reached));
-        Ok(Self { ensemble, state, exchanges, _task: tasks })
+        Ok(Self { ensemble, state, exchanges, ticket, _task: tasks })
     }
 
     /// Creates the node that the address names, and those above it.
@@ -224,7 +230,7 @@ impl ZooKeeperStore {
     async fn execute(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, StoreError> {
         for op in &ops {
             validate_path(op.path())?;
-            // ZooKeeper would take it for any version.
+            // ZooKeeper takes version -1 as any version; no negative version can match a node.
             if op.version().is_some_and(|version| version < 0) {
                 return Err(self.bad_version(op).await);
             }
@@ -248,7 +254,7 @@ impl ZooKeeperStore {
                     None => Err(self.bad_version(op).await),
                 }
             }
-            // The answer to a write that cannot be read says nothing about it.
+            // An unreadable answer to a write does not tell whether the write happened.
             Err(Garbled) => Err(SessionError::OutcomeUnknown.into()),
         }
     }
@@ -325,6 +331,13 @@ impl Store for ZooKeeperStore {
 
     fn multi(&self, ops: Vec<Op>) -> StoreFuture<'_, Vec<OpResult>> {
         Box::pin(self.execute(ops))
+    }
+
+    fn at_proven_end(&self, op: Op) {
+        let Some(observer) = &self.ensemble.observer else { return };
+        let request = transaction::encode(&[op], &self.ensemble.address, self.access());
+        let at_end = Some(request.body);
+        observer.begun(&SessionTicket { at_end, ..self.ticket.clone() });
     }
 
     fn watch<'a>(&'a self, subtrees: &'a [&'a str]) -> StoreFuture<'a, Watch> {

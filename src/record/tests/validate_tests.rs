@@ -93,7 +93,7 @@ fn old_formats_and_wrong_lengths_are_distinguished() {
 
 #[test]
 fn damage_is_distinguished_from_illegal_values() {
-    // The sign of the last offset delta: damaged in transit, so the sender may retry.
+    // A flipped sign of the last offset delta counts as damage in transit, so the sender may retry.
     let mut bytes = build(&four(), Compression::None);
     bytes[23] ^= 0x80;
     assert!(matches!(refusal(&bytes, &rules()), RecordError::Checksum { .. }));
@@ -150,7 +150,8 @@ fn the_fields_of_a_producer_must_be_set_together() {
 
 #[test]
 fn the_records_of_an_uncompressed_batch_are_always_checked() {
-    // The second record's offset delta: 1 + length, attributes, 1 of timestamp.
+    // The offset delta is byte 3 of the second record, after one byte each of length, attributes
+    // and timestamp delta.
     let mut bytes = build(&[four()[1].clone(), four()[1].clone()], Compression::None);
     let record = 61 + (bytes.len() - 61) / 2;
     assert_eq!(bytes[record + 3], 2);
@@ -186,7 +187,7 @@ fn a_compacted_topic_needs_keys_whatever_the_codec() {
     let rules = ProduceRules { keys_required: true, ..rules() };
     let samples = [four(), four()].concat();
     let keyless = without_key(&samples);
-    assert_eq!(keyless.len(), 2, "one alone would not show that all are named");
+    assert_eq!(keyless.len(), 2, "a single one would not show that all are listed");
     for compression in Compression::ALL {
         let error = refusal(&build(&samples, compression), &rules);
         assert!(

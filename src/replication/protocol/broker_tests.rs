@@ -1,12 +1,13 @@
-//! A broker with its replica of a partition: the real machines, on a log in memory.
+//! A broker with its replica of a partition: the real state machines, on a log in memory.
 
 use super::{Follower, Leader, Rules};
+use crate::io::SeededRandom;
 use crate::metadata::Incarnation;
 use crate::replication::cluster_tests::BROKERS;
 use crate::storage::EpochStart;
 use crate::types::{LeaderEpoch, Offset};
 
-/// A record, which no other record equals.
+/// A record; no two records are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) epoch: LeaderEpoch,
@@ -42,7 +43,7 @@ pub(super) struct Produced {
 #[derive(Debug)]
 pub(super) struct Broker {
     pub(super) is_running: bool,
-    /// The last session that it opened.
+    /// The incarnation of the last session that the broker opened.
     pub(super) incarnation: Incarnation,
     /// The id of its disk.
     pub(super) directory: u32,
@@ -79,7 +80,7 @@ impl MemoryLog {
     pub(super) fn truncate(&mut self, end: Offset) {
         self.records.truncate(index(end));
         self.flushed = self.flushed.min(self.records.len());
-        // What the flush under way would cover is not known any more.
+        // A flush under way may have covered records that are gone, so forget its end.
         self.flushing = None;
     }
 
@@ -97,7 +98,25 @@ impl Broker {
         };
     }
 
-    pub(super) fn stop(&mut self) {
+    /// Ends the broker. Its log keeps a random part of the unflushed records.
+    pub(super) fn lose_power(&mut self, random: &mut SeededRandom) {
+        let flushed = self.log.flushed;
+        let end = flushed + random.index(self.log.records.len() - flushed + 1);
+        self.log.truncate(offset(end));
+        self.log.flushed = end;
+        self.high_watermark = self.high_watermark.min(offset(end));
+        self.stop();
+    }
+
+    /// Ends the broker, and gives it another, empty disk.
+    pub(super) fn empty_disk(&mut self) {
+        self.directory += 10;
+        self.log = MemoryLog::default();
+        self.high_watermark = Offset::ZERO;
+        self.stop();
+    }
+
+    fn stop(&mut self) {
         self.is_running = false;
         self.role = Role::None;
         self.epoch = LeaderEpoch::NONE;

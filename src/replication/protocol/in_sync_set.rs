@@ -1,19 +1,21 @@
 //! The in-sync set as its leader knows it: the committed set, and a change that was asked for.
 //!
-//! A change is a conditional write to the store, whose outcome may never be known. Until it is, the
-//! watermark waits for the members of both sets: the maximal in-sync set.
+//! A change is a conditional write to the store, whose outcome may never be known. Until the
+//! outcome is known, the watermark waits for the members of both sets: the maximal in-sync set.
 
 use crate::metadata::{InSyncOutcome, IsrMember};
 use crate::replication::protocol::Rules;
 use crate::types::BrokerId;
 
-/// The state of a partition in the store, as far as its leader goes by it.
+/// The part of a partition's state in the store that its leader uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InSyncState {
     /// The in-sync replicas, the leader included.
     pub members: Vec<IsrMember>,
     /// The number of in-sync replicas that `acks=all` and the watermark require.
     pub minimum: usize,
+    /// True if a replica outside the set may be elected (rule R13 in docs/replication.md).
+    pub has_eligible: bool,
     /// The version of the state.
     pub version: i32,
 }
@@ -21,11 +23,11 @@ pub struct InSyncState {
 /// A change of the in-sync set, to be written to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InSyncChange {
-    /// The number of the change, by which its outcome is told.
+    /// The number of the change, by which its outcome is reported.
     pub id: u64,
     /// The members after the change.
     pub members: Vec<IsrMember>,
-    /// The version of the state that it replaces.
+    /// The version of the state that the change replaces.
     pub version: i32,
     /// The member that leads after the change, if another does.
     pub successor: Option<IsrMember>,
@@ -79,6 +81,27 @@ impl InSyncSet {
         self.members().iter().chain(pending).copied()
     }
 
+    /// Rule R6b: the members that must prove that they do not lead. The same member may come twice.
+    pub(super) fn proving(&self) -> impl Iterator<Item = IsrMember> {
+        let asked = self.asked.as_ref().filter(|_| self.rules.needs_proof_of_pending());
+        let pending = asked.into_iter().flat_map(|asked| &asked.members);
+        self.members().iter().chain(pending).copied()
+    }
+
+    /// Rule R6e: returns true if a replica outside the set may be elected, in the committed state
+    /// or in one that was asked for.
+    pub(super) fn has_eligible(&self) -> bool {
+        let pending = self.asked.as_ref().map(|asked| asked.members.as_slice());
+        self.committed.has_eligible || pending.is_some_and(|members| self.leaves_eligible(members))
+    }
+
+    /// Rule R13: returns true if there may be eligible replicas once the set has these members.
+    fn leaves_eligible(&self, members: &[IsrMember]) -> bool {
+        let InSyncState { members: before, minimum, has_eligible, .. } = &self.committed;
+        let has_left = before.iter().any(|member| !members.contains(member));
+        members.len() < *minimum && (*has_eligible || has_left)
+    }
+
     /// The number of in-sync replicas that `acks=all` requires.
     pub fn minimum(&self) -> usize {
         self.committed.minimum
@@ -119,22 +142,26 @@ impl InSyncSet {
 
     /// Takes the outcome of a change.
     pub(super) fn answered(&mut self, id: u64, outcome: InSyncOutcome) {
-        let Some(asked) = self.asked.as_mut().filter(|asked| asked.id == id) else {
-            // A read of the state has settled it before.
+        let Some(mut asked) = self.asked.take_if(|asked| asked.id == id) else {
+            // A read of the state has already settled the change.
             return;
         };
         match outcome {
             InSyncOutcome::Applied { version } => {
-                self.committed.members = std::mem::take(&mut asked.members);
+                self.committed.has_eligible = self.leaves_eligible(&asked.members);
+                self.committed.members = asked.members;
                 self.committed.version = version;
-                self.asked = None;
             }
-            InSyncOutcome::Refused => self.asked = None,
-            InSyncOutcome::Unknown => asked.counts = self.rules.keeps_unknown(),
+            InSyncOutcome::Refused => {}
+            InSyncOutcome::Unknown => {
+                asked.counts = self.rules.keeps_unknown();
+                self.asked = Some(asked);
+            }
         }
     }
 
-    /// Takes the state as it was read from the store, `behind_sync` or not.
+    /// Takes the state as it was read from the store. `behind_sync` is true if the read followed a
+    /// sync.
     pub(super) fn read(&mut self, state: InSyncState, behind_sync: bool) {
         if state.version < self.committed.version {
             return;

@@ -1,8 +1,8 @@
 //! The leader of a partition during one leader epoch.
 //!
-//! It counts how far each replica has stored the log, moves the high watermark, and decides who is
-//! in sync. The watermark is the least offset that the replicas of the maximal in-sync set have
-//! stored; it never falls.
+//! It counts how far each replica has stored the log, moves the high watermark, and decides which
+//! replicas are in sync. The watermark is the least offset that the replicas of the maximal in-sync
+//! set have stored; it never falls.
 
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub struct LeaderStart {
     pub high_watermark: Offset,
     /// The in-sync replicas.
     pub in_sync: InSyncState,
+    /// The time until which this broker answers no client (rule R6f in `rules.rs`).
+    pub silent_until: Duration,
 }
 
 /// The leader of a partition.
@@ -43,6 +45,7 @@ pub struct Leader {
     high_watermark: Offset,
     /// The time at which members that have not fetched yet count as caught up.
     began: Duration,
+    silent_until: Duration,
     hand_over: Option<HandOver>,
 }
 
@@ -53,16 +56,19 @@ struct Progress {
     incarnation: Incarnation,
     stored: Offset,
     at: Duration,
-    /// The leader's log end at that time.
+    /// The leader's log end at the time of the fetch.
     log_end: Offset,
     /// The last time at which the follower had all records.
     caught_up: Duration,
+    /// The time until which the follower's fetches prove that it does not lead (rule R6b in
+    /// `rules.rs`).
+    proved_until: Duration,
 }
 
 /// The result of a follower's fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountedFetch {
-    /// It belongs to another leader epoch or to an earlier incarnation; nothing was counted.
+    /// The fetch belongs to another leader epoch or to an earlier incarnation; nothing was counted.
     Fenced,
     /// The follower's log diverges from the leader's; nothing was counted.
     Diverging {
@@ -93,6 +99,7 @@ impl Leader {
             followers: Vec::new(),
             high_watermark: start.high_watermark,
             began: now,
+            silent_until: start.silent_until,
             hand_over: None,
         }
     }
@@ -123,6 +130,17 @@ impl Leader {
         self.rules.may_be_read(self.high_watermark, self.epoch_start)
     }
 
+    /// Rule R6b: returns true if it is certain that no other broker has been elected. Every replica
+    /// that could have been elected has fetched in this epoch, following an answer that this leader
+    /// sent a short time ago.
+    pub fn has_proof(&self, now: Duration) -> bool {
+        let proves = |member: IsrMember| {
+            member.broker == self.broker
+                || self.progress_of(&member).is_some_and(|known| now < known.proved_until)
+        };
+        self.rules.may_be_proved(self.in_sync.has_eligible()) && self.in_sync.proving().all(proves)
+    }
+
     /// Records that this broker has stored all records below `end`. Returns true if the high
     /// watermark has moved.
     pub fn stored(&mut self, end: Offset) -> bool {
@@ -150,11 +168,12 @@ impl Leader {
         }
         self.note(replica, position, log.end(), now);
         let has_advanced = self.advance();
-        let change = self.join(replica, position.stored.min(position.offset));
+        let change = self.join(replica, position.stored.min(position.offset), now);
         CountedFetch::Counted { has_advanced, change }
     }
 
-    /// The change by which members leave that have not had all records for longer than `lag_max`.
+    /// Returns the change that takes lagging members out of the in-sync set: those that have lacked
+    /// records for longer than `lag_max`. `None` if there are none, or a change is under way.
     pub fn remove_lagging(&mut self, now: Duration, lag_max: Duration) -> Option<InSyncChange> {
         if self.in_sync.is_changing() {
             return None;
@@ -212,9 +231,10 @@ impl Leader {
         }
         let stored = self.progress_of(&successor).map(|known| known.stored);
         let has_all = stored.is_some_and(|stored| self.rules.may_succeed(stored, log_end));
-        // Producers that wait for other members are answered first, where that can be.
+        // Wait until the watermark has reached the log end, so that waiting producers are answered.
+        // Below the minimum, it cannot move.
         let has_answered = self.high_watermark >= log_end || !self.in_sync.may_advance();
-        if !has_all || !has_answered {
+        if !has_all || !has_answered || !self.rules.may_change_leader(now, self.silent_until) {
             return HandOverStep::Wait;
         }
         let change = self.in_sync.hand_over_to(successor);
@@ -238,7 +258,7 @@ impl Leader {
         has_moved
     }
 
-    /// The progress of a member; an earlier or later incarnation of its broker tells nothing.
+    /// The progress of a member. Fetches of another incarnation of its broker do not count.
     fn progress_of(&self, member: &IsrMember) -> Option<&Progress> {
         let is_its = |known: &&Progress| {
             known.broker == member.broker && known.incarnation == member.incarnation
@@ -259,19 +279,34 @@ impl Leader {
         let before = before.filter(|known| known.incarnation == incarnation);
         let caught_up = match before {
             _ if position.offset >= log_end => now,
-            // It has all that there was at its last fetch.
+            // The follower has all records that the leader had at the follower's last fetch.
             Some(known) if position.offset >= known.log_end => known.at.max(known.caught_up),
             Some(known) => known.caught_up,
             None => self.began,
         };
         // A replica cannot have stored more than it has.
         let stored = position.stored.min(position.offset);
-        self.followers.push(Progress { broker, incarnation, stored, at: now, log_end, caught_up });
+        // This fetch may prove less than an earlier one, if it belongs to a new fetch session.
+        let proved_before = before.map_or(Duration::ZERO, |known| known.proved_until);
+        let proved_until = self.rules.proved_until(replica.follows, now).max(proved_before);
+        let at = now;
+        let progress =
+            Progress { broker, incarnation, stored, at, log_end, caught_up, proved_until };
+        self.followers.push(progress);
     }
 
-    fn join(&mut self, replica: FetchingReplica, stored: Offset) -> Option<InSyncChange> {
+    fn join(
+        &mut self,
+        replica: FetchingReplica,
+        stored: Offset,
+        now: Duration,
+    ) -> Option<InSyncChange> {
         let is_member = self.in_sync.contains(replica.broker);
-        if is_member || !self.rules.may_join(stored, self.high_watermark, self.epoch_start) {
+        let may_grow = self.rules.may_change_leader(now, self.silent_until);
+        if is_member
+            || !may_grow
+            || !self.rules.may_join(stored, self.high_watermark, self.epoch_start)
+        {
             return None;
         }
         let incarnation = self.rules.joining(replica.incarnation, replica.registered)?;

@@ -23,7 +23,8 @@ pub(super) fn member(broker: i32) -> IsrMember {
 }
 
 pub(super) fn state(members: &[i32], version: i32) -> InSyncState {
-    InSyncState { members: members.iter().copied().map(member).collect(), minimum: 2, version }
+    let members = members.iter().copied().map(member).collect();
+    InSyncState { members, minimum: 2, has_eligible: false, version }
 }
 
 /// Broker 1 leads in epoch 5, with its log stored up to its end, 9, and a watermark of 4.
@@ -38,6 +39,7 @@ pub(super) fn leader_by(rules: Rules, in_sync: &[i32]) -> Leader {
         log_end: Offset::new(9),
         high_watermark: Offset::new(4),
         in_sync: state(in_sync, 7),
+        silent_until: Duration::ZERO,
     };
     let mut leader = Leader::new(rules, start, START);
     leader.stored(Offset::new(9));
@@ -46,7 +48,7 @@ pub(super) fn leader_by(rules: Rules, in_sync: &[i32]) -> Leader {
 
 fn replica(broker: i32) -> FetchingReplica {
     let IsrMember { broker, incarnation } = member(broker);
-    FetchingReplica { broker, incarnation, registered: Some(incarnation) }
+    FetchingReplica { broker, incarnation, registered: Some(incarnation), follows: None }
 }
 
 fn position(offset: i64, stored: i64) -> FetchPosition {
@@ -93,7 +95,13 @@ fn a_sole_in_sync_replica_replicates_what_it_stores() {
         epoch: EPOCH,
         log_end: Offset::new(9),
         high_watermark: Offset::new(4),
-        in_sync: InSyncState { members: vec![member(1)], minimum: 1, version: 0 },
+        in_sync: InSyncState {
+            members: vec![member(1)],
+            minimum: 1,
+            has_eligible: false,
+            version: 0,
+        },
+        silent_until: Duration::ZERO,
     };
     let mut leader = Leader::new(Rules::ALL, start, START);
     assert!(!leader.is_readable());
@@ -236,7 +244,7 @@ fn a_member_that_lags_for_too_long_leaves() {
     let mut leader = leader(&[1, 2, 3]);
     let later = START + LAG_MAX;
     assert_eq!(leader.remove_lagging(later, LAG_MAX), None);
-    // Broker 2 reads all that there was at its last fetch; broker 3 falls behind.
+    // Broker 2 has all records that the leader had at its last fetch; broker 3 falls behind.
     fetch_at(&mut leader, 2, 9, later);
     fetch_at(&mut leader, 3, 6, later);
     let change = leader.remove_lagging(later + Duration::from_millis(1), LAG_MAX).unwrap();

@@ -1,5 +1,7 @@
 //! The position from which a follower fetches, as follower and leader exchange it.
 
+use std::time::Duration;
+
 use crate::metadata::Incarnation;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -24,6 +26,9 @@ pub struct FetchingReplica {
     pub broker: BrokerId,
     /// The incarnation that sent the fetch.
     pub incarnation: Incarnation,
-    /// The incarnation of that broker which the leader knows to be registered.
+    /// The registered incarnation of that broker, as the leader knows it; `None` if there is none.
     pub registered: Option<Incarnation>,
+    /// The time at which the previous answer of the fetch session was sent; `None` without such an
+    /// answer.
+    pub follows: Option<Duration>,
 }

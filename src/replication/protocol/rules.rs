@@ -1,11 +1,17 @@
-//! The rules of replication: each is one predicate, and is decided nowhere else.
+//! The decisions of the replication protocol that rules govern, one predicate each. Nothing else in
+//! this layer makes them.
 //!
-//! They keep their numbers throughout the project. A part of a rule has a letter. Rules about
-//! elections and registrations (R7, R10, R13) are the controller's; R11, R12 and R17 are checks of
-//! requests and of data.
+//! A rule has the same number throughout the project, and a part of a rule has a letter too.
+//! `docs/replication.md` lists the rules with the tests that fail without them. Rules about
+//! elections and registrations (R7, R10, R13) belong to the controller, and so does its part in R3,
+//! R5 and R15: `metadata/in_sync/rules.rs` has the predicates. R11, R12 and R17 are checks of
+//! requests and of data. I14 and I15 are numbered like invariants. I14 keeps the invariant of
+//! that number in `model/`; only this file defines I15.
 //!
-//! The product always follows all of them: there [`Rules`] has no content, and every test of a rule
-//! is a constant. Tests switch off single rules, to show the damage that each prevents.
+//! The product always follows all rules: its [`Rules`] has no field, and every check whether a rule
+//! is in force is a constant. Tests switch off single rules, to show the damage that each prevents.
+
+use std::time::Duration;
 
 use crate::metadata::Incarnation;
 use crate::replication::protocol::{EpochHistory, FetchPosition};
@@ -46,13 +52,36 @@ pub enum Rule {
     TruncateFirst,
     /// R18: a change of unknown outcome is settled by a later version, or by a read behind a sync.
     ReadBehindSync,
-    /// I14: a new leader is read only once its watermark has reached the start of its epoch.
+    /// I14: clients read from a new leader only once its watermark has reached the start of its
+    /// epoch.
     ReadFromEpochStart,
     /// I15: a record is acknowledged only in the leader epoch that appended it.
     AcknowledgedInEpoch,
-    /// R6a: a leader answers clients only while its lease lasts.
+    /// R6a: without a lease, and without proof, a leader answers no client.
     AnsweredUnderLease,
+    /// R6b: all members of the committed in-sync set and of the set asked for must give the proof.
+    ProofByAll,
+    /// R6c: proof counts from the answer that a fetch follows, not from the arrival of the fetch.
+    ProofFromSending,
+    /// R6d: a proof ends before the silence of a new leader ends.
+    ProofEndsFirst,
+    /// R6e: there is no proof while a replica outside the in-sync set may be elected.
+    NoProofWithEligible,
+    /// R6f: a new leader is silent, which means that it answers no client, until its earlier
+    /// fetches prove nothing any more to other leaders.
+    WaitForAsked,
+    /// R6g: a broker that starts assumes that it has fetched from every other leader just before.
+    RestartWaits,
+    /// R6h: a silent leader neither grows the in-sync set nor hands over.
+    WaitChangesNothing,
 }
+
+/// The time after the sending of an answer during which the next fetch of the same session is a
+/// proof.
+const PROOF: Duration = Duration::from_millis(1_500);
+/// The time after a fetch during which a new leader is silent. It is longer than `PROOF`, since
+/// clocks differ in speed.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// The version with which a write applies to any state, as in ZooKeeper.
 const ANY_VERSION: i32 = -1;
@@ -72,7 +101,7 @@ impl Rules {
         off: 0,
     };
 
-    /// These rules but for `rule`.
+    /// These rules without `rule`.
     #[cfg(any(test, feature = "internals"))]
     #[must_use]
     pub const fn without(self, rule: Rule) -> Self {
@@ -104,7 +133,7 @@ impl Rules {
         in_sync >= minimum || !self.has(Rule::MinimumHolds)
     }
 
-    /// R2c: returns true if a set asked for counts on when nobody knows the outcome.
+    /// R2c: returns true if a set asked for continues to count while the outcome is unknown.
     pub(super) const fn keeps_unknown(self) -> bool {
         self.has(Rule::UnknownStaysMaximal)
     }
@@ -128,13 +157,47 @@ impl Rules {
         registered.filter(|known| *known == fetched || !self.has(Rule::JoinByIncarnation))
     }
 
-    /// R6a: returns true if a leader may answer clients, which it may without a lease only where no
-    /// other broker can lead.
-    pub const fn may_answer(self, is_leased: bool) -> bool {
-        is_leased || !self.has(Rule::AnsweredUnderLease)
+    /// R6a: returns true if a leader may answer clients of a partition that another broker could
+    /// lead.
+    pub fn may_answer(self, is_leased: bool, is_proved: impl FnOnce() -> bool) -> bool {
+        is_leased || is_proved() || !self.has(Rule::AnsweredUnderLease)
     }
 
-    /// R8a: the epoch and the end at which a leader's log goes on differently than a follower's.
+    /// R6b: returns true if members that have only been asked for must give the proof too.
+    pub(super) const fn needs_proof_of_pending(self) -> bool {
+        self.has(Rule::ProofByAll)
+    }
+
+    /// R6c: the time until which a fetch is a proof. It arrives at `now`, after an answer sent at
+    /// `answered`.
+    pub(super) fn proved_until(self, answered: Option<Duration>, now: Duration) -> Duration {
+        let from = if self.has(Rule::ProofFromSending) { answered } else { Some(now) };
+        from.map_or(Duration::ZERO, |from| from.saturating_add(PROOF))
+    }
+
+    /// R6e: returns true if a proof by all members counts.
+    pub(super) const fn may_be_proved(self, has_eligible: bool) -> bool {
+        !has_eligible || !self.has(Rule::NoProofWithEligible)
+    }
+
+    /// R6d, R6f: the end of the silence after a fetch from another leader.
+    pub(super) fn silent_after_asking(self, asked: Duration) -> Duration {
+        let silence = if self.has(Rule::ProofEndsFirst) { SILENCE } else { PROOF / 2 };
+        if self.has(Rule::WaitForAsked) { asked.saturating_add(silence) } else { Duration::ZERO }
+    }
+
+    /// R6g: the end of the silence after a start.
+    pub(super) fn silent_after_start(self, start: Duration) -> Duration {
+        if self.has(Rule::RestartWaits) { start.saturating_add(SILENCE) } else { Duration::ZERO }
+    }
+
+    /// R6h: returns true if a leader may grow the in-sync set and hand over.
+    pub(super) fn may_change_leader(self, now: Duration, silent_until: Duration) -> bool {
+        now >= silent_until || !self.has(Rule::WaitChangesNothing)
+    }
+
+    /// R8a: if the logs diverge, the leader's last epoch that is not above that of the follower,
+    /// and its end.
     pub(super) fn divergence(
         self,
         leader: EpochHistory<'_>,
@@ -145,7 +208,7 @@ impl Rules {
             return (follower.offset > leader.end()).then(|| (last_epoch, leader.end()));
         }
         if last_epoch == LeaderEpoch::NONE {
-            // An empty log agrees with any, unless it begins where the leader has not arrived yet.
+            // An empty log agrees with any, unless it begins after the end of the leader's log.
             return (follower.offset > leader.end()).then(|| (last_epoch, leader.end()));
         }
         let (epoch, end) = leader.end_of(last_epoch);
@@ -183,7 +246,7 @@ impl Rules {
             && (stored >= epoch_start || !self.has(Rule::JoinAtEpochStart))
     }
 
-    /// R16: returns true if a follower takes the watermark of an answer by which it truncates.
+    /// R16: returns true if a follower takes the leader's watermark before it truncates its log.
     pub(super) const fn takes_watermark_first(self) -> bool {
         !self.has(Rule::TruncateFirst)
     }
@@ -193,12 +256,13 @@ impl Rules {
         self.has(Rule::HandOverSilent)
     }
 
-    /// R15b: returns true if a leader stays silent when nobody knows whether it was replaced.
+    /// R15b: returns true if a leader stays silent while it is unknown whether it was replaced.
     pub(super) const fn is_silent_while_unknown(self) -> bool {
         self.has(Rule::HandOverUnknown)
     }
 
-    /// R15d: returns true if a replica that has stored this much may lead after `log_end`.
+    /// R15d: returns true if a replica that has stored all below `stored` may succeed a leader
+    /// whose log ends at `log_end`.
     pub(super) fn may_succeed(self, stored: Offset, log_end: Offset) -> bool {
         stored >= log_end || !self.has(Rule::HandOverAtEnd)
     }

@@ -1,4 +1,5 @@
-//! Three replicas under a random schedule: the real machines, with logs and a store in memory.
+//! Three replicas under a random schedule: the real state machines, with logs and a store in
+//! memory.
 //!
 //! A schedule is a sequence of steps of brokers, of the network and of the store, with faults: lost
 //! and late messages, lost answers of the store, sessions that expire under a living broker, power
@@ -8,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::broker_tests::{Broker, MemoryLog, Produced, Record, Role, index, offset};
+use super::broker_tests::{Broker, MemoryLog, Produced, Record, Role, index};
 use super::promises_tests::Promises;
 use super::{
     CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
@@ -38,7 +39,7 @@ enum Message {
     Answer { to: usize, answer: FetchAnswer, records: Vec<Record> },
 }
 
-/// The number of events that a schedule has to bring about to be worth anything.
+/// The numbers of events in a schedule; without them, a schedule would test little.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Events {
     pub(super) elections: u32,
@@ -153,7 +154,7 @@ impl World {
         self.report_stored(id);
     }
 
-    /// Tells the machine of a broker how far its log is stored.
+    /// Tells the state machine of a broker up to which offset its log is stored.
     fn report_stored(&mut self, id: usize) {
         let broker = &mut self.brokers[id];
         let stored = broker.log.stored(self.rules);
@@ -176,7 +177,7 @@ impl World {
         self.network.send(Message::Fetch { from: id, to, incarnation, position });
     }
 
-    /// Delivers a message, late ones too, or loses it.
+    /// Delivers a random message, so that messages may be late, or loses it.
     fn deliver(&mut self) -> Option<&'static str> {
         match self.network.next(&mut self.random)? {
             Message::Fetch { from, to, incarnation, position } => {
@@ -196,7 +197,8 @@ impl World {
         let broker = &mut self.brokers[to];
         let Role::Leader(leader) = &mut broker.role else { return };
         let registered = broker.registered[from];
-        let replica = FetchingReplica { broker: name(from), incarnation, registered };
+        let replica =
+            FetchingReplica { broker: name(from), incarnation, registered, follows: None };
         let epochs = broker.log.epochs();
         let history = EpochHistory::new(&epochs, broker.log.end());
         let mut records = Vec::new();
@@ -233,7 +235,7 @@ impl World {
         let history = EpochHistory::new(&epochs, broker.log.end());
         let step = follower.answered(answer, history, Offset::ZERO);
         broker.note_watermark();
-        // The log is not truncated at once: others may look at the replica before.
+        // Check the invariants before the log is truncated: other brokers may act in between.
         let violation = self.violation();
         let length = self.brokers[id].log.records.len();
         self.perform(id, step, records);
@@ -256,7 +258,8 @@ impl World {
         self.report_stored(id);
     }
 
-    /// I33: records that a follower has appended in an epoch are those of the epoch's leader.
+    /// Invariant I33 of `ablation_tests.rs`: records that a follower has appended in an epoch are
+    /// those of the epoch's leader.
     fn appended_by_leader(&self, id: usize, from: usize) -> Option<&'static str> {
         let broker = &self.brokers[id];
         let leads =
@@ -267,7 +270,7 @@ impl World {
         (!appended.all(is_its)).then_some("I33")
     }
 
-    /// Lets a broker read the state, and lead or follow as it says.
+    /// Lets a broker read the state, and lead or follow accordingly.
     fn learn(&mut self, id: usize) {
         let (node, in_sync) = (self.store.node().clone(), self.store.in_sync());
         let broker = &mut self.brokers[id];
@@ -289,6 +292,7 @@ impl World {
                 log_end: broker.log.end(),
                 high_watermark,
                 in_sync,
+                silent_until: Duration::ZERO,
             };
             broker.role = Role::Leader(Box::new(Leader::new(self.rules, start, self.now)));
         } else {
@@ -333,7 +337,8 @@ impl World {
         }
     }
 
-    /// Lets the store carry a write out, or lets its author wait in vain.
+    /// Lets the store carry out a write, or breaks the connection of its author, who does not learn
+    /// the outcome.
     fn write(&mut self) {
         if self.writes.is_empty() {
             return;
@@ -441,34 +446,24 @@ impl World {
         self.store.write(next);
     }
 
-    /// Ends the session of a broker, which may live on without knowing.
+    /// Ends the session of a broker, which may continue to run without knowing it.
     fn expire(&mut self, id: usize) {
         self.registered[id] = None;
     }
 
-    /// Ends a broker; its log keeps any part of what was not flushed.
+    /// Ends a broker. Its log keeps a random part of the unflushed records.
     fn lose_power(&mut self, id: usize) {
-        let flushed = self.brokers[id].log.flushed;
-        let broker = &mut self.brokers[id];
-        let end = flushed + self.random.index(broker.log.records.len() - flushed + 1);
-        broker.log.truncate(offset(end));
-        broker.log.flushed = end;
-        broker.high_watermark = broker.high_watermark.min(offset(end));
-        broker.stop();
+        self.brokers[id].lose_power(&mut self.random);
     }
 
     /// Ends a broker, and replaces its disk.
     fn empty_disk(&mut self, id: usize) {
         if self.random.chance(2) {
-            let broker = &mut self.brokers[id];
-            broker.directory += 10;
-            broker.log = MemoryLog::default();
-            broker.high_watermark = Offset::ZERO;
-            broker.stop();
+            self.brokers[id].empty_disk();
         }
     }
 
-    /// Starts a broker, or lets a living one open a new session in the place of its last.
+    /// Starts a broker, or lets a running one replace a session that has ended.
     fn start(&mut self, id: usize) {
         let broker = &mut self.brokers[id];
         if broker.is_running && self.registered[id].is_some() {
@@ -476,7 +471,7 @@ impl World {
         }
         let latest = self.directories.keys().next_back().unwrap();
         broker.incarnation = Incarnation(latest.0 + 1);
-        // Under R4 the end of a session ends its leadership, even if the process lives.
+        // By rule R4, the end of a session ends its leadership, even if the process lives.
         let goes_on = self.rules.may_lead(Incarnation::UNKNOWN, broker.incarnation);
         if !(broker.is_running && goes_on) {
             broker.role = Role::None;

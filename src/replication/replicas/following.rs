@@ -5,6 +5,7 @@
 //! refuses it.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -26,7 +27,7 @@ pub struct FollowerPosition {
     pub log_start: Offset,
 }
 
-/// The reason why a follower did not go on after an answer.
+/// The reason why a follower has not applied an answer.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowerError {
     /// The partition or its log refused the step.
@@ -38,7 +39,8 @@ pub enum FollowerError {
 }
 
 impl FollowerError {
-    /// Returns true if the disk's content is unknown because of it: only a restart may continue.
+    /// Returns true if the error leaves the disk's content unknown, so that the broker must
+    /// restart.
     pub fn leaves_disk_unknown(&self) -> bool {
         match self {
             Self::Partition(PartitionError::Storage(error)) => error.leaves_disk_unknown(),
@@ -46,7 +48,12 @@ impl FollowerError {
         }
     }
 
-    /// Returns true if the leader epoch is over in which the answer was asked for.
+    /// Returns true if the leader's log lacks records after the end of this log.
+    pub fn is_gap(&self) -> bool {
+        matches!(self, Self::Refused(error) if error.is_gap())
+    }
+
+    /// Returns true if the leader epoch of the fetch is over.
     pub fn ends_epoch(&self) -> bool {
         matches!(self, Self::Partition(error) if error.ends_epoch())
     }
@@ -63,7 +70,8 @@ impl Partition {
             return Ok(None);
         }
         self.open()?;
-        // Before the end of the log: a flush may end in between.
+        // Read this before the end of the log. In the other order, a flush in between could make
+        // the stored offset larger than the end.
         let stored = self.stored();
         let log = self.log();
         let epochs = epochs_of(log.as_deref())?;
@@ -76,23 +84,38 @@ impl Partition {
         }))
     }
 
+    /// Notes, at `now` by the monotonic clock, that a fetch to the leader of an epoch is about to
+    /// be sent, after the previous answer has arrived. Returns false if it must not be sent,
+    /// because the epoch is over: its leader could take the fetch for proof that this replica has
+    /// not been elected (rule R6f in `protocol/rules.rs`).
+    pub fn note_asking(&self, epoch: LeaderEpoch, now: Duration) -> bool {
+        let mut leadership = self.lock_leadership();
+        let current = self.current();
+        let is_followed =
+            current.epoch == epoch && matches!(current.role, Role::Follower { leader: Some(_) });
+        let asks = leadership.asks.as_mut().filter(|_| is_followed);
+        asks.is_some_and(|asks| asks.note_next(now, self.rules()))
+    }
+
     /// The log end offset, while this broker follows another and has not stored all records before
     /// it.
     pub fn unstored_end(&self) -> Option<Offset> {
         if !matches!(self.role(), Role::Follower { leader: Some(_) }) {
             return None;
         }
-        // Before the end of the log: a flush may end in between.
+        // Read this before the end of the log: records appended in between count as unstored.
         let stored = self.stored();
         self.log().map(|log| log.log_end_offset()).filter(|end| stored < *end)
     }
 
     /// Waits until this follower has stored all records of its log, whatever leader epochs begin
-    /// meanwhile, and lets the flusher hurry. At once if this broker does not follow another.
+    /// meanwhile, and lets the flusher hurry. Returns at once if this broker does not follow
+    /// another.
     pub async fn all_stored(self: &Arc<Self>) {
         let wake = Arc::new(Notify::new());
         while let Some(end) = self.unstored_end() {
-            // Registered before the end is looked at again: a flush may end in between.
+            // Register, then look again: the wake-up of a flush that ended before the registration
+            // was lost.
             let last = Offset::new(end.get() - 1);
             let _registration = self.wait_for(Progress::Stored, last, &wake);
             if self.unstored_end().is_some() {
@@ -101,14 +124,14 @@ impl Partition {
         }
     }
 
-    /// Takes the leader's answer to a fetch, and does what it asks for: appends its records, or
-    /// truncates the log where it diverges from the leader's. An answer to a position or epoch that
-    /// is over is ignored. Blocks on the disk.
+    /// Takes the leader's answer to a fetch, and acts on it: appends its records, or truncates the
+    /// log where it diverges from the leader's. An answer to a position or epoch that is over is
+    /// ignored. Blocks on the disk.
     ///
     /// # Errors
-    /// If the records are not what may follow in this log (R17), or the disk fails. The next fetch
-    /// begins where the log then ends; if it was truncated half-way, that is where its recovery
-    /// finds its end.
+    /// If the records may not follow in this log (rule R17 in docs/replication.md), or the disk
+    /// fails. The next fetch begins where the log then ends. After a truncation that stopped
+    /// half-way, recovery determines that end.
     pub fn take_fetched(
         self: &Arc<Self>,
         answer: &FetchAnswer,
@@ -121,7 +144,7 @@ impl Partition {
             FollowerStep::Discard => return Ok(()),
             FollowerStep::Append => return self.append_fetched(answer, records),
             FollowerStep::Truncate(to) => match self.truncate_diverging(epoch, to) {
-                // The log starts within the batch that has to go.
+                // The log starts within the batch that has to be removed.
                 Err(PartitionError::Storage(StorageError::OffsetOutOfRange { .. })) => {
                     self.start_over(epoch, answer.log_start)
                 }
@@ -165,7 +188,20 @@ impl Partition {
         Ok(self.follow_log_start(answer.log_start)?)
     }
 
-    /// Removes the records that the leader has removed, as far as this replica has stored more.
+    /// Lets the next answers leave gaps below an offset, because the leader has compacted its log,
+    /// or an operator has skipped damage there. Blocks on the disk.
+    ///
+    /// # Errors
+    /// If the log accepts no records, or the disk fails.
+    pub fn expect_gaps(self: &Arc<Self>, below: Offset) -> Result<(), PartitionError> {
+        self.open()?;
+        let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = self.own_log()?;
+        let _hold = self.hold(&log)?;
+        Ok(log.expect_gaps(below)?)
+    }
+
+    /// Removes the records that the leader has removed, but none that this replica has not flushed.
     fn follow_log_start(&self, leaders: Offset) -> Result<(), PartitionError> {
         let Some(log) = self.log() else { return Ok(()) };
         let start = leaders.min(log.flushed_offset());
@@ -180,8 +216,8 @@ impl Partition {
         Ok(())
     }
 
-    /// Truncates the log to where it agrees with the leader's. The watermark goes down with it, so
-    /// that none is above the log (R16).
+    /// Truncates the log to the offset up to which it agrees with the leader's. The watermark falls
+    /// too, so that it is not above the end of the log (rule R16).
     fn truncate_diverging(&self, epoch: LeaderEpoch, to: Offset) -> Result<(), PartitionError> {
         let Some(log) = self.log() else { return Ok(()) };
         let (end, high_watermark) = (log.log_end_offset(), self.high_watermark());
@@ -236,7 +272,8 @@ pub(super) fn epochs_of(log: Option<&Log>) -> Result<Vec<EpochStart>, StorageErr
     log.map_or_else(|| Ok(Vec::new()), |log| log.epochs().entries())
 }
 
-/// The history of a log with these epochs, which were read before its end is.
+/// The history of a log with these epochs. They were read before, and the end of the log is read
+/// now.
 pub(super) fn history<'a>(log: Option<&Log>, epochs: &'a [EpochStart]) -> EpochHistory<'a> {
     EpochHistory::new(epochs, log.map_or(Offset::ZERO, Log::log_end_offset))
 }

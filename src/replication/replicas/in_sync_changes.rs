@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 
-use crate::metadata::InSyncOutcome;
+use crate::metadata::{InSyncOutcome, InSyncStateChange};
 use crate::replication::{InSyncChange, Partition};
 use crate::types::LeaderEpoch;
 
@@ -37,7 +37,8 @@ impl Default for InSyncChanges {
 }
 
 impl InSyncChanges {
-    /// Requests a change. If the queue is full it is refused, and asked for again later.
+    /// Requests a change. If the queue is full, the change is refused, and the leader requests it
+    /// again later.
     pub fn request(&self, requested: RequestedChange) {
         if let Err(unsent) = self.sender.try_send(requested) {
             unsent.into_inner().answer(InSyncOutcome::Refused);
@@ -51,6 +52,23 @@ impl InSyncChanges {
 }
 
 impl RequestedChange {
+    /// The change for the store. `is_repeated` is true if an earlier attempt had an unknown
+    /// outcome.
+    pub fn state_change(&self, is_repeated: bool) -> InSyncStateChange {
+        let id = self.partition.id();
+        InSyncStateChange {
+            topic: id.topic.clone(),
+            topic_id: self.partition.topic_id(),
+            partition: id.partition,
+            leader_epoch: self.epoch,
+            version: self.change.version,
+            members: self.change.members.clone(),
+            successor: self.change.successor,
+            is_damaged: self.partition.has_met_damage(),
+            is_repeated,
+        }
+    }
+
     /// Tells the partition the outcome.
     pub fn answer(&self, outcome: InSyncOutcome) {
         self.partition.change_answered(self.epoch, self.change.id, outcome);

@@ -1,6 +1,9 @@
-//! The traffic between the replicas of a partition: what a leader makes of its followers' fetches,
-//! and a follower of its leader's answers.
+//! The traffic between the replicas of a partition: a leader counts the fetches of its followers,
+//! and a follower applies the answers of its leader.
 
+#[cfg(test)]
+mod committed_tests;
+mod damage_reports;
 mod followers;
 mod following;
 #[cfg(test)]
@@ -12,6 +15,10 @@ mod schedule_tests;
 #[cfg(test)]
 mod truncation_faults_tests;
 
+#[cfg(test)]
+pub(crate) use truncation_faults_tests::Pair;
+
+pub use damage_reports::DamageReports;
 pub use following::{FollowerError, FollowerPosition};
 pub use handing_over::HandOverProgress;
 pub use in_sync_changes::{InSyncChanges, RequestedChange};

@@ -1,8 +1,9 @@
-//! Three replicas of a partition, as brokers have them: real partitions and logs, on disks in
-//! memory, under random appends, fetches, elections and power failures.
+//! Three replicas of a partition under random appends, fetches, elections and power failures. The
+//! partitions and logs are those that brokers use; the disks are in memory.
 //!
-//! The test plays the network, the store and the controller. Flushes end when their threads like,
-//! so that a seed gives the same schedule, but not the same interleaving.
+//! The test plays the network, the store and the controller. A seed fixes the order of these steps,
+//! but the threads of the flushers run beside them, so two runs of a seed may flush at different
+//! points.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,8 +21,8 @@ use crate::replication::cluster_tests::{
 };
 use crate::replication::{
     Acks, Assignment, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica, HandOverProgress,
-    LocalLogs, Partition, PartitionError, PartitionSpec, ReadRequest, Reader, RequestedChange,
-    Role, Rules,
+    LocalLogs, Partition, PartitionError, PartitionSpec, Predecessors, ReadRequest, Reader,
+    RequestedChange, Role, Rules,
 };
 use crate::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Log, LogConfig, Offsets,
@@ -94,7 +95,7 @@ fn open(disk: &FaultyDisk, clock: &Arc<ManualClock>, id: BrokerId) -> Arc<LocalL
     Arc::new(LocalLogs { data, flusher: Arc::new(flusher), upkeep: Arc::new(upkeep) })
 }
 
-/// Segments of a few batches.
+/// A configuration with segments of a few batches.
 fn config() -> Arc<LogConfig> {
     Arc::new(LogConfig { segment_size: ByteSize(400), ..LogConfig::default() })
 }
@@ -212,8 +213,12 @@ impl World {
         let Some(next) = broker.partition.follower_position().unwrap() else { return };
         let (position, incarnation) = (next.position, broker.incarnation);
         let leader = &self.brokers[place(next.leader)].partition;
-        let replica =
-            FetchingReplica { broker: broker.id, incarnation, registered: Some(incarnation) };
+        let replica = FetchingReplica {
+            broker: broker.id,
+            incarnation,
+            registered: Some(incarnation),
+            follows: None,
+        };
         if leader.role() != Role::Leader || leader.load().is_err() {
             return;
         }
@@ -252,7 +257,7 @@ impl World {
         self.network.send(Sent { to: id, incarnation, answer, records });
     }
 
-    /// Delivers an answer, late ones too, or loses it.
+    /// Delivers a random answer, so that answers may be late, or loses it.
     fn deliver(&mut self) {
         let Some(sent) = self.network.next(&mut self.random) else { return };
         let Sent { to, incarnation, answer, records } = sent;
@@ -297,7 +302,8 @@ impl World {
         }
     }
 
-    /// Lets a leader begin to hand over to any replica, or go on with it.
+    /// Lets a leader begin to hand over to a random replica, and take the next step of its
+    /// hand-over.
     fn hand_over(&mut self, id: usize) {
         let to = self.brokers[self.random.index(BROKERS)].id;
         let (partition, now) = (Arc::clone(&self.brokers[id].partition), self.clock.monotonic());
@@ -318,6 +324,7 @@ impl World {
             leader_incarnation: node.incarnation,
             incarnation: broker.incarnation,
             in_sync: self.store.in_sync(),
+            predecessors: Predecessors::default(),
         };
         broker.partition.assign(assignment, self.clock.monotonic());
         broker.partition.open().unwrap();
@@ -348,7 +355,8 @@ impl World {
         self.learn(id);
     }
 
-    /// Notes what the leader shows, and checks that no member of the in-sync set lacks it.
+    /// Notes the records that the leader shows, and checks that no member of the in-sync set lacks
+    /// one.
     fn check(&mut self) {
         let node = self.store.node();
         let leader = &self.brokers[node.leader];

@@ -1,4 +1,4 @@
-//! A follower whose disk fails at any call while it removes what diverges from its leader's log.
+//! A follower whose disk fails at any call while it removes records that its leader's log lacks.
 
 use std::sync::Arc;
 
@@ -7,21 +7,22 @@ use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, ManualClock, MemoryDisk, read_exact_at};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::{
-    Acks, Assignment, FetchAnswer, FetchOutcome, FollowerError, InSyncState, ReadRequest, Reader,
+    Acks, Assignment, FetchAnswer, FetchOutcome, FollowerError, InSyncState, Partition,
+    Predecessors, ReadRequest, Reader,
 };
 use crate::storage::Offsets;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
 /// The number of records of both logs, one in each batch.
-const RECORDS: i64 = 20;
-/// The end of the records that the follower keeps where the logs diverge.
+pub(super) const RECORDS: i64 = 20;
+/// The end of the records that the follower keeps if the logs diverge.
 const COMMON: i64 = 3;
-/// The offset at which the leader's log begins where it has none of the follower's records.
+/// The offset at which the leader's log begins if it has none of the follower's records.
 const LATER: i64 = 70;
 
 /// A leader and a follower with the same records.
-pub(super) struct Pair {
-    leader: Broker,
+pub(crate) struct Pair {
+    pub(super) leader: Broker,
     pub(super) follower: Broker,
     clock: Arc<ManualClock>,
 }
@@ -36,7 +37,7 @@ enum Reason {
 }
 
 impl Pair {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let clock = Arc::new(ManualClock::at(NOW));
         let start = |id: i32| {
             let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
@@ -59,23 +60,42 @@ impl Pair {
         pair
     }
 
+    /// Begins a leader epoch with both brokers in sync.
     pub(super) fn begin_epoch(&self, epoch: i32) {
         let members = vec![member(&self.leader), member(&self.follower)];
+        let in_sync = InSyncState { members, minimum: 2, has_eligible: false, version: epoch };
         for broker in [&self.leader, &self.follower] {
-            let assignment = Assignment {
-                lease: None,
-                epoch: LeaderEpoch(epoch),
-                leader: Some(self.leader.id),
-                leader_incarnation: self.leader.incarnation,
-                incarnation: broker.incarnation,
-                in_sync: InSyncState { members: members.clone(), minimum: 2, version: epoch },
-            };
-            broker.partition.assign(assignment, self.clock.monotonic());
-            broker.partition.open().unwrap();
+            self.assign(broker, LeaderEpoch(epoch), in_sync.clone());
         }
     }
 
-    pub(super) fn append(&self) {
+    /// Lets the leader learn that it is the only in-sync member of an epoch, with this minimum.
+    pub(super) fn lead_alone(&self, epoch: LeaderEpoch, minimum: usize) {
+        let (members, version) = (vec![member(&self.leader)], epoch.0);
+        let in_sync = InSyncState { members, minimum, has_eligible: false, version };
+        self.assign(&self.leader, epoch, in_sync);
+    }
+
+    fn assign(&self, broker: &Broker, epoch: LeaderEpoch, in_sync: InSyncState) {
+        let assignment = Assignment {
+            lease: None,
+            epoch,
+            leader: Some(self.leader.id),
+            leader_incarnation: self.leader.incarnation,
+            incarnation: broker.incarnation,
+            in_sync,
+            predecessors: Predecessors::default(),
+        };
+        broker.partition.assign(assignment, self.clock.monotonic());
+        broker.partition.open().unwrap();
+    }
+
+    /// The follower's partition.
+    pub(crate) fn follower(&self) -> Arc<Partition> {
+        Arc::clone(&self.follower.partition)
+    }
+
+    pub(crate) fn append(&self) {
         let leader = &self.leader.partition;
         leader.lead().unwrap();
         for value in 0..RECORDS {
@@ -107,7 +127,7 @@ impl Pair {
     }
 
     /// Lets the follower fetch the leader's records from its log end on.
-    pub(super) fn fetch(&self) {
+    pub(crate) fn fetch(&self) {
         let read = self.leader.partition.read(ReadRequest {
             reader: Reader::Follower,
             offset: self.follower_end(),
@@ -133,7 +153,7 @@ impl Pair {
         self.take(outcome, (log_start, &[]))
     }
 
-    /// Checks that the follower has removed what it should, and goes on.
+    /// Checks that the follower has removed the right records, and can fetch again.
     fn check(&self, reason: Reason) {
         let log = self.follower.log().unwrap();
         let bounds = (log.log_start_offset().get(), log.log_end_offset().get());
@@ -169,8 +189,8 @@ impl Pair {
     }
 }
 
-/// Lets each call of an operation fail in turn while a follower removes records, and passes what
-/// became of each.
+/// Lets each call of an operation fail in turn while a follower removes records, and passes each
+/// result to `check`.
 fn at_every_call(
     (operation, failure): (Operation, Failure),
     reason: Reason,
@@ -216,7 +236,7 @@ fn a_truncation_that_the_disk_refuses_is_made_once_the_disk_works() {
                 if let Err(error) = removed {
                     assert!(!error.leaves_disk_unknown(), "{error}");
                     refused += 1;
-                    // What is recorded meanwhile must not mislead the recovery.
+                    // A checkpoint that is written meanwhile must not mislead the recovery.
                     pair.follower.logs.data.checkpoint(&Offsets::new()).unwrap();
                     pair.remove(reason).unwrap();
                 }

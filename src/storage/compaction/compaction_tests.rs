@@ -75,7 +75,7 @@ fn a_tombstone_stays_for_its_time_and_takes_its_key_with_it() {
     world.append(&["a"]);
     world.roll();
     world.compact();
-    assert_eq!(world.left(), ["1:b=1", "2:a"], "its time begins with this");
+    assert_eq!(world.left(), ["1:b=1", "2:a"], "its retention time begins with this pass");
     world.append(&["b=2"]);
     world.roll();
     world.compact();
@@ -293,7 +293,7 @@ fn a_replacement_that_cannot_be_completed_ends_the_log_until_the_next_start() {
         world.disk.inject(fault);
         assert!(compact_below(&world.log, Offset::new(2), AT.now, MUCH).is_err());
         assert_eq!(world.left(), ["0:a=1", "1:a=2"], "{operation:?}");
-        assert!(world.log.close().is_err(), "it is not taken for closed in order");
+        assert!(world.log.close().is_err(), "it does not count as cleanly closed");
         let (durable, log_start) = (Offset::new(2), Offset::ZERO);
         let start = StartPoint::Unclean { log_start, durable, rebuild: durable, same_boot: true };
         world.log = open(Arc::new(world.disk.clone()), &world.clock, &world.config, start).unwrap();
@@ -310,7 +310,7 @@ fn the_dirty_ratio_survives_a_restart_and_decides_when_a_log_is_compacted() {
     world.roll();
     assert!(world.candidate().is_due(), "all of it is dirty");
     world.compact();
-    assert!(!world.candidate().is_due(), "nothing is");
+    assert!(!world.candidate().is_due(), "nothing is dirty");
     world.append(&["c=1", "d=1", "e=1", "f=1", "g=1", "h=1", "i=1", "j=1", "k=1", "l=1"]);
     world.roll();
     world.compact();

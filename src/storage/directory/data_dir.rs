@@ -10,7 +10,7 @@ use crate::storage::directory::checkpoints::{Checkpoints, Kind};
 use crate::storage::directory::identity::{Identity, Opener};
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
-use crate::storage::directory::run::{Manifest, Run, StoppedLog};
+use crate::storage::directory::run::{FailedSyncs, Manifest, Run, Runs, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StorageError};
@@ -19,7 +19,7 @@ use crate::types::{Offset, Timestamp, TopicId, TopicPartition};
 /// The options of a data directory.
 #[derive(Clone)]
 pub struct DataDirOptions {
-    /// The broker that opens it.
+    /// The broker that opens the directory.
     pub opener: Opener,
     /// The boot id of the machine, which is new after each reboot.
     pub boot_id: String,
@@ -38,11 +38,14 @@ pub struct DataDirOptions {
 /// The condition in which a data directory was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartReport {
-    /// True if the last run was shut down cleanly, so that nothing had to be recovered.
+    /// True if the last run was shut down cleanly. Only logs that it could not close, because the
+    /// disk was full, were then recovered.
     pub was_clean: bool,
+    /// True if a sync has failed in the last run: the logs were recovered as after a power failure.
+    pub had_failed_sync: bool,
     /// The number of logs that were recovered.
     pub recovered: usize,
-    /// Checkpoints that were damaged and are rebuilt.
+    /// The names of small files, mostly checkpoints, that were damaged and are rebuilt.
     pub rebuilt: Vec<&'static str>,
     /// The quarantine paths of files and directories with unknown names.
     pub quarantined: Vec<PathBuf>,
@@ -63,7 +66,9 @@ pub struct DataDir {
     pub(super) path: PathBuf,
     pub(super) options: DataDirOptions,
     pub(super) identity: RwLock<Identity>,
-    pub(super) run: Run,
+    /// The runs so far, as they were before the current one registered with a cluster.
+    pub(super) runs: Runs,
+    pub(super) failed_syncs: Arc<FailedSyncs>,
     /// The last wall time that an earlier run recorded, as read at opening.
     pub(super) last_known_time: Option<Timestamp>,
     pub(super) start: StartReport,
@@ -71,10 +76,11 @@ pub struct DataDir {
     pub(super) checkpoints: Mutex<Checkpoints>,
     /// Deleted logs, and the time of their final removal, by the monotonic clock.
     pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
-    /// Held while a log is created or removed.
+    /// Held while a log is created, identified, removed or closed to be recovered, and by `close`.
     pub(super) creation: Mutex<()>,
-    /// Write-locked while a log's directory is removed. Read-locked by threads that access a log's
-    /// files by name, because a new log of that partition reuses the names.
+    /// Write-locked while a log's directory is removed, or a log is closed to be recovered.
+    /// Read-locked by threads that access a log's files by name, because a new log of that
+    /// partition reuses the names.
     pub(super) removal: RwLock<()>,
     /// The audit log of damage skipped by operators.
     pub(super) audit: AuditLog,
@@ -95,7 +101,7 @@ impl DataDir {
         &self.env.files
     }
 
-    /// Frees the buffers of cold reads that no reader has used lately.
+    /// Frees the buffers of cold reads that no reader has used recently.
     pub(in crate::storage) fn release_idle_memory(&self) {
         self.env.cold_reads.release_idle(self.env.clock.monotonic());
     }
@@ -115,7 +121,7 @@ impl DataDir {
         Ok(())
     }
 
-    /// Notes in the directory that its metadata is in ZooKeeper; durable on return.
+    /// Records in the directory that its metadata is in ZooKeeper; durable on return.
     ///
     /// # Errors
     /// Those of the disk.
@@ -127,15 +133,29 @@ impl DataDir {
 
     /// The current run.
     pub fn run(&self) -> &Run {
-        &self.run
+        &self.runs.last
     }
 
-    /// The condition in which it was found.
+    /// The number of the last earlier run that registered with a cluster, or was about to; 0 if
+    /// there was none.
+    pub fn registered_run(&self) -> u64 {
+        self.runs.registered
+    }
+
+    /// Records that the current run is about to register; durable on return.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn note_registration(&self) -> Result<(), StorageError> {
+        self.runs.with_registration().write(&*self.disk, &self.path.join(names::RUN))
+    }
+
+    /// The condition in which the directory was found.
     pub fn start_report(&self) -> &StartReport {
         &self.start
     }
 
-    /// The log of a partition, opened if it was not; `None` if it has none.
+    /// The log of a partition, which is opened if need be; `None` if the partition has no log.
     ///
     /// # Errors
     /// If the log cannot be opened, or its topic cannot be determined.
@@ -145,8 +165,8 @@ impl DataDir {
         slot.map(open).transpose()
     }
 
-    /// The log of a partition if it belongs to this topic; `None` if it is that of an earlier topic
-    /// of the same name, whose data is not removed yet.
+    /// The log of a partition if it belongs to this topic. `None` if the partition has no log, or
+    /// that of an earlier topic of the same name, whose data is not removed yet.
     ///
     /// # Errors
     /// As [`DataDir::log`].
@@ -162,7 +182,7 @@ impl DataDir {
         }
     }
 
-    /// The partitions with a log here, and their metadata.
+    /// The partitions that have a log whose topic is known, and their metadata.
     pub fn partitions(&self) -> Vec<(TopicPartition, PartitionMetadata)> {
         let known = |slot: &Arc<Slot>| {
             let metadata = slot.metadata(&self.path).ok()?;
@@ -194,8 +214,8 @@ impl DataDir {
         self.lists(log).then_some(guard)
     }
 
-    /// Keeps all logs from being removed while the guard lives. A thread must not take it twice: if
-    /// another asks for the write lock in between, both wait for ever.
+    /// Keeps all logs from being removed while the guard lives. A thread must not take the guard
+    /// twice: if another thread asks for the write lock in between, both wait for ever.
     pub(super) fn hold_all(&self) -> RwLockReadGuard<'_, ()> {
         self.removal.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -207,7 +227,7 @@ impl DataDir {
     }
 
     /// The high watermark of a partition recorded by a checkpoint: consumers may have read up to
-    /// there. It is a lower bound and must not be used for truncation.
+    /// it. It is a lower bound and must not be used for truncation.
     pub fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
         self.lock_checkpoints().get(Kind::HighWatermark, partition)
     }
@@ -252,7 +272,7 @@ impl DataDir {
     /// Logs can still be read; nothing is written any more.
     ///
     /// A full disk does not prevent the directory from closing: all records are flushed, and the
-    /// next run reads the logs whose files could not be written.
+    /// next run recovers the logs whose files could not be written.
     ///
     /// # Errors
     /// If a log cannot be flushed: the manifest is then not written.
@@ -264,7 +284,8 @@ impl DataDir {
         }
         self.require_in_place()?;
         let mut to_recover = BTreeSet::new();
-        for log in self.open_logs() {
+        let slots: Vec<Arc<Slot>> = self.lock_logs().values().cloned().collect();
+        for log in slots.iter().filter_map(|slot| slot.opened_soon()) {
             if !unless_full(log.close().map(drop))? {
                 to_recover.insert(log.partition().clone());
             }
@@ -274,7 +295,7 @@ impl DataDir {
         let are_recorded = unless_full(checkpoints.write(&*self.disk))?;
         let mut logs = self.stopped_logs(&checkpoints);
         logs.retain(|log| !to_recover.contains(&log.partition));
-        let manifest = Manifest { run: self.run.clone(), logs };
+        let manifest = Manifest { run: self.runs.last.clone(), logs };
         let path = self.path.join(names::MANIFEST);
         let is_complete = unless_full(manifest.write(&*self.disk, &path))? && to_recover.is_empty();
         if !(are_recorded && is_complete) {
@@ -284,7 +305,7 @@ impl DataDir {
         Ok(())
     }
 
-    /// Lets other processes open the directory even if this value still exists. Call it when only
+    /// Lets other processes open the directory while this value still exists. Call it when only
     /// reads will follow.
     pub fn unlock(&self) {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -301,8 +322,8 @@ impl DataDir {
             .map_err(|source| StorageError::io("keep", &self.path, source))
     }
 
-    /// Collects the current offsets of all logs. What is recorded of a log that has to be recovered
-    /// stays: its recovery begins there.
+    /// Collects the current offsets of all logs. The recorded offsets of a log that still has to be
+    /// recovered stay as they are: its recovery begins at these offsets.
     fn gather(&self, checkpoints: &mut Checkpoints, high_watermarks: &Offsets) {
         for (partition, slot) in &*self.lock_logs() {
             if !slot.is_known() || slot.needs_recovery() {
@@ -359,6 +380,6 @@ fn unless_full(written: Result<(), StorageError>) -> Result<bool, StorageError> 
 
 impl std::fmt::Debug for DataDir {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DataDir({}, run {})", self.path.display(), self.run.incarnation)
+        write!(f, "DataDir({}, run {})", self.path.display(), self.runs.last.incarnation)
     }
 }

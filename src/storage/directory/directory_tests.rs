@@ -2,14 +2,14 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::Duration;
 
-use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{self, Clock, Disk, ManualClock, MemoryDisk, OpenMode, Share};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::{
-    AppendAt, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Offsets, Opener,
+    AppendAt, DataDir, DataDirOptions, Log, LogConfig, LogConfigs, OffsetUnit, Offsets, Opener,
     PartitionMetadata, ProducerLimits, StorageError, small_file,
 };
 use crate::types::{
@@ -27,7 +27,7 @@ pub(super) struct World {
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::on(Arc::new(MemoryDisk::default()))
     }
 
@@ -42,13 +42,22 @@ impl World {
 
     fn open_as(&self, cluster: Option<&str>, broker: i32) -> Result<DataDir, StorageError> {
         let opener = Opener { cluster_id: cluster.map(str::to_owned), broker_id: BrokerId(broker) };
+        let configs: LogConfigs = Arc::new(|_, metadata| {
+            let offset_unit = metadata.offset_unit;
+            Arc::new(LogConfig { offset_unit, ..LogConfig::default() })
+        });
+        self.open_with(opener, configs)
+    }
+
+    pub(super) fn open_with(
+        &self,
+        opener: Opener,
+        configs: LogConfigs,
+    ) -> Result<DataDir, StorageError> {
         let options = DataDirOptions {
             opener,
             boot_id: self.boot_id.clone(),
-            configs: Arc::new(|_, metadata| {
-                let offset_unit = metadata.offset_unit;
-                Arc::new(LogConfig { offset_unit, ..LogConfig::default() })
-            }),
+            configs,
             producers: ProducerLimits::default(),
             recovery_threads: 2,
             keep_deleted: KEPT,
@@ -59,12 +68,12 @@ impl World {
         DataDir::open(world, Path::new(DATA), options)
     }
 
-    fn names(&self, dir: &str) -> Vec<String> {
+    pub(super) fn names(&self, dir: &str) -> Vec<String> {
         let entries = self.disk.list(Path::new(dir)).unwrap();
         entries.into_iter().map(|entry| entry.name).collect()
     }
 
-    fn put(&self, path: &str, bytes: &[u8]) {
+    pub(super) fn put(&self, path: &str, bytes: &[u8]) {
         let path = PathBuf::from(path);
         self.disk.create_dir(path.parent().unwrap()).unwrap();
         small_file::write_new(&*self.disk, &path, bytes).unwrap();
@@ -101,14 +110,14 @@ pub(super) fn append_in(log: &Log, epoch: LeaderEpoch, count: i64) -> Result<(),
 }
 
 /// A directory with a log of ten records in partition 0, open.
-fn with_ten_records(world: &World) -> (DataDir, Arc<Log>) {
+pub(super) fn with_ten_records(world: &World) -> (DataDir, Arc<Log>) {
     let directory = world.open().unwrap();
     let log = directory.create_log(&partition(0), topic(1)).unwrap();
     append(&log, 10).unwrap();
     (directory, log)
 }
 
-fn stop(directory: DataDir, high_watermark: i64) {
+pub(super) fn stop(directory: DataDir, high_watermark: i64) {
     let high_watermarks = Offsets::from([(partition(0), Offset::new(high_watermark))]);
     directory.close(&high_watermarks).unwrap();
     drop(directory);
@@ -155,6 +164,21 @@ fn a_directory_that_lost_the_number_of_its_run_takes_a_higher_one() {
         assert!(number > 1_000_000_000, "{number}");
         assert_eq!(world.open().unwrap().run().incarnation, number + 1);
     }
+}
+
+#[test]
+fn only_runs_that_are_about_to_register_count_as_registered() {
+    let world = World::new();
+    let registered = |world: &World| world.open().unwrap().registered_run();
+    assert_eq!([registered(&world), registered(&world)], [0, 0]);
+    let directory = world.open().unwrap();
+    directory.note_registration().unwrap();
+    stop(directory, 0);
+    let directory = world.open().unwrap();
+    assert!(directory.start_report().was_clean);
+    assert_eq!((directory.run().incarnation, directory.registered_run()), (4, 3));
+    drop(directory);
+    assert_eq!(registered(&world), 3);
 }
 
 #[test]
@@ -207,7 +231,55 @@ fn after_a_clean_shutdown_logs_open_at_their_first_use() {
     let log = directory.log(&partition(0)).unwrap().unwrap();
     assert_eq!((log.log_end_offset(), log.flushed_offset()), (Offset::new(10), Offset::new(10)));
     assert!(directory.log(&partition(1)).unwrap().is_none());
-    assert!(!world.names(DATA).contains(&"clean-stop".to_owned()), "from the first moment on");
+    assert!(!world.names(DATA).contains(&"clean-stop".to_owned()), "the opening has removed it");
+}
+
+#[test]
+fn a_damaged_identity_without_a_journal_beside_it_is_not_said_to_be_rebuilt_from_one() {
+    let world = World::new();
+    stop(with_ten_records(&world).0, 9);
+    let identity = Path::new("/data/meta.properties");
+    small_file::replace(&*world.disk, identity, b"streamlog.format=1\n").unwrap();
+    let refused = world.open().unwrap_err().to_string();
+    assert!(!refused.contains("rebuild-metadata"), "{refused}");
+    assert!(refused.contains("backup") && refused.contains("/streamlog/brokers"), "{refused}");
+}
+
+#[test]
+fn a_log_that_is_being_opened_holds_up_neither_the_settings_of_others_nor_a_checkpoint() {
+    let world = World::new();
+    let (directory, _) = with_ten_records(&world);
+    directory.create_log(&partition(1), topic(2)).unwrap();
+    stop(directory, 9);
+
+    let (opening, is_opening) = mpsc::sync_channel(1);
+    let (go_on, may_go_on) = mpsc::sync_channel::<()>(1);
+    let may_go_on = Mutex::new(may_go_on);
+    let configs: LogConfigs = Arc::new(move |id, _| {
+        if *id == partition(0) {
+            opening.send(()).unwrap();
+            may_go_on.lock().unwrap().recv().unwrap();
+        }
+        Arc::new(LogConfig::default())
+    });
+    let directory = Arc::new(world.open_with(opener(), configs).unwrap());
+    let another = Arc::clone(&directory);
+    let opener = thread::spawn(move || another.log(&partition(0)).unwrap().unwrap());
+    is_opening.recv().unwrap();
+
+    let (done, is_done) = mpsc::sync_channel(1);
+    let another = Arc::clone(&directory);
+    let other_work = thread::spawn(move || {
+        another.set_config(&partition(0), topic(1).topic_id, Arc::default());
+        another.checkpoint(&Offsets::new()).unwrap();
+        another.log(&partition(1)).unwrap().unwrap();
+        done.send(()).unwrap();
+    });
+    let in_time = is_done.recv_timeout(Duration::from_secs(10));
+    go_on.send(()).unwrap();
+    assert_eq!(opener.join().unwrap().log_end_offset(), Offset::new(10));
+    other_work.join().unwrap();
+    assert!(in_time.is_ok(), "the other work has waited");
 }
 
 #[test]
@@ -286,27 +358,6 @@ fn a_removed_log_is_gone_at_once_and_its_files_later() {
     assert_eq!(directory.remove_deleted().unwrap(), None);
     assert!(!world.names(DATA).iter().any(|name| name.ends_with(".deleted")));
     directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
-}
-
-#[test]
-fn a_log_can_be_removed_while_nothing_can_be_written() {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
-    let world = World::on(Arc::new(disk.clone()));
-    let (directory, log) = with_ten_records(&world);
-    append(&log, 1).unwrap();
-    for operation in [Operation::Write, Operation::SyncData] {
-        disk.inject(Fault::new(operation, Failure::NoSpace).for_ever());
-    }
-    disk.inject(Fault::new(Operation::Rename, Failure::NoSpace));
-    assert!(directory.remove_log(&partition(0), topic(1).topic_id).is_err());
-    assert_eq!(directory.partitions().len(), 1, "it is there to be removed again");
-    directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
-    assert!(directory.partitions().is_empty());
-    assert!(!world.names(DATA).contains(&"web-0".to_owned()));
-    // A flush that was scheduled finds nothing to do, and does not fail.
-    assert_eq!(log.flush().unwrap(), log.flushed_offset());
-    assert_eq!(log.flushes().unflushed(), None);
-    assert!(append(&log, 1).is_err());
 }
 
 #[test]
@@ -396,33 +447,6 @@ fn a_log_that_is_identified_has_its_file_and_its_records_again() {
 }
 
 #[test]
-fn a_log_that_disappeared_is_reported() {
-    let world = World::new();
-    let (directory, _) = with_ten_records(&world);
-    stop(directory, 10);
-    world.disk.rename(Path::new("/data/web-0"), Path::new("/elsewhere")).unwrap();
-    let directory = world.open().unwrap();
-    assert_eq!(directory.start_report().missing, [partition(0)]);
-}
-
-#[test]
-fn damaged_checkpoints_and_runs_are_reported_and_rebuilt() {
-    let world = World::new();
-    let (directory, log) = with_ten_records(&world);
-    log.flush().unwrap();
-    directory.checkpoint(&Offsets::new()).unwrap();
-    drop((directory, log));
-    world.put("/data/durable-point-checkpoint", b"0\n1\nweb 0 10\n");
-    world.put("/data/run", b"?");
-    let directory = world.open().unwrap();
-    assert_eq!(directory.start_report().rebuilt, ["durable-point-checkpoint", "run"]);
-    let log = directory.log(&partition(0)).unwrap().unwrap();
-    assert_eq!(log.log_end_offset(), Offset::new(10));
-    drop((directory, log));
-    assert!(world.open().unwrap().start_report().rebuilt.is_empty());
-}
-
-#[test]
 fn a_checkpoint_of_a_later_release_stops_the_start() {
     let world = World::new();
     drop(world.open().unwrap());
@@ -463,36 +487,6 @@ fn a_removed_log_does_not_write_to_the_files_of_its_successor() {
     assert_eq!(new.log_end_offset(), Offset::new(3));
 }
 
-/// A machine whose disk is full for small files, with a directory of ten records and no reserve.
-fn on_a_full_disk(suffix: &str) -> (FaultyDisk, World, DataDir, Arc<Log>) {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
-    let world = World::on(Arc::new(disk.clone()));
-    let (directory, log) = with_ten_records(&world);
-    log.flush().unwrap();
-    disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(suffix).for_ever());
-    (disk, world, directory, log)
-}
-
-#[test]
-fn a_log_start_that_cannot_be_recorded_stays_where_it_was() {
-    let (disk, _world, directory, log) = on_a_full_disk("log-start-offset-checkpoint.tmp");
-    let refusal = directory.advance_log_start(&log, Offset::new(5)).unwrap_err();
-    assert!(matches!(refusal, StorageError::OutOfSpace { .. }), "{refusal}");
-    assert_eq!(log.log_start_offset(), Offset::ZERO);
-    disk.clear_faults();
-    directory.checkpoint(&Offsets::new()).unwrap();
-    assert_eq!(directory.advance_log_start(&log, Offset::new(4)).unwrap(), Offset::new(4));
-}
-
-#[test]
-fn a_directory_closes_on_a_full_disk_and_is_read_at_the_next_start() {
-    for suffix in [".snapshot.tmp", "-checkpoint.tmp", "clean-stop.tmp", ".tmp"] {
-        let (disk, world, directory, log) = on_a_full_disk(suffix);
-        drop(log);
-        stop(directory, 10);
-        disk.clear_faults();
-        let directory = world.open().unwrap();
-        let log = directory.log(&partition(0)).unwrap().unwrap();
-        assert_eq!(log.log_end_offset(), Offset::new(10), "without {suffix}");
-    }
+pub(super) fn opener() -> Opener {
+    Opener { cluster_id: Some("cluster-1".to_owned()), broker_id: BrokerId(7) }
 }

@@ -4,16 +4,16 @@
 //! |---|---|
 //! | `streamlog.format=1` | version of everything in the directory |
 //! | `cluster.id=…` | the cluster whose data this is |
-//! | `broker.id=…` | the broker that writes it |
+//! | `broker.id=…` | the broker that writes to the directory |
 //! | `directory.id=…` | random: it distinguishes a replaced disk from the old one |
 //! | `metadata=zookeeper` | only if the metadata is in ZooKeeper and not in the directory |
 //! | `crc=…` | CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
-//! Earlier releases wrote no checksum; their files are accepted. The file is the first of a new
-//! directory. It changes only if its broker is moved to ZooKeeper, or if the directory proves to be
-//! an older copy, which gets a new id.
-//! Apache Kafka has a file of the same name, without `streamlog.format`, and its directories are
-//! refused.
+//! Earlier releases wrote no checksum; their files are accepted. `meta.properties` is the first
+//! file written to a new directory. A broker changes it only when it moves to ZooKeeper, or when
+//! the directory proves to be an older copy and gets a new id. If the directory has a metadata
+//! journal, `streamlog log rebuild-metadata` creates a lost or damaged file again. Apache Kafka has
+//! a file of the same name, without `streamlog.format`, and its directories are refused.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,9 +30,9 @@ use crate::types::BrokerId;
 pub struct Identity {
     /// The cluster whose data this is.
     pub cluster_id: String,
-    /// The broker that writes it.
+    /// The broker that writes to the directory.
     pub broker_id: BrokerId,
-    /// Chosen at random when the directory is created.
+    /// A random id, which distinguishes a replaced disk from the old one.
     pub directory_id: String,
     /// True if the metadata is in ZooKeeper, and not in the directory.
     pub is_on_zookeeper: bool,
@@ -84,7 +84,7 @@ impl Identity {
         Ok(identity)
     }
 
-    /// The identity of the same directory once its metadata is in ZooKeeper; durable on return.
+    /// Records that the metadata is in ZooKeeper, and returns the new identity; durable on return.
     pub(super) fn move_to_zookeeper(
         &self,
         disk: &dyn Disk,
@@ -95,7 +95,7 @@ impl Identity {
         Ok(moved)
     }
 
-    /// The identity of the same directory under a new id; durable on return.
+    /// Gives the directory a new id, and returns the new identity; durable on return.
     pub(super) fn renew(&self, disk: &dyn Disk, path: &Path) -> Result<Self, StorageError> {
         let renewed = Self { directory_id: Uuid::new_v4().to_string(), ..self.clone() };
         renewed.write(disk, path)?;
@@ -190,6 +190,22 @@ pub(crate) fn is_data_dir(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageEr
     }
 }
 
+/// Returns true if `dir` does not exist, or has no identity, no metadata and no log of a broker.
+///
+/// # Errors
+/// If it is Kafka's or a later release's.
+pub(crate) fn is_new(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageError> {
+    if is_data_dir(disk, dir)? {
+        return Ok(false);
+    }
+    let failed = |source| StorageError::io("list", dir, source);
+    if !disk.exists(dir).map_err(failed)? {
+        return Ok(true);
+    }
+    let entries = disk.list(dir).map_err(failed)?;
+    Ok(!entries.iter().any(|entry| names::partition_of(&entry.name).is_some()))
+}
+
 /// The damage of the identity of a data directory, with the path of its file.
 ///
 /// # Errors
@@ -219,7 +235,8 @@ pub(crate) fn is_on_zookeeper(disk: &dyn Disk, dir: &Path) -> Result<bool, Stora
     }
 }
 
-/// Returns true if the directory has a metadata journal, which only an opened directory has.
+/// Returns true if the directory has a metadata journal, as every data directory whose metadata is
+/// not in ZooKeeper has.
 pub(super) fn has_metadata(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageError> {
     let metadata = dir.join(names::METADATA);
     disk.exists(&metadata).map_err(|source| StorageError::io("look for", &metadata, source))

@@ -1,4 +1,4 @@
-//! Creation and removal of logs, and the recovery of those whose topic is not known.
+//! Creation, truncation and removal of logs, and the identification of logs whose topic is unknown.
 //!
 //! | step of creation | left by a crash after it |
 //! |---|---|
@@ -6,10 +6,11 @@
 //! | `<uuid>.tmp/` with `partition.metadata`, both synced | removed at the next start |
 //! | renamed to `<topic>-<partition>/`, parent synced | an empty log |
 //!
-//! Removal renames to `<uuid>.deleted/` and syncs the parent; the files are deleted later, when no
-//! reader can use them any more and an operator has had time to object.
+//! Removal renames to `<uuid>.deleted/` and syncs the parent; the files are deleted later, so that
+//! an operator has time to restore them.
 
-use std::sync::{Arc, PoisonError, RwLockReadGuard};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::io::is_failed_sync;
@@ -21,7 +22,7 @@ use crate::storage::directory::survey::remove_tree;
 use crate::storage::{CheckpointOffsets, Log, StartPoint, StorageError, small_file};
 use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition};
 
-/// A truncation of a log that follows.
+/// A truncation of a follower's log.
 #[derive(Clone, Debug)]
 pub struct Truncation {
     /// The log.
@@ -82,10 +83,10 @@ impl DataDir {
         let offset_unit = slot.metadata(&self.path)?.offset_unit;
         self.require_same(&slot, PartitionMetadata { topic_id, offset_unit })?;
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-        let log = slot.opened();
+        let log = slot.opened_soon();
         if let Some(log) = &log {
             log.abandon();
-            // The next log of that name must not be read through this one.
+            // A new log may take the name: this log must not read the files of the new one.
             log.retire();
         }
         self.forget(&slot);
@@ -115,8 +116,9 @@ impl DataDir {
         slots.map(|slot| slot.partition().clone()).collect()
     }
 
-    /// Writes the `partition.metadata` of such a log again, durably, and recovers the log. The
-    /// caller must be certain of its topic. `None` if there is no such log.
+    /// Writes the `partition.metadata` of an unidentified log again, durably, and recovers the log.
+    /// The caller must be certain of the log's topic. `None` if the partition has no unidentified
+    /// log.
     ///
     /// # Errors
     /// Those of the disk.
@@ -136,11 +138,11 @@ impl DataDir {
     }
 
     /// Truncates logs to these offsets or, within a batch, to the start of the batch, and returns
-    /// the new ends. The recorded offsets are lowered first, by one write for all, so that those on
-    /// disk never exceed the logs.
+    /// the new ends. The recorded offsets are lowered first, by one write for all, so that the
+    /// offsets on disk never exceed the logs.
     ///
     /// # Errors
-    /// Those of the write, after which all logs are unchanged. Each log has an error of its own.
+    /// Those of this write; all logs are then unchanged. Otherwise each log has its own result.
     pub fn truncate_logs(
         &self,
         wanted: &[Truncation],
@@ -172,11 +174,11 @@ impl DataDir {
         ends?.into_iter().collect::<Result<Vec<_>, _>>().map(|ends| ends[0])
     }
 
-    /// Removes all records of a log, which then continues where it is truncated to, at or beyond
-    /// its end: the leader has no records in between. Log start, log end and high watermark are
-    /// there, durably on return (R16).
+    /// Removes all records of a log, which then continues at the offset `to` of the truncation,
+    /// because the leader has no older records. Log start, log end and high watermark are at that
+    /// offset, durably on return (rule R16 in docs/replication.md).
     ///
-    /// A crash in between leaves a log that recovers: with some of the old records, or empty.
+    /// A crash in between leaves a log that can be recovered, with some of the old records or none.
     ///
     /// # Errors
     /// Those of the disk and of the log.
@@ -185,26 +187,30 @@ impl DataDir {
         let (epoch, at) = (*epoch, *at);
         let _hold = self.require(log)?;
         let mut checkpoints = self.lock_checkpoints();
-        // Nothing that is about to go may count as durable, or its absence would be damage.
+        // Lower the checkpoints first: if records that are about to be removed still counted as
+        // durable, a crash would make their absence look like damage.
         let recorded = checkpoints.of(log.partition()).log_start;
         checkpoints.lower_all(log.partition(), at.min(log.log_start_offset()).min(recorded));
         checkpoints.write(&*self.disk)?;
         let started_over = log.truncator().start_over(epoch, at);
         started_over.inspect_err(|_| self.note_if_half_truncated(log))?;
-        // Not the durable point, which must not be recorded before the start below it is.
+        // Leave the durable point for a later checkpoint. Each offset has a file of its own: if a
+        // crash came after writing the durable point and before the log start, the records removed
+        // in between would look lost.
         checkpoints.start_at(log.partition(), at);
         checkpoints.write(&*self.disk)
     }
 
-    /// Closes a log of which a truncation failed half-way, so that the next use recovers it, from
-    /// the offsets that were recorded before the truncation, as after the end of the process there.
-    /// Returns false for any other log.
+    /// Closes a log of which a truncation failed half-way. The next use recovers it from the
+    /// offsets that were recorded before the truncation, as if the process had crashed during the
+    /// truncation. Returns false for any other log.
     ///
-    /// That is safe after any error but that of a sync: the bytes of a failed sync may be in the
-    /// page cache only, where the recovery would find them and take them for durable.
+    /// This is safe after any error but that of a sync. The bytes of a failed sync may be in the
+    /// page cache only, and the recovery would take them for durable.
     pub fn close_half_truncated(&self, log: &Arc<Log>) -> bool {
         let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody may write to the files by their names any more when the recovery begins.
+        // Take this lock first: when the recovery begins, no thread may still write to the files by
+        // their names.
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         let checkpoints = self.lock_checkpoints();
         let logs = self.lock_logs();
@@ -220,13 +226,93 @@ impl DataDir {
         drop(logs);
         log.abandon();
         log.retire();
-        // Last, because whoever finds it may begin the recovery at once.
+        // Publish the closed log last: a thread that finds it may begin the recovery at once.
         self.lock_logs().insert(log.partition().clone(), closed);
         true
     }
 
-    /// Keeps the recorded offsets of a log as they are if a truncation of it failed half-way. The
-    /// caller holds the lock of these offsets.
+    /// The logs that lack records at their end that were durable, with their topics: their files
+    /// were cut off, removed, or replaced by older ones. Opens all logs, several at a time.
+    ///
+    /// # Errors
+    /// Those that leave the state of the disk unknown. A log of which nothing is left counts as
+    /// lost; one that cannot be opened for another reason is left out.
+    pub fn losses(&self) -> Result<Vec<(TopicPartition, TopicId)>, StorageError> {
+        let slots: Vec<_> = self.lock_logs().values().cloned().collect();
+        let losses = Mutex::new(Vec::new());
+        self.for_each(&slots, |slot| {
+            let Ok(metadata) = slot.metadata(&self.path) else { return Ok(()) };
+            if self.lost_end(slot)?.is_some() {
+                let loss = (slot.partition().clone(), metadata.topic_id);
+                losses.lock().unwrap_or_else(PoisonError::into_inner).push(loss);
+            }
+            Ok(())
+        })?;
+        Ok(losses.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The logs of which nothing is left, with their topics: the recovery has not opened them.
+    pub fn lost_logs(&self) -> Vec<(TopicPartition, TopicId)> {
+        let lost = |slot: &Arc<Slot>| {
+            let metadata = slot.metadata(&self.path).ok().filter(|_| slot.needs_recovery())?;
+            Some((slot.partition().clone(), metadata.topic_id))
+        };
+        self.lock_logs().values().filter_map(lost).collect()
+    }
+
+    /// The offsets that a log has lost at its end.
+    fn lost_end(&self, slot: &Slot) -> Result<Option<Range<Offset>>, StorageError> {
+        let opened = slot.open(&self.env, &self.path, &self.options.configs);
+        match opened.and_then(|log| log.tail().lost_end()) {
+            Err(StorageError::Corrupt { .. }) => {
+                let CheckpointOffsets { log_start, durable, .. } = slot.checkpoint_offsets();
+                Ok(Some(log_start..durable))
+            }
+            Err(error) if error.leaves_disk_unknown() => Err(error),
+            Err(_) => Ok(None),
+            found => found,
+        }
+    }
+
+    /// Gives up the records that a log has lost at its end: their remaining bytes go to quarantine,
+    /// and the log accepts records again where the loss begins. A log that has lost nothing is
+    /// unchanged. Until this call, every start finds the loss again.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn give_up_lost_end(
+        &self,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+    ) -> Result<(), StorageError> {
+        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.lock_logs().get(partition).cloned();
+        let is_theirs = |slot: &Arc<Slot>| {
+            slot.metadata(&self.path).is_ok_and(|metadata| metadata.topic_id == topic_id)
+        };
+        let Some(slot) = slot.filter(is_theirs) else { return Ok(()) };
+        let Some(lost) = self.lost_end(&slot)? else { return Ok(()) };
+        let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
+        let mut checkpoints = self.lock_checkpoints();
+        // With a higher durable point, the recovery would find the loss again.
+        checkpoints.lower(partition, lost.start);
+        checkpoints.write(&*self.disk)?;
+        let CheckpointOffsets { log_start, rebuild, .. } = checkpoints.of(partition);
+        let durable = lost.start;
+        let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: false };
+        let cut = Arc::new(slot.unclean(start));
+        if let Some(log) = slot.opened() {
+            log.abandon();
+            log.retire();
+        }
+        self.lock_logs().insert(partition.clone(), Arc::clone(&cut));
+        drop(checkpoints);
+        tracing::warn!(%partition, first = %lost.start, next = %lost.end, "lost records given up");
+        cut.open(&self.env, &self.path, &self.options.configs).map(drop)
+    }
+
+    /// Marks a log whose truncation failed half-way, so that its recorded offsets stay as they are.
+    /// The caller holds the lock of the checkpoints.
     fn note_if_half_truncated(&self, log: &Arc<Log>) {
         if !log.truncator().is_half_truncated() {
             return;
@@ -236,12 +322,12 @@ impl DataDir {
         }
     }
 
-    /// Advances the starts of logs to these offsets, if they are lower, and returns the new starts;
-    /// durable on return, by one write for all. Retention removes the segments below.
+    /// Advances the starts of logs that are below these offsets, and returns the new starts;
+    /// durable on return, by one write for all logs. Retention later removes the segments below.
     ///
     /// # Errors
-    /// Those of the write, after which all starts are unchanged. A log that is removed, or ends
-    /// before its offset, has an error of its own.
+    /// Those of this write; all starts are then unchanged. Otherwise each log has its own result:
+    /// an error if it is removed, or ends before its offset.
     pub fn advance_log_starts(
         &self,
         wanted: &[(Arc<Log>, Offset)],
@@ -271,7 +357,7 @@ impl DataDir {
             }
             return Err(error);
         }
-        // Only after the write: a failed call must leave all records readable.
+        // Advance the logs only after the write: a failed call must leave all records readable.
         let logs = wanted.iter().zip(starts);
         Ok(logs.map(|((log, _), start)| log.retention().advance_log_start(start?)).collect())
     }
@@ -290,7 +376,8 @@ impl DataDir {
         self.remove_due(self.env.clock.monotonic())
     }
 
-    /// As `remove_deleted`, for another time by the monotonic clock.
+    /// Deletes the files of removed logs that are due at `now`, by the monotonic clock, and returns
+    /// the next due time. A failed deletion is tried again later.
     pub(in crate::storage) fn remove_due(
         &self,
         now: Duration,
@@ -327,7 +414,7 @@ impl DataDir {
             .map_err(|source| StorageError::io("create", &path, source))
     }
 
-    /// Holds a log, which must exist.
+    /// Keeps a log from being removed while the guard lives. Fails if it is removed already.
     pub(super) fn require(&self, log: &Arc<Log>) -> Result<RwLockReadGuard<'_, ()>, StorageError> {
         let hold = self.hold_all();
         self.require_listed(log).map(|()| hold)

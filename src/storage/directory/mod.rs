@@ -2,7 +2,7 @@
 //!
 //! [`DataDir`] holds the lock, verifies the owner, finds and recovers the logs, creates and removes
 //! them, and records their offsets. Data is matched by topic id; files with unknown names are moved
-//! to `quarantine/`, and nothing is deleted unless a caller asks for it.
+//! to `quarantine/`, and no log is deleted unless a caller asks for it.
 
 mod checkpoints;
 mod data_dir;
@@ -22,7 +22,7 @@ mod survey;
 pub(crate) use crash_tests::StoppingDisk;
 pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub use identity::{Identity, Opener};
-pub(crate) use identity::{identity_flaw, is_data_dir, is_on_zookeeper};
+pub(crate) use identity::{identity_flaw, is_data_dir, is_new, is_on_zookeeper};
 pub use lifecycle::Truncation;
 pub(in crate::storage) use names::SCRUB_CHECKPOINT;
 pub(crate) use names::{AUDIT_LOG, CHECKED_TEXTS, partition_of};
@@ -35,6 +35,8 @@ pub use slot::LogConfigs;
 pub use space::Space;
 pub(crate) use survey::quarantine;
 
+#[cfg(test)]
+mod bad_disk_tests;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]

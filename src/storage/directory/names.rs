@@ -3,19 +3,22 @@
 //! | name | content |
 //! |---|---|
 //! | `.lock` | the lock, held while the directory is open |
-//! | `meta.properties` | the owner of the directory |
-//! | `run` | the last run: its number and its boot |
-//! | `clean-stop` | the manifest of that run, if it was shut down cleanly |
-//! | `durable-point-checkpoint`, `rebuild-point-checkpoint` | offsets by partition |
-//! | `log-start-offset-checkpoint`, `high-watermark-checkpoint` | the same |
-//! | `scrub-checkpoint` | the progress of the scrubber |
-//! | `audit.log` | the damage skipped by operators |
-//! | `last-known-time` | the last wall time considered plausible |
-//! | `<topic>-<partition>/` | a log |
+//! | `meta.properties` | the cluster and the broker to which the directory belongs |
+//! | `run` | the number of the current or last run, its boot, and the last run that registered |
+//! | `clean-stop` | the bounds of all logs at the end of that run, if it was shut down cleanly |
+//! | `durable-point-checkpoint` | for each partition, the offset up to which its log is synced |
+//! | `rebuild-point-checkpoint` | the same for its indexes and producer snapshots |
+//! | `log-start-offset-checkpoint`, `high-watermark-checkpoint` | for each partition, that offset |
+//! | `scrub-checkpoint` | the progress of the scrubber, which searches all records for damage |
+//! | `audit.log` | the damaged ranges that operators have skipped |
+//! | `last-known-time` | the last wall-clock time that was plausible |
+//! | `sync-failed` | an empty file, from a failed sync until the next start has recovered the logs |
+//! | `metadata/`, `metadata.tmp/` | the metadata journal, kept by the metadata store |
+//! | `<topic>-<partition>/` | the log of a partition |
 //! | `<uuid>.tmp/`, `….tmp` | an incomplete file or directory; removed at the next start |
 //! | `<uuid>.deleted/` | a deleted log, kept for a while |
 //! | `reserve/` | space reserved for a full disk |
-//! | `quarantine/` | files with unknown names; never removed |
+//! | `quarantine/` | files with unknown names, torn tails, skipped damage; never removed |
 //! | `lost+found/` | the file system's own |
 
 use std::path::{Path, PathBuf};
@@ -36,11 +39,13 @@ pub(crate) const AUDIT_LOG: &str = "audit.log";
 pub(super) const RESERVE: &str = "reserve";
 pub(in crate::storage) const SCRUB_CHECKPOINT: &str = "scrub-checkpoint";
 pub(super) const LAST_TIME: &str = "last-known-time";
+/// A file without content: only its existence counts.
+pub(super) const SYNC_FAILED: &str = "sync-failed";
 pub(super) const QUARANTINE: &str = "quarantine";
-/// Maintained by the metadata store.
+/// A directory that belongs to the metadata store.
 pub(super) const METADATA: &str = "metadata";
 
-const OWN_FILES: [&str; 11] = [
+const OWN_FILES: [&str; 12] = [
     LOCK,
     IDENTITY,
     RUN,
@@ -52,8 +57,9 @@ const OWN_FILES: [&str; 11] = [
     AUDIT_LOG,
     SCRUB_CHECKPOINT,
     LAST_TIME,
+    SYNC_FAILED,
 ];
-/// The files that are checked texts.
+/// The files of a data directory in the format of `storage/checked_text.rs`.
 pub(crate) const CHECKED_TEXTS: [&str; 8] = [
     RUN,
     MANIFEST,

@@ -1,8 +1,8 @@
 //! Opening a data directory.
 //!
-//! After a clean shutdown only small files are read, and the manifest is removed before anything is
-//! written. Otherwise every log is recovered before the new run begins: if that is interrupted, the
-//! next start still knows in which boot the last records were written.
+//! After a clean shutdown only small files are read, and the manifest becomes invalid before
+//! anything is written to a log. Otherwise every log is recovered before the new run begins: if
+//! that is interrupted, the next start still knows in which boot the last records were written.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 
-use crate::io::{DirLock, Disk, OpenFiles, ReportingDisk, World, create_dir_durably};
+use crate::io::{Clock, DirLock, Disk, OpenFiles, ReportingDisk, World, create_dir_durably};
 use crate::storage::directory::checkpoints::{Checkpoints, durable_points};
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::{Identity, Opener, has_metadata};
 use crate::storage::directory::partition_metadata::PartitionMetadata;
-use crate::storage::directory::run::{Manifest, Run};
+use crate::storage::directory::run::{FailedSyncs, Manifest, Runs};
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{Survey, quarantine, require_empty};
 use crate::storage::directory::{last_time, names};
@@ -28,29 +28,28 @@ use crate::types::{Timestamp, TopicPartition};
 
 /// The files left by the last run.
 struct LastRun {
-    run: Option<Run>,
-    /// `None` if it belongs to an earlier run.
+    runs: Option<Runs>,
+    /// The manifest of this run; `None` if it was not shut down cleanly, or a sync has failed.
     manifest: Option<Manifest>,
+    had_failed_sync: bool,
     checkpoints: Checkpoints,
 }
 
 impl DataDir {
-    /// Opens a data directory, creating it if absent. Logs are recovered if the last run was not
-    /// shut down cleanly; otherwise each opens at its first use.
+    /// Opens a data directory, creating it if absent. All logs that the last run did not close
+    /// cleanly are recovered; the others open at their first use.
     ///
     /// # Errors
-    /// If another process has it open, it belongs to another broker, a later release has written
-    /// it, or the disk fails.
+    /// If another process has the directory open, the directory belongs to another broker or its
+    /// identity is lost, a later release has written it, or the disk fails.
     pub fn open(
         World { disk, clock }: World,
         path: &Path,
         options: DataDirOptions,
     ) -> Result<Self, StorageError> {
         let files = OpenFiles::new(disk, options.open_files);
-        // Log errors above the cache: a call that succeeds once a descriptor is freed has not
-        // failed.
-        let reporting = ReportingDisk::new(Arc::new(files.clone()), Arc::clone(&clock));
-        let disk: Arc<dyn Disk> = Arc::new(reporting);
+        let failed_syncs = Arc::new(FailedSyncs::of(Arc::new(files.clone()), path));
+        let disk = reporting_disk(&files, &clock, &failed_syncs);
         let lock = take_lock(&*disk, path, &options.boot_id)?;
         let is_new = matches!(Identity::read(&*disk, &path.join(names::IDENTITY)), Ok(None));
         let identity = admit(&*disk, path, &options)?;
@@ -76,7 +75,8 @@ impl DataDir {
         let logs: BTreeMap<_, _> = slots.collect();
         let due = clock.monotonic().saturating_add(options.keep_deleted);
         let mut directory = Self {
-            run: last_run.next(&options.boot_id, (!is_new).then(|| clock.now())),
+            runs: last_run.next(&options.boot_id, (!is_new).then(|| clock.now())),
+            failed_syncs,
             last_known_time,
             start: StartReport {
                 rebuilt,
@@ -122,21 +122,42 @@ impl DataDir {
         // Write the checkpoints before the run: from the new run number on the manifest no longer
         // counts, and a start after a crash uses the checkpoints.
         checkpoints.write(disk)?;
-        self.run.write(disk, &self.path.join(names::RUN))?;
+        self.runs.write(disk, &self.path.join(names::RUN))?;
         let manifest = self.path.join(names::MANIFEST);
         small_file::remove(disk, &manifest)
-            .map_err(|source| StorageError::io("remove", &manifest, source))
+            .map_err(|source| StorageError::io("remove", &manifest, source))?;
+        // Clear the note last: until the new run number is durable, only the note keeps the
+        // manifest from being used.
+        self.failed_syncs.clear(disk)
     }
 
     /// Opens all logs that need recovery, several at a time, and returns their number.
     fn recover(&self) -> Result<usize, StorageError> {
         let slots: Vec<_> = self.lock_logs().values().cloned().collect();
         let slots: Vec<_> = slots.into_iter().filter(|slot| slot.needs_recovery()).collect();
+        let open = |slot: &Arc<Slot>| {
+            match slot.open(&self.env, &self.path, &self.options.configs) {
+                // Nothing is left of this log. Leave it closed: another broker may have its
+                // records, so the caller decides.
+                Err(StorageError::Corrupt { .. }) => Ok(()),
+                opened => opened.map(drop),
+            }
+        };
+        self.for_each(&slots, open)?;
+        Ok(slots.len())
+    }
+
+    /// Calls `act` for each log, several at a time, until it fails.
+    pub(super) fn for_each(
+        &self,
+        slots: &[Arc<Slot>],
+        act: impl Fn(&Arc<Slot>) -> Result<(), StorageError> + Sync,
+    ) -> Result<(), StorageError> {
         let next = AtomicUsize::new(0);
         let failure = Mutex::new(None);
         let work = || {
             while let Some(slot) = slots.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if let Err(error) = slot.open(&self.env, &self.path, &self.options.configs) {
+                if let Err(error) = act(slot) {
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                     next.store(slots.len(), Ordering::Relaxed);
                 }
@@ -149,18 +170,16 @@ impl DataDir {
             }
             work();
         });
-        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => Ok(slots.len()),
-        }
+        let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failure.map_or(Ok(()), Err)
     }
 }
 
 impl LastRun {
     fn read(disk: &dyn Disk, path: &Path) -> Result<(Self, Vec<&'static str>), StorageError> {
         let (mut checkpoints, mut rebuilt) = Checkpoints::read(disk, path)?;
-        let run = match Run::read(disk, &path.join(names::RUN))? {
-            Stored::Sound(run) => Some(run),
+        let runs = match Runs::read(disk, &path.join(names::RUN))? {
+            Stored::Sound(runs) => Some(runs),
             Stored::Absent => None,
             Stored::Damaged(_) => {
                 rebuilt.push(names::RUN);
@@ -175,21 +194,23 @@ impl LastRun {
                 None
             }
         };
-        let manifest = manifest.filter(|manifest| Some(&manifest.run) == run.as_ref());
+        let had_failed_sync = FailedSyncs::were_noted(disk, path)?;
+        let run = runs.as_ref().map(|runs| &runs.last);
+        let manifest = manifest.filter(|manifest| Some(&manifest.run) == run && !had_failed_sync);
         for log in manifest.iter().flat_map(|manifest| &manifest.logs) {
             if let Some(offset) = log.high_watermark {
                 checkpoints.raise_high_watermark(&log.partition, offset);
             }
         }
-        Ok((Self { run, manifest, checkpoints }, rebuilt))
+        Ok((Self { runs, manifest, had_failed_sync, checkpoints }, rebuilt))
     }
 
-    /// The run that begins with this start. `now` is given for a directory that has had runs.
-    fn next(&self, boot_id: &str, now: Option<Timestamp>) -> Run {
-        match (&self.run, now) {
-            (Some(run), _) => run.next(boot_id),
-            (None, None) => Run::first(boot_id),
-            (None, Some(now)) => Run::after_lost(boot_id, now),
+    /// The runs once this start has begun another. `now` is `None` only for a new directory.
+    fn next(&self, boot_id: &str, now: Option<Timestamp>) -> Runs {
+        match (&self.runs, now) {
+            (Some(runs), _) => runs.next(boot_id),
+            (None, None) => Runs::first(boot_id),
+            (None, Some(now)) => Runs::after_lost(boot_id, now),
         }
     }
 
@@ -200,6 +221,7 @@ impl LastRun {
         let missing = stopped.filter(|log| !logs.contains_key(&log.partition));
         StartReport {
             was_clean: self.manifest.is_some(),
+            had_failed_sync: self.had_failed_sync,
             unusable: unusable.map(|slot| slot.partition().clone()).collect(),
             missing: missing.map(|log| log.partition.clone()).collect(),
             ..StartReport::default()
@@ -226,13 +248,14 @@ impl LastRun {
             durable: marks.durable,
             rebuild: marks.rebuild,
             // Without a known boot, assume the same one: then damage is never mistaken for a torn
-            // tail.
-            same_boot: self.run.as_ref().is_none_or(|run| run.boot_id == boot_id),
+            // tail. A failed sync may lose any written bytes, as a power failure may.
+            same_boot: !self.had_failed_sync
+                && self.runs.as_ref().is_none_or(|runs| runs.last.boot_id == boot_id),
         }
     }
 }
 
-/// The start points of the logs of a data directory; `None` if no file tells them.
+/// The start points of the logs of a data directory; `None` if the files that hold them are lost.
 ///
 /// # Errors
 /// Those of the disk; or if a later release has written the directory.
@@ -242,9 +265,9 @@ pub(crate) fn start_points(
 ) -> Result<Option<impl Fn(&TopicPartition, &PartitionOwner) -> StartPoint + use<>>, StorageError> {
     let boot_id = disk.boot_id().map_err(|source| StorageError::io("look at", dir, source))?;
     let (last_run, rebuilt) = LastRun::read(disk, dir)?;
-    // Unless the checkpoint is damaged, a log that is not in it was never durable.
+    // Unless the checkpoint is damaged, a log that is not in it has no record known to be durable.
     let is_told = last_run.manifest.is_some()
-        || (last_run.run.is_some() || durable_points(disk, dir)?.is_some())
+        || (last_run.runs.is_some() || durable_points(disk, dir)?.is_some())
             && !rebuilt.contains(&names::DURABLE_POINTS);
     let start = move |partition: &TopicPartition, owner: &PartitionOwner| {
         last_run.start_point(partition, owner, &boot_id)
@@ -296,6 +319,18 @@ pub fn restore_identity(
     Identity::create(disk, &file, owner)
 }
 
+/// The disk that logs errors and notes failed syncs. It wraps the cache of open files `files`, so
+/// that a call that succeeds once the cache has freed a descriptor is not reported as failed.
+fn reporting_disk(
+    files: &OpenFiles,
+    clock: &Arc<dyn Clock>,
+    failed_syncs: &Arc<FailedSyncs>,
+) -> Arc<dyn Disk> {
+    let failed_syncs = Arc::clone(failed_syncs);
+    let note = Box::new(move || failed_syncs.note());
+    Arc::new(ReportingDisk::new(Arc::new(files.clone()), Arc::clone(clock), note))
+}
+
 /// Takes the lock on a directory, creating the directory if absent.
 fn take_lock(disk: &dyn Disk, path: &Path, boot_id: &str) -> Result<DirLock, StorageError> {
     let refused = |action| move |source| StorageError::io(action, path, source);
@@ -321,7 +356,14 @@ fn open_reserve(disk: &Arc<dyn Disk>, path: &Path) -> Result<Arc<Reserve>, Stora
 /// The directory's identity, checked against the opener, or created if the directory is empty.
 fn admit(disk: &dyn Disk, path: &Path, options: &DataDirOptions) -> Result<Identity, StorageError> {
     let file = path.join(names::IDENTITY);
-    let remedy = "'streamlog log rebuild-metadata' makes it again from the metadata journal";
+    let has_journal = has_metadata(disk, path)?;
+    let remedy = if has_journal {
+        "'streamlog log rebuild-metadata' makes it again from the metadata journal"
+    } else {
+        "take it from a backup, or write it again with the lines streamlog.format=1, cluster.id=, \
+         broker.id=, directory.id= and metadata=zookeeper; the nodes /cluster/id and \
+         /streamlog/brokers/ID of ZooKeeper have both ids"
+    };
     let damaged = |reason: &str| StorageError::Damaged {
         path: file.clone(),
         reason: format!("{reason}; {remedy}"),
@@ -334,7 +376,7 @@ fn admit(disk: &dyn Disk, path: &Path, options: &DataDirOptions) -> Result<Ident
         identity.admit(path, &options.opener)?;
         return Ok(identity);
     }
-    if has_metadata(disk, path)? {
+    if has_journal {
         return Err(damaged("it is missing"));
     }
     require_empty(disk, path)?;

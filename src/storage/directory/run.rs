@@ -1,19 +1,29 @@
 //! The runs of a data directory, and the manifest of a clean shutdown.
 //!
-//! A run lasts from one opening of the directory to the next, with a rising number and the boot it
-//! happened in. `run` is a checked text of version 0 with the row `run <number> <boot id>`.
+//! A run lasts from one opening of the directory to the next. It has a number, which rises by one,
+//! and the boot id of the machine at the time. `run` is a checked text of version 0 with the rows
+//! `run <number> <boot id>` and `registered <number>`, which names the last run that registered
+//! with a cluster, or was about to. An older copy of the directory keeps its lower number, however
+//! often it is opened. Earlier releases wrote no such row; any run may have registered then.
 //!
 //! `clean-stop` is a checked text of version 0: the row of its run, and for each log `log <topic>
-//! <partition> <topic id> <log start> <log end> <high watermark>`, −1 being none. It is the last
-//! file that a run writes. A manifest is valid only for the run that `run` names; the next run
-//! takes a new number, durably, and removes the manifest, before anything else is written. So an
-//! outdated manifest, or one restored from a copy, is recognized.
+//! <partition> <topic id> <log start> <log end> <high watermark>`, with −1 for no high watermark.
+//! It is the last file that a run writes. A manifest is valid only for the run that `run` names;
+//! the next run takes a new number, durably, and removes the manifest, before anything is written
+//! to a log. So an outdated manifest, or one restored from a copy, is recognized.
+//!
+//! `sync-failed` is an empty file, created when a sync has failed. The kernel may have dropped the
+//! pages that this sync was to write. So the next start ignores the manifest and follows the rules
+//! for another boot, even within the same one; then it removes the file.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::io::Disk;
-use crate::storage::{StorageError, Stored, checked_text};
+use crate::io::{Disk, OpenMode};
+use crate::storage::directory::names;
+use crate::storage::{StorageError, Stored, checked_text, small_file};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicId, TopicPartition};
 
 /// A run of a data directory.
@@ -21,8 +31,17 @@ use crate::types::{Offset, PartitionIndex, Timestamp, TopicId, TopicPartition};
 pub struct Run {
     /// Incremented by every opening.
     pub incarnation: u64,
-    /// The boot of the machine during the run.
+    /// The boot id of the machine during the run.
     pub boot_id: String,
+}
+
+/// The runs of a data directory so far, the content of `run`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Runs {
+    /// The last run.
+    pub(super) last: Run,
+    /// The last run that registered with a cluster, or was about to; 0 if there was none.
+    pub(super) registered: u64,
 }
 
 /// The manifest of a clean shutdown: everything is flushed, and the logs end as listed.
@@ -42,49 +61,79 @@ pub(super) struct StoppedLog {
     pub(super) high_watermark: Option<Offset>,
 }
 
+/// The note in a data directory that a sync has failed.
+pub(super) struct FailedSyncs {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    /// True once a sync has failed in this process.
+    is_noted: AtomicBool,
+}
+
 const VERSION: i64 = 0;
+const REGISTERED: &str = "registered ";
 
 impl Run {
+    fn parse(row: &str) -> Option<Self> {
+        let (number, boot_id) = row.strip_prefix("run ")?.split_once(' ')?;
+        Some(Self { incarnation: number.parse().ok()?, boot_id: boot_id.to_owned() })
+    }
+}
+
+impl Runs {
     /// The first run of a new directory.
     pub(super) fn first(boot_id: &str) -> Self {
-        Self { incarnation: 1, boot_id: boot_id.to_owned() }
+        Self { last: Run { incarnation: 1, boot_id: boot_id.to_owned() }, registered: 0 }
     }
 
-    /// The run of a directory that does not know its last one. Its number exceeds the last one's,
-    /// which a cluster may remember: no directory has been opened every second since 1970.
+    /// The run of a directory whose runs are not known. Its number is the time in seconds since
+    /// 1970, which exceeds any earlier number of the directory, as numbers rise by one at each
+    /// opening. It must exceed them, because a cluster may remember the last one.
     pub(super) fn after_lost(boot_id: &str, now: Timestamp) -> Self {
         let seconds = u64::try_from(now.millis() / 1000).unwrap_or_default();
-        Self { incarnation: seconds.max(1), boot_id: boot_id.to_owned() }
+        let last = Run { incarnation: seconds.max(1), boot_id: boot_id.to_owned() };
+        Self { registered: last.incarnation, last }
     }
 
-    /// The run that follows this one.
+    /// The runs once another has begun.
     pub(super) fn next(&self, boot_id: &str) -> Self {
-        Self { incarnation: self.incarnation + 1, boot_id: boot_id.to_owned() }
+        let incarnation = self.last.incarnation + 1;
+        Self { last: Run { incarnation, boot_id: boot_id.to_owned() }, ..*self }
     }
 
-    /// Reads the last run.
+    /// The runs once the last one has registered.
+    pub(super) fn with_registration(&self) -> Self {
+        Self { registered: self.last.incarnation, ..self.clone() }
+    }
+
+    /// Reads the file.
     pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Stored<Self>, StorageError> {
-        let rows = checked_text::read(disk, path, VERSION, Self::parse)
+        let rows = checked_text::read(disk, path, VERSION, |row| Some(row.to_owned()))
             .map_err(|source| StorageError::read(path, source))?;
         Ok(match rows {
             Stored::Absent => Stored::Absent,
             Stored::Damaged(reason) => Stored::Damaged(reason),
-            Stored::Sound(mut rows) => match (rows.pop(), rows.is_empty()) {
-                (Some(run), true) => Stored::Sound(run),
-                _ => Stored::Damaged("one row is expected".to_owned()),
+            Stored::Sound(rows) => match Self::from_rows(&rows) {
+                Some(runs) => Stored::Sound(runs),
+                None => Stored::Damaged("its rows are not those of a run".to_owned()),
             },
         })
     }
 
-    /// Records this as the last run; durable on return.
+    /// Writes the file; durable on return.
     pub(super) fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
-        checked_text::write(disk, path, VERSION, std::iter::once(self))
+        let rows = [self.last.to_string(), format!("{REGISTERED}{}", self.registered)];
+        checked_text::write(disk, path, VERSION, rows.iter())
             .map_err(|source| StorageError::io("write", path, source))
     }
 
-    fn parse(row: &str) -> Option<Self> {
-        let (number, boot_id) = row.strip_prefix("run ")?.split_once(' ')?;
-        Some(Self { incarnation: number.parse().ok()?, boot_id: boot_id.to_owned() })
+    fn from_rows(rows: &[String]) -> Option<Self> {
+        let last = Run::parse(rows.first()?)?;
+        let registered = match rows {
+            [_] => last.incarnation,
+            [_, registered] => registered.strip_prefix(REGISTERED)?.parse().ok()?,
+            _ => return None,
+        };
+        Some(Self { last, registered })
     }
 }
 
@@ -125,6 +174,52 @@ impl Manifest {
             Row::Run(_) => None,
         });
         Some(Self { run, logs: logs.collect::<Option<_>>()? })
+    }
+}
+
+impl FailedSyncs {
+    /// The note in the directory `dir`. Failures of `disk` itself must not be noted, or a failure
+    /// to create the note would be noted in turn.
+    pub(super) fn of(disk: Arc<dyn Disk>, dir: &Path) -> Self {
+        Self { disk, dir: dir.to_owned(), is_noted: AtomicBool::new(false) }
+    }
+
+    /// Returns true if a sync has failed in the last process that used the directory.
+    pub(super) fn were_noted(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageError> {
+        let path = dir.join(names::SYNC_FAILED);
+        disk.exists(&path).map_err(|source| StorageError::io("look for", &path, source))
+    }
+
+    /// Notes that a sync has failed.
+    ///
+    /// The note need not survive a reboot, after which a start follows the same rules anyway. So it
+    /// is an empty file, which takes no space, and it does not matter if the sync of its directory
+    /// fails.
+    pub(super) fn note(&self) {
+        if self.is_noted.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let path = self.dir.join(names::SYNC_FAILED);
+        if let Err(error) = self.disk.open(&path, OpenMode::Create) {
+            self.is_noted.store(false, Ordering::Release);
+            tracing::error!(
+                "cannot create '{}': {error}; restart the machine before this broker, which would \
+                 otherwise take records that the failed sync has lost for damaged ones",
+                path.display()
+            );
+        }
+        // Best effort: the directory may be unmounted and mounted again within this boot.
+        let _ = self.disk.sync_dir(&self.dir);
+    }
+
+    /// Removes the note of an earlier process, once its logs are recovered. A note of this process
+    /// stays.
+    pub(super) fn clear(&self, disk: &dyn Disk) -> Result<(), StorageError> {
+        let path = self.dir.join(names::SYNC_FAILED);
+        if self.is_noted.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        small_file::remove(disk, &path).map_err(|source| StorageError::io("remove", &path, source))
     }
 }
 
@@ -197,10 +292,20 @@ mod tests {
     #[test]
     fn runs_are_numbered() {
         let (disk, path) = (MemoryDisk::default(), Path::new("/run"));
-        let first = Run::first("boot-1");
+        let first = Runs::first("boot-1");
         first.write(&disk, path).unwrap();
         first.next("boot-2").write(&disk, path).unwrap();
-        let expected = Run { incarnation: 2, boot_id: "boot-2".to_owned() };
-        assert_eq!(Run::read(&disk, path).unwrap(), Stored::Sound(expected));
+        let last = Run { incarnation: 2, boot_id: "boot-2".to_owned() };
+        let expected = Runs { last, registered: 0 };
+        assert_eq!(Runs::read(&disk, path).unwrap(), Stored::Sound(expected));
+    }
+
+    #[test]
+    fn any_run_of_an_earlier_release_may_have_registered() {
+        let (disk, path) = (MemoryDisk::default(), Path::new("/run"));
+        checked_text::write(&disk, path, VERSION, ["run 7 boot-1"].into_iter()).unwrap();
+        let Stored::Sound(runs) = Runs::read(&disk, path).unwrap() else { panic!("damaged") };
+        assert_eq!(runs.registered, 7);
+        assert_eq!(runs.next("boot-2").registered, 7);
     }
 }

@@ -19,9 +19,11 @@ pub(super) struct Slot {
     /// An error holds the reason for which the topic is not known: the log is then never opened.
     metadata: Result<PartitionMetadata, String>,
     start: StartPoint,
+    /// Held while the log is opened, which may recover it.
+    opening: Mutex<()>,
     log: Mutex<Option<Arc<Log>>>,
-    /// True from the failure of a truncation on; written and read under the lock of the recorded
-    /// offsets.
+    /// True from the failure of a truncation on. Written under the lock of the recorded offsets, so
+    /// that whoever changes these offsets sees it.
     is_half_truncated: AtomicBool,
 }
 
@@ -32,7 +34,8 @@ impl Slot {
         start: StartPoint,
     ) -> Self {
         let is_half_truncated = AtomicBool::new(false);
-        Self { partition, metadata, start, log: Mutex::default(), is_half_truncated }
+        let (opening, log) = (Mutex::new(()), Mutex::default());
+        Self { partition, metadata, start, opening, log, is_half_truncated }
     }
 
     pub(super) fn partition(&self) -> &TopicPartition {
@@ -52,7 +55,7 @@ impl Slot {
         self.metadata.is_ok()
     }
 
-    /// Returns true if it must be recovered before it can be used: its bounds are not known.
+    /// Returns true if the log must be recovered before its next use: its offsets are not known.
     pub(super) fn needs_recovery(&self) -> bool {
         let is_unclean = self.is_known() && matches!(self.start, StartPoint::Unclean { .. });
         self.is_half_truncated() || is_unclean && self.opened().is_none()
@@ -86,22 +89,30 @@ impl Slot {
         configs: &LogConfigs,
     ) -> Result<Arc<Log>, StorageError> {
         let metadata = self.metadata(dir)?;
-        let mut log = self.lock();
-        if let Some(log) = &*log {
-            return Ok(Arc::clone(log));
+        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(log) = self.opened() {
+            return Ok(log);
         }
         let config = configs(&self.partition, &metadata);
         let path = names::log_path(dir, &self.partition);
         let opened = Log::open(env, path, self.partition.clone(), config, self.start)?;
-        Ok(Arc::clone(log.insert(Arc::new(opened))))
+        let opened = Arc::new(opened);
+        *self.lock() = Some(Arc::clone(&opened));
+        Ok(opened)
     }
 
-    /// The log, if it is open.
+    /// The log, if it is open. Does not wait for a log that is being opened.
     pub(super) fn opened(&self) -> Option<Arc<Log>> {
         self.lock().clone()
     }
 
-    /// The current offsets of the log, or those at its close.
+    /// The log, if it is open. Waits for a log that is being opened now.
+    pub(super) fn opened_soon(&self) -> Option<Arc<Log>> {
+        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        self.opened()
+    }
+
+    /// The current offsets of the log if it is open, otherwise those of its start point.
     pub(super) fn checkpoint_offsets(&self) -> CheckpointOffsets {
         match (self.opened(), self.start) {
             (Some(log), _) => log.checkpoints().offsets(),

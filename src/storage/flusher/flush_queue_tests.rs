@@ -117,7 +117,7 @@ fn a_log_that_failed_is_never_flushed_again() {
     queue.finish(&jobs[0], Ending::Failed);
     schedule(&mut queue, 0, 10, 0);
     assert_eq!(waits_until(&mut queue, 1_000), None);
-    assert_eq!(queue.unflushed_bytes(), 0, "it blocks nobody else's producers");
+    assert_eq!(queue.unflushed_bytes(), 0, "it does not block the producers of other logs");
     assert_eq!(queue.failed().collect::<Vec<_>>(), [&partition(0)]);
 }
 

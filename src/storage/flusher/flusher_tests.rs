@@ -20,7 +20,7 @@ const EPOCH: LeaderEpoch = LeaderEpoch(1);
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 /// Longer than any flush takes, yet short enough to wait for in a failing test.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Long enough for a thread to do what it should not.
+/// A time long enough to see a thread act that should stay idle.
 const GLANCE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, PartialEq, Eq)]
@@ -200,7 +200,7 @@ fn many_logs_are_flushed_by_syncs_of_the_file_system() {
     let file = after
         .open(Path::new("/data/web-99/00000000000000000000.log"), crate::io::OpenMode::Read)
         .unwrap();
-    assert!(file.len().unwrap() > 0, "what was reported flushed survives");
+    assert!(file.len().unwrap() > 0, "records reported as flushed survive");
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn producers_wait_while_the_budget_is_exceeded() {
     append(&log, &[b'x'; 2_000]);
     world.flusher.schedule(&log, false);
     assert!(world.flusher.is_over_budget());
-    assert!(hold.wait_for(1, PATIENCE), "flushed although no rule asks for it");
+    assert!(hold.wait_for(1, PATIENCE), "flushed although no setting makes it due");
     std::thread::scope(|scope| {
         let waits = scope.spawn(|| world.flusher.wait_for_budget());
         assert!(!waits.is_finished());
@@ -333,7 +333,7 @@ fn a_stopped_flusher_has_no_threads_left() {
     world.flusher.schedule(&log, false);
     world.flusher.stop();
     drop(world.flusher);
-    assert!(world.reports.recv().is_err(), "nobody can tell anything any more");
+    assert!(world.reports.recv().is_err(), "no thread is left to report anything");
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn a_thread_that_panics_is_reported_as_a_failed_flush_is() {
     let log = world.log(0, lazy());
     append(&log, b"v");
     world.flusher.schedule(&log, true);
-    let [Report::Fatal(reason)] = &world.reports(1)[..] else { panic!("nobody is told") };
+    let [Report::Fatal(reason)] = &world.reports(1)[..] else { panic!("it is not reported") };
     assert!(reason.contains("flusher-"), "{reason}");
     world.flusher.stop();
 }
@@ -361,7 +361,7 @@ fn a_flush_into_a_removed_or_replaced_file_is_refused_and_fatal() {
         let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
         let logs: Vec<_> =
             (0..count).map(|index| world.log(index.try_into().unwrap(), lazy())).collect();
-        // All of them become due while the first is flushed.
+        // All logs become due while the first is flushed.
         append(&logs[0], b"a");
         let hold = world.disk.hold_sync();
         world.flusher.schedule(&logs[0], true);

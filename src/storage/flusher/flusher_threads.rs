@@ -3,14 +3,14 @@
 //! After an append, [`Flusher::schedule`] queues the log; a thread flushes it when it is due and
 //! reports each flushed offset. Few logs are flushed one by one; many at once by a single sync of
 //! the file system. A failed sync is reported as fatal and never repeated, because the kernel
-//! reports a failed write-back only once. A sync that could not be tried, for want of a descriptor,
-//! is repeated after a pause; a log that failed for another reason is not flushed again. With
-//! nothing unflushed no thread wakes up. Slow files do not delay others: `flush_slots.rs` decides
-//! when an additional thread flushes.
+//! reports a failed write-back only once. A flush whose sync could not be tried, for want of a
+//! descriptor, is tried again after a pause; a log that failed for another reason is not flushed
+//! again. With nothing unflushed no thread wakes up. Slow files do not delay others:
+//! `flush_slots.rs` decides when an additional thread flushes.
 //!
-//! A directory or file that was removed or replaced takes writes and syncs as before, and its
-//! records could never be found again: so each flush checks the names, and so do appends that are
-//! acknowledged without a flush.
+//! A removed or replaced directory or file still takes writes and syncs, but its records could
+//! never be found again. So each flush checks the names, and so do the appends to a log that are
+//! acknowledged without a flush, about once a second.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,17 +38,21 @@ settings! {
         #[setting("unflushed.max.bytes", Long in 1 << 20..=1 << 40)]
         budget: ByteSize = ByteSize(64 << 20),
         /// Threads that flush logs.
-        // More if all of them are stuck.
+        // More threads are started if all of them are stuck.
         #[setting("flush.threads", Int in 1..=64)]
         threads: usize = 4,
     }
 }
 
 /// The callbacks of a flusher. Called on its threads, without a lock held.
+///
+/// A broker uses `on_flushed` only to inform its upkeep. High watermarks follow from the listener
+/// of each log instead, in `storage/log/flush_turn.rs`.
 pub struct FlushListener {
     /// Called when a log's flushed offset has advanced.
     pub on_flushed: Box<dyn Fn(&Flushed<'_>) + Send + Sync>,
-    /// Called when a sync has failed or a thread has panicked: the disk's content is unknown.
+    /// Called if a sync failed, the directory or a file in use was removed or replaced, or a thread
+    /// has panicked.
     pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
 }
 
@@ -67,7 +71,7 @@ pub struct Flushed<'a> {
     pub bytes: u64,
 }
 
-/// The pause before another attempt at a flush that could not be tried.
+/// The pause before another attempt at a flush whose sync could not be tried.
 const POSTPONED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Flushes the logs of a data directory.
@@ -79,13 +83,14 @@ struct Shared {
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
     dir: PathBuf,
-    /// The identity of `dir` at the start; whoever locked the directory holds on to it.
+    /// The identity of `dir` at the start. The directory's lock keeps it open, so that the system
+    /// does not give its identity to another directory.
     inode: Inode,
     listener: FlushListener,
     state: Mutex<State>,
     /// Wakes a flusher thread.
     work: Condvar,
-    /// Wakes threads, and below tasks, that wait for the budget.
+    /// Wakes threads that wait for the budget; `budget_freed_for_tasks` wakes tasks.
     budget_freed: Condvar,
     budget_freed_for_tasks: Notify,
     over_budget: AtomicBool,
@@ -122,7 +127,7 @@ impl Flusher {
         Ok(flusher)
     }
 
-    /// A flusher that flushes nothing by itself: `flush_due` does the work of its threads.
+    /// A flusher that flushes nothing by itself: `flush_next` does the work of its threads.
     ///
     /// # Errors
     /// If the directory cannot be found.
@@ -152,16 +157,24 @@ impl Flusher {
         Ok(Self { shared })
     }
 
-    /// Flushes on this thread all logs that are due.
+    /// Flushes the next log that is due, or all if many are due, and awaits `pause` before each
+    /// sync and after it. Returns the first log's partition; `None` if none is due.
+    ///
+    /// Until it returns, another flush of these logs by the same thread would wait for ever.
     #[cfg(any(test, feature = "internals"))]
-    pub fn flush_due(&self) {
-        loop {
-            let mut state = self.shared.lock();
-            let Next::Flush(jobs) = state.queue.next(self.shared.clock.monotonic()) else { return };
+    pub async fn flush_next(&self, pause: impl AsyncFn(&TopicPartition)) -> Option<TopicPartition> {
+        let jobs = {
+            let (mut state, now) = (self.shared.lock(), self.shared.clock.monotonic());
+            let Next::Flush(jobs) = state.queue.next(now) else { return None };
             state.slots.begin();
-            drop(state);
-            drop(self.shared.flush(&jobs));
+            jobs
+        };
+        let mut results = Vec::new();
+        for job in &jobs {
+            results.push(flush_slowly(&job.log, &pause).await);
         }
+        self.shared.finish(&jobs, &results);
+        jobs.into_iter().next().map(|job| job.partition)
     }
 
     /// Schedules the unflushed records of a log according to its settings. Call it after each
@@ -181,8 +194,8 @@ impl Flusher {
         self.shared.change(|queue| queue.forget(partition));
     }
 
-    /// Fails unless the names of the directory and the log still refer to the open ones. Call it
-    /// after an append that is acknowledged before it is flushed. Checks once a second at most.
+    /// Fails unless the names of the directory and the log's file still refer to the open ones.
+    /// Call it after an append that is acknowledged before its flush. Checks once a second at most.
     ///
     /// # Errors
     /// If one of them was removed or replaced, which is also reported as fatal.
@@ -201,7 +214,7 @@ impl Flusher {
         })
     }
 
-    /// Returns true if records are waiting for the disk, or will be at once.
+    /// Returns true if a log is being flushed, or is due.
     pub fn is_busy(&self) -> bool {
         let now = self.shared.clock.monotonic();
         self.shared.lock().queue.is_busy(now)
@@ -314,7 +327,7 @@ impl Shared {
             return;
         }
         if let Err(error) = self.start_thread() {
-            // The existing threads continue as long as one of them does.
+            // The existing threads go on flushing until all of them are stuck.
             tracing::warn!(%error, "slow files may delay the flushes of others");
         }
     }
@@ -387,18 +400,31 @@ impl Shared {
             (Ok(()), jobs) => flush_together(self, jobs),
             (Err(cause), jobs) => not_in_place(self, &cause, jobs),
         };
+        let is_postponed = self.finish(jobs, &results);
+        let state = self.lock();
+        if !is_postponed || state.stopping {
+            return state;
+        }
+        // Above half the budget every log is due at once: without a pause the flush would be
+        // repeated without end.
+        let paused = self.work.wait_timeout(state, POSTPONED_PAUSE);
+        paused.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Ends flushes with these results; returns true if one is to be tried again.
+    fn finish(&self, jobs: &[Job<Arc<Log>>], results: &[Result<Offset, StorageError>]) -> bool {
         let again = self.clock.monotonic().saturating_add(POSTPONED_PAUSE);
         let mut is_postponed = false;
         let mut state = self.lock();
         state.slots.end();
-        for (job, result) in jobs.iter().zip(&results) {
+        for (job, result) in jobs.iter().zip(results) {
             let ending = ending(result, again);
             is_postponed |= matches!(ending, Ending::Postponed(_));
             state.queue.finish(job, ending);
         }
         self.note_budget(&state);
         drop(state);
-        for (job, result) in jobs.iter().zip(&results) {
+        for (job, result) in jobs.iter().zip(results) {
             match result {
                 Ok(offset) => {
                     let flushed = Flushed { log: &job.log, offset: *offset, bytes: job.bytes };
@@ -409,18 +435,11 @@ impl Shared {
                 Err(error) => tracing::warn!(partition = %job.partition, %error, "not flushed"),
             }
         }
-        let state = self.lock();
-        if !is_postponed || state.stopping {
-            return state;
-        }
-        // Above half the budget every log is due at once: without a pause the flush would be
-        // repeated without end.
-        let paused = self.work.wait_timeout(state, POSTPONED_PAUSE);
-        paused.unwrap_or_else(PoisonError::into_inner).0
+        is_postponed
     }
 }
 
-/// The outcome of a flush; one that was not tried is due again at `again`.
+/// The outcome of a flush. A flush whose sync could not be tried is due again at `again`.
 fn ending(result: &Result<Offset, StorageError>, again: Duration) -> Ending {
     match result {
         Ok(_) => Ending::Flushed,
@@ -430,7 +449,21 @@ fn ending(result: &Result<Offset, StorageError>, again: Duration) -> Ending {
     }
 }
 
-/// Fails all flushes: the directory is not the one that was opened.
+/// Flushes a log, and awaits `pause` before the sync and after it.
+#[cfg(any(test, feature = "internals"))]
+async fn flush_slowly(
+    log: &Arc<Log>,
+    pause: &impl AsyncFn(&TopicPartition),
+) -> Result<Offset, StorageError> {
+    let Some(ticket) = log.flushes().begin()? else { return Ok(log.flushed_offset()) };
+    pause(log.partition()).await;
+    let synced = ticket.sync();
+    pause(log.partition()).await;
+    ticket.finish(synced)
+}
+
+/// Fails all flushes, because the directory is not the one that was opened, or could not be
+/// checked.
 fn not_in_place(
     shared: &Shared,
     cause: &io::Error,

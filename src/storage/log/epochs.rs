@@ -1,5 +1,5 @@
-//! The leader epochs in which a log is written: their starts and ends, and the lookup of the end of
-//! one.
+//! The leader epochs in which a log is written: their starts and ends, and the lookup of an epoch's
+//! end.
 
 use crate::storage::log::tail_lock::TailLock;
 use crate::storage::{EpochStart, StorageError};
@@ -21,7 +21,7 @@ impl<'log> Epochs<'log> {
     /// its first record is appended, by `prepare` or by the append.
     ///
     /// # Errors
-    /// `EpochMismatch` if the log has records of a later epoch.
+    /// `EpochMismatch` if the log is in a later epoch, or has records of one.
     pub fn start(self, epoch: LeaderEpoch) -> Result<Offset, StorageError> {
         let mut tail = self.tail.writable()?;
         let start = tail.next_offset();
@@ -78,7 +78,6 @@ impl<'log> Epochs<'log> {
     }
 
     /// The latest epoch started or found in the log.
-    #[cfg(any(test, feature = "internals"))]
     pub fn latest(self) -> Result<Option<LeaderEpoch>, StorageError> {
         Ok(self.entries()?.last().map(|entry| entry.epoch))
     }

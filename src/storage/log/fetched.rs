@@ -1,9 +1,10 @@
 //! The append of batches that a follower has fetched: they stay, byte for byte, as its leader has
 //! them.
 //!
-//! A follower does not trust its leader with its own log (R17): a batch is appended only if its
-//! checksum is good, it continues the log, and its leader epoch neither falls nor exceeds the one
-//! in which it was fetched. Epoch history and producer states come from the batches.
+//! A follower does not trust its leader with its own log (rule R17 in docs/replication.md). A batch
+//! is appended only if its checksum is good and it continues the log. Its leader epoch must be
+//! neither below that of the batch before nor above the epoch in which it was fetched. Epoch
+//! history and producer states come from the batches.
 
 use crate::record::{Batch, BatchSummary, Batches, HEADER_SIZE, RecordError};
 use crate::storage::compacted::Compacted;
@@ -34,7 +35,7 @@ pub enum FetchedError {
     Offset {
         /// The offset of the batch's first record.
         base_offset: Offset,
-        /// The end of the log with the batches before this one.
+        /// The log end offset after the preceding batches of the call.
         end: Offset,
     },
     /// A batch of a leader epoch that cannot follow.
@@ -57,6 +58,14 @@ pub enum FetchedError {
     Storage(#[from] StorageError),
 }
 
+impl FetchedError {
+    /// Returns true if only a gap separates the batch from the end of the log: the leader may have
+    /// removed the records in between.
+    pub fn is_gap(&self) -> bool {
+        matches!(self, Self::Offset { base_offset, end } if base_offset > end)
+    }
+}
+
 /// The append of fetched batches to a log.
 #[derive(Clone, Copy)]
 pub(super) struct FetchedAppend<'log> {
@@ -72,21 +81,21 @@ pub(super) struct Continuation {
     pub(super) last_epoch: LeaderEpoch,
     /// The epoch in which the batches were fetched.
     pub(super) fetched_in: LeaderEpoch,
-    /// True if records may be missing between batches, as compaction leaves them.
-    pub(super) allows_gaps: bool,
+    /// The offset below which records may be missing between batches, as compaction leaves them.
+    pub(super) gaps_below: Offset,
 }
 
 /// Fetched batches that have passed every check.
 #[derive(Debug)]
 pub(super) struct FetchedBatches<'a> {
-    /// Each with its bytes.
+    /// The batches, each with its bytes.
     pub(super) batches: Vec<(BatchSummary, &'a [u8])>,
-    /// The offset below which records are missing between batches, if they are.
+    /// The offset below which records are missing between batches, if any are.
     pub(super) gaps_below: Option<Offset>,
 }
 
 impl<'a> FetchedBatches<'a> {
-    /// Checks that `records` are whole, sound batches that continue the log (R17).
+    /// Checks that `records` are whole, sound batches that continue the log (rule R17).
     pub(super) fn check(records: &'a [u8], from: Continuation) -> Result<Self, FetchedError> {
         let mut unread = Batches::new(records);
         let mut checked = Self { batches: Vec::new(), gaps_below: None };
@@ -115,8 +124,8 @@ impl Continuation {
     /// Fails unless a batch may follow here.
     fn require(&self, batch: &BatchSummary) -> Result<(), FetchedError> {
         let (base_offset, epoch) = (batch.base_offset, batch.leader_epoch);
-        let is_next = base_offset == self.end || self.allows_gaps && base_offset > self.end;
-        if !is_next {
+        let is_gap = base_offset > self.end && base_offset <= self.gaps_below;
+        if base_offset != self.end && !is_gap {
             return Err(FetchedError::Offset { base_offset, end: self.end });
         }
         let (lowest, highest) = (self.last_epoch.max(LeaderEpoch(0)), self.fetched_in);
@@ -146,7 +155,15 @@ impl<'log> FetchedAppend<'log> {
         fetched_in: LeaderEpoch,
     ) -> Result<Offset, FetchedError> {
         let mut tail = self.tail.in_epoch(fetched_in)?;
-        let fetched = FetchedBatches::check(records, self.continuation(&tail, fetched_in))?;
+        let from = self.continuation(&tail, fetched_in);
+        let fetched = match FetchedBatches::check(records, from) {
+            // Read the known gaps from the disk only if there is a gap.
+            Err(error) if error.is_gap() => FetchedBatches::check(
+                records,
+                Continuation { gaps_below: self.known_gaps()?, ..from },
+            ),
+            checked => checked,
+        }?;
         if fetched.batches.is_empty() {
             return Ok(tail.next_offset());
         }
@@ -168,20 +185,41 @@ impl<'log> FetchedAppend<'log> {
         let config = self.tail.context().config.load();
         let is_compacted = config.cleanup_policy.compact;
         let allows_gaps = config.offset_unit == OffsetUnit::Record && is_compacted;
-        Continuation { end, last_epoch, fetched_in, allows_gaps }
+        let gaps_below = Offset::new(if allows_gaps { i64::MAX } else { 0 });
+        Continuation { end, last_epoch, fetched_in, gaps_below }
+    }
+
+    /// Notes that the leader's log may lack records below an offset, as `Log::expect_gaps`
+    /// describes it.
+    pub(super) fn expect_gaps(self, gaps_below: Offset) -> Result<(), StorageError> {
+        let tail = self.tail.writable()?;
+        if tail.active_segment().is_none() {
+            self.tail.context().create_dir()?;
+        }
+        self.note_gaps(gaps_below)
+    }
+
+    /// The offset below which this log may lack records, as far as it knows.
+    fn known_gaps(self) -> Result<Offset, StorageError> {
+        self.compacted().map(|known| known.gaps_below)
+    }
+
+    fn compacted(self) -> Result<Compacted, StorageError> {
+        let context = self.tail.context();
+        Compacted::load(&*context.disk, &context.dir)
+            .map_err(|error| StorageError::read(&context.dir, error))
     }
 
     /// Records, durably, that compaction on the leader has left gaps: without the record they would
     /// look like damage.
     fn note_gaps(self, gaps_below: Offset) -> Result<(), StorageError> {
         let context = self.tail.context();
-        let (disk, dir) = (&*context.disk, &*context.dir);
-        let known = Compacted::load(disk, dir).map_err(|error| StorageError::read(dir, error))?;
+        let known = self.compacted()?;
         if known.gaps_below >= gaps_below {
             return Ok(());
         }
         Compacted { gaps_below, ..known }
-            .store(disk, dir)
+            .store(&*context.disk, &context.dir)
             .map_err(|error| context.refused("note the compaction of", error))
     }
 }

@@ -1,4 +1,4 @@
-//! The turn of a log's flushes, and their listener.
+//! The lock by which one flush of a log runs at a time, and the listener of flushes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,19 +9,22 @@ use arc_swap::ArcSwapOption;
 use crate::types::Offset;
 
 /// Called with every flushed offset, after it is published.
-pub(super) type FlushListener = Box<dyn Fn(Offset) + Send + Sync>;
+pub(super) type OnFlushed = Box<dyn Fn(Offset) + Send + Sync>;
 
-/// The turn of a log's flushes, of which one runs at a time, and their listener.
+/// The lock by which one flush of a log runs at a time, and the listener of flushes.
 #[derive(Default)]
 pub(super) struct FlushTurn {
     /// Held for the duration of a flush.
     lock: Mutex<()>,
-    listener: ArcSwapOption<FlushListener>,
-    /// The time of the next check of the names, in milliseconds of the monotonic clock.
+    listener: ArcSwapOption<OnFlushed>,
+    /// The time of the next check that the names of the log's files still refer to them, in
+    /// milliseconds of the monotonic clock.
     next_check: AtomicU64,
 }
 
-/// The time for which a response that waits for no flush may rely on an earlier check of the names.
+/// The least time between two checks that the files still have their names, made for appends that
+/// are acknowledged before their flush (`Flusher::confirm`). Each flush makes this check too,
+/// independently of them.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl FlushTurn {
@@ -31,7 +34,7 @@ impl FlushTurn {
     }
 
     /// Sets the listener, replacing the previous one.
-    pub(super) fn listen(&self, listener: FlushListener) {
+    pub(super) fn listen(&self, listener: OnFlushed) {
         self.listener.store(Some(Arc::new(listener)));
     }
 
@@ -42,7 +45,8 @@ impl FlushTurn {
         }
     }
 
-    /// Returns true at most about once a second: the names are then checked.
+    /// Returns true at most about once a second: the caller then checks that the files' names still
+    /// refer to them.
     pub(super) fn is_check_due(&self, now: Duration) -> bool {
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let next = self.next_check.load(Ordering::Relaxed);

@@ -41,8 +41,8 @@ pub enum StartPoint {
         durable: Offset,
         /// Producer states and indexes were durable up to this offset.
         rebuild: Offset,
-        /// True if the machine has run on since, so that no unsynced byte was lost to a power
-        /// failure.
+        /// True if the machine has not restarted since, so that no unsynced byte was lost to a
+        /// power failure.
         same_boot: bool,
     },
 }
@@ -58,8 +58,9 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the log in `dir`. A log that was not closed cleanly is recovered first: all of it was
-    /// then read, is good or listed as damaged, and is durable.
+    /// Opens the log in `dir`. A log that was not closed cleanly is recovered first. It is then
+    /// durable, and every batch from its rebuild point on was read and is either good or listed as
+    /// damaged.
     ///
     /// # Errors
     /// If the disk fails, or a file is of a later release.
@@ -102,11 +103,11 @@ impl Log {
     /// `LogAppendTime`, their timestamp.
     ///
     /// A batch that its producer sent before, or that is out of sequence, is not appended and does
-    /// not affect the others; the result has the outcome of each batch, in the order of the call.
+    /// not affect the others. The result has the outcome of each batch, in the order of the call.
     ///
     /// # Errors
-    /// If none of them was appended: the disk is full, the log failed or is closed, or the epoch
-    /// differs.
+    /// If none of them was appended: the disk failed or is full, the log accepts no records, or the
+    /// epoch differs.
     ///
     /// # Panics
     /// If a slice is not a batch: the caller did not validate it.
@@ -129,13 +130,23 @@ impl Log {
     /// of an epoch arrives.
     ///
     /// # Errors
-    /// `EpochMismatch` if the log does not follow in that epoch. A refused batch, with the reason.
+    /// `EpochMismatch` if the log does not follow in that epoch; otherwise the first refused batch,
+    /// with the reason. After an error of the disk the first batches may have been appended.
     pub fn append_fetched(
         &self,
         records: &[u8],
         fetched_in: LeaderEpoch,
     ) -> Result<Offset, FetchedError> {
         FetchedAppend::new(&self.tail).append(records, fetched_in)
+    }
+
+    /// Lets fetched batches leave gaps below an offset from now on, because the leader has removed
+    /// records there. Durable on return.
+    ///
+    /// # Errors
+    /// If the log accepts no records, or the disk fails.
+    pub fn expect_gaps(&self, below: Offset) -> Result<(), StorageError> {
+        FetchedAppend::new(&self.tail).expect_gaps(below)
     }
 
     /// Reads by offset, as [`Reads::read`].
@@ -162,8 +173,8 @@ impl Log {
         self.epochs().start(epoch)
     }
 
-    /// Flushes everything and writes the files that let the log be opened as clean, between the
-    /// offsets returned. The log accepts no more records, and can still be read.
+    /// Flushes everything and writes the files that let the log be opened as clean. Returns the
+    /// offsets to pass when it is opened. The log accepts no more records, and can still be read.
     ///
     /// # Errors
     /// Those of the disk.
@@ -176,37 +187,37 @@ impl Log {
         &self.tail
     }
 
-    /// Its leader epochs.
+    /// The leader epochs of the log.
     pub fn epochs(&self) -> Epochs<'_> {
         Epochs::new(&self.tail)
     }
 
-    /// Its flushes.
+    /// The flushes of the log.
     pub fn flushes(&self) -> Flushes<'_> {
         Flushes::new(&self.flush_turn, &self.tail)
     }
 
-    /// Its checkpoints.
+    /// The checkpoints of the log.
     pub fn checkpoints(&self) -> Checkpoints<'_> {
         Checkpoints::new(self.flushes(), &self.tail, &self.removed_files)
     }
 
-    /// The removal of its first segments.
+    /// The removal of the log's first segments.
     pub fn retention(&self) -> Retention<'_> {
         Retention::new(self.flushes(), &self.tail, &self.removed_files)
     }
 
-    /// The removal of its last records.
+    /// The removal of the log's last records.
     pub fn truncator(&self) -> Truncator<'_> {
         Truncator::new(&self.tail, &self.removed_files)
     }
 
-    /// Its segments, as compaction finds and replaces them.
+    /// The closed segments, which compaction replaces.
     pub(in crate::storage) fn compactable(&self) -> Compactable<'_> {
         Compactable::new(&self.tail, &self.removed_files)
     }
 
-    /// The checks of its stored bytes.
+    /// The checks of the stored bytes.
     pub fn checks(&self) -> Checks<'_> {
         Checks::new(&self.tail, &self.removed_files)
     }
@@ -246,7 +257,7 @@ impl Log {
         &self.context().partition
     }
 
-    /// The directory, which exists once something was appended.
+    /// The directory, which may not exist before the first append.
     pub fn dir(&self) -> &Path {
         &self.context().dir
     }
@@ -266,7 +277,7 @@ impl Log {
         self.context().config.store(config);
     }
 
-    /// The unit that its offsets count.
+    /// The unit that the log's offsets count.
     pub fn offset_unit(&self) -> OffsetUnit {
         self.context().config.load().offset_unit
     }
@@ -281,8 +292,8 @@ impl Log {
         self.tail.lock().fail(cause);
     }
 
-    /// Closes its files for good, including those of removed segments, because their names are
-    /// about to be removed or reused.
+    /// Closes the log's files, including those of removed segments, because their names are about
+    /// to be removed or reused. Until `reinstate`, they are not opened again.
     pub(in crate::storage) fn retire(&self) {
         for segment in self.segments().iter() {
             segment.retire();
@@ -308,7 +319,7 @@ impl Log {
         self.tail.context()
     }
 
-    /// Its segments, sorted by base offset.
+    /// The segments, sorted by base offset.
     pub(in crate::storage) fn segments(&self) -> Segments {
         self.tail.segments()
     }

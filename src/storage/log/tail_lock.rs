@@ -1,7 +1,8 @@
-//! The lock of a log's tail. Whoever takes it finds the log's files loaded, if need be: a log that
-//! was closed cleanly loads them when they are first used.
+//! The lock of a log's tail. A log that was closed cleanly loads its files when the lock is first
+//! taken for an operation that needs them.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -58,7 +59,7 @@ impl TailLock {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks the tail, after loading the log's files if need be.
+    /// Locks the tail; before that, loads the log's files if they are not loaded yet.
     pub(super) fn loaded(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let mut tail = self.lock();
         if !tail.is_loaded() {
@@ -104,7 +105,8 @@ impl TailLock {
         self.lock().active_size()
     }
 
-    /// Rolls the active segment if its first record is older than `age`. Returns true if it did.
+    /// Rolls the active segment if `age` has passed since its first append or, if that is later,
+    /// since the log was opened. Returns true if it did.
     pub(in crate::storage) fn roll_older(
         &self,
         age: Duration,
@@ -137,15 +139,25 @@ impl TailLock {
         self.lock().last_offsets_of_producers()
     }
 
+    /// The offsets that were durable and are lost at the end of the log, loaded if it was not.
+    ///
+    /// # Errors
+    /// If the log cannot be loaded: `Corrupt` if nothing is left of it.
+    pub(in crate::storage) fn lost_end(&self) -> Result<Option<Range<Offset>>, StorageError> {
+        self.ensure_loaded()?;
+        Ok(self.lock().lost_end())
+    }
+
     /// Loads a log that was closed cleanly: it must still end where the close left it. If its files
-    /// were damaged since, it is recovered as after an unclean shutdown.
+    /// were damaged since the close, it is recovered as after an unclean shutdown.
     fn load(&self, tail: &mut Tail) -> Result<(), StorageError> {
         tail.require_not_refused()?;
         let loaded = match self.load_as_closed(tail) {
             Err(damage @ StorageError::Corrupt { .. }) => {
                 tracing::error!("{damage}; the whole log is recovered");
                 match self.load_damaged(tail) {
-                    // The disk has logged its error, and each request would read the log again.
+                    // Return the damage, which keeps the next requests from reading the log again.
+                    // The error of the disk is logged already.
                     Err(StorageError::Io { .. }) => Err(damage),
                     result => result,
                 }
@@ -155,10 +167,10 @@ impl TailLock {
         loaded.inspect_err(|error| tail.note_refused(error))
     }
 
-    /// Recovers the readable part. If the file is shorter than at the close, nothing is appended,
-    /// since a backup may still be restored.
+    /// Recovers the readable part. If the file is shorter than at the close, the log accepts no
+    /// records, since a backup may still be restored.
     fn load_damaged(&self, tail: &mut Tail) -> Result<(), StorageError> {
-        // All of it was durable when the log was closed, so nothing may be truncated.
+        // The whole log was durable when it was closed, so nothing may be truncated.
         let (log_start, log_end) = (self.view.log_start(), tail.next_offset());
         let known = Known { log_start, durable: log_end, rebuild: log_start, same_boot: true };
         let recovered = recovery::recover(self.context(), &known)?;

@@ -8,7 +8,7 @@ use crate::io::faulty::{Failure, Fault, Operation};
 use crate::storage::{CheckpointOffsets, StartPoint, StorageError};
 use crate::types::Offset;
 
-/// The end of the process.
+/// The cause of a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Crash {
     Power,
@@ -16,7 +16,7 @@ pub(super) enum Crash {
 }
 
 impl World {
-    /// A failed write leaves no trace, a short one is continued.
+    /// Lets one write fail. A failed write leaves no trace, and a short write is continued.
     pub(super) fn fail_one_write(&mut self) -> bool {
         let failure = match self.random.below(3) {
             0 => Failure::NoSpace,
@@ -43,7 +43,7 @@ impl World {
         true
     }
 
-    /// A failed sync makes the log fail until the process restarts.
+    /// Lets one sync fail, which makes the log fail until the process restarts.
     pub(super) fn fail_one_sync(&mut self) -> bool {
         if self.model.end() == self.model.flushed {
             return true;
@@ -60,7 +60,7 @@ impl World {
         self.crash(crash)
     }
 
-    /// The machine crashes in the middle of an operation.
+    /// Crashes the machine in the middle of an operation.
     pub(super) fn die(&mut self) -> bool {
         for operation in [
             Operation::Write,
@@ -151,7 +151,7 @@ impl World {
         if self.random.chance(2) {
             self.recorded = self.log.checkpoints().offsets();
         }
-        // I6: recovering once more changes nothing.
+        // I6 in `mod.rs`: recovering once more changes nothing.
         let second = self.open(self.unclean(crash)).unwrap();
         assert_eq!(second.checks().damages(), damages);
         assert_eq!(second.log_end_offset(), self.log.log_end_offset());
@@ -166,8 +166,8 @@ impl World {
         StartPoint::Unclean { log_start, durable, rebuild, same_boot: crash == Crash::Process }
     }
 
-    /// I4: recovered batches are as written, and nothing flushed is missing. The model continues
-    /// from there.
+    /// Checks invariant I4 of `mod.rs`: recovered batches are as written, and nothing flushed is
+    /// missing. The model continues with the recovered batches.
     pub(super) fn take_over(&mut self, crash: Crash, recovered: Vec<Stored>) -> bool {
         let start = self.log.log_start_offset().get();
         assert!(start <= self.model.log_start, "the log starts at {start}");
@@ -193,7 +193,7 @@ impl World {
             }
             assert!(batch.base >= self.model.flushed, "flushed bytes changed at {}", batch.base);
             let ghost = self.model.ghosts.iter().find(|ghost| ghost.bytes == batch.bytes);
-            assert!(ghost.is_some(), "nobody wrote what is at {}", batch.base);
+            assert!(ghost.is_some(), "the batch at {} was never appended", batch.base);
         }
         self.model.epochs.clear();
         let kept = self.model.batches.iter().filter(|batch| batch.records_end() <= start).cloned();

@@ -97,7 +97,7 @@ fn the_next_run_uses_the_remaining_chunks() {
     let upkeep = reserve.disk_for(Purpose::Upkeep);
     small_file::replace(&*upkeep, Path::new(FILE), b"bytes").unwrap();
     let reserve = open(&disk);
-    assert!(!reserve.is_short(), "nobody has missed anything yet");
+    assert!(!reserve.is_short(), "no operation has needed a missing chunk yet");
     fill(&disk, 1);
     let upkeep = reserve.disk_for(Purpose::Upkeep);
     small_file::replace(&*upkeep, Path::new(FILE), b"more").unwrap();

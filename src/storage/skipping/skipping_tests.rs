@@ -20,7 +20,7 @@ fn size() -> u64 {
     batch(&["a"]).len() as u64
 }
 
-/// A log of the batches a, b, c, d, e after a crash, with damage in those of these numbers.
+/// A log of the batches a, b, c, d, e after a crash, with damage in the batches of these numbers.
 fn damaged(world: &World, numbers: &[u64]) -> (Log, CheckpointOffsets) {
     let log = world.start();
     for value in ["a", "b", "c", "d", "e"] {
@@ -66,9 +66,9 @@ fn readers_continue_after_skipped_damage_and_its_bytes_are_copied() {
     assert_eq!(world.bytes(copy), before[start..end]);
 
     let goes_on = |log: &Log| {
-        assert_eq!(texts(&values(log, 0, 3)), ["a", "c"], "those around it stay readable");
+        assert_eq!(texts(&values(log, 0, 3)), ["a", "c"], "the batches around it stay readable");
         assert_eq!(texts(&values(log, 1, 3)), ["c"], "also from within it");
-        assert!(try_values(log, 3, 5).is_err(), "nobody has skipped the other");
+        assert!(try_values(log, 3, 5).is_err(), "the other stretch is not skipped");
     };
     goes_on(&log);
     goes_on(&world.open(crashed_rebuilding(marks, true)));
@@ -85,7 +85,7 @@ fn readers_continue_after_skipped_damage_and_its_bytes_are_copied() {
 #[test]
 fn only_whole_stretches_of_known_damage_are_skipped() {
     let world = World::new();
-    // The first two are one stretch.
+    // The two damaged batches form one stretch.
     let (log, _) = damaged(&world, &[1, 2]);
     assert!(matches!(skip(&log, 3, 3), Err(SkipError::EmptyRange { .. })));
     let refused = skip(&log, 3, 5).unwrap_err();

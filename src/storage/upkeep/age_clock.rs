@@ -3,12 +3,14 @@
 //!
 //! Age is measured in wall time, because it must survive restarts, and wall clocks are set wrong:
 //! by a dead battery, an operator, a restored machine. So the wall clock is trusted only while it
-//! agrees with its earlier readings: while the broker runs, within five minutes of the time
-//! expected by the monotonic clock; at a start, within a day of the time last recorded, since the
-//! length of the downtime is not known. Otherwise nothing is removed by age for
-//! `log.retention.grace.ms`. If the clock returns to the expected time within that period, it is
-//! trusted again at once; if not, it is trusted when the period ends. An untrusted time is not
-//! recorded, so that another start does not come to trust it.
+//! agrees with its earlier readings. While the broker runs, it may deviate by five minutes from the
+//! time that the monotonic clock leads to expect. At a start it may deviate by a day from the time
+//! last recorded, since the length of the downtime is not known.
+//!
+//! Otherwise nothing is removed by age for `log.retention.grace.ms`. If the clock returns to the
+//! expected time within that period, it is trusted again at once; if not, it is trusted when the
+//! period ends. If it is set once more to a wrong time, the period begins again. An untrusted time
+//! is not recorded, so that another start does not come to trust it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -33,7 +35,7 @@ pub struct AgeClock {
 #[derive(Debug)]
 struct State {
     trusted: Moment,
-    /// The most that the wall clock may deviate from the time extrapolated from `believed`.
+    /// The most that the wall clock may deviate from the time extrapolated from `trusted`.
     tolerance: Duration,
     distrust: Option<Distrust>,
 }
@@ -49,7 +51,7 @@ struct Moment {
 #[derive(Clone, Copy, Debug)]
 struct Distrust {
     began: Moment,
-    /// The time by the monotonic clock from which on it is trusted again.
+    /// The time by the monotonic clock from which on the wall clock is trusted again.
     until: Duration,
 }
 
@@ -168,7 +170,7 @@ mod tests {
             clock.advance(MS);
             assert_eq!((ages.now(), ages.untrusted()), (Some(clock.now()), None));
             clock.advance(DAY);
-            assert_eq!(ages.now(), Some(clock.now()), "it is believed for good");
+            assert_eq!(ages.now(), Some(clock.now()), "it stays trusted");
         }
     }
 

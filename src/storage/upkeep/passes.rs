@@ -118,10 +118,8 @@ pub(super) fn tolerate<T: Default>(
 /// Returns true if an error concerns a single log or is temporary: a failed sync is fatal, a file
 /// that cannot be opened or read is not.
 pub(super) fn is_local(error: &StorageError) -> bool {
-    // Space may be freed again, and the failure of a log was reported when it happened.
-    let is_logged_full =
-        matches!(error, StorageError::OutOfSpace { .. } | StorageError::Failed { .. });
-    is_logged_full || !error.leaves_disk_unknown()
+    // The failure of a log was reported when it happened.
+    matches!(error, StorageError::Failed { .. }) || !error.leaves_disk_unknown()
 }
 
 fn add(sum: &mut Removed, part: Removed) {

@@ -1,7 +1,7 @@
 //! Maintenance on a full disk.
 //!
-//! Once a second, while a part of the reserve is used, removed files are deleted at once, without
-//! waiting for `file.delete.delay.ms`, and the reserve is refilled as far as there is space.
+//! While a part of the reserve is used, removed files are deleted once a second, without waiting
+//! for `file.delete.delay.ms`. After that, the reserve is refilled as far as there is space.
 //! Retention runs more often than usual, and the operator is notified once a minute.
 
 use std::time::Duration;
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_logged_once_a_minute_and_its_end_once() {
         let mut relief = Relief::default();
-        assert!(!relief.ends(), "nobody was told of a full disk");
+        assert!(!relief.ends(), "no full disk was logged");
         let told: Vec<bool> =
             (0..=60).map(|s| relief.takes_log_line(Duration::from_secs(s))).collect();
         assert_eq!(told.iter().filter(|told| **told).count(), 2);

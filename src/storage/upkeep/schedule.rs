@@ -18,7 +18,7 @@ settings! {
         #[setting("log.retention.grace.ms", Long)]
         retention_grace: Duration = Duration::from_hours(1),
         /// Bytes of all logs beyond which the oldest segments are removed; -1 for no limit.
-        // Whatever the settings of their topics.
+        // Segments are removed even if they are within the retention settings of their topics.
         #[setting("data.dir.max.bytes", Long in 1 << 20..=1 << 60)]
         size_max: Option<ByteSize> = None,
     }
@@ -61,7 +61,7 @@ pub(super) struct Schedule {
     removal_at: Option<Duration>,
     /// `None` unless the disk is full.
     relief_at: Option<Duration>,
-    /// The earliest time for it, however many producers find the disk full.
+    /// The earliest time of the next relief step, however many producers find the disk full.
     relief_not_before: Duration,
     flushed: u64,
 }
@@ -156,7 +156,7 @@ mod tests {
 
     fn schedule() -> Schedule {
         let mut schedule = Schedule::new(UpkeepOptions::default(), s(0));
-        assert_eq!(schedule.next(s(0)), Step::Removal, "what an earlier run has left");
+        assert_eq!(schedule.next(s(0)), Step::Removal, "for files that an earlier run has left");
         schedule
     }
 
@@ -198,7 +198,7 @@ mod tests {
         assert!(!schedule.relieve_at(s(6)));
         assert_eq!(schedule.next(s(4)), Step::WaitUntil(s(5)));
         assert_eq!(schedule.next(s(5)), Step::Relief);
-        assert!(schedule.relieve_at(s(5)), "the disk is full still");
+        assert!(schedule.relieve_at(s(5)), "the disk is still full");
         assert_eq!(schedule.next(s(5)), Step::WaitUntil(s(6)));
         assert_eq!(schedule.next(s(6)), Step::Relief);
         assert_eq!(schedule.next(s(6)), Step::WaitUntil(s(300)));

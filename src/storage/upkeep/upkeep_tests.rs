@@ -148,7 +148,7 @@ fn upkeep(disk: &FaultyDisk) -> (Arc<DataDir>, Upkeep, std::sync::mpsc::Receiver
     asking(disk, || Offsets::from([(partition("web"), Offset::new(3))]))
 }
 
-/// The same, with these high watermarks.
+/// As `upkeep`, with these high watermarks.
 fn asking(
     disk: &FaultyDisk,
     high_watermarks: impl Fn() -> Offsets + Send + Sync + 'static,
@@ -177,7 +177,7 @@ fn eventually(holds: impl Fn() -> bool) {
     let clock = SystemClock;
     let deadline = clock.monotonic() + PATIENCE;
     while !holds() {
-        assert!(clock.monotonic() < deadline, "it never came to be");
+        assert!(clock.monotonic() < deadline, "the condition has not become true");
         std::thread::yield_now();
     }
 }
@@ -228,6 +228,18 @@ fn a_checkpoint_that_fails_is_fatal_and_one_without_space_is_not() {
 }
 
 #[test]
+fn a_sync_that_fails_for_want_of_space_is_fatal() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let (directory, upkeep, fatal) = upkeep(&disk);
+    fill(&directory, "web", 3);
+    let point = "durable-point-checkpoint.tmp";
+    disk.inject(Fault::new(Operation::SyncData, Failure::NoSpace).on(point));
+    upkeep.flushed(1);
+    let said = fatal.recv_timeout(PATIENCE).unwrap();
+    assert!(said.contains("no space left"), "{said}");
+}
+
+#[test]
 fn a_checkpoint_without_a_descriptor_is_retried() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let (directory, upkeep, fatal) = upkeep(&disk);
@@ -241,6 +253,21 @@ fn a_checkpoint_without_a_descriptor_is_retried() {
     assert!(fatal.try_recv().is_err());
     upkeep.stop();
     directory.checkpoint(&marks).unwrap();
+}
+
+#[test]
+fn only_maintenance_that_is_stopped_in_order_writes_at_its_end() {
+    for is_abandoned in [false, true] {
+        let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+        let (_directory, upkeep, _fatal) = upkeep(&disk);
+        let before = disk.calls(Operation::Write);
+        if is_abandoned {
+            upkeep.abandon();
+        } else {
+            upkeep.stop();
+        }
+        assert_eq!(disk.calls(Operation::Write) == before, is_abandoned);
+    }
 }
 
 /// A disk with these logs of ten batches each, cleanly closed.
@@ -289,7 +316,7 @@ fn expired(fault: Fault) -> (FaultyDisk, DataDir, Offsets) {
     (disk, directory, marks)
 }
 
-/// Checks that only the last segment of the log is left.
+/// Checks that only the last segment of the log `bad` is left.
 fn all_expired_is_gone(disk: &FaultyDisk, directory: &DataDir) {
     let bad = directory.log(&partition("bad")).unwrap().unwrap();
     assert_eq!(bad.log_start_offset(), Offset::new(10));
@@ -307,7 +334,7 @@ fn a_segment_that_cannot_be_deleted_stays_readable_and_is_removed_first_later() 
     let now = Some(NOW.plus(2 * DAY));
     assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5, "the other log's");
     let bad = directory.log(&partition("bad")).unwrap().unwrap();
-    assert_eq!(bad.log_start_offset(), Offset::ZERO, "it begins where it did");
+    assert_eq!(bad.log_start_offset(), Offset::ZERO, "its start is unchanged");
     let limit = ReadLimit { max_bytes: 1, below: Offset::new(10), at_least_one_batch: true };
     assert!(bad.read(Offset::ZERO, limit).unwrap().is_some());
     assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5);
@@ -329,7 +356,11 @@ fn a_deletion_that_could_not_be_made_durable_is_completed_later() {
     let now = Some(NOW.plus(2 * DAY));
     assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5, "the other log's");
     let bad = directory.log(&partition("bad")).unwrap().unwrap();
-    assert_eq!(bad.log_start_offset(), Offset::new(2), "one was on its way already");
+    assert_eq!(
+        bad.log_start_offset(),
+        Offset::new(2),
+        "its first segment was renamed before the failure"
+    );
     disk.clear_faults();
     assert_eq!(retain(&directory, &marks, now).unwrap().segments, 4);
     all_expired_is_gone(&disk, &directory);

@@ -52,18 +52,21 @@ struct Shared {
 
 struct State {
     schedule: Schedule,
-    /// By the monotonic clock.
+    /// The next time at which the wall time is recorded, by the monotonic clock.
     record_time_at: Duration,
-    /// By the monotonic clock.
+    /// The next time of a log line about an untrusted clock, by the monotonic clock.
     report_distrust_at: Duration,
     stopping: bool,
+    /// True if the end of the threads must leave nothing on the disk.
+    is_abandoned: bool,
 }
 
 impl Upkeep {
-    /// Starts the threads; compaction and scrubbing have their own, since they may take long.
+    /// Starts the threads; compaction and scrubbing have threads of their own, since they may take
+    /// long.
     ///
     /// # Errors
-    /// If the system cannot start a thread.
+    /// If the system cannot start a thread, or the reserve cannot be restored.
     pub fn start(
         directory: Arc<DataDir>,
         clock: Arc<dyn Clock>,
@@ -80,7 +83,7 @@ impl Upkeep {
         Ok(upkeep)
     }
 
-    /// Maintenance that does nothing by itself: `run_due` does the work of its first thread.
+    /// Maintenance that does nothing by itself: `run_due` does the work of the maintenance thread.
     ///
     /// # Errors
     /// If the reserve cannot be restored.
@@ -117,6 +120,7 @@ impl Upkeep {
             record_time_at: now,
             report_distrust_at: now,
             stopping: false,
+            is_abandoned: false,
         });
         let shared = Arc::new(Shared {
             directory,
@@ -137,7 +141,7 @@ impl Upkeep {
         Ok(Self { shared, thread: Worker::default(), compactor, scrubber })
     }
 
-    /// Takes on this thread all steps that are due, but for compaction and scrubbing.
+    /// Runs all due steps on the calling thread, except for compaction and scrubbing.
     #[cfg(any(test, feature = "internals"))]
     pub fn run_due(&self) {
         let mut relief = Relief::default();
@@ -161,7 +165,7 @@ impl Upkeep {
         &self.shared.ages
     }
 
-    /// Reports flushed bytes, which makes a checkpoint due.
+    /// Reports flushed bytes, which makes a checkpoint due soon.
     pub fn flushed(&self, bytes: u64) {
         let now = self.shared.clock.monotonic();
         if self.shared.lock().schedule.flushed(bytes, now) {
@@ -175,6 +179,13 @@ impl Upkeep {
         if self.shared.lock().schedule.remove_at(now) {
             self.shared.changed.notify_one();
         }
+    }
+
+    /// Ends the threads as [`stop`](Self::stop), but writes nothing more: the disk has failed, or
+    /// belongs to another process.
+    pub fn abandon(&self) {
+        self.shared.lock().is_abandoned = true;
+        self.stop();
     }
 
     /// Ends the threads after their current step; a compaction continues at the next start.
@@ -221,8 +232,11 @@ impl Shared {
             }
             state = self.lock();
         }
+        let is_abandoned = state.is_abandoned;
         drop(state);
-        self.record_time();
+        if !is_abandoned {
+            self.record_time();
+        }
     }
 
     /// Takes a step. Returns false if none may follow, because the disk has failed.
@@ -323,7 +337,7 @@ impl Shared {
             self.checkpoint()?;
         }
         self.removal(self.clock.monotonic())?;
-        // Its size depends on the number of logs.
+        // The size of the reserve depends on the number of logs.
         self.restore_reserve().map(drop)
     }
 

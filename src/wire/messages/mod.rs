@@ -1,9 +1,10 @@
-//! One file per API: a request, its response, and the structures within them. `current_leader.rs`
-//! has those that two APIs share.
+//! One module per API: its request, its response, and the structures within them.
+//! `current_leader.rs` has the structures that Produce and Fetch share.
 //!
-//! Field names are Kafka's. A structure of a request that has a counterpart in the response is
-//! called `Request…`. Enumerations that brokers may extend are plain numbers here, with constants
-//! beside them. Topic names are strings, since only a broker decides which are valid.
+//! Fields have Kafka's names. Structures have short ones: in the module of an API, `Topic` is a
+//! topic of the response, and `RequestTopic` its counterpart in the request. A field whose values
+//! Kafka may extend, such as the type of a resource, is a plain number with constants beside it.
+//! Names of topics are plain strings: the broker decides which of them are valid.
 
 pub mod alter_configs;
 pub mod alter_partition_reassignments;
@@ -44,6 +45,7 @@ pub mod offset_fetch;
 pub mod offset_for_leader_epoch;
 pub mod produce;
 pub mod sync_group;
+pub mod unregister_broker;
 
 #[cfg(test)]
 mod fetch_tests;
@@ -101,3 +103,4 @@ pub use offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 pub use offset_for_leader_epoch::{OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse};
 pub use produce::{ProduceRequest, ProduceRequestView, ProduceResponse};
 pub use sync_group::{SyncGroupRequest, SyncGroupResponse};
+pub use unregister_broker::{UnregisterBrokerRequest, UnregisterBrokerResponse};

@@ -56,6 +56,21 @@ structure! {
         leader_epoch: i32 = -1,
         /// The end offset of that epoch, or −1.
         end_offset: i64 = -1,
+        /// A streamlog extension for its clients: the loss of records of the requested epoch, if an
+        /// operator accepted any.
+        loss: Loss [4.., tag 10_000],
+    }
+}
+
+structure! {
+    /// The loss of records that an operator accepted.
+    Loss {
+        /// The number of such losses of the partition so far; 0 if there was none.
+        generation: i32,
+        /// The leader epoch that began with the loss.
+        leader_epoch: i32,
+        /// The records of earlier epochs from this offset on were given up.
+        from_offset: i64,
     }
 }
 

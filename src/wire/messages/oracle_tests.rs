@@ -45,8 +45,8 @@ where
     }
 }
 
-/// Messages whose defaults differ from Kafka's: null for fields that most senders leave out, and −1
-/// for "no follower".
+/// Messages with a field whose default differs from Kafka's: null for a field that most senders
+/// leave out, or −1 for "no follower".
 const OTHER_DEFAULTS: [&str; 13] = [
     "AlterPartitionReassignments response",
     "DescribeAcls request",
@@ -63,8 +63,8 @@ const OTHER_DEFAULTS: [&str; 13] = [
     "ListPartitionReassignments response",
 ];
 
-/// Versions of Kafka 4.1 to 4.4, which the crate does not know yet. `tests/differential` compares
-/// them with Apache Kafka itself.
+/// API versions that Kafka 4.1 to 4.4 added and the crate does not know yet. `tests/differential`
+/// compares them with Apache Kafka itself.
 const NEWER: [(ApiKey, i16); 6] = [
     (ApiKey::ApiVersions, 5),
     (ApiKey::DeleteGroups, 3),
@@ -188,6 +188,7 @@ fn every_message_is_decoded_equally_by_kafkas_codec() {
         OffsetForLeaderEpochRequest OffsetForLeaderEpochResponse,
         ProduceRequest ProduceResponse,
         SyncGroupRequest SyncGroupResponse,
+        UnregisterBrokerRequest UnregisterBrokerResponse,
     };
     assert_eq!(unknown_there, NEWER);
 }
@@ -203,7 +204,7 @@ fn the_consumer_protocol_is_decoded_equally_by_kafkas_codec() {
 
 #[test]
 fn the_error_codes_have_kafkas_names() {
-    /// Only in Kafka 2.7.
+    /// An error code that only Kafka 2.7 had.
     const RETIRED: i16 = 99;
     for code in (-1..=133).filter(|&code| code != RETIRED) {
         let named = kafka_protocol::ResponseError::try_from_code(code);

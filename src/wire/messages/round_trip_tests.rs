@@ -72,6 +72,7 @@ fn holds_for_every_message<F: Fact>() {
     holds_for::<F, OffsetForLeaderEpochRequest>();
     holds_for::<F, ProduceRequest>();
     holds_for::<F, SyncGroupRequest>();
+    holds_for::<F, UnregisterBrokerRequest>();
 }
 
 fn holds_for<F: Fact, R: Message<Response: Tested> + Tested>() {
@@ -130,7 +131,7 @@ fn a_message_cut_short_is_refused() {
     holds_for_every_message::<FailsWhenCut>();
 }
 
-/// Every false length, at every position where a length may be.
+/// Writes every false length at every position of a message, since a length may be anywhere.
 #[test]
 fn a_false_length_is_refused_or_decoded_as_another_value() {
     struct SurvivesLies;
@@ -179,7 +180,8 @@ fn noise_is_refused_or_decoded_as_another_value() {
     holds_for_every_message::<SurvivesNoise>();
 }
 
-/// An element may take one byte in the message and 24 in memory; nested arrays multiply that.
+/// An element may take one byte in the message and 24 bytes in memory; nested arrays multiply the
+/// factor.
 #[test]
 fn millions_of_empty_texts_do_not_become_gigabytes() {
     let layout = Layout { version: 0, flexible: true };

@@ -127,3 +127,10 @@ def log_dirs(ask: Ask) -> None:
     ask("an absent partition", topics=[{"topic": topic.name, "partitions": [7]}])
     ask("an absent topic", topics=[{"topic": "absent", "partitions": [0]}])
     ask("nothing", topics=[])
+
+
+@about("UnregisterBroker")
+def forgetting(ask: Ask) -> None:
+    """A broker that was never there."""
+    ask("an unknown broker", brokerId=99)
+    ask("no broker", brokerId=-1)

@@ -11,12 +11,12 @@ from interop.support.records import Json
 
 COMPARED = Path(__file__).parents[1] / "compared.json"
 HEAD = """\
-`make differential` sends the same bytes to Apache Kafka {kafka} and to streamlog and holds the
-answers against each other, field by field: for each of the {count} APIs of streamlog, in every
-version that both serve, good requests and bad ones. Ids, ports, paths and the time of day cannot be
-the same; of these it is compared whether they are there. The words of errors are each broker's own.
-What differs beyond that is here, all of it: a difference that is not in this table fails the test,
-and so does a row of it that is no longer true. `*` stands for anything.
+`make differential` sends the same bytes to Apache Kafka {kafka} and to streamlog and compares
+the responses field by field: valid and invalid requests for each of the {count} APIs of
+streamlog, in every version that both serve. Of ids, ports, paths and the time of day, only
+their presence is compared, and the texts of errors may differ. The table lists all other
+differences: a difference that is not in it fails the test, and so does a row that is no longer
+true. `*` stands for any value.
 """
 
 

@@ -1,13 +1,17 @@
 //! The effects of the client's administration on a broker.
 
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
 use streamlog::client::{
-    Client, ClientError, ConfigEntry, ConfigSource, Consumer, ConsumerConfig, GroupConfig,
-    NewTopic, ProducerConfig, ProducerRecord, ResetTo, Resource,
+    Client, ClientConfig, ClientError, ConfigEntry, ConfigSource, Consumer, ConsumerConfig,
+    GroupConfig, NewTopic, ProducerConfig, ProducerRecord, ResetTo, Resource,
 };
 use streamlog::types::{BrokerId, Offset, PartitionIndex, Timestamp, TopicPartition};
 use streamlog::wire::ErrorCode;
 
 use crate::cluster::TestBroker;
+use crate::support::LocalBroker;
 
 fn with_records(broker: &TestBroker, count: u32) -> Client {
     let client = broker.connect();
@@ -164,4 +168,26 @@ fn offsets_of_a_group_with_members_cannot_be_set() {
     let refused = client.admin().set_offsets("g", &[(place(0), Offset::ZERO)]).unwrap_err();
     assert_eq!(refused.code(), Some(ErrorCode::NonEmptyGroup));
     consumer.close();
+}
+
+#[test]
+fn a_broker_that_does_not_run_delays_only_the_first_call() {
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // The client prefers the advertised broker, at which nothing listens, to the bootstrap one.
+    let advertised = format!("PLAINTEXT://{unused}");
+    let broker = LocalBroker::new(1, &[("advertised.listeners", &advertised)]);
+    let pause = Duration::from_secs(20);
+    let client = Client::connect(ClientConfig {
+        bootstrap: vec![broker.address().to_string().parse().unwrap()],
+        timeout: Duration::from_mins(2),
+        retry_backoff: pause,
+        retry_backoff_max: pause,
+        ..ClientConfig::default()
+    })
+    .unwrap();
+    let begin = Instant::now();
+    for _ in 0..5 {
+        assert_eq!(client.admin().topics().unwrap().len(), 1);
+    }
+    assert!(begin.elapsed() < pause, "{:?}", begin.elapsed());
 }

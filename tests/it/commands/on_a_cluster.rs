@@ -465,7 +465,7 @@ fn the_configuration_shipped_with_kafka_is_accepted() {
     std::fs::write(&path, KAFKAS_OWN_FILE).unwrap();
     let rows = CommandLine::new().rows(&["config", "check", path.to_str().unwrap()]);
     let count = |verdict: &str| rows.iter().filter(|row| row["verdict"] == verdict).count();
-    assert_eq!((count("honoured"), count("ignored"), count("refused")), (13, 11, 0), "{rows:#?}");
+    assert_eq!((count("honoured"), count("ignored"), count("refused")), (14, 10, 0), "{rows:#?}");
 }
 
 #[test]

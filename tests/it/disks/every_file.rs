@@ -49,6 +49,7 @@ fn kind(name: &str) -> Kind {
         "<topic>-<partition>/" => Kind::Directory,
         // Removed or created again at the next start, or not the engine's.
         ".lock"
+        | "sync-failed"
         | "metadata.tmp/"
         | "<uuid>.tmp/"
         | "<uuid>.deleted/"

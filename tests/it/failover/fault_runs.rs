@@ -36,9 +36,9 @@ enum Fault {
     CutFromZooKeeper,
     /// ZooKeeper's answers are lost until the session has ended.
     AnswersLost,
-    /// ZooKeeper's answers to all brokers are lost until no leader has a lease.
+    /// ZooKeeper's answers to all brokers are lost until no leader has a lease, and leaders go on.
     AllAnswersLost,
-    /// ZooKeeper is killed, and returns once no leader has a lease.
+    /// ZooKeeper is killed, and returns once no leader has a lease, and leaders go on.
     ZooKeeperKilled,
 }
 
@@ -99,17 +99,15 @@ impl Fault {
                 cluster.way(broker).restore();
             }
             Self::AllAnswersLost => {
-                for id in IDS {
-                    cluster.way(id).lose_answers();
-                }
-                load.await_standstill();
+                cluster.lose_leases(|cluster| IDS.map(|id| cluster.way(id).lose_answers()));
+                load.await_more(RECORDS);
                 for id in IDS {
                     cluster.way(id).restore();
                 }
             }
             Self::ZooKeeperKilled => {
-                cluster.zookeeper().kill();
-                load.await_standstill();
+                cluster.lose_leases(|cluster| cluster.zookeeper().kill());
+                load.await_more(RECORDS);
                 cluster.zookeeper().restart();
             }
         }

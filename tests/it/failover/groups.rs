@@ -175,6 +175,15 @@ impl Commits {
     }
 }
 
+/// Ends the commits when dropped, so that a test that fails meanwhile does not wait for them.
+struct EndsWriting<'a>(&'a Commits);
+
+impl Drop for EndsWriting<'_> {
+    fn drop(&mut self) {
+        self.0.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
 fn partition() -> TopicPartition {
     TopicPartition { topic: TOPIC.parse().unwrap(), partition: PartitionIndex(0) }
 }
@@ -194,6 +203,7 @@ fn a_killed_coordinator_loses_neither_acknowledged_commits_nor_members_that_hear
     let (client, commits) = (cluster.client(), Commits::default());
     thread::scope(|scope| {
         let writing = scope.spawn(|| commits.run(&client));
+        let _ends_writing = EndsWriting(&commits);
         for _ in 0..2 {
             commits.await_more(30, &cluster);
             assert_eq!(member.heartbeat(&cluster), ErrorCode::None);

@@ -1,10 +1,14 @@
 //! Broker processes that crash while their sessions would last for long.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
+use streamlog::io::SystemClock;
+use streamlog::metadata::{Store, ZooKeeperAddress, ZooKeeperStore};
 
 use super::load::{Load, assert_kept, read_all};
 use super::three_brokers::{IDS, ThreeBrokers, others};
@@ -50,6 +54,35 @@ fn a_killed_leader_is_followed_by_another_long_before_its_session_could_end() {
     let waited = killed.elapsed();
     assert!(waited < EARLY, "after {waited:?}:\n{}", cluster.logs());
     assert_kept(&load.stop(), &read_all(&cluster.client(), TOPIC));
+}
+
+/// The last incarnation of a broker of which the end is noted in ZooKeeper, and the registered one.
+#[tokio::main(flavor = "current_thread")]
+async fn ended_and_registered(tree: ZooKeeperAddress, id: i32) -> (Option<i64>, Option<i64>) {
+    let (clock, timeout) = (Arc::new(SystemClock), Duration::from_secs(6));
+    let store = ZooKeeperStore::open(tree, None, timeout, clock, None).await.unwrap();
+    let known = store.get(&format!("/streamlog/brokers/{id}")).await.unwrap().unwrap();
+    let known: Value = serde_json::from_slice(&known.value).unwrap();
+    let registered = store.get(&format!("/brokers/ids/{id}")).await.unwrap();
+    (known["ended"].as_i64(), registered.map(|node| node.created))
+}
+
+#[test]
+fn the_end_of_a_process_is_noted_by_its_guard_or_when_it_stops_so_that_no_leader_waits_for_it() {
+    let mut cluster = ThreeBrokers::start(&[LONG_SESSION]);
+    for (id, is_killed) in [(2, true), (3, false)] {
+        let tree = cluster.zookeeper().tree("/streamlog");
+        let (ended, registered) = ended_and_registered(tree.clone(), id);
+        assert!(ended.is_none() && registered.is_some());
+        if is_killed {
+            cluster.kill(id);
+        } else {
+            cluster.stop(id);
+        }
+        // Its session has ended, and what was noted before that is there.
+        cluster.await_registered(1, if is_killed { &[1, 3] } else { &[1] });
+        assert_eq!(ended_and_registered(tree, id), (registered, None));
+    }
 }
 
 #[test]

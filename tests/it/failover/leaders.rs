@@ -1,9 +1,11 @@
-//! The leaders that brokers name: in refusals (KIP-951), and in metadata.
+//! The leaders that brokers name: in refusals (KIP-951), and in metadata; and the replicas that may
+//! lead although they are not in sync (KIP-966).
 
 use std::net::SocketAddr;
 
 use streamlog::types::TopicId;
 use streamlog::wire::ErrorCode;
+use streamlog::wire::describe_topic_partitions::{self, DescribeTopicPartitionsRequest};
 use streamlog::wire::fetch::{self, FetchRequest};
 use streamlog::wire::metadata::{MetadataRequest, Partition, RequestTopic};
 
@@ -78,4 +80,27 @@ fn metadata_name_no_leader_whose_session_has_ended() {
     }
     drop(paused);
     cluster.await_in_sync(TOPIC, &others(killed));
+}
+
+/// The eligible replicas of the only partition.
+fn eligible(connection: &mut Connection) -> Vec<i32> {
+    let topic = describe_topic_partitions::RequestTopic { name: TOPIC.to_owned() };
+    let request = DescribeTopicPartitionsRequest { topics: vec![topic], ..Default::default() };
+    let described = connection.call(0, &request).unwrap().topics.remove(0).partitions.remove(0);
+    assert_eq!(described.last_known_elr, Some(vec![]));
+    described.eligible_leader_replicas.unwrap()
+}
+
+#[test]
+fn replicas_that_left_a_set_below_its_minimum_are_described_as_eligible() {
+    let mut cluster = ThreeBrokers::start(&[]);
+    cluster.make_topic(TOPIC, 1);
+    let leader = cluster.leader(TOPIC);
+    let [first, second] = others(leader)[..] else { panic!("not three brokers") };
+    cluster.kill(first);
+    cluster.await_partitions(TOPIC, |partition| partition.isr_nodes.len() == 2);
+    assert!(eligible(&mut cluster.broker(leader).connect()).is_empty(), "it has its minimum");
+    cluster.kill(second);
+    cluster.await_seen_by(leader, TOPIC, |partition| partition.isr_nodes == [leader]);
+    assert_eq!(eligible(&mut cluster.broker(leader).connect()), [second]);
 }

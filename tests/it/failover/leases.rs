@@ -1,5 +1,6 @@
 //! Leaders that cannot know whether they still lead: paused, or cut off from ZooKeeper.
 
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,8 +10,10 @@ use streamlog::wire::find_coordinator::{FindCoordinatorRequest, KEY_TYPE_GROUP};
 use streamlog::wire::list_offsets::{self, LATEST, ListOffsetsRequest};
 use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 
+use super::load::{Load, assert_kept, read_all};
 use super::three_brokers::{IDS, PATIENCE, ThreeBrokers};
-use crate::support::{Connection, FETCH, TOPIC, batch, commit};
+use super::watcher::Watcher;
+use crate::support::{Connection, FETCH, TOPIC, ZooKeeper, batch, commit};
 
 /// The topic of committed offsets.
 const OFFSETS: &str = "__consumer_offsets";
@@ -138,7 +141,7 @@ fn a_leader_paused_beyond_its_session_answers_no_client_once_another_leads() {
 }
 
 #[test]
-fn a_leader_that_hears_nothing_of_zookeeper_answers_no_client_but_of_single_replicas() {
+fn a_leader_cut_off_from_zookeeper_answers_no_client_once_another_does_but_of_single_replicas() {
     let cluster = ThreeBrokers::start(&[]);
     cluster.make_topic(TOPIC, 1);
     let first = cluster.leader(TOPIC);
@@ -148,25 +151,81 @@ fn a_leader_that_hears_nothing_of_zookeeper_answers_no_client_but_of_single_repl
 
     cluster.way(first).cut();
     let witness = other_than(first);
-    await_refusal(&mut leader, || cluster.partitions_seen_by(witness, TOPIC)[0].leader_id != first);
+    await_refusal(&mut leader, || {
+        let elected = cluster.partitions_seen_by(witness, TOPIC)[0].leader_id;
+        let is_another = elected != first && elected >= 0;
+        is_another && fetched(&mut cluster.broker(elected).connect()) == ErrorCode::None
+    });
     cluster.await_seen_by(witness, TOPIC, |partition| partition.leader_id != first);
     assert_eq!(fetched(&mut leader), ErrorCode::NotLeaderOrFollower);
     leader.send_batch_to(&single, batch([7]), -1).unwrap();
     assert_eq!(leader.receive_offset().unwrap(), Ok(0), "nobody else can lead it");
     cluster.way(first).restore();
     await_return(&cluster, first);
-    assert_eq!(produce(&mut leader), 1);
+    assert_eq!(produce(&mut leader), 1, "a refused record was stored");
+}
 
-    // The same for all brokers at once, as with a ZooKeeper that is paused.
-    for id in IDS {
-        cluster.way(id).lose_answers();
-    }
+/// The row of `streamlog cluster status`, as the only broker in its bootstrap list shows it.
+fn status(cluster: &ThreeBrokers, id: i32) -> serde_json::Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
+    command.args(["cluster", "status", "-o", "json"]);
+    command.env("STREAMLOG_BOOTSTRAP", cluster.broker(id).address().to_string());
+    command.env("STREAMLOG_CONFIG", "/no/such/file").env_remove("STREAMLOG_CONTEXT");
+    serde_json::from_slice(&command.output().unwrap().stdout).unwrap()
+}
+
+/// Takes ZooKeeper away by `happen`, for much longer than leases last: leaders go on as long as
+/// all their in-sync replicas do. `end` brings it back.
+fn go_on_without_zookeeper<T>(
+    happen: impl FnOnce(&mut ZooKeeper) -> T,
+    end: impl FnOnce(&mut ZooKeeper, T),
+) {
+    let mut cluster = ThreeBrokers::start(&[]);
+    cluster.make_topic(TOPIC, 1);
+    let load = Load::start(cluster.client(), TOPIC);
+    let watcher = Watcher::start([cluster.client(), cluster.client()], TOPIC);
+    load.await_more(200);
+    let first = cluster.leader(TOPIC);
+    assert_eq!(status(&cluster, first)["decisions"], "made");
+    let away = cluster.lose_leases(|cluster| happen(cluster.zookeeper()));
+    load.await_more(200);
+    let mut leader = cluster.broker(first).connect();
+    assert_eq!(fetched(&mut leader), ErrorCode::None);
+    assert_eq!(status(&cluster, first)["decisions"], "wait for the metadata store");
+
+    // It may have been elected instead.
+    let missing = cluster.broker(other_than(first)).pause();
     await_refusal(&mut leader, || false);
-    let refused = leader.produce(batch([8]), -1).unwrap();
-    assert_eq!(refused, Err(ErrorCode::NotLeaderOrFollower));
+    load.await_standstill();
+    assert_eq!(fetched(&mut leader), ErrorCode::NotLeaderOrFollower);
+    drop(missing);
+    load.await_more(200);
+    assert_eq!(cluster.leader(TOPIC), first, "nobody can be elected");
+
+    end(cluster.zookeeper(), away);
     for id in IDS {
-        cluster.way(id).restore();
+        cluster.await_registered(id, &IDS);
+        cluster.await_seen_by(id, TOPIC, |partition| {
+            partition.leader_id >= 0 && partition.isr_nodes.len() == IDS.len()
+        });
     }
-    await_return(&cluster, first);
-    assert_eq!(produce(&mut leader), 2, "a refused record was stored");
+    load.await_more(200);
+    let (acknowledged, (shown, _)) = (load.stop(), watcher.stop());
+    let read = read_all(&cluster.client(), TOPIC);
+    assert_kept(&acknowledged, &read);
+    for (place, number) in &shown {
+        assert_eq!(read.get(place), Some(number), "{place:?} was shown, and is withdrawn");
+    }
+    cluster.await_in_sync(TOPIC, &IDS);
+    cluster.assert_identical_logs(TOPIC, 1);
+}
+
+#[test]
+fn while_zookeeper_is_paused_whole_partitions_are_written_and_read() {
+    go_on_without_zookeeper(|server| server.pause(), |_, pause| drop(pause));
+}
+
+#[test]
+fn while_zookeeper_is_down_whole_partitions_are_written_and_read() {
+    go_on_without_zookeeper(ZooKeeper::kill, |server, ()| server.restart());
 }

@@ -1,6 +1,7 @@
 //! Replication between three broker processes on a real ZooKeeper: leaders that are killed, paused
 //! or cut off, or hand over, followers that catch up, and what stands on partitions.
 
+mod administration;
 mod fault_runs;
 mod groups;
 mod guards;

@@ -67,6 +67,29 @@ fn partitions_return_to_their_preferred_leaders() {
 }
 
 #[test]
+fn a_leader_that_is_asked_before_the_preferred_leader_is_in_sync_hands_over_once_it_is() {
+    let mut cluster = ThreeBrokers::start(&[LONG_SESSION, "auto.leader.rebalance.enable=false"]);
+    cluster.make_topic(TOPIC, 1);
+    let preferred = cluster.leader(TOPIC);
+    cluster.stop(preferred);
+    cluster.await_in_sync(TOPIC, &others(preferred));
+    // As another broker asks whose metadata is ahead of the leader's.
+    let topic_partitions =
+        Some(vec![RequestTopic { topic: TOPIC.to_owned(), partitions: vec![0] }]);
+    let request = ElectLeadersRequest {
+        election_type: PREFERRED,
+        topic_partitions,
+        begins_only: true,
+        ..ElectLeadersRequest::default()
+    };
+    let leader = cluster.leader(TOPIC);
+    let answer = cluster.broker(leader).connect().call(2, &request).unwrap();
+    assert_eq!(answer.error_code, ErrorCode::None);
+    cluster.start_broker(preferred);
+    await_preferred_leaders(&cluster);
+}
+
+#[test]
 fn preferred_leaders_that_stay_away_by_a_setting_return_by_an_election() {
     let rebalance = "auto.leader.rebalance.enable";
     let is_off = format!("{rebalance}=false");

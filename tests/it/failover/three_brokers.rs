@@ -1,6 +1,6 @@
 //! Three broker processes on a ZooKeeper of their own, with their data below one directory.
 
-use std::fs;
+use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
@@ -149,6 +149,21 @@ impl ThreeBrokers {
         panic!("broker {broker} is given no partition");
     }
 
+    /// Has something happen, and waits until no broker has a lease any more.
+    pub(super) fn lose_leases<T>(&mut self, happen: impl FnOnce(&mut Self) -> T) -> T {
+        let lost = |cluster: &Self| {
+            let words = "has not confirmed the registration of this broker";
+            IDS.map(|id| cluster.log(id).matches(words).count())
+        };
+        let (before, deadline) = (lost(self), Instant::now() + PATIENCE);
+        let happened = happen(self);
+        while lost(self).iter().zip(before).any(|(now, before)| *now == before) {
+            assert!(Instant::now() < deadline, "the leases last on\n{}", self.logs());
+            thread::sleep(Duration::from_millis(20));
+        }
+        happened
+    }
+
     /// The partitions of a topic as the first running broker describes them.
     pub(super) fn partitions(&self, topic: &str) -> Vec<Partition> {
         partitions_by(self.any_broker(), topic)
@@ -235,6 +250,36 @@ impl ThreeBrokers {
         let mut segments: Vec<PathBuf> = entries.filter(is_segment).collect();
         segments.sort();
         segments.iter().flat_map(|segment| fs::read(segment).unwrap()).collect()
+    }
+
+    /// Flips a bit in the middle of the first segment of a partition on a broker that does not run.
+    pub(super) fn flip_a_bit(&self, id: i32, topic: &str, partition: i32) {
+        assert!(!self.runs(id));
+        let segment = format!("{topic}-{partition}/{:020}.log", 0);
+        let segment = self.data(id).join(segment);
+        let mut bytes = fs::read(&segment).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(segment, bytes).unwrap();
+    }
+
+    /// Cuts the only segment of a partition in half on a broker that does not run.
+    pub(super) fn cut_in_half(&self, id: i32, topic: &str, partition: i32) {
+        assert!(!self.runs(id));
+        let segment = format!("{topic}-{partition}/{:020}.log", 0);
+        let segment = File::options().write(true).open(self.data(id).join(segment)).unwrap();
+        segment.set_len(segment.metadata().unwrap().len() / 2).unwrap();
+    }
+
+    /// Waits until a broker has recorded that a partition is durable up to an offset.
+    pub(super) fn await_durable(&self, id: i32, topic: &str, partition: i32, offset: u64) {
+        let (deadline, row) = (Instant::now() + PATIENCE, format!("{topic} {partition} {offset}"));
+        let checkpoint = self.data(id).join("durable-point-checkpoint");
+        let rows = || fs::read_to_string(&checkpoint).unwrap_or_default();
+        while !rows().lines().any(|known| known == row) {
+            assert!(Instant::now() < deadline, "{row}: {}", rows());
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The log of a broker, over all its processes.

@@ -271,6 +271,15 @@ fn a_broker_on_an_older_copy_of_its_disk_does_not_lead_without_the_records_writt
     assert_eq!(append(&mut broker.connect(), 8), 1);
     assert!(broker.stop().success());
 
+    // Starts that are refused once they have opened the copy do not make it newer.
+    let unknown = backup.join("unknown-0");
+    let log = backup.join(format!("{TOPIC}-0"));
+    assert!(Command::new("cp").arg("-a").args([&log, &unknown]).status().unwrap().success());
+    for _ in 0..2 {
+        let refusal = start(&backup, &tree(&server), &[]).map(drop).unwrap_err();
+        assert!(refusal.contains("unknown-0"), "{refusal}");
+    }
+    fs::remove_dir_all(unknown).unwrap();
     for _ in 0..2 {
         let broker = start(&backup, &tree(&server), &[]).unwrap();
         let refused = broker.connect().produce(batch([9]), -1).unwrap();
@@ -307,4 +316,23 @@ fn a_broker_on_a_new_disk_does_not_lead_partitions_whose_records_it_lacks() {
     assert_eq!(append(&mut client, 8), 1);
     assert_eq!(numbers(&mut client), [7, 8]);
     assert!(broker.stop().success());
+}
+
+#[test]
+fn brokers_that_start_together_on_an_empty_tree_join_one_cluster() {
+    let (server, dirs) = (ZooKeeper::start(), Directories::new());
+    for round in 0..3 {
+        let tree = server.tree(&format!("/streamlog-{round}")).to_string();
+        let data = [1, 2, 3].map(|id| (id, dirs.path(&format!("{round}-{id}"))));
+        let started = thread::scope(|scope| {
+            let starts = data.each_ref().map(|(id, data)| {
+                let (tree, id) = (&tree, format!("broker.id={id}"));
+                scope.spawn(move || start(data, tree, &[&id]))
+            });
+            starts.map(|start| start.join().unwrap())
+        });
+        for (broker, (id, _)) in started.into_iter().zip(&data) {
+            broker.unwrap_or_else(|error| panic!("round {round}, broker {id}: {error}"));
+        }
+    }
 }

@@ -22,6 +22,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A process that stands still until this is dropped.
 pub(crate) struct Pause(Pid);
 
+impl Pause {
+    /// Stops a process.
+    pub(super) fn begin(process: u32) -> Self {
+        let process = Pid::from_raw(process.cast_signed());
+        kill(process, Signal::SIGSTOP).unwrap();
+        Self(process)
+    }
+}
+
 impl Drop for Pause {
     fn drop(&mut self) {
         // It may have ended.
@@ -61,7 +70,10 @@ impl BrokerProcess {
     ) -> Result<Self, String> {
         let log = data.with_extension("log");
         let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
-        command.args(["broker", "--listen", &address.to_string(), "--data-dir"]).arg(data);
+        command.args(["broker", "--data-dir"]).arg(data);
+        if !settings.iter().any(|setting| setting.starts_with("listeners=")) {
+            command.args(["--listen", &address.to_string()]);
+        }
         for setting in settings {
             command.args(["--set", setting]);
         }
@@ -95,9 +107,7 @@ impl BrokerProcess {
 
     /// Stops the process without ending it, until the returned value is dropped.
     pub(crate) fn pause(&self) -> Pause {
-        let process = Pid::from_raw(self.child.id().cast_signed());
-        kill(process, Signal::SIGSTOP).unwrap();
-        Pause(process)
+        Pause::begin(self.child.id())
     }
 
     /// Its process id.

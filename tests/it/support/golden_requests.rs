@@ -4,7 +4,8 @@ use bytes::Bytes;
 use streamlog::types::TopicId;
 use streamlog::wire::{
     self, ApiKey, ApiVersionsRequest, DescribeClusterRequest, HeartbeatRequest,
-    InitProducerIdRequest, Message, Reader, Records, RequestHeader, WireError, encode_request,
+    InitProducerIdRequest, Message, Reader, Records, RequestHeader, UnregisterBrokerRequest,
+    WireError, encode_request,
 };
 
 use super::batch;
@@ -187,6 +188,7 @@ impl Goldens {
             ..Default::default()
         });
         self.add(&DescribeClusterRequest::default());
+        self.add(&UnregisterBrokerRequest { broker_id: 99 });
         self.add(&ApiVersionsRequest {
             client_software_name: "golden".into(),
             client_software_version: "1".into(),

@@ -19,6 +19,8 @@ use streamlog::io::read_text;
 use streamlog::metadata::ZooKeeperAddress;
 use tempfile::TempDir;
 
+use super::broker_process::Pause;
+
 /// The longest wait for a server.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// The jars that a server needs, by the beginnings of their names.
@@ -63,6 +65,18 @@ impl ZooKeeper {
             drop(process.stdin.take());
             process.wait().unwrap();
         }
+    }
+
+    /// Stops the process of the server without ending it, until the returned value is dropped.
+    pub(crate) fn pause(&self) -> Pause {
+        let shell = self.process.as_ref().unwrap().id();
+        let children = format!("/proc/{shell}/task/{shell}/children");
+        let children = fs::read_to_string(children).unwrap();
+        let server = |child: &&str| {
+            let words = fs::read_to_string(format!("/proc/{child}/cmdline"));
+            words.is_ok_and(|words| words.contains(MAIN))
+        };
+        Pause::begin(children.split_whitespace().find(server).unwrap().parse().unwrap())
     }
 
     /// Starts the server again, on the same address and data.

@@ -57,7 +57,7 @@ fn full(partitions: &BTreeMap<Name, Offsets>, request: &FetchRequest) -> Vec<Top
     request.topics.iter().map(topic).collect()
 }
 
-/// A consumer: its partitions, the state of its session, and what it knows.
+/// A consumer: its partitions, the state of its session, and the responses that it has applied.
 struct Reader {
     session_id: i32,
     session_epoch: i32,
@@ -171,7 +171,7 @@ fn run(seed: u64) {
         assert_eq!(sorted, wanted, "seed {seed}, step {step}: all are asked for, each once");
         let mut topics = full(&cluster, &request);
         let everything = topics.clone();
-        let id = exchange.finish(&mut topics).unwrap();
+        let id = exchange.finish(&mut topics, now).unwrap();
         reader.learn(&topics);
         for topic in everything {
             for answer in topic.partitions {
@@ -204,7 +204,7 @@ fn asking(session_id: i32, session_epoch: i32, partitions: i32) -> FetchRequest 
 fn begun(sessions: &FetchSessions, now: Duration) -> i32 {
     let mut request = asking(0, 0, 2);
     let exchange = sessions.begin(&mut request, VERSION, now).unwrap();
-    exchange.finish(&mut full(&BTreeMap::new(), &request)).unwrap()
+    exchange.finish(&mut full(&BTreeMap::new(), &request), now).unwrap()
 }
 
 fn refused(sessions: &FetchSessions, mut request: FetchRequest, version: i16) -> Option<ErrorCode> {
@@ -231,13 +231,34 @@ fn a_request_with_a_wrong_epoch_gets_the_matching_error() {
 }
 
 #[test]
+fn a_request_follows_the_last_answer_of_its_session_and_the_first_follows_none() {
+    let sessions = FetchSessions::new(1);
+    let at = Duration::from_secs;
+    let mut first = asking(0, 0, 1);
+    let exchange = sessions.begin(&mut first, VERSION, at(1)).unwrap();
+    assert_eq!(exchange.follows(), None);
+    let id = exchange.finish(&mut Vec::new(), at(2)).unwrap();
+    for (epoch, answered) in [(1, at(2)), (2, at(5))] {
+        let exchange = sessions.begin(&mut asking(id, epoch, 0), VERSION, at(3)).unwrap();
+        assert_eq!(exchange.follows(), Some(answered));
+        exchange.finish(&mut Vec::new(), at(5)).unwrap();
+    }
+    let mut again = asking(id, 0, 1);
+    let exchange = sessions.begin(&mut again, VERSION, at(6)).unwrap();
+    assert_eq!(exchange.follows(), None, "the answer before may be lost");
+}
+
+#[test]
 fn an_outdated_request_gets_an_error() {
     let sessions = FetchSessions::new(2);
     let id = begun(&sessions, Duration::ZERO);
     let mut slow = asking(id, 1, 0);
     let exchange = sessions.begin(&mut slow, VERSION, Duration::ZERO).unwrap();
     assert_eq!(refused(&sessions, asking(id, 2, 0), VERSION), None);
-    assert_eq!(exchange.finish(&mut Vec::new()), Err(ErrorCode::InvalidFetchSessionEpoch));
+    assert_eq!(
+        exchange.finish(&mut Vec::new(), Duration::ZERO),
+        Err(ErrorCode::InvalidFetchSessionEpoch)
+    );
 }
 
 #[test]
@@ -258,7 +279,7 @@ fn a_follower_evicts_a_consumer() {
     let consumer = begun(&sessions, Duration::ZERO);
     let mut request = FetchRequest { replica_id: 2, ..asking(0, 0, 1) };
     let exchange = sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
-    let follower = exchange.finish(&mut Vec::new()).unwrap();
+    let follower = exchange.finish(&mut Vec::new(), Duration::ZERO).unwrap();
     assert!(follower != 0 && follower != consumer);
     assert_eq!(begun(&sessions, Duration::ZERO), 0, "but not the other way round");
 }
@@ -268,17 +289,21 @@ fn sessions_hold_a_bounded_number_of_partitions() {
     let sessions = FetchSessions::new(10);
     let mut request = asking(0, 0, 60_000);
     let exchange = sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
-    let id = exchange.finish(&mut Vec::new()).unwrap();
+    let id = exchange.finish(&mut Vec::new(), Duration::ZERO).unwrap();
     assert_ne!(id, 0);
     let mut large = asking(0, 0, 60_000);
     let exchange = sessions.begin(&mut large, VERSION, Duration::ZERO).unwrap();
-    assert_eq!(exchange.finish(&mut Vec::new()), Ok(0), "served, but without a session");
+    assert_eq!(
+        exchange.finish(&mut Vec::new(), Duration::ZERO),
+        Ok(0),
+        "served, but without a session"
+    );
     let growing = asking(id, 1, 110_000);
     let code = refused(&sessions, growing, VERSION);
     assert_eq!(code, Some(ErrorCode::FetchSessionIdNotFound), "the client starts a new session");
     let mut small = asking(0, 0, 100);
     let exchange = sessions.begin(&mut small, VERSION, Duration::ZERO).unwrap();
-    assert_ne!(exchange.finish(&mut Vec::new()), Ok(0), "its room is free again");
+    assert_ne!(exchange.finish(&mut Vec::new(), Duration::ZERO), Ok(0), "its room is free again");
 }
 
 #[test]
@@ -295,7 +320,7 @@ fn a_partition_that_had_records_is_served_last_the_next_time() {
     let mut request = asking(id, 1, 0);
     let exchange = sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
     assert_eq!(order(&request), [0, 1]);
-    exchange.finish(&mut full(&cluster, &request)).unwrap();
+    exchange.finish(&mut full(&cluster, &request), Duration::ZERO).unwrap();
     let mut request = asking(id, 2, 0);
     sessions.begin(&mut request, VERSION, Duration::ZERO).unwrap();
     assert_eq!(order(&request), [1, 0]);

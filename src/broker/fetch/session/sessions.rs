@@ -13,7 +13,7 @@ use crate::wire::fetch::{FetchRequest, Topic};
 /// The epoch of a request that creates a session.
 const BEGIN: i32 = 0;
 
-/// The epoch of a request that wants no session, and ends the given one.
+/// The epoch of a request that wants no session, and ends the given session.
 const NO_SESSION: i32 = -1;
 
 /// The session id that stands for no session.
@@ -52,9 +52,11 @@ struct Session {
     is_follower: bool,
     /// The time of the last request, on the monotonic clock.
     last_used: Duration,
+    /// The time at which the last answer was about to be sent.
+    answered: Duration,
 }
 
-/// A request, in a session or without.
+/// One request from its start to its response, with or without a session.
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
     sessions: &'a FetchSessions,
@@ -65,10 +67,10 @@ pub(crate) struct Exchange<'a> {
 enum ExchangeKind {
     /// A full request with a full response.
     Sessionless,
-    /// The same, and the response may create a session.
+    /// A full request whose full response may create a session.
     First { state: State, by_id: bool, is_follower: bool, now: Duration },
-    /// An incremental request; `epoch` is the one after this request's.
-    Next { id: i32, epoch: i32 },
+    /// An incremental request; `epoch` is the epoch of the session after this request.
+    Next { id: i32, epoch: i32, follows: Duration },
 }
 
 impl FetchSessions {
@@ -91,8 +93,8 @@ impl FetchSessions {
         let (id, epoch) = (request.session_id, request.session_epoch);
         let kind = match epoch {
             NO_SESSION | BEGIN => {
-                // A client that starts over, or goes without a session, no longer needs the old
-                // one.
+                // A client that starts over, or continues without a session, no longer needs the
+                // old session.
                 self.lock().remove(id);
                 if epoch == NO_SESSION {
                     ExchangeKind::Sessionless
@@ -126,7 +128,7 @@ impl FetchSessions {
         session.epoch = following(epoch);
         session.last_used = now;
         request.topics = session.state.request();
-        let next = ExchangeKind::Next { id, epoch: session.epoch };
+        let next = ExchangeKind::Next { id, epoch: session.epoch, follows: session.answered };
         let after = session.state.len();
         table.partitions = table.partitions - before + after;
         if table.partitions > self.partitions_max && after > before {
@@ -167,15 +169,26 @@ impl FetchSessions {
 }
 
 impl Exchange<'_> {
-    /// Ends a request: reduces the response to what the client does not know, and returns the
-    /// session id for the response, 0 for none.
+    /// The time at which the previous answer of the session was sent. The client has received that
+    /// answer, since it knows the epoch of the next request. `None` for a request that may follow
+    /// no answer.
+    pub(crate) fn follows(&self) -> Option<Duration> {
+        match self.kind {
+            ExchangeKind::Sessionless | ExchangeKind::First { .. } => None,
+            ExchangeKind::Next { follows, .. } => Some(follows),
+        }
+    }
+
+    /// Ends a request at `now`, before it is answered: reduces the response to changes, and returns
+    /// the session id for the response, 0 for none.
     ///
     /// # Errors
-    /// The error code of the whole response, if another request of the session came first.
-    pub(crate) fn finish(self, topics: &mut Vec<Topic>) -> Result<i32, ErrorCode> {
+    /// The error code of the whole response, if a later request of the session has begun, or the
+    /// session was removed.
+    pub(crate) fn finish(self, topics: &mut Vec<Topic>, now: Duration) -> Result<i32, ErrorCode> {
         match self.kind {
             ExchangeKind::Sessionless => Ok(NONE),
-            ExchangeKind::First { mut state, by_id, is_follower, now } => {
+            ExchangeKind::First { mut state, by_id, is_follower, now: last_used } => {
                 state.record_response(topics, false);
                 let epoch = following(BEGIN);
                 Ok(self.sessions.admit(Session {
@@ -183,10 +196,11 @@ impl Exchange<'_> {
                     epoch,
                     by_id,
                     is_follower,
-                    last_used: now,
+                    last_used,
+                    answered: now,
                 }))
             }
-            ExchangeKind::Next { id, epoch } => {
+            ExchangeKind::Next { id, epoch, .. } => {
                 let mut table = self.sessions.lock();
                 let session =
                     table.sessions.get_mut(&id).ok_or(ErrorCode::FetchSessionIdNotFound)?;
@@ -194,6 +208,7 @@ impl Exchange<'_> {
                     return Err(ErrorCode::InvalidFetchSessionEpoch);
                 }
                 session.state.record_response(topics, true);
+                session.answered = now;
                 Ok(id)
             }
         }
@@ -207,8 +222,9 @@ impl Table {
         }
     }
 
-    /// The session to evict for a new one: the one that has been idle longest, if for long enough.
-    /// A follower, on whose sessions replication depends, may also evict a consumer's.
+    /// The session to evict for a new one: consumers' sessions first, then the longest idle. A
+    /// session may be evicted after `IDLE`. A follower, since replication depends on it, may evict
+    /// a consumer's session at any time.
     fn eviction_candidate(&self, newcomer: &Session) -> Option<i32> {
         let may_go = |session: &Session| {
             newcomer.last_used.saturating_sub(session.last_used) > IDLE

@@ -5,7 +5,6 @@
 //! arrive as events.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +19,7 @@ use crate::client::cluster::{Refresh, Refreshes};
 use crate::client::consumer::assignment::{Slot, Target};
 use crate::client::consumer::config::{OutOfRange, Start};
 use crate::client::consumer::fetch_buffer::{Chunk, Source};
+use crate::client::consumer::losses::Checked;
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
 use crate::client::offsets::{FoundOffset, OffsetQuery, list_offsets, log_range};
@@ -41,7 +41,7 @@ pub(crate) struct Fetcher {
     /// Fetch requests in flight by broker; a seek may make one obsolete.
     in_flight: HashMap<HostPort, Vec<Source>>,
     resolving: BTreeSet<usize>,
-    /// Slots that failed, with the time until which they are not fetched.
+    /// Slots that are not fetched for now, each with the end of its pause.
     paused: HashMap<usize, Duration>,
     refusals: Refusals,
     /// Offset rules of partitions in which a gap was found.
@@ -49,8 +49,8 @@ pub(crate) struct Fetcher {
     checks: PositionChecks,
     refreshes: Refreshes,
     backoff: Backoff,
-    /// The time of the last failure, and the time until which partitions that failed then are not
-    /// fetched.
+    /// The time of the last failure, and the end of the pause of all partitions that failed at that
+    /// time.
     shared_pause: (Duration, Duration),
     rounds: usize,
 }
@@ -63,7 +63,7 @@ enum Event {
     Resolved(Vec<Source>, Result<Vec<FoundOffset>, ClientError>),
     OutOfRange(Source, Result<(Offset, Offset), ClientError>),
     OutOfOrder(Source, OrderFault, Result<OffsetRules, ClientError>),
-    Checked(PositionCheck, Result<Option<Range<Offset>>, ClientError>),
+    Checked(PositionCheck, Result<Checked, ClientError>),
     Refreshed(Result<(), ClientError>),
 }
 
@@ -175,22 +175,22 @@ impl Fetcher {
         let brokers = Arc::clone(&self.shared.brokers);
         self.jobs.spawn(async move {
             let deadline = brokers.deadline("checking a position", LOOK_UP_MAX);
-            let unchanged = check.ask(&brokers, deadline).await;
-            Event::Checked(check, unchanged)
+            let checked = check.ask(&brokers, deadline).await;
+            Event::Checked(check, checked)
         });
     }
 
-    /// Fetches on at a position, or where the leader's log differs before it.
+    /// Handles the leader's answer to a position check.
     fn checked(
         &mut self,
         check: &PositionCheck,
-        unchanged: Result<Option<Range<Offset>>, ClientError>,
+        checked: Result<Checked, ClientError>,
         now: Duration,
     ) {
         self.paused.remove(&check.source.slot);
-        match unchanged {
-            Ok(None) => self.checks.passed(check),
-            Ok(Some(unchanged)) => self.shared.diverge(&check.source, unchanged),
+        match checked {
+            Ok(Checked { unchanged: None, loss: None }) => self.checks.passed(check),
+            Ok(found) => self.shared.checked(&check.source, found),
             Err(error) => self.handle_error(&check.source, error, now),
         }
     }
@@ -305,7 +305,7 @@ impl Fetcher {
             Event::OutOfOrder(source, fault, rules) => {
                 self.out_of_order(&source, fault, rules, now);
             }
-            Event::Checked(check, unchanged) => self.checked(&check, unchanged, now),
+            Event::Checked(check, checked) => self.checked(&check, checked, now),
             Event::Refreshed(refreshed) => {
                 self.refreshes.done(now, self.backoff.next_pause());
                 if refreshed.is_ok() {
@@ -320,7 +320,7 @@ impl Fetcher {
         let Fetched { source, outcome } = fetched;
         match outcome {
             Ok(data) => self.deliver(source, &data, now),
-            // The request was abandoned because of a seek.
+            // The request was abandoned, as its position is obsolete.
             Err(ClientError::Closed) => {}
             Err(error) if error.code() == Some(ErrorCode::OffsetOutOfRange) => {
                 self.reset_position(source, now);
@@ -435,7 +435,7 @@ impl Fetcher {
     ) {
         self.paused.remove(&source.slot);
         match range {
-            // The position was outside the log then, and is inside now.
+            // The position was outside the log when it was fetched, and is inside now.
             Ok((earliest, latest)) if (earliest..=latest).contains(&source.position) => {}
             Ok(range) => self.shared.stop(source, source.out_of_range(range)),
             Err(error) => self.handle_error(source, error, now),
@@ -479,7 +479,7 @@ impl Fetcher {
     }
 
     /// The end of the pause of a partition that failed at `now`. Partitions of one lost connection
-    /// share a pause: advancing the backoff for each would lengthen it many times over.
+    /// share it: advancing the backoff for each partition would lengthen the pause many times over.
     fn pause_until(&mut self, now: Duration) -> Duration {
         if self.shared_pause.0 != now {
             self.shared_pause = (now, now.saturating_add(self.backoff.next_pause()));

@@ -1,16 +1,17 @@
 //! The check that the log of a new leader still has the records before a position (KIP-320).
 //!
-//! No leader of streamlog loses a record that was shown to a consumer; but an operator may accept
-//! the loss, a disk may be restored from a copy, and other brokers elect leaders that lack records.
-//! Without the check, a consumer would skip what is then written at the same offsets.
+//! No leader of streamlog loses a record that a consumer has read. But an operator may accept the
+//! loss, a disk may be restored from an old copy, and brokers other than streamlog's may elect a
+//! leader that lacks records. Without the check, a consumer would skip the new records that such a
+//! leader stores at the same offsets.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use crate::client::ClientError;
 use crate::client::cluster::{Brokers, Deadline};
 use crate::client::consumer::assignment::Slot;
 use crate::client::consumer::fetch_buffer::Source;
+use crate::client::consumer::losses::{Checked, RecordLoss};
 use crate::client::error::Remedy;
 use crate::client::offsets::log_range;
 use crate::types::{LeaderEpoch, Offset};
@@ -34,7 +35,8 @@ pub(super) struct PositionCheck {
 
 impl PositionChecks {
     /// The check that is due before a position is fetched in a leader epoch. None is due if the
-    /// record before it is of the same epoch, or of an unknown one.
+    /// position was checked in this epoch already, or if the record before it is of the same epoch
+    /// or of an unknown one.
     pub(super) fn due(
         &self,
         slot: &Slot,
@@ -55,27 +57,34 @@ impl PositionChecks {
 }
 
 impl PositionCheck {
-    /// Asks the leader, and returns the offsets of its log up to where it differs from what was
-    /// read, if that is before the position. A broker that may not or cannot tell has no say.
+    /// Asks the leader. If the broker refuses the request, the position counts as checked, since
+    /// the broker may not support or not permit the request.
     ///
     /// # Errors
-    /// Those of the connection, and of a broker that does not lead in that epoch.
+    /// Connection errors, and the errors of a broker that does not lead in that epoch.
     pub(super) async fn ask(
         &self,
         brokers: &Brokers,
         deadline: Deadline,
-    ) -> Result<Option<Range<Offset>>, ClientError> {
-        let end = match self.end(brokers).await {
-            Err(error) if error.remedy() == Remedy::Reject => return Ok(None),
-            end => end?.filter(|end| *end < self.source.position),
+    ) -> Result<Checked, ClientError> {
+        let (end, loss) = match self.end(brokers).await {
+            Err(error) if error.remedy() == Remedy::Reject => return Ok(Checked::default()),
+            answered => answered?,
         };
-        let Some(end) = end else { return Ok(None) };
+        let Some(end) = end.filter(|end| *end < self.source.position) else {
+            return Ok(Checked { unchanged: None, loss });
+        };
         let (begin, _) = log_range(brokers, deadline, &self.source.partition).await?;
-        Ok(Some(begin..end.max(begin)))
+        Ok(Checked { unchanged: Some(begin..end.max(begin)), loss })
     }
 
-    /// The end of the epoch in the leader's log; `None` if its history has no such epoch.
-    async fn end(&self, brokers: &Brokers) -> Result<Option<Offset>, ClientError> {
+    /// Returns the end of the epoch in the leader's log; `None` if the log's history has no such
+    /// epoch. Also returns the loss of records that were written up to this epoch, if there was
+    /// one.
+    async fn end(
+        &self,
+        brokers: &Brokers,
+    ) -> Result<(Option<Offset>, Option<RecordLoss>), ClientError> {
         let partition = &self.source.partition;
         let leader = brokers.leader(&partition.topic, partition.partition).await?;
         let row = RequestPartition {
@@ -90,7 +99,10 @@ impl PositionCheck {
         let missing = || ClientError::unreachable(&leader, "the response does not contain it");
         let row = row.ok_or_else(missing)?;
         ClientError::check(row.error_code, &partition.to_string(), None)?;
-        Ok(Offset::checked(row.end_offset))
+        let loss = Offset::checked(row.loss.from_offset).filter(|_| row.loss.generation > 0);
+        let leader_epoch = LeaderEpoch(row.loss.leader_epoch);
+        let loss = loss.map(|from| RecordLoss { from, leader_epoch });
+        Ok((Offset::checked(row.end_offset), loss))
     }
 }
 

@@ -1,5 +1,6 @@
-//! Loading the state of a log's end from its segments, and continuing after damage there.
+//! Loading the state of a log's end from its segments, and continuing after damage at that end.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use crate::storage::log::tail::log_tail::Tail;
 use crate::storage::log::tail::state::{Refused, State};
 use crate::storage::segments::{FileKind, Segment};
 use crate::storage::{ProducerStates, StorageError};
+use crate::types::Offset;
 
 /// The time for which a log that failed to load is not loaded again.
 const RELOAD_PAUSE: Duration = Duration::from_mins(1);
@@ -30,7 +32,8 @@ impl Tail {
         }
     }
 
-    /// Notes damage that makes the whole log unusable: for some time it is not loaded again.
+    /// Records damage that makes the whole log unusable: for `RELOAD_PAUSE` the log is not loaded
+    /// again.
     pub(in crate::storage::log) fn note_refused(&mut self, error: &StorageError) {
         let StorageError::Corrupt { first, next, path, position, .. } = error else { return };
         let until = self.view.context.clock.monotonic().saturating_add(RELOAD_PAUSE);
@@ -50,7 +53,8 @@ impl Tail {
         }
     }
 
-    /// Makes the last segment the active one; a log without segments accepts records at once.
+    /// Makes the last segment the active one; a log without segments accepts records at once. A log
+    /// that ends in damage accepts none until the damage is skipped.
     pub(in crate::storage::log) fn activate(
         &mut self,
         ends_in_damage: bool,
@@ -84,7 +88,8 @@ impl Tail {
         Ok(())
     }
 
-    /// Continues after damage at the end of the log, whose end offset is known nevertheless.
+    /// Accepts records from now on, in a new segment after the damage at the end of the log. The
+    /// log end offset must be known.
     pub(in crate::storage::log) fn continue_after_damage(&mut self) -> Result<(), StorageError> {
         self.state = State::Open;
         let now = self.view.context.clock.now();
@@ -97,6 +102,20 @@ impl Tail {
         match segments.last() {
             Some(last) if self.state == State::EndsInDamage => self.roll_past_skipped_end(last),
             _ => Ok(()),
+        }
+    }
+
+    /// The offsets that were durable and are lost at the end of the log, so that nothing can be
+    /// appended; `None` if its end is sound.
+    pub(in crate::storage::log) fn lost_end(&self) -> Option<Range<Offset>> {
+        let segments = self.view.segments.snapshot();
+        let (start, end) = (self.view.offsets.log_start(), self.next_offset);
+        match segments.last() {
+            Some(last) if self.state == State::EndsInDamage => {
+                last.damages().last().map(|damage| damage.first..damage.next)
+            }
+            None if start < end => Some(start..end),
+            _ => None,
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct VerifiedRanges {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Sorted and disjoint.
+    /// The verified ranges, sorted and disjoint.
     ranges: Vec<Range<u64>>,
     /// The checks under way.
     checks: Vec<PendingState>,
@@ -34,8 +34,8 @@ struct PendingState {
     withdrawn_from: u64,
 }
 
-/// A check in progress of the bytes from some position on. It ends by marking them as verified, or
-/// by being dropped.
+/// A check in progress of the bytes from some position on. It ends by marking the bytes as
+/// verified, or by being dropped.
 #[derive(Debug)]
 pub(crate) struct PendingCheck<'v> {
     verified: &'v VerifiedRanges,
@@ -95,12 +95,14 @@ impl VerifiedRanges {
         if length == 0 || (is_short && file.is_cached(position, length)) {
             return;
         }
-        // The read brings in nothing before or after a page that is in memory. Without this
-        // distinction a sequential reader would withdraw the end of each stretch with the next one.
+        // If the first page is in memory, the read brings in nothing before it; the same holds for
+        // the last page. Without this distinction, a sequential reader that begins a stretch would
+        // withdraw the end of the previous one.
         let (mut start, mut end) = unit_range(position, length);
         let is_start_cached = file.is_cached(position, 1);
         let is_end_cached = file.is_cached(position + length - 1, 1);
-        // A long read from the medium usually lacks an end, which is faster to see than every page.
+        // If a long range is not in memory, its first or last page is usually missing. So look up
+        // these two pages first, which is faster than a lookup of every page.
         if !is_short && is_start_cached && is_end_cached && file.is_cached(position, length) {
             return;
         }
@@ -223,12 +225,12 @@ mod tests {
         assert!(verified.covers(100 * KB, 156 * KB), "up to the unit that was read");
         assert!(!verified.covers(256 * KB, 1));
         drop(verified.begin_check(256 * KB));
-        assert!(!verified.covers(256 * KB, 1), "given up");
+        assert!(!verified.covers(256 * KB, 1), "a dropped check verifies nothing");
         let check = verified.begin_check(256 * KB);
         verified.withdraw(0, 128 * KB);
         verified.withdraw(600 * KB, KB);
         check.mark_verified_to(500 * KB, &[]);
-        assert!(verified.covers(128 * KB, 372 * KB), "others read before and behind it");
+        assert!(verified.covers(128 * KB, 372 * KB), "reads before and after it do not matter");
     }
 
     #[test]

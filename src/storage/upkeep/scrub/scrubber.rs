@@ -1,8 +1,9 @@
 //! The thread that reads every record of a data directory regularly.
 //!
-//! It reads from the medium and leaves the page cache unchanged. It keeps to its rate, and before
-//! each stretch it waits for flushes and readers to finish, but only briefly, so that a broker that
-//! is always busy is scrubbed too, more slowly. Damage is treated as if a reader had found it.
+//! It reads from the medium and leaves the page cache unchanged. It spreads its reads over half of
+//! the interval. Before each stretch it waits for flushes and readers to finish, but only briefly:
+//! a broker that is always busy is scrubbed too, more slowly. Damage is treated as if a reader had
+//! found it.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -24,19 +25,20 @@ settings! {
         /// -1 disables it.
         #[setting("log.scrub.interval.ms", Long in 1..)]
         interval: Option<Duration> = Some(Duration::from_hours(7 * 24)),
-        /// The most bytes that these checks read in a second.
+        /// The most bytes that these checks read in a second; they spread their reads over half of
+        /// the interval.
         #[setting("log.scrub.io.max.bytes.per.second", Long in 1 << 16..=1 << 40)]
         rate: ByteSize = ByteSize(16 << 20),
     }
 }
 
-/// Returns true if the disk is in use by others.
+/// A function that returns true while flushes or readers use the disk.
 type Busy = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// Reads every record of a data directory regularly.
 pub(in crate::storage::upkeep) struct Scrubber {
     shared: Arc<Shared>,
-    /// Never started if the options disable scrubbing.
+    /// The thread that reads; never started if the options disable scrubbing.
     thread: Worker,
 }
 
@@ -51,21 +53,25 @@ struct Shared {
     changed: Condvar,
 }
 
-/// The broker is stopping, in the middle of a segment.
+/// The scrubber was stopped in the middle of a segment.
 struct Stopped;
 
 /// The bytes checked before the rate limit and other users are considered again.
 const STRETCH: u64 = 512 * 1024;
 
-/// The longest time that a stretch waits for other users of the disk, and the interval of the
-/// checks.
+/// The longest time that a stretch waits for other users of the disk. Every `PATIENCE_STEP` it
+/// checks whether they are done.
 const PATIENCE: Duration = Duration::from_millis(100);
 const PATIENCE_STEP: Duration = Duration::from_millis(5);
 
 /// The delay after a start, and the interval of checks for new logs.
 const LOOK_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The shortest wait: the system overshoots, so shorter ones are left to add up.
+/// The lowest rate in bytes a second, at which a segment of 1 GiB takes 9 minutes. A restart
+/// repeats the segment that it interrupts.
+const RATE_MIN: u64 = 2 << 20;
+
+/// The shortest wait. A sleep lasts longer than asked for, so shorter waits are added up first.
 const WAIT_MIN: Duration = Duration::from_millis(5);
 
 impl Scrubber {
@@ -141,17 +147,19 @@ impl Shared {
         });
         let mut rest = interval.min(LOOK_INTERVAL);
         let mut refresh_at = Duration::ZERO;
+        let mut rate = self.options.rate.0;
         while self.wait(rest) {
             rest = Duration::ZERO;
             let (now, elapsed) = (self.clock.now(), self.clock.monotonic());
             if elapsed >= refresh_at {
                 rounds.match_with(&self.partitions(), now);
+                rate = rate_for(self.bytes_used(), interval, self.options.rate.0);
                 note_progress(rounds.store(&*self.disk, dir));
                 refresh_at = elapsed.saturating_add(LOOK_INTERVAL.min(interval));
             }
             match rounds.next(interval, now) {
                 Step::Wait(time) => rest = time.min(LOOK_INTERVAL),
-                Step::Check { partition, from } => match self.check(&partition, from) {
+                Step::Check { partition, from } => match self.check(&partition, from, rate) {
                     Ok(next) => rounds.checked(&partition, next),
                     Err(Stopped) => break,
                 },
@@ -168,9 +176,22 @@ impl Shared {
         partitions
     }
 
-    /// Checks a segment of a log and returns the start of the next one; `None` at the end of the
-    /// log.
-    fn check(&self, partition: &TopicPartition, from: Offset) -> Result<Option<Offset>, Stopped> {
+    /// The number of bytes used on the file system of the data directory, an upper bound of the
+    /// bytes to read; `None` if the disk does not tell.
+    fn bytes_used(&self) -> Option<u64> {
+        let dir = self.directory.path();
+        let (total, free) = (self.disk.total_bytes(dir).ok()?, self.disk.free_bytes(dir).ok()?);
+        Some(total.saturating_sub(free))
+    }
+
+    /// Checks a segment of a log at `rate` bytes a second and returns the start of the next one;
+    /// `None` at the end of the log.
+    fn check(
+        &self,
+        partition: &TopicPartition,
+        from: Offset,
+        rate: u64,
+    ) -> Result<Option<Offset>, Stopped> {
         let log = match self.directory.log(partition) {
             Ok(Some(log)) => log,
             Ok(None) => return Ok(None),
@@ -184,7 +205,7 @@ impl Shared {
         let number = bases.partition_point(|base| *base < from);
         let Some(base) = bases.get(number) else { return Ok(None) };
         let next = bases.get(number + 1).copied();
-        match self.check_segment(&log, *base, next.is_none()) {
+        match self.check_segment(&log, (*base, next), rate) {
             Ok(Some(Stopped)) => Err(Stopped),
             Ok(None) => Ok(next),
             Err(error) if error.is_logged() => Ok(next),
@@ -199,19 +220,21 @@ impl Shared {
         }
     }
 
-    /// Checks a segment; the last one of its log may still grow.
+    /// Checks the segment from `base` to `next`; without `next` it is the last one of its log, and
+    /// may still grow.
     fn check_segment(
         &self,
         log: &Arc<Log>,
-        base: Offset,
-        is_last: bool,
+        (base, next): (Offset, Option<Offset>),
+        rate: u64,
     ) -> Result<Option<Stopped>, StorageError> {
         let segments = log.segments();
         let segment = segments.iter().find(|segment| segment.base() == base);
         let check = log.checks().check_segment(base, Medium::Disk)?;
         let Some((segment, mut check)) = segment.zip(check) else { return Ok(None) };
-        if is_last {
-            // Only this flush brings the batches that the check expects to the medium.
+        if next.is_none() {
+            // Flush after the check has taken the size of the segment: it expects all batches below
+            // that size on the medium.
             log.flush()?;
         }
         let began = self.clock.monotonic();
@@ -223,13 +246,13 @@ impl Shared {
             if !found.is_empty()
                 && let Some(_hold) = self.directory.hold(log)
             {
-                // A segment that was replaced meanwhile is checked again; a removed one need not
-                // be.
+                // Record the damage only if the log still has this segment. A replacement is
+                // checked later, and a removed segment need not be.
                 if log.segments().iter().any(|now| Arc::ptr_eq(now, segment)) {
                     log.context().record_damage(&found);
                 }
             }
-            if !self.keep_to_rate(began, check.position()) {
+            if !self.keep_to_rate(rate, began, check.position()) {
                 return Ok(Some(Stopped));
             }
         }
@@ -239,7 +262,8 @@ impl Shared {
         Ok(None)
     }
 
-    /// Waits while others use the disk, up to a limit. Returns false if the thread must stop.
+    /// Waits while flushes or readers use the disk, up to a limit. Returns false if the thread must
+    /// stop.
     fn yield_to_others(&self) -> bool {
         let mut waited = Duration::ZERO;
         while waited < PATIENCE && self.busy.get().is_some_and(|is_busy| is_busy()) {
@@ -251,9 +275,9 @@ impl Shared {
         !*self.lock()
     }
 
-    /// Waits to keep to the rate after `bytes`. Returns false if the thread must stop.
-    fn keep_to_rate(&self, began: Duration, bytes: u64) -> bool {
-        let worth = u128::from(bytes) * 1_000_000_000 / u128::from(self.options.rate.0.max(1));
+    /// Waits to keep to `rate` after `bytes`. Returns false if the thread must stop.
+    fn keep_to_rate(&self, rate: u64, began: Duration, bytes: u64) -> bool {
+        let worth = u128::from(bytes) * 1_000_000_000 / u128::from(rate.max(1));
         let worth = Duration::from_nanos(u64::try_from(worth).unwrap_or(u64::MAX));
         let elapsed = self.clock.monotonic().saturating_sub(began);
         let ahead = worth.saturating_sub(elapsed);
@@ -261,9 +285,37 @@ impl Shared {
     }
 }
 
+/// The rate in bytes a second at which `used` bytes are read in half of the interval, at least
+/// `RATE_MIN` and at most `rate_max`. If `used` is unknown, it is `rate_max`.
+///
+/// A lower rate is better: reads at the highest rate would raise the latency of producers while
+/// they last.
+fn rate_for(used: Option<u64>, interval: Duration, rate_max: u64) -> u64 {
+    let Some(used) = used else { return rate_max };
+    let rate = u128::from(used) * 2_000 / interval.as_millis().max(1);
+    u64::try_from(rate).unwrap_or(u64::MAX).max(RATE_MIN).min(rate_max)
+}
+
 /// Logs a failure to store the position, which is only a hint: without it a restart checks more.
 fn note_progress(stored: io::Result<()>) {
     stored.unwrap_or_else(|error| {
         tracing::warn!(%error, "the scrubber's position is not on disk");
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_are_spread_over_half_the_interval() {
+        let week = Duration::from_hours(7 * 24);
+        let rate = |used| rate_for(used, week, 16 << 20);
+        assert_eq!(rate(Some(4 << 40)), (4 << 40) * 2 / (7 * 24 * 3600), "4 TiB in 3.5 days");
+        assert_eq!(rate(Some(100 << 40)), 16 << 20, "never above the setting");
+        assert_eq!(rate(Some(1 << 30)), RATE_MIN, "a restart must not repeat hours of work");
+        assert_eq!(rate(None), 16 << 20);
+        assert_eq!(rate_for(Some(1 << 30), Duration::from_millis(1), 16 << 20), 16 << 20);
+        assert_eq!(rate_for(Some(1 << 30), week, 1 << 16), 1 << 16, "even below the lowest rate");
+    }
 }

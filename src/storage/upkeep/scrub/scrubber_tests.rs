@@ -122,7 +122,7 @@ fn the_scrubber_yields_to_others_for_a_bounded_time() {
     let mut scrubber = Scrubber::new(Arc::clone(&directory), clock(), options, Arc::new(listener));
     scrubber.start().unwrap();
     scrubber.yield_to(Box::new(move || counted.fetch_add(1, Ordering::Relaxed) < usize::MAX));
-    until("it is never its turn", || !log.checks().damages().is_empty());
+    until("the scrubber does not reach the damage", || !log.checks().damages().is_empty());
     assert!(asked.load(Ordering::Relaxed) >= 20, "it gave way only {asked:?} times");
     scrubber.stop();
 }

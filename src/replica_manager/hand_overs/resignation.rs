@@ -1,4 +1,5 @@
-//! The end of a broker that stops in order: others lead its partitions before its session ends.
+//! The end of a broker that stops in order: other brokers lead its partitions before its session
+//! ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,23 +7,23 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use crate::engine::EngineState;
-use crate::replica_manager::hand_overs::{Move, hand_over, moves};
+use crate::replica_manager::hand_overs::moves::{Move, hand_over, moves};
 use crate::types::WithCauses;
 
 /// The longest wait for the store to note that this broker stops.
 const ANNOUNCING_MAX: Duration = Duration::from_secs(1);
-/// The longest wait for other leaders.
+/// The longest wait for other brokers to take over.
 const HANDING_OVER_MAX: Duration = Duration::from_secs(5);
 /// The pause after hand-overs of which some have failed.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Hands over every partition that this broker leads and that another could lead. Called before the
-/// broker stops; partitions that nobody takes over are led until then.
+/// broker stops; partitions that no broker takes over are led until then.
 pub(crate) async fn resign(engine: &Arc<EngineState>) {
     if engine.stopping.is_cancelled() || due(engine).is_empty() {
         return;
     }
-    // So that nobody hands anything over to this broker in turn.
+    // The other brokers must know first, so that none hands a partition back to this broker.
     match timeout(ANNOUNCING_MAX, engine.metadata.announce_stop()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
@@ -58,11 +59,12 @@ pub(crate) async fn resign(engine: &Arc<EngineState>) {
     }
 }
 
-/// The partitions that others may lead, each with the first such replica.
+/// The partitions that other brokers may lead, each with the first such replica.
 fn due(engine: &EngineState) -> Vec<Move> {
     let (me, image) = (engine.config.broker_id, engine.image());
     moves(engine, &image, |partition| {
         let mut others = partition.replicas.iter().copied().filter(|replica| *replica != me);
-        others.find(|replica| image.may_take_over(partition, *replica))
+        let intact = image.intact_successor(partition, me);
+        intact.or_else(|| others.find(|replica| image.may_take_over(partition, *replica)))
     })
 }

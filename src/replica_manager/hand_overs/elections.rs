@@ -35,15 +35,18 @@ impl Elections {
         self.changed.notify_one();
     }
 
-    /// Returns whether a partition is asked for, for each of these, and forgets the requests that
-    /// are over at `now`.
+    /// Forgets the requests that are over at `now`, and those for partitions that this broker does
+    /// not lead any more: they are fulfilled, or another broker has to fulfil them.
+    pub(super) fn retain(&self, now: Duration, is_led: impl Fn(&PartitionKey) -> bool) {
+        self.lock().retain(|key, until| now < *until && is_led(key));
+    }
+
+    /// For each of `partitions`, true if it is asked for.
     pub(super) fn are_asked<'a>(
         &self,
         partitions: impl Iterator<Item = &'a PartitionKey>,
-        now: Duration,
     ) -> Vec<bool> {
-        let mut asked = self.lock();
-        asked.retain(|_, until| now < *until);
+        let asked = self.lock();
         partitions.map(|key| asked.contains_key(key)).collect()
     }
 
@@ -52,7 +55,8 @@ impl Elections {
         self.changed.notified().await;
     }
 
-    /// Waits for `pause`, at most until more partitions are asked for. Returns true if they are.
+    /// Waits for `pause`, at most until more partitions are asked for. Returns true if more were
+    /// asked for.
     pub(super) async fn changed_within(&self, pause: Duration) -> bool {
         timeout(pause, self.changed()).await.is_ok()
     }
@@ -83,9 +87,22 @@ mod tests {
         ask(0, 5);
         assert!(elections.changed_within(Duration::MAX).await);
         let keys = [key(0), key(1), key(2)];
-        let at = |now| elections.are_asked(keys.iter(), Duration::from_secs(now));
+        let at = |now| {
+            elections.retain(Duration::from_secs(now), |_| true);
+            elections.are_asked(keys.iter())
+        };
         assert_eq!(at(9), [true, true, false]);
         assert_eq!(at(20), [true, false, false]);
         assert_eq!(at(30), [false; 3]);
+    }
+
+    #[test]
+    fn a_partition_that_was_handed_over_is_not_asked_for_when_it_comes_back() {
+        let elections = Elections::default();
+        let keys = [key(0), key(1)];
+        let until = Duration::from_mins(1);
+        elections.ask(keys.iter().map(|key| (key.topic, key.index)), until);
+        elections.retain(Duration::ZERO, |led| *led == key(1));
+        assert_eq!(elections.are_asked(keys.iter()), [false, true]);
     }
 }

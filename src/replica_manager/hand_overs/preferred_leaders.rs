@@ -2,8 +2,9 @@
 //!
 //! The first replica of a partition is its preferred leader. Once it is in sync again, the broker
 //! that leads meanwhile hands the partition over, a few at a time: each hand-over makes producers
-//! wait for some milliseconds. Partitions named in an `ElectLeaders` request come first, and move
-//! even if `auto.leader.rebalance.enable` is off.
+//! wait for some milliseconds. A replica that has handed over because of damage does not get the
+//! partition back unless a request asks for it. Partitions named in an `ElectLeaders` request come
+//! first, and move even if `auto.leader.rebalance.enable` is off.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +14,9 @@ use crate::engine::{EngineState, Unavailable};
 use crate::metadata::Image;
 use crate::replica_manager::ReplicaConfig;
 use crate::replica_manager::config::REBALANCE;
-use crate::replica_manager::elections::Elections;
 use crate::replica_manager::fetch_session::PartitionKey;
-use crate::replica_manager::hand_overs::{Move, hand_over, moves};
+use crate::replica_manager::hand_overs::elections::Elections;
+use crate::replica_manager::hand_overs::moves::{Move, hand_over, moves};
 
 /// The maximum number of partitions that are handed over together.
 const AT_ONCE: usize = 8;
@@ -25,26 +26,26 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 
 /// The task that hands partitions over to their preferred leaders.
-pub(super) struct PreferredLeaders {
-    pub(super) engine: Arc<EngineState>,
+pub(in crate::replica_manager) struct PreferredLeaders {
+    pub(in crate::replica_manager) engine: Arc<EngineState>,
     /// The settings with which the broker was started.
-    pub(super) config: ReplicaConfig,
+    pub(in crate::replica_manager) config: ReplicaConfig,
     /// The partitions that were asked for.
-    pub(super) elections: Arc<Elections>,
+    pub(in crate::replica_manager) elections: Arc<Elections>,
 }
 
 /// The partitions whose preferred leaders may lead again.
 #[derive(Default)]
 struct Due {
-    /// Those that were asked for.
+    /// The moves that a request has asked for.
     asked: Vec<Move>,
-    /// Those that return by themselves.
+    /// The moves that no request has asked for.
     others: Vec<Move>,
 }
 
 impl PreferredLeaders {
     /// Hands partitions over until the broker stops.
-    pub(super) async fn run(self) {
+    pub(in crate::replica_manager) async fn run(self) {
         let stopping = self.engine.stopping.clone();
         // When the engine stops, `resignation.rs` has already tried to hand over everything.
         let _ = stopping.run_until_cancelled(self.return_all()).await;
@@ -87,8 +88,12 @@ impl PreferredLeaders {
             let preferred = *partition.replicas.first()?;
             (preferred != me && image.may_take_over(partition, preferred)).then_some(preferred)
         });
+        self.elections.retain(self.engine.clock.monotonic(), |PartitionKey { topic, index }| {
+            let partition = image.topic_by_id(*topic).and_then(|topic| topic.partition(*index));
+            partition.is_some_and(|partition| partition.leader() == Some(me))
+        });
         let keys: Vec<PartitionKey> = moves.iter().map(key).collect();
-        let are_asked = self.elections.are_asked(keys.iter(), self.engine.clock.monotonic());
+        let are_asked = self.elections.are_asked(keys.iter());
         let mut due = Due::default();
         for (step, is_asked) in moves.into_iter().zip(are_asked) {
             let list = if is_asked { &mut due.asked } else { &mut due.others };
@@ -97,6 +102,11 @@ impl PreferredLeaders {
         if !self.is_automatic(&image) {
             due.others.clear();
         }
+        due.others.retain(|Move { partition, to }| {
+            let id = partition.id();
+            let known = image.partition(&id.topic, id.partition);
+            known.is_some_and(|known| !image.is_damaged(known, *to))
+        });
         due
     }
 
@@ -106,8 +116,8 @@ impl PreferredLeaders {
         let mut config = self.config.clone();
         for broker in [None, Some(self.engine.config.broker_id)] {
             let value = image.broker_configs(broker).and_then(|configs| configs.get(REBALANCE));
-            // Validated when written, but possibly by a later release: an invalid value leaves the
-            // one before in force.
+            // The value was validated when it was written, but possibly by a later release. An
+            // invalid value leaves the previous one in force.
             value.map(|value| config.set_named(REBALANCE, value));
         }
         config.auto_rebalance

@@ -1,6 +1,7 @@
 //! Hand-overs of partitions that this broker leads, carried through together.
 //!
-//! The partitions decide, and stay as they are if a hand-over fails; this side moves them on.
+//! Each partition decides on its next step, and stays as it is if its hand-over fails. This module
+//! makes the partitions take their steps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +23,8 @@ pub(super) struct Move {
     pub(super) to: BrokerId,
 }
 
-/// The moves that `successor` finds for the partitions that this broker leads, as the image knows
-/// them.
+/// The moves of the partitions that this broker leads, to the brokers that `successor` returns for
+/// their state in the image.
 pub(super) fn moves(
     engine: &EngineState,
     image: &Image,
@@ -34,7 +35,7 @@ pub(super) fn moves(
     let to_move = led.filter_map(|partition| {
         let topic = image.topic_by_id(partition.topic_id())?;
         let known = topic.partition(partition.id().partition)?;
-        // The image may be ahead of the partition.
+        // The image may be newer than the partition's epoch.
         let is_current = known.leader_epoch() == partition.epoch();
         let to = successor(known).filter(|_| is_current)?;
         Some(Move { partition: Arc::clone(partition), to })
@@ -42,8 +43,8 @@ pub(super) fn moves(
     to_move.collect()
 }
 
-/// Hands partitions over, and waits until each has another leader or is led on. Returns the number
-/// of those that are led on.
+/// Hands partitions over, and waits until each has another leader or its hand-over has failed.
+/// Returns the number of partitions that this broker still leads.
 ///
 /// # Errors
 /// If the broker stops meanwhile.
@@ -84,7 +85,7 @@ pub(super) async fn hand_over(
         sleep(PAUSE).await;
     }
     if led_on > 0 {
-        // Group coordinators that stopped with their partitions begin again.
+        // Restart the group coordinators that stopped because their partitions answered no request.
         engine.partitions_changed();
     }
     Ok(led_on)

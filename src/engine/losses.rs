@@ -1,0 +1,135 @@
+//! Replicas whose disk has lost records that were flushed (rule R7 in docs/replication.md).
+//!
+//! This broker names their partitions in its registration. It neither leads nor follows these until
+//! the controller has struck its replicas out. Then it truncates their logs to the records that are
+//! left, and fetches the others.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::engine::{Control, EngineError, Failure};
+use crate::metadata::{Image, Metadata};
+use crate::replication::LocalLogs;
+use crate::storage::{DataDir, StorageError};
+use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
+
+/// The replicas of this broker whose disk has lost flushed records.
+#[derive(Debug, Default)]
+pub(crate) struct Losses {
+    replicas: Mutex<BTreeSet<(TopicId, PartitionIndex)>>,
+}
+
+impl Losses {
+    /// Finds the losses among the logs of a data directory. Partitions with a single replica are
+    /// left out: no other broker has their records, and what is left can be read.
+    ///
+    /// # Errors
+    /// If the disk fails, or nothing is left of such a single replica.
+    pub(super) fn find(
+        data: &DataDir,
+        image: &Image,
+        is_shared: bool,
+    ) -> Result<Self, EngineError> {
+        let mut replicas = BTreeSet::new();
+        // Without other brokers, logs open at their first use.
+        let lost = if is_shared { data.losses()? } else { data.lost_logs() };
+        for (partition, id) in lost {
+            let index = partition.partition;
+            let assigned = image.topic_by_id(id).and_then(|topic| topic.partition(index));
+            if assigned.is_some_and(|assigned| assigned.replicas.len() > 1) {
+                tracing::error!("the disk has lost flushed records of {partition}");
+                replicas.insert((id, index));
+            } else {
+                data.log(&partition)?;
+            }
+        }
+        Ok(Self { replicas: Mutex::new(replicas) })
+    }
+
+    /// The replicas for the registration.
+    pub(super) fn replicas(&self) -> BTreeSet<(TopicId, PartitionIndex)> {
+        self.lock().clone()
+    }
+
+    /// Returns true if a replica has lost records.
+    pub(super) fn contains(&self, id: TopicId, index: PartitionIndex) -> bool {
+        self.lock().contains(&(id, index))
+    }
+
+    /// Returns true if there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// Removes a replica whose log was truncated to the records that are left.
+    fn remove(&self, replica: (TopicId, PartitionIndex)) {
+        self.lock().remove(&replica);
+    }
+
+    /// Truncates the logs of the replicas that are struck out of their in-sync sets. Returns true
+    /// if there were any: this broker may lead or follow their partitions now.
+    pub(super) async fn give_up(
+        &self,
+        metadata: &Metadata,
+        logs: &Arc<LocalLogs>,
+        control: &Control,
+        failure: &Arc<Failure>,
+    ) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let struck_out = match metadata.struck_out().await {
+            Ok(struck_out) => struck_out,
+            Err(error) => {
+                // The store is unreachable, and the connection to it has logged that.
+                tracing::debug!("lost records are given up later: {}", WithCauses(&error));
+                return false;
+            }
+        };
+        let mut given_up = Vec::new();
+        for (id, index) in struck_out {
+            let image = Arc::clone(&metadata.image().borrow());
+            let Some(topic) = image.topic_by_id(id).map(|topic| topic.name.clone()) else {
+                continue;
+            };
+            let partition = TopicPartition { topic, partition: index };
+            let (logs, failure) = (Arc::clone(logs), Arc::clone(failure));
+            let cut = move || cut(&logs, &failure, &partition, id);
+            if control.run_blocking(cut).await.unwrap_or(false) {
+                self.remove((id, index));
+                given_up.push((id, index));
+            }
+        }
+        if given_up.is_empty() {
+            return false;
+        }
+        if let Err(error) = metadata.losses_given_up(&given_up).await {
+            tracing::warn!("the registration still names losses: {}", WithCauses(&error));
+        }
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<(TopicId, PartitionIndex)>> {
+        self.replicas.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Truncates a log to the records that are left, and returns true if that succeeded.
+fn cut(logs: &LocalLogs, failure: &Failure, partition: &TopicPartition, id: TopicId) -> bool {
+    logs.flusher.forget(partition);
+    match logs.data.give_up_lost_end(partition, id) {
+        Ok(()) => true,
+        Err(error) => {
+            report(failure, partition, &error);
+            false
+        }
+    }
+}
+
+fn report(failure: &Failure, partition: &TopicPartition, error: &StorageError) {
+    if error.leaves_disk_unknown() {
+        failure.report(WithCauses(error).to_string());
+    } else {
+        tracing::error!("{partition} is not fetched again yet: {}", WithCauses(error));
+    }
+}

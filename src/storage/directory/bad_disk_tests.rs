@@ -1,0 +1,229 @@
+//! Tests of a data directory on a disk that is full, fails, or has lost files or records.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::directory_tests::{
+    DATA, World, append, append_in, opener, partition, stop, topic, with_ten_records,
+};
+use crate::config::ByteSize;
+use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
+use crate::io::{MemoryDisk, OpenMode};
+use crate::storage::{DataDir, Log, LogConfig, LogConfigs, Offsets, StorageError};
+use crate::types::Offset;
+
+#[test]
+fn a_log_that_disappeared_is_reported() {
+    let world = World::new();
+    let (directory, _) = with_ten_records(&world);
+    stop(directory, 10);
+    world.disk.rename(Path::new("/data/web-0"), Path::new("/elsewhere")).unwrap();
+    let directory = world.open().unwrap();
+    assert_eq!(directory.start_report().missing, [partition(0)]);
+}
+
+#[test]
+fn damaged_checkpoints_and_runs_are_reported_and_rebuilt() {
+    let world = World::new();
+    let (directory, log) = with_ten_records(&world);
+    log.flush().unwrap();
+    directory.checkpoint(&Offsets::new()).unwrap();
+    drop((directory, log));
+    world.put("/data/durable-point-checkpoint", b"0\n1\nweb 0 10\n");
+    world.put("/data/run", b"?");
+    let directory = world.open().unwrap();
+    assert_eq!(directory.start_report().rebuilt, ["durable-point-checkpoint", "run"]);
+    let log = directory.log(&partition(0)).unwrap().unwrap();
+    assert_eq!(log.log_end_offset(), Offset::new(10));
+    drop((directory, log));
+    assert!(world.open().unwrap().start_report().rebuilt.is_empty());
+}
+
+/// A machine whose disk is full for files with this suffix, with a directory of ten records and no
+/// reserve.
+fn on_a_full_disk(suffix: &str) -> (FaultyDisk, World, DataDir, Arc<Log>) {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let world = World::on(Arc::new(disk.clone()));
+    let (directory, log) = with_ten_records(&world);
+    log.flush().unwrap();
+    disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(suffix).for_ever());
+    (disk, world, directory, log)
+}
+
+#[test]
+fn a_log_start_that_cannot_be_recorded_stays_where_it_was() {
+    let (disk, _world, directory, log) = on_a_full_disk("log-start-offset-checkpoint.tmp");
+    let refusal = directory.advance_log_start(&log, Offset::new(5)).unwrap_err();
+    assert!(matches!(refusal, StorageError::OutOfSpace { .. }), "{refusal}");
+    assert_eq!(log.log_start_offset(), Offset::ZERO);
+    disk.clear_faults();
+    directory.checkpoint(&Offsets::new()).unwrap();
+    assert_eq!(directory.advance_log_start(&log, Offset::new(4)).unwrap(), Offset::new(4));
+}
+
+#[test]
+fn a_directory_closes_on_a_full_disk_and_is_read_at_the_next_start() {
+    for suffix in [".snapshot.tmp", "-checkpoint.tmp", "clean-stop.tmp", ".tmp"] {
+        let (disk, world, directory, log) = on_a_full_disk(suffix);
+        drop(log);
+        stop(directory, 10);
+        disk.clear_faults();
+        let directory = world.open().unwrap();
+        let log = directory.log(&partition(0)).unwrap().unwrap();
+        assert_eq!(log.log_end_offset(), Offset::new(10), "without {suffix}");
+    }
+}
+
+/// A machine with a log of three segments of a record each, of which the first is flushed. The sync
+/// of the second fails and loses it; the third is in the page cache.
+fn with_a_failed_sync() -> (FaultyDisk, World, LogConfigs) {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let world = World::on(Arc::new(disk.clone()));
+    let configs: LogConfigs =
+        Arc::new(|_, _| Arc::new(LogConfig { segment_size: ByteSize(1), ..LogConfig::default() }));
+    let directory = world.open_with(opener(), Arc::clone(&configs)).unwrap();
+    let log = directory.create_log(&partition(0), topic(1)).unwrap();
+    append(&log, 1).unwrap();
+    log.flush().unwrap();
+    directory.checkpoint(&Offsets::new()).unwrap();
+    append_in(&log, log.epochs().latest().unwrap().unwrap(), 2).unwrap();
+    let lost = "00000000000000000001.log";
+    disk.inject(Fault::new(Operation::SyncData, Failure::InputOutput).on(lost));
+    assert!(log.flush().unwrap_err().leaves_disk_unknown());
+    (disk, world, configs)
+}
+
+#[test]
+fn what_a_failed_sync_has_lost_is_a_torn_tail_in_the_same_boot() {
+    let (_disk, world, configs) = with_a_failed_sync();
+    let directory = world.open_with(opener(), Arc::clone(&configs)).unwrap();
+    assert!(directory.start_report().had_failed_sync);
+    let log = directory.log(&partition(0)).unwrap().unwrap();
+    assert_eq!((log.log_end_offset(), log.flushed_offset()), (Offset::new(1), Offset::new(1)));
+    assert!(log.checks().damages().is_empty());
+    drop((directory, log));
+    let directory = world.open_with(opener(), configs).unwrap();
+    assert!(!directory.start_report().had_failed_sync, "the logs are recovered");
+}
+
+#[test]
+fn a_manifest_written_after_a_failed_sync_is_ignored() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let world = World::on(Arc::new(disk.clone()));
+    let (directory, log) = with_ten_records(&world);
+    disk.inject(Fault::new(Operation::SyncDir, Failure::NoSpace).on(DATA));
+    assert!(directory.checkpoint(&Offsets::new()).is_err());
+    drop(log);
+    stop(directory, 10);
+    let directory = world.open().unwrap();
+    let start = directory.start_report();
+    assert!(start.had_failed_sync && !start.was_clean && start.recovered == 1, "{start:?}");
+    stop(directory, 10);
+    assert!(world.open().unwrap().start_report().was_clean);
+}
+
+#[test]
+fn a_start_that_fails_to_sync_is_followed_by_one_that_trusts_as_little() {
+    let (disk, world, configs) = with_a_failed_sync();
+    disk.inject(Fault::new(Operation::SyncData, Failure::InputOutput).on("run.tmp"));
+    assert!(world.open_with(opener(), Arc::clone(&configs)).is_err());
+    let directory = world.open_with(opener(), configs).unwrap();
+    assert!(directory.start_report().had_failed_sync);
+}
+
+/// A stopped or crashed machine whose log has lost records at its end, although all ten were
+/// durable: the last segment was cut by `halves` halves of a batch.
+fn with_a_lost_end(is_clean: bool, halves: u64) -> World {
+    let world = World::new();
+    let (directory, log) = with_ten_records(&world);
+    log.flush().unwrap();
+    if is_clean {
+        stop(directory, 10);
+    } else {
+        directory.checkpoint(&Offsets::new()).unwrap();
+        drop(directory);
+    }
+    let path = Path::new("/data/web-0/00000000000000000000.log");
+    let file = world.disk.open(path, OpenMode::Write).unwrap();
+    let size = file.len().unwrap();
+    file.set_len(size - size * halves / 20).unwrap();
+    file.sync_data().unwrap();
+    world
+}
+
+#[test]
+fn records_lost_at_the_end_are_found_by_each_start_until_they_are_given_up() {
+    let theirs = topic(1).topic_id;
+    for (is_clean, halves) in [(false, 3), (true, 4)] {
+        let world = with_a_lost_end(is_clean, halves);
+        for _ in 0..2 {
+            assert_eq!(world.open().unwrap().losses().unwrap(), [(partition(0), theirs)]);
+        }
+        let directory = world.open().unwrap();
+        directory.give_up_lost_end(&partition(0), topic(2).topic_id).unwrap();
+        assert_eq!(directory.losses().unwrap().len(), 1, "the loss of another topic");
+        directory.give_up_lost_end(&partition(0), theirs).unwrap();
+        assert_eq!(directory.losses().unwrap(), []);
+        let log = directory.log(&partition(0)).unwrap().unwrap();
+        let end = log.log_end_offset();
+        assert_eq!(end, Offset::new(8));
+        if !is_clean {
+            assert_eq!(world.names("/data/quarantine").len(), 1, "half a batch");
+        }
+        append(&log, 3).unwrap();
+        log.flush().unwrap();
+        drop((directory, log));
+        let directory = world.open().unwrap();
+        assert_eq!(directory.losses().unwrap(), []);
+        let log = directory.log(&partition(0)).unwrap().unwrap();
+        assert_eq!(log.log_end_offset(), end.plus(3));
+    }
+}
+
+#[test]
+fn a_log_that_has_lost_all_segments_is_a_loss_and_begins_again_where_it_is_given_up() {
+    for is_clean in [false, true] {
+        let world = with_a_lost_end(is_clean, 0);
+        let path = Path::new("/data/web-0/00000000000000000000.log");
+        world.disk.remove_file(path).unwrap();
+        let directory = world.open().unwrap();
+        assert_eq!(directory.losses().unwrap(), [(partition(0), topic(1).topic_id)]);
+        directory.give_up_lost_end(&partition(0), topic(1).topic_id).unwrap();
+        let log = directory.log(&partition(0)).unwrap().unwrap();
+        assert_eq!(log.log_end_offset(), Offset::ZERO);
+        append(&log, 3).unwrap();
+        assert_eq!(directory.losses().unwrap(), []);
+    }
+}
+
+#[test]
+fn a_log_that_ends_as_recorded_is_no_loss() {
+    let world = with_a_lost_end(false, 0);
+    let directory = world.open().unwrap();
+    directory.create_log(&partition(1), topic(2)).unwrap();
+    assert_eq!(directory.losses().unwrap(), []);
+    directory.give_up_lost_end(&partition(0), topic(1).topic_id).unwrap();
+    let log = directory.log(&partition(0)).unwrap().unwrap();
+    assert_eq!(log.log_end_offset(), Offset::new(10));
+}
+
+#[test]
+fn a_log_can_be_removed_while_nothing_can_be_written() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let world = World::on(Arc::new(disk.clone()));
+    let (directory, log) = with_ten_records(&world);
+    append(&log, 1).unwrap();
+    for operation in [Operation::Write, Operation::SyncData] {
+        disk.inject(Fault::new(operation, Failure::NoSpace).for_ever());
+    }
+    disk.inject(Fault::new(Operation::Rename, Failure::NoSpace));
+    assert!(directory.remove_log(&partition(0), topic(1).topic_id).is_err());
+    assert_eq!(directory.partitions().len(), 1, "it can be removed by another call");
+    directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
+    assert!(directory.partitions().is_empty());
+    assert!(!world.names(DATA).contains(&"web-0".to_owned()));
+    // A flush that was scheduled finds nothing to do, and does not fail.
+    assert_eq!(log.flush().unwrap(), log.flushed_offset());
+    assert_eq!(log.flushes().unflushed(), None);
+    assert!(append(&log, 1).is_err());
+}

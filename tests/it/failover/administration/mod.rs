@@ -1,0 +1,5 @@
+//! Three brokers in the hands of operators: listeners, damaged disks, brokers that are gone.
+
+mod damaged;
+mod forgotten;
+mod listeners;
