@@ -195,13 +195,17 @@ impl ThreeBrokers {
         self.partitions(topic)[0].leader_id
     }
 
-    /// Waits until every partition has a leader and exactly these in-sync replicas.
+    /// Waits until every partition has a leader and exactly these in-sync replicas, and each of
+    /// these knows it. Brokers learn of changes by watches, each in its own time, and one that
+    /// becomes the leader decides by what it knows.
     pub(super) fn await_in_sync(&self, topic: &str, ids: &[i32]) {
-        self.await_partitions(topic, |partition| {
-            let mut members = partition.isr_nodes.clone();
-            members.sort_unstable();
-            members == ids && ids.contains(&partition.leader_id)
-        });
+        for id in ids {
+            self.await_seen_by(*id, topic, |partition| {
+                let mut members = partition.isr_nodes.clone();
+                members.sort_unstable();
+                members == ids && ids.contains(&partition.leader_id)
+            });
+        }
     }
 
     /// Waits until every partition of a topic is as wanted.

@@ -6,7 +6,7 @@ use streamlog::wire::ErrorCode;
 use streamlog::wire::elect_leaders::{ElectLeadersRequest, PREFERRED, RequestTopic};
 
 use crate::failover::load::{read_all, value};
-use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers};
+use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
 const TOPIC: &str = "rotten";
 /// A topic without damage, whose partitions are preferred by all brokers.
@@ -33,8 +33,13 @@ fn partition() -> TopicPartition {
 /// Flips a bit in the middle of a broker's log while the broker is stopped.
 fn damage(cluster: &mut ThreeBrokers, id: i32) {
     cluster.stop(id);
+    // A broker that takes its former registration for the present one would not hand over to it.
+    for other in others(id) {
+        cluster.await_registered(other, &others(id));
+    }
     cluster.flip_a_bit(id, TOPIC, 0);
     cluster.start_broker(id);
+    IDS.iter().for_each(|other| cluster.await_registered(*other, &IDS));
     cluster.await_in_sync(TOPIC, &IDS);
 }
 
