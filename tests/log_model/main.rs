@@ -16,8 +16,11 @@
 //! | I6 | another recovery changes nothing |
 //! | I7 | a read returns no bytes whose checksum or offsets are wrong |
 //! | I8 | a failed append leaves no trace after the next append |
+//!
+//! A test of its own beside the simulation, because both repay an optimising compiler.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod checks_tests;
-mod faults_tests;
-mod plain_tests;
-mod world_tests;
+mod checks;
+mod faults;
+mod plain;
+mod world;

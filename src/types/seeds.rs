@@ -12,18 +12,18 @@ const THREADS: usize = 2;
 
 /// An iterator over seeds that prints the current one if the test panics.
 #[derive(Debug)]
-pub(crate) struct Seeds {
+pub struct Seeds {
     rest: StepBy<Range<u64>>,
     taken: Option<u64>,
 }
 
 /// The seeds that the environment selects, or else `usual` of them from 0.
-pub(crate) fn seeds(usual: u64) -> Seeds {
+pub fn seeds(usual: u64) -> Seeds {
     Seeds::of(range(usual), 1)
 }
 
 /// Runs `life` on two threads for every seed that [`seeds`] yields.
-pub(crate) fn each_seed(usual: u64, life: impl Fn(u64) + Sync) {
+pub fn each_seed(usual: u64, life: impl Fn(u64) + Sync) {
     let Range { start, end } = range(usual);
     let life = &life;
     std::thread::scope(|scope| {
@@ -39,7 +39,7 @@ impl Seeds {
     }
 
     /// The number of seeds that are left.
-    pub(crate) fn left(&self) -> usize {
+    pub fn left(&self) -> usize {
         self.rest.size_hint().0
     }
 }
