@@ -105,7 +105,7 @@ check-python: setup $(VENV)/spark.stamp ## Checks format, lints and types of the
 	mypy $(EXAMPLES)
 	basedpyright
 	stubtest --mypy-config-file pyproject.toml streamlog._core
-	pytest $(if $(TEST),'$(TEST)',--quiet tests/tidy)
+	pytest $(if $(TEST),'$(TEST)',--quiet tests/tidy tests/jobs)
 
 BENCH ?=
 bench: released $(VENV)/spark.stamp ## Measures broker and clients against thresholds; make bench BENCH="--rounds 9 --json FILE growth"

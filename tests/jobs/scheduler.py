@@ -99,12 +99,11 @@ class Scheduler:
                 yield job
 
     def _start(self, job: Job) -> None:
-        words = ["nice", "-n", "19"] if job.yields else []
         # Each job is a make of its own, whatever options this one was given.
         environment = {name: value for name, value in os.environ.items() if name not in _OF_MAKE}
         with log(job).open("wb") as output:
             process = subprocess.Popen(
-                [*words, "make", "--no-print-directory", job.name],
+                ["nice", "-n", str(job.nice), "make", "--no-print-directory", job.name],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,

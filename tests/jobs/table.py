@@ -13,14 +13,14 @@ class Job:
 
     name: str
     """The target of the Makefile that does the work."""
-    minutes: int
+    minutes: float
     """The time after which the job is ended, and has failed."""
     cores: float
     """The number of cores that the job usually keeps busy."""
     needs: tuple[str, ...] = ()
     """The jobs that must have passed before."""
-    yields: bool = False
-    """True for compilers, which leave the processor to tests that wait for it."""
+    nice: int = 0
+    """How far the job leaves the processor to others, up to 19."""
     ci_only: bool = False
     """True if `.ci/run` alone has the job."""
     unsteady: bool = False
