@@ -5,9 +5,9 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup released demo example-mail example-logs serve cluster cluster-stop build
-.PHONY: bench bench-python bench-spark build-bench study study-pages
+.PHONY: bench bench-python bench-spark study study-pages
 .PHONY: check check-rust check-python check-bench check-deps check-macos check-trace
-.PHONY: docs docs-site docs-api fix fuzz lock settings-page tools spark-tools debian-tools
+.PHONY: docs docs-site docs-api fix fuzz lock settings-page venv wheel tools spark-tools debian-tools
 .PHONY: test test-all build-tests test-unit test-log-model test-simulation test-it test-zookeeper test-doc
 .PHONY: test-example test-python test-model test-spark spark-shared spark-apart test-disks test-faults
 .PHONY: drivers interop differential compatibility
@@ -31,11 +31,16 @@ WHEEL_SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
 help: ## Shows this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(VENV)/wheel.stamp ## Creates .venv with the pinned tools and the wheel, built from these sources
+setup: $(VENV)/tools.stamp $(VENV)/wheel.stamp ## Creates .venv with the pinned tools and the wheel, built from these sources
 
-$(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt
+# The builder alone, so that compiling begins before everything else is fetched.
+$(VENV)/venv.stamp: requirements/build.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; assert v >= (3, 11), f"Python 3.11 or later, not {v}"'
 	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install --quiet --require-hashes --only-binary :all: -r requirements/build.txt
+	@touch $@
+
+$(VENV)/tools.stamp: $(VENV)/venv.stamp requirements/dev.txt requirements/docs.txt
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: \
 	  -r requirements/dev.txt -r requirements/docs.txt
 	@touch $@
@@ -51,7 +56,7 @@ $(VENV)/spark.stamp: $(VENV)/tools.stamp requirements/spark.txt requirements/mai
 	rm -f $(VENV)/lib/python*/site-packages/pyspark/python/lib/pyspark.zip
 	@touch $@
 
-$(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
+$(VENV)/wheel.stamp: $(VENV)/venv.stamp $(WHEEL_SOURCES)
 	rm -rf $(WHEELS)
 	maturin build --profile $(PROFILE) --locked --quiet --out $(WHEELS)
 	$(BIN)/pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
@@ -143,12 +148,11 @@ bench-spark: released $(VENV)/spark.stamp ## Compares Spark with its upper bound
 	PYTHONPATH=bench:tests python -m on_spark $(SPARK)
 	python bench/on_spark/offline.py
 
-build-bench: ## Builds the benchmarks, and checks their format and lints
+check-bench: export STREAMLOG_BENCH_BUILD := debug
+check-bench: setup ## Checks the benchmarks: format, lints, a short round of the baselines, and a tiny study
 	cargo fmt --manifest-path bench/Cargo.toml --check
-	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
-	cargo build --manifest-path bench/Cargo.toml --locked --release
-
-check-bench: build-bench setup ## Checks the benchmarks: a short round of the baselines, and a tiny study
+	cargo clippy --manifest-path bench/Cargo.toml --locked -- -D warnings
+	cargo build --manifest-path bench/Cargo.toml --locked --quiet
 	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
 	PYTHONPATH=bench:docs/pictures pytest $(if $(TEST),'$(TEST)',bench/study/tests)
 
@@ -175,6 +179,8 @@ settings-page: ## Regenerates docs/configuration.md from the rows of all setting
 
 lock: $(VENV)/tools.stamp ## Upgrades and pins requirements/*.in as requirements/*.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/build.txt requirements/build.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/dev.txt requirements/dev.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/docs.txt requirements/docs.in
@@ -196,7 +202,9 @@ test: export PROFILE := dev
 test: ## Runs all checks and tests, and sets up what they need; JOBS="test-it check-rust" runs some
 	@PYTHONPATH=tests $(PYTHON) -m jobs $(JOBS)
 
-tools: $(VENV)/tools.stamp ## Creates .venv with the pinned tools
+venv: $(VENV)/venv.stamp ## Creates .venv with what builds the wheel
+wheel: $(VENV)/wheel.stamp ## Builds the wheel from these sources, and installs it in .venv
+tools: $(VENV)/tools.stamp ## Installs the pinned tools in .venv
 spark-tools: $(VENV)/spark.stamp ## Adds PySpark to them
 # Network namespaces with rules that lose packets, and a view of system calls.
 debian-tools: ## Installs the tools that tests need from Debian, if they are missing

@@ -67,6 +67,7 @@ class Scheduler:
             while self._waiting or self._running:
                 self._skip()
                 for job in self._due():
+                    self._waiting.remove(job)
                     self._start(job)
                 self._reap()
                 self._end_late()
@@ -87,16 +88,17 @@ class Scheduler:
             lacking = ", ".join(sorted(failed & set(job.needs)))
             self.outcomes[job] = Outcome(False, f"not run, for it needs {lacking}")
 
-    def _due(self) -> Iterator[Job]:
+    def _due(self) -> list[Job]:
         """The jobs that fit beside those that run, and at least one."""
         passed = {job.name for job, outcome in self.outcomes.items() if outcome.passed}
-        busy = sum(job.cores for job in self._running)
-        idle = not self._running
-        for job in list(self._waiting):
-            if set(job.needs) <= passed and (idle or busy + job.cores <= self._cores):
-                busy, idle = busy + job.cores, False
-                self._waiting.remove(job)
-                yield job
+        started: list[Job] = []
+        for job in [job for job in self._waiting if set(job.needs) <= passed]:
+            # It does not wait for those that leave the processor to it.
+            others = [other for other in [*self._running, *started] if other.nice <= job.nice]
+            busy = sum(other.cores for other in others)
+            if busy + job.cores <= self._cores or not (self._running or started):
+                started.append(job)
+        return started
 
     def _start(self, job: Job) -> None:
         # Each job is a make of its own, whatever options this one was given.
