@@ -20,6 +20,7 @@ mod client;
 mod client_alone;
 mod connection;
 mod docstrings;
+mod dropping;
 mod errors;
 mod futures;
 mod logging;

@@ -15,6 +15,7 @@ use crate::cluster::{ClusterError, LocalCluster};
 use crate::python::arguments::{Options, Word, max_wait, value};
 use crate::python::client::Client;
 use crate::python::docstrings::stub;
+use crate::python::dropping::while_dropped;
 use crate::python::errors::StreamlogError;
 use crate::python::logging;
 use crate::python::owned::{Birth, Owned};
@@ -304,7 +305,7 @@ impl Drop for Broker {
     fn drop(&mut self) {
         // A forked child holds a copy of the handle, but the broker's threads run in the parent.
         if self.running.get().is_ok_and(|running| running.is_open()) {
-            Python::attach(|py| {
+            while_dropped(|py| {
                 if let Err(error) = self.end(py) {
                     error.write_unraisable(py, None);
                 }

@@ -16,6 +16,7 @@ use crate::python::arguments;
 use crate::python::arguments::{Options, Word};
 use crate::python::connection::Connection;
 use crate::python::docstrings::stub;
+use crate::python::dropping::while_dropped;
 use crate::python::errors::raised;
 use crate::python::owned::{Owned, Renewed};
 use crate::python::reading::generic;
@@ -289,7 +290,7 @@ impl Drop for Producer {
         // A forked child that has not used the producer has nothing to flush.
         let Some(sender) = self.inner.if_here() else { return };
         let Ok(producer) = sender.get() else { return };
-        Python::attach(|py| {
+        while_dropped(|py| {
             if let Err(error) = py.detach(|| producer.close(None)) {
                 raised(py, error).write_unraisable(py, None);
             }

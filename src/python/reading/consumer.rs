@@ -21,6 +21,7 @@ use crate::config::ConfigError;
 use crate::python::arguments::{self, Options, Seek};
 use crate::python::connection::Connection;
 use crate::python::docstrings::stub;
+use crate::python::dropping::while_dropped;
 use crate::python::errors::{raised, refused};
 use crate::python::owned::Owned;
 use crate::types::{PartitionIndex, TopicPartition};
@@ -413,7 +414,7 @@ impl Drop for Consumer {
         // A forked child is not a group member. Leaving a group takes time, so release the
         // interpreter.
         if let Ok(consumer) = self.consumer().get() {
-            Python::attach(|py| py.detach(|| consumer.close()));
+            while_dropped(|py| py.detach(|| consumer.close()));
         }
     }
 }

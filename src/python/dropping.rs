@@ -1,0 +1,28 @@
+//! The use of the interpreter by values that are dropped.
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::types::PyAnyMethods;
+use pyo3::{PyErr, Python};
+
+/// Does what the end of a dropped value needs.
+///
+/// Python drops a value also while an exception leaves the block that used it. That exception is
+/// pending in this thread, and calls into Python would lose it: it is put aside meanwhile. An
+/// exception that a handler of a signal has raised in the meantime has no caller. Ctrl-C reaches the
+/// main thread once more, and any other is printed.
+pub(super) fn while_dropped(end: impl FnOnce(Python<'_>)) {
+    Python::attach(|py| {
+        let pending = PyErr::take(py);
+        end(py);
+        if let Some(raised) = PyErr::take(py) {
+            let is_passed_on = raised.is_instance_of::<PyKeyboardInterrupt>(py)
+                && py.import("_thread").and_then(|it| it.call_method0("interrupt_main")).is_ok();
+            if !is_passed_on {
+                raised.write_unraisable(py, None);
+            }
+        }
+        if let Some(pending) = pending {
+            pending.restore(py);
+        }
+    });
+}
