@@ -227,7 +227,7 @@ test-unit: ## Runs the unit tests
 test-log-model: ## Compares a log with a list, in 10,000 histories with crashes
 	$(OPTIMISED) --test log_model $(RUST_TEST)
 
-test-simulation: ## Runs 1,500 seeds of three simulated brokers, then switches each rule off
+test-simulation: ## Runs 750 seeds of three simulated brokers, then switches each rule off
 	$(OPTIMISED) --test simulation $(RUST_TEST)
 
 test-it: $(VENV)/spark.stamp ## Runs the integration tests in Rust, some on a real ZooKeeper

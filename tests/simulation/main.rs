@@ -32,7 +32,7 @@ use seeds::{Results, run_all};
 use zoo::Planted;
 
 /// The number of seeds of a usual run.
-const SEEDS: u64 = 1_500;
+const SEEDS: u64 = 750;
 
 #[test]
 fn no_seed_breaks_an_invariant_and_all_together_meet_every_event() {
