@@ -7,9 +7,9 @@ use pyo3::{PyErr, Python};
 /// Does what the end of a dropped value needs.
 ///
 /// Python drops a value also while an exception leaves the block that used it. That exception is
-/// pending in this thread, and calls into Python would lose it: it is put aside meanwhile. An
-/// exception that a handler of a signal has raised in the meantime has no caller. Ctrl-C reaches the
-/// main thread once more, and any other is printed.
+/// pending in this thread, and calls into Python would lose it: it is put aside meanwhile. If a
+/// signal handler raises in the meantime, no caller can receive its exception: Ctrl-C is passed on
+/// to the main thread, and any other exception is printed.
 pub(super) fn while_dropped(end: impl FnOnce(Python<'_>)) {
     Python::attach(|py| {
         let pending = PyErr::take(py);
