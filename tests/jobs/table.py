@@ -19,25 +19,31 @@ class Job:
     """The number of cores that the job usually keeps busy."""
     needs: tuple[str, ...] = ()
     """The jobs that must have passed before."""
+    after: tuple[str, ...] = ()
+    """The jobs that must have ended before, because they would wait for one another."""
     nice: int = 0
     """How far the job leaves the processor to others, up to 19."""
     ci_only: bool = False
-    """True if `.ci/run` alone has the job."""
+    """True if only `.ci/run` has the job."""
     unsteady: bool = False
     """True if the tests start processes: in `.ci/run`, one that fails is repeated."""
+    test: str = ""
+    """The only test to run, when it is repeated."""
+    attempt: int = 0
+    """The number of the repetition."""
 
 
 def read() -> list[Job]:
-    """Returns the jobs in their order, which is that of their priority."""
+    """Returns the jobs in order of priority."""
     return parse((HERE / "jobs.toml").read_text())
 
 
 def parse(text: str) -> list[Job]:
     """Returns the jobs of a table."""
-    rows = tomllib.loads(text)
+    lists = ("needs", "after")
     return [
-        Job(name=name, **{**row, "needs": tuple(row.get("needs", ()))})
-        for name, row in rows.items()
+        Job(name=name, **{**row, **{key: tuple(row.get(key, ())) for key in lists}})
+        for name, row in tomllib.loads(text).items()
     ]
 
 

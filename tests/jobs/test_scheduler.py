@@ -13,12 +13,20 @@ PROGRAM = f"""
 import sys
 sys.path.insert(0, {str(TESTS)!r})
 from jobs import table, verdict
+from jobs.logs import log_folder
 from jobs.scheduler import Scheduler
 
-scheduler = Scheduler(table.parse(open("jobs.toml").read()), 3)
-scheduler.run()
-found = verdict.repeated(verdict.findings(scheduler.outcomes))
-sys.exit(not verdict.report(scheduler.outcomes, found))
+with log_folder():
+    scheduler = Scheduler(table.parse(open("jobs.toml").read()), 3)
+    scheduler.run()
+    found = verdict.repeated(verdict.findings(scheduler.outcomes))
+    sys.exit(not verdict.report(scheduler.outcomes, found))
+"""
+
+
+PYTEST = f"""export TEST
+t:
+\t{sys.executable} -m pytest -ra WORKERS $(if $(TEST),"$$TEST",test_x.py)
 """
 
 
@@ -72,7 +80,7 @@ def test_a_job_starts_once_its_needs_have_passed_and_not_if_one_failed(tmp_path:
     assert status == 1
     assert (tmp_path / "b").exists()
     assert not (tmp_path / "c").exists()
-    assert "not run, for it needs bad" in output
+    assert "not run, because it needs bad" in output
     assert output.splitlines()[-1] == "0 passed, 1 failed"
 
 
@@ -87,11 +95,11 @@ def test_jobs_run_side_by_side_as_far_as_there_are_cores(tmp_path: Path) -> None
 
 def test_a_job_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     makefile = "slow:\n\tsetsid sh -c 'echo $$$$ >left; sleep 600' & sleep 600\n"
-    run = Run(tmp_path, makefile, "[slow]\nminutes = 0.02\n")
+    run = Run(tmp_path, makefile, "[slow]\nminutes = 0.1\n")
     left = run.await_file("left")
     status, output = run.end()
     assert status == 1
-    assert "not done after 0.02 minutes" in output
+    assert "not done after 0.1 minutes" in output
     assert not is_running(left)
 
 
@@ -126,7 +134,7 @@ def test_a_failed_test_is_named_with_its_output_and_the_command_that_repeats_it(
     tmp_path: Path, workers: str, passing_after: int, row: str
 ) -> None:
     (tmp_path / "test_x.py").write_text(TEST.format(passing_after=passing_after))
-    makefile = f"t:\n\t{sys.executable} -m pytest -ra {workers} $(or $(TEST),test_x.py)\n"
+    makefile = PYTEST.replace("WORKERS", workers)
     status, output = Run(tmp_path, makefile, f"[t]\n{row}\n").end()
     assert status == 1
     assert "AssertionError: the reason" in output
@@ -136,12 +144,61 @@ def test_a_failed_test_is_named_with_its_output_and_the_command_that_repeats_it(
 
 def test_a_test_that_passes_twice_more_is_unstable_and_fails_no_run(tmp_path: Path) -> None:
     (tmp_path / "test_x.py").write_text(TEST.format(passing_after=1))
-    makefile = f"t:\n\t{sys.executable} -m pytest -ra $(or $(TEST),test_x.py)\n"
+    makefile = PYTEST.replace("WORKERS", "")
     status, output = Run(tmp_path, makefile, "[t]\nunsteady = true\n").end()
     assert status == 0, output
     assert "unstable: test_x.py::test_broken" in output
     assert "AssertionError: the reason" in output
     assert output.splitlines()[-1] == "2 passed, 0 failed"
+
+
+def test_a_test_that_passes_twice_more_excuses_no_other_failure(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(TEST.format(passing_after=1))
+    makefile = PYTEST.replace("WORKERS", "").rstrip()
+    makefile += '; code=$$?; test -n "$(TEST)" || sleep 600; exit $$code\n'
+    status, output = Run(tmp_path, makefile, "[t]\nunsteady = true\nminutes = 0.1\n").end()
+    assert status == 1, output
+    assert "unstable: test_x.py::test_broken" in output
+    assert "not done after 0.1 minutes: not by one test" in output
+    assert output.splitlines()[-1] == "2 passed, 1 failed"
+
+
+STRANGE = """
+import pytest
+
+@pytest.mark.parametrize("word", ["it's [a] $HOME::x", "sound"])
+class TestWords:
+    def test_a_word_with_a_name_that_is_as_long_as_the_line_in_which_pytest_shows_it(self, word):
+        assert word == "sound", "the reason"
+"""
+
+
+def test_a_test_with_a_strange_name_can_be_repeated(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(STRANGE)
+    makefile = PYTEST.replace("WORKERS", "")
+    status, output = Run(tmp_path, makefile, "[t]\n").end()
+    assert status == 1
+    assert output.splitlines()[-1] == "1 passed, 1 failed"
+    assert output.count("AssertionError: the reason") == 1
+    (command,) = re.findall("repeat it by: (make .*)", output)
+    again = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "1 failed" in again.stdout, again.stdout
+    assert "passed" not in again.stdout
+
+
+def test_tests_that_cannot_be_collected_fail_the_run_however_they_fare_alone(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "test_x.py").write_text("def test_sound(): pass\n")
+    broken = "import os\nassert 'TEST' not in os.environ\ndef test_sound(): pass\n"
+    (tmp_path / "test_y.py").write_text(broken.replace("not in", "in"))
+    makefile = f"t:\n\tenv -u TEST {sys.executable} -m pytest -ra test_x.py test_y.py\n"
+    status, output = Run(tmp_path, makefile, "[t]\nunsteady = true\n").end()
+    assert status == 1
+    assert "test_y.py" in output
+    assert not output.splitlines()[-1].endswith(" 0 failed")
 
 
 LIBTEST = """\

@@ -15,27 +15,26 @@ def faults(tree: Tree) -> Iterator[str]:
     """The faults of the table of jobs."""
     targets = set(re.findall(r"^([a-z-]+):", tree.read("Makefile"), re.MULTILINE))
     jobs = table.parse(tree.read(TABLE))
-    seen: dict[str, table.Job] = {}
+    by_name = {job.name: job for job in jobs}
     for job in jobs:
         if job.name not in targets:
             yield f"{job.name} is no target of the Makefile"
-        for need in job.needs:
-            if need not in {other.name for other in jobs}:
-                yield f"{job.name} needs {need}, which is no job"
-            elif need in seen and seen[need].unsteady:
-                yield f"{job.name} needs {need}, whose tests may be repeated after the other jobs"
-            elif need in seen and seen[need].ci_only and not job.ci_only:
-                yield f"{job.name} needs {need}, which `make test` leaves out"
-        seen[job.name] = job
-    yield from (f"{job.name} needs what needs it" for job in jobs if _needs_itself(job, seen))
+        for name in [*job.needs, *job.after]:
+            other = by_name.get(name)
+            if other is None:
+                yield f"{job.name} needs {name}, which is no job"
+            elif other.unsteady and name in job.needs:
+                yield f"{job.name} needs {name}, whose tests may be repeated after the other jobs"
+            elif other.ci_only and not job.ci_only:
+                yield f"{job.name} needs {name}, which `make test` leaves out"
+    yield from (f"{job.name} needs what needs it" for job in jobs if _needs_itself(job, by_name))
 
 
 def _needs_itself(job: table.Job, jobs: dict[str, table.Job]) -> bool:
-    needed = list(job.needs)
+    needed = [*job.needs, *job.after]
     for name in needed:
-        needed += (
-            [other for other in jobs[name].needs if other not in needed] if name in jobs else []
-        )
+        other = jobs.get(name, job)
+        needed += [further for further in [*other.needs, *other.after] if further not in needed]
     return job.name in needed
 
 
@@ -51,10 +50,10 @@ def undescribed_verbs(tree: Tree) -> Iterator[str]:
 def verbs_without_spark(tree: Tree) -> Iterator[str]:
     """Verbs that start a program of Spark's in an environment that nobody gave it."""
     rules = re.findall(
-        r"^([a-z-]+): (.*) ## .*\n((?:\t.*\n)+)", tree.read("Makefile"), re.MULTILINE
+        r"^([a-z-]+):(.*?) ?## .*\n((?:\t.*\n)+)", tree.read("Makefile"), re.MULTILINE
     )
     for verb, needed, commands in rules:
-        if re.search(SPARK_PROGRAMS, commands) and not re.search(r"spark\.stamp|\bcheck\b", needed):
+        if re.search(SPARK_PROGRAMS, commands) and not re.search(r"spark\.stamp", needed):
             yield verb
 
 
@@ -72,7 +71,8 @@ def test_every_verb_on_spark_installs_it(tree: Tree) -> None:
 
 def test_a_verb_that_lacks_spark_is_found(plant: Plant) -> None:
     makefile = "a: setup ## A\n\tpython -m logs\nb: setup spark.stamp ## B\n\tpython -m mail\n"
-    assert list(verbs_without_spark(plant({"Makefile": makefile}))) == ["a"]
+    makefile += "c: ## C\n\tpytest tests/spark\n"
+    assert list(verbs_without_spark(plant({"Makefile": makefile}))) == ["a", "c"]
 
 
 def test_a_faulty_job_is_found(plant: Plant) -> None:
@@ -86,6 +86,8 @@ def test_a_faulty_job_is_found(plant: Plant) -> None:
         f'[soak]\n{row}needs = ["soak"]\n',
         f'[test]\n{row}unsteady = true\n[soak]\n{row}needs = ["test"]\n',
         f'[test]\n{row}ci_only = true\n[soak]\n{row}needs = ["test"]\n',
+        f'[soak]\n{row}needs = ["test"]\n[test]\n{row}unsteady = true\n',
+        f'[soak]\n{row}after = ["absent"]\n',
     ]:
         assert len(list(faults(plant({"Makefile": makefile, TABLE: rows})))) == 1, rows
 
