@@ -39,7 +39,9 @@ fn damage(cluster: &mut ThreeBrokers, id: i32) {
     }
     cluster.flip_a_bit(id, TOPIC, 0);
     cluster.start_broker(id);
-    IDS.iter().for_each(|other| cluster.await_registered(*other, &IDS));
+    for other in IDS {
+        cluster.await_registered(other, &IDS);
+    }
     cluster.await_in_sync(TOPIC, &IDS);
 }
 
