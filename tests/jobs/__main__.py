@@ -30,8 +30,8 @@ def main() -> int:
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     with log_folder():
         try:
-            # Most jobs wait now and then: one core more than there are keeps all busy.
-            scheduler = Scheduler(jobs, (os.cpu_count() or 1) + 1)
+            # Jobs wait now and then. With much more than the cores there are, tests run late.
+            scheduler = Scheduler(jobs, (os.cpu_count() or 1) + 0.5)
             scheduler.run()
             found = verdict.findings(scheduler.outcomes)
             if options.ci:
