@@ -134,7 +134,7 @@ def first(runs: dict[int, dict[str, float]]) -> dict[str, float]:
 
 
 def promise(row: Row, peer: str) -> str:
-    """What an acknowledgement means in this row."""
+    """The meaning of an acknowledgement in this row."""
     mode: Mode = row.mode
     return PEERS[peer].promises[mode] if row.is_acknowledged else "not acknowledged"
 
@@ -161,7 +161,7 @@ def ahead(
     theirs: dict[int, dict[str, float]],
     peer: str,
 ) -> str:
-    """How many times better streamlog is, as the ratio within each round."""
+    """The factor by which streamlog is better, as the ratio within each round."""
     if peer == "streamlog":
         return ""
     ratios = []

@@ -46,7 +46,7 @@ class Result:
     """The longest time from the end of a fault until every replica was in sync."""
     anomalies: list[Anomaly] = field(default_factory=list)
     kept: Path | None = None
-    """Where everything is, if there is an anomaly."""
+    """The place of everything, if there is an anomaly."""
 
 
 def run(faults: Sequence[Fault], seed: int, client: str = "confluent") -> Result:

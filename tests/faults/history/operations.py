@@ -53,7 +53,7 @@ class Poll:
     returned: int
     records: tuple[Seen, ...]
     final: bool = False
-    """Whether it belongs to the polls after all faults, from the beginning to the end."""
+    """True if it belongs to the polls after all faults, from the beginning to the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Assign:
     process: int
     at: int
     subscribed: bool = False
-    """Whether a group chooses the partitions, which may change between two polls."""
+    """True if a group chooses the partitions, which may change between two polls."""
 
 
 @dataclass(frozen=True, slots=True)
