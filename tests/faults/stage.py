@@ -66,9 +66,9 @@ class Fault:
     """The number of the family in the list of faults in the package's documentation."""
     happen: Callable[[Stage], str]
     volumes: bool = False
-    """Whether each broker needs a file system of its own."""
+    """True if each broker needs a file system of its own."""
     tools: bool = False
-    """Whether flushes fail or clocks jump."""
+    """True if flushes fail or clocks jump."""
 
 
 def others(number: int) -> list[int]:

@@ -30,7 +30,7 @@ class Failure:
     test: str
     """The name under which the test can be run alone."""
     output: str
-    """What it printed."""
+    """The output of the test."""
 
     @property
     def last_lines(self) -> str:
@@ -75,7 +75,7 @@ def _sums(log: str) -> Iterator[tuple[int, int]]:
 
 
 def _output(log: str, name: str) -> str:
-    """What a test in Python printed; tests of several files may have the same name."""
+    """The output of a test in Python; tests of several files may have the same name."""
     path, _, rest = name.partition("::")
     function, bracket, case = rest.partition("[")
     title = (function.replace("::", ".") + bracket + case) or path

@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from jobs.failures import failures
@@ -41,7 +41,7 @@ class Outcome:
 class _Running:
     process: subprocess.Popen[bytes]
     began: float
-    timed_out: bool = field(default=False)
+    timed_out: bool = False
 
 
 class Scheduler:

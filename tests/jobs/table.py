@@ -22,7 +22,7 @@ class Job:
     after: tuple[str, ...] = ()
     """The jobs that must have ended before, because they would wait for one another."""
     nice: int = 0
-    """How far the job leaves the processor to others, up to 19."""
+    """The degree to which the job leaves the processor to others, up to 19."""
     ci_only: bool = False
     """True if only `.ci/run` has the job."""
     unsteady: bool = False
