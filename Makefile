@@ -110,7 +110,7 @@ check-python: setup $(VENV)/spark.stamp ## Checks format, lints and types of the
 	mypy $(EXAMPLES)
 	basedpyright
 	stubtest --mypy-config-file pyproject.toml streamlog._core
-	pytest $(if $(TEST),"$$TEST",--quiet tests/tidy tests/jobs)
+	pytest $(if $(TEST),"$$TEST",--quiet tests/tidy)
 
 BENCH ?=
 bench: released $(VENV)/spark.stamp ## Measures broker and clients against thresholds; make bench BENCH="--rounds 9 --json FILE growth"
@@ -247,8 +247,8 @@ test-doc: ## Runs the examples in the documentation of the Rust API
 test-example: ## Runs the example of an embedded log, with the default features
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 
-test-python: setup $(VENV)/spark.stamp debian-tools ## Runs the Python tests without Spark, and the clients that are in Python
-	pytest $(if $(TEST),"$$TEST",$(WORKERS) tests/py tests/faults tests/interop tests/pages tests/port)
+test-python: setup $(VENV)/spark.stamp debian-tools ## Runs the Python tests without Spark, the clients that are in Python, and the tests of the jobs
+	pytest $(if $(TEST),"$$TEST",$(WORKERS) tests/jobs tests/py tests/faults tests/interop tests/pages tests/port)
 
 test-disks: setup ## Runs the long disk tests: 90 fills of each file system, every bit flipped
 	STREAMLOG_FILLS=6 cargo test --locked --features $(LAYERS) --test it full_disk:: -- --nocapture

@@ -182,8 +182,9 @@ public final class Driver {
                 "acks", request.acks,
                 "enable.idempotence", request.idempotent,
                 "max.request.size", 8 << 20,
-                // Else it waits a minute for a topic to appear.
-                "max.block.ms", 3000));
+                // Else it waits a minute for a topic to appear. On a busy machine the first answer,
+                // while classes are loaded, took more than three seconds.
+                "max.block.ms", 15_000));
         List<Future<RecordMetadata>> sent = new ArrayList<>();
         List<Long> offsets = new ArrayList<>();
         ByteArraySerializer bytes = new ByteArraySerializer();

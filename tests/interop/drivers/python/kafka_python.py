@@ -52,7 +52,7 @@ class KafkaPython(Verbs):
             enable_idempotence=idempotent,
             max_request_size=8 << 20,
             # Else it waits a minute for a topic to appear.
-            max_block_ms=3000,
+            max_block_ms=15_000,
         )
         try:
             sent = [
