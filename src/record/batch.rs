@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::checksum;
 use super::codec::Compression;
-use super::compression::{Decompressor, Limits};
+use super::compression::{Decompressor, Framings, Limits};
 use super::error::RecordError;
 use super::header::{self, HEADER_SIZE, MAGIC, UNCOUNTED_SIZE, field};
 use super::records::{Record, Records};
@@ -220,7 +220,16 @@ impl<'a> Batch<'a> {
         &self,
         decompressor: &mut Decompressor,
     ) -> Result<Cow<'a, [u8]>, RecordError> {
-        decompressor.decompress(self.compression(), self.payload)
+        self.decompressed_framed(decompressor, Framings::Any)
+    }
+
+    /// Like [`decompressed`](Self::decompressed), for streams with one of the given framings.
+    pub(super) fn decompressed_framed(
+        &self,
+        decompressor: &mut Decompressor,
+        framings: Framings,
+    ) -> Result<Cow<'a, [u8]>, RecordError> {
+        decompressor.decompress_framed(self.compression(), self.payload, framings)
     }
 
     /// The records within `decompressed`, the result of [`decompressed`](Self::decompressed).

@@ -3,6 +3,7 @@
 use std::{fmt, io};
 
 use super::codec::Compression;
+use super::compression::FramingFault;
 use crate::types::Timestamp;
 
 /// The reason why bytes are not a record batch, or not one that may be stored.
@@ -88,6 +89,14 @@ pub enum RecordError {
         compression: Compression,
         /// The error of the codec.
         source: io::Error,
+    },
+    /// The compressed stream has a framing that some clients cannot read.
+    #[error("the records' {compression} stream {fault}")]
+    Framing {
+        /// The codec.
+        compression: Compression,
+        /// The fault of the framing.
+        fault: FramingFault,
     },
     /// The compressed records exceed the limit when decompressed.
     #[error("{size} bytes of {compression} unpack to more than {max}")]

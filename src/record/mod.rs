@@ -30,7 +30,7 @@ pub use batch::{Batch, ProducerStamp, TimestampType};
 pub use batches::Batches;
 pub use builder::{BatchBuilder, BatchSettings};
 pub use codec::{Compression, Packing, UnknownCompression};
-pub use compression::{Compressor, Decompressor, InvalidLevel, Limits};
+pub use compression::{Compressor, Decompressor, FramingFault, Framings, InvalidLevel, Limits};
 pub use error::{RecordError, RecordFault, RejectedRecord, Rejection};
 pub use header::HEADER_SIZE;
 pub use header_mut::HeaderMut;

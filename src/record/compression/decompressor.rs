@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::framing::Framings;
 use super::limits::{Fault, Limits};
 use super::{gzip, lz4, snappy, zstd};
 use crate::record::{Compression, RecordError};
@@ -60,18 +61,29 @@ impl Decompressor {
         compression: Compression,
         input: &'a [u8],
     ) -> Result<Cow<'a, [u8]>, RecordError> {
+        self.decompress_framed(compression, input, Framings::Any)
+    }
+
+    /// Like [`decompress`](Self::decompress), for streams with one of the given framings.
+    pub fn decompress_framed<'a>(
+        &mut self,
+        compression: Compression,
+        input: &'a [u8],
+        framings: Framings,
+    ) -> Result<Cow<'a, [u8]>, RecordError> {
         let max = self.limits.unpacked_max(input.len()).min(self.left);
         let unpacked = match compression {
             Compression::None => return Ok(Cow::Borrowed(input)),
-            Compression::Gzip => gzip::decompress(input, max),
+            Compression::Gzip => gzip::decompress(input, max, framings),
             Compression::Snappy => snappy::decompress(input, max),
-            Compression::Lz4 => lz4::decompress(input, max),
-            Compression::Zstd => zstd::decompress(&mut self.zstd, input, max),
+            Compression::Lz4 => lz4::decompress(input, max, framings),
+            Compression::Zstd => zstd::decompress(&mut self.zstd, input, max, framings),
         };
         // An aborted stream is charged as if it had used its whole limit.
         self.left = self.left.saturating_sub(unpacked.as_ref().map_or(max, Vec::len));
         unpacked.map(Cow::Owned).map_err(|fault| match fault {
             Fault::Damaged(source) => RecordError::Compression { compression, source },
+            Fault::Framing(fault) => RecordError::Framing { compression, fault },
             Fault::TooMuch => RecordError::Inflated { compression, size: input.len(), max },
         })
     }

@@ -10,6 +10,7 @@ use lz4::liblz4::BlockChecksum;
 use lz4::{ContentChecksum, EncoderBuilder};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 
+use super::framing::{FramingFault, Framings};
 use super::limits::{Fault, read_up_to};
 use crate::record::codec::LZ4_FAST;
 
@@ -18,6 +19,9 @@ const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
 /// The end mark after the last block of a frame.
 const END_MARK: [u8; 4] = [0; 4];
+
+/// The flag of a frame whose blocks can be decompressed one by one.
+const INDEPENDENT_BLOCKS: u8 = 1 << 5;
 
 /// The level of the fast encoder.
 const FAST: u32 = LZ4_FAST.unsigned_abs();
@@ -52,9 +56,13 @@ fn compress_fast(input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn decompress(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
-    if !input.starts_with(&MAGIC) {
-        return Err(Fault::damaged("it does not start as an LZ4 frame"));
+pub(super) fn decompress(input: &[u8], max: usize, framings: Framings) -> Result<Vec<u8>, Fault> {
+    let flags = match input.split_first_chunk() {
+        Some((&MAGIC, [flags, ..])) => flags,
+        _ => return Err(Fault::damaged("it does not start as an LZ4 frame")),
+    };
+    if framings == Framings::Portable && flags & INDEPENDENT_BLOCKS == 0 {
+        return Err(FramingFault::LinkedBlocks.into());
     }
     // The decoder treats the end of its input as the end of the frame. The appended end mark
     // reveals truncation: it is consumed only if the frame's own end mark was missing.

@@ -6,6 +6,7 @@
 
 mod compressor;
 mod decompressor;
+mod framing;
 mod gzip;
 mod limits;
 mod lz4;
@@ -14,4 +15,5 @@ mod zstd;
 
 pub use compressor::{Compressor, InvalidLevel};
 pub use decompressor::Decompressor;
+pub use framing::{FramingFault, Framings};
 pub use limits::Limits;
