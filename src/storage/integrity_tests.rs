@@ -421,3 +421,20 @@ fn a_cold_read_of_a_whole_log_leaves_all_of_it_verified() {
         assert!(look(offset).is_verified(), "batch {offset} has to be checked again");
     }
 }
+
+#[test]
+fn a_read_without_room_for_a_batch_checks_nothing() {
+    let world = World::new();
+    let log = world.start();
+    let large = "x".repeat(100_000);
+    for _ in 0..20 {
+        append(&log, &[&large]);
+    }
+    let log = world.reopen(&log);
+    world.disk.evict(&file(0, "log")).unwrap();
+    let limit = ReadLimit { max_bytes: 10, below: Offset::new(20), at_least_one_batch: false };
+    let before = world.disk.calls(Operation::Read);
+    assert!(log.read(Offset::new(3), limit).unwrap().is_none());
+    let reads = world.disk.calls(Operation::Read) - before;
+    assert!(reads < 8, "{reads} reads for a batch that has no room");
+}

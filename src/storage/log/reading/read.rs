@@ -23,6 +23,13 @@ pub struct ReadLimit {
     pub at_least_one_batch: bool,
 }
 
+impl ReadLimit {
+    /// Returns true if the number of bytes allows a batch to be the first.
+    fn has_room_for(self, batch: &Located) -> bool {
+        self.at_least_one_batch || batch.summary.size as u64 <= self.max_bytes
+    }
+}
+
 /// A read fails once it has needed more checks of a segment than this.
 pub(super) const CHECKS_MAX: usize = 3;
 
@@ -44,6 +51,11 @@ impl Extent {
         self.range.file.is_cached(self.range.position, self.range.length)
     }
 
+    /// The number of its bytes.
+    pub fn length(&self) -> u64 {
+        self.range.length
+    }
+
     pub(super) fn segment(&self) -> &Arc<Segment> {
         &self.segment
     }
@@ -52,6 +64,15 @@ impl Extent {
     pub fn into_range(self) -> FileRange {
         self.range
     }
+}
+
+/// The outcome of a search by offset.
+enum Found {
+    Batches(Extent),
+    /// There is a batch, but the limit on bytes does not allow it.
+    NoRoom,
+    /// No batch lies below the limit.
+    Nothing,
 }
 
 /// The reads of a log by offset.
@@ -126,7 +147,9 @@ impl<'log> Reads<'log> {
         loop {
             let segments = self.tail.segments();
             match self.extent_from(&segments, from, limit) {
-                Ok(None) => {
+                Ok(Found::Batches(extent)) => return Ok(Some(extent)),
+                Ok(Found::NoRoom) => return Ok(None),
+                Ok(Found::Nothing) => {
                     let nothing = self.require_nothing(&segments, from, limit);
                     return nothing.map(|()| None);
                 }
@@ -135,7 +158,7 @@ impl<'log> Reads<'log> {
                     let partition = self.tail.context().partition.clone();
                     return Err(StorageError::Closed { partition });
                 }
-                result => return result,
+                Err(error) => return Err(error),
             }
         }
     }
@@ -197,7 +220,7 @@ impl<'log> Reads<'log> {
         segments: &Segments,
         from: Offset,
         limit: ReadLimit,
-    ) -> Result<Option<Extent>, StorageError> {
+    ) -> Result<Found, StorageError> {
         let view = self.tail.view();
         let (start, end) = (view.log_start(), view.log_end());
         if from < start || from > end {
@@ -212,11 +235,15 @@ impl<'log> Reads<'log> {
                 // too small.
                 emptied = emptied.or(extent);
             } else if !self.is_beyond_records(wanted, &batch) {
-                return Ok(extent);
+                return Ok(match extent {
+                    Some(extent) => Found::Batches(extent),
+                    None if limit.has_room_for(&batch) => Found::Nothing,
+                    None => Found::NoRoom,
+                });
             }
             wanted = batch.summary.next_offset();
         }
-        Ok(emptied)
+        Ok(emptied.map_or(Found::Nothing, Found::Batches))
     }
 
     /// The batch that contains `from`, or the next one, and the range that begins with it; `None`
