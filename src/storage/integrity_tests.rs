@@ -113,6 +113,23 @@ fn a_batch_lost_from_a_segments_end_is_damage() {
 }
 
 #[test]
+fn a_segment_that_lost_all_its_batches_is_damage_as_a_whole() {
+    let world = World::with_segments_of(size() * 3);
+    let log = letters(&world);
+    let marks = log.close().unwrap();
+    world.disk.open(&file(0, "log"), OpenMode::Write).unwrap().set_len(0).unwrap();
+    let (log_start, log_end) = (marks.log_start, marks.durable);
+    let log = world.open(StartPoint::Clean { log_start, log_end });
+    for from in 0..3 {
+        let refused = try_values(&log, from, 7);
+        assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{from}: {refused:?}");
+    }
+    let (start, end, next) = (0, 0, Offset::new(3));
+    assert_eq!(log.checks().damages(), [Damage { start, end, next, ..damage(0, 0) }]);
+    assert_eq!(texts(&values(&log, 3, 7)), ["d", "e", "f", "g"]);
+}
+
+#[test]
 fn a_read_of_bytes_that_are_not_a_batch_determines_the_extent_of_the_damage() {
     let world = World::with_segments_of(size() * 3);
     let log = letters(&world);

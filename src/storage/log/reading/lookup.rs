@@ -98,7 +98,7 @@ impl<'log> Lookups<'log> {
             // Once all damage is known, the walk skips only the damage that the operator has
             // skipped.
             let is_known = walked.is_verified() || start == end || checks > 0;
-            if is_known || self.checks.check_range(segment, &walked.into_range())? {
+            if is_known || self.checks.check_range(segment, walked.bytes())? {
                 return Ok(batch);
             }
             checks += 1;

@@ -4,6 +4,7 @@ mod checking;
 mod cold;
 mod lookup;
 mod read;
+mod search;
 
 pub use checking::Checks;
 pub use cold::{ColdRanges, InMemory, StoredBatches};
