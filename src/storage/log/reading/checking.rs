@@ -53,7 +53,7 @@ impl<'log> Checks<'log> {
     }
 
     /// A check of the segment that begins at `base`; `None` if it was removed. Blocks on the disk.
-    /// Pass the damage it finds to `LogContext::record_damage`.
+    /// Pass the damage that it finds to [`Checks::record`].
     pub(in crate::storage) fn check_segment(
         self,
         base: Offset,
@@ -63,8 +63,29 @@ impl<'log> Checks<'log> {
         let Some(number) = segments.iter().position(|segment| segment.base() == base) else {
             return Ok(None);
         };
+        let segment = Arc::clone(&segments[number]);
+        // Count before the chain is put together: a truncation in between then voids the check.
+        let truncations = segment.truncations();
         let chain = self.chain_of(&segments, number)?;
-        Ok(Some(SegmentCheck::new(Arc::clone(&segments[number]), chain, medium)))
+        Ok(Some(SegmentCheck::new((segment, truncations), chain, medium)))
+    }
+
+    /// Records the damage that a check has found, if the log still has the segment as it was when
+    /// the check began. Returns false if not: the check then compares bytes with those that a
+    /// truncation or a compaction has replaced, and what it finds says nothing.
+    pub(in crate::storage) fn record(self, check: &SegmentCheck, found: &[Damage]) -> bool {
+        if found.is_empty() {
+            return true;
+        }
+        // Held by truncations, retention and compaction too, so that the segment stays as it is
+        // until its damage is recorded.
+        let _segments = self.removed_files.hold();
+        let is_listed = self.tail.segments().position_of(&check.segment()).is_some();
+        let is_current = is_listed && !check.is_outdated();
+        if is_current {
+            self.tail.context().record_damage(found);
+        }
+        is_current
     }
 
     /// Stores the digests that a check of a whole segment has computed.
@@ -77,7 +98,7 @@ impl<'log> Checks<'log> {
             let segments = self.tail.segments();
             let number = segments.position_of(&segment);
             let end = number.and_then(|number| segments.next_base(number));
-            let end = end.filter(|end| check.is_of(*end));
+            let end = end.filter(|end| check.is_of(*end) && !check.is_outdated());
             let kept = end.map_or(Ok(()), |end| segment.gain_digests(digests, end));
             kept.unwrap_or_else(|error| {
                 let partition = &self.tail.context().partition;
@@ -170,7 +191,9 @@ impl<'log> Checks<'log> {
             segment.file().read_ahead(start, (2 * CHECK_BYTES).min(check.size() - start));
             let checking = segment.verified().begin_check(start);
             let found = check.advance(start + CHECK_BYTES)?;
-            self.tail.context().record_damage(&found);
+            if !self.record(&check, &found) {
+                break;
+            }
             if !check.ends_in_damage() {
                 let damages = segment.damages();
                 let damages: Vec<_> = damages.iter().map(Damage::bytes).collect();
@@ -233,7 +256,7 @@ pub(super) fn check_at(
     medium: Medium,
 ) -> Result<SegmentCheck, StorageError> {
     let first = chain.whole_digest_around(position).map(|digest| digest.start);
-    let check = SegmentCheck::new(Arc::clone(segment), chain, medium);
+    let check = SegmentCheck::new((Arc::clone(segment), segment.truncations()), chain, medium);
     Ok(match first {
         Some(0) => check,
         Some(start) => check.starting_at(start, None),
