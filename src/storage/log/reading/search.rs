@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::storage::log::reading::read::{Extent, ReadLimit};
+use crate::storage::log::reading::extent::{Extent, ReadLimit};
 use crate::storage::log::tail::Segments;
 use crate::storage::log::tail_lock::TailLock;
 use crate::storage::segments::{Located, Segment, Span};
