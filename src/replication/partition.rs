@@ -26,6 +26,7 @@ pub enum Reader {
     /// A consumer sees the records below the high watermark.
     Consumer,
     /// A follower sees all records: the high watermark moves only once followers have stored them.
+    /// It also gets the batches that compaction has emptied, by which it knows their producers.
     Follower,
 }
 
@@ -333,6 +334,7 @@ impl Partition {
                     max_bytes: request.max_bytes,
                     below,
                     at_least_one_batch: request.at_least_one_batch,
+                    keeps_emptied: request.reader == Reader::Follower,
                 };
                 read(log, from, limit)?
             }
@@ -355,6 +357,7 @@ impl Partition {
             max_bytes: request.max_bytes,
             below: self.high_watermark(),
             at_least_one_batch: request.at_least_one_batch,
+            keeps_emptied: false,
         };
         Ok(log.reads().salvage(from, limit)?)
     }

@@ -172,8 +172,12 @@ fn bytes_evicted_before_they_are_sent_are_checked_again_with_their_headers() {
         for (segment, number) in [(0, 0), (0, 1), (0, 2), (3, 1), (6, 0)] {
             let world = World::with_segments_of(size() * 3);
             let log = letters(&world);
-            let limit =
-                ReadLimit { max_bytes: 1000, below: Offset::new(7), at_least_one_batch: true };
+            let limit = ReadLimit {
+                max_bytes: 1000,
+                below: Offset::new(7),
+                at_least_one_batch: true,
+                keeps_emptied: false,
+            };
             let range = log.read(Offset::new(segment), limit).unwrap().unwrap();
             let mut bytes = bytes_of(&range);
             range.file.read_checked(&mut bytes, range.position).unwrap();
@@ -448,7 +452,12 @@ fn a_cold_read_of_a_whole_log_leaves_all_of_it_verified() {
     let one = |offset| {
         (
             Offset::new(offset),
-            ReadLimit { max_bytes: 1, below: Offset::new(BATCHES), at_least_one_batch: true },
+            ReadLimit {
+                max_bytes: 1,
+                below: Offset::new(BATCHES),
+                at_least_one_batch: true,
+                keeps_emptied: false,
+            },
         )
     };
     let look = |offset| {

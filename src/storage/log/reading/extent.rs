@@ -17,6 +17,9 @@ pub struct ReadLimit {
     /// True if the first batch is returned whole even if it exceeds `max_bytes`, so that a reader
     /// with a small buffer makes progress (KIP-74).
     pub at_least_one_batch: bool,
+    /// True if a read may begin with batches of which compaction has removed all records. A
+    /// follower needs them: they are what a leader knows its producers by.
+    pub keeps_emptied: bool,
 }
 
 impl ReadLimit {

@@ -159,8 +159,11 @@ impl<'log> Searches<'log> {
         while let Some(place) = self.find(segments, wanted, limit, &mut passed)? {
             let Place { segment, batch, found } = place;
             if batch.summary.record_count == 0 {
-                // A reader that gets only batches without records would conclude that its limit is
-                // too small.
+                if limit.keeps_emptied {
+                    return Ok(Search { found, passed });
+                }
+                // A consumer that gets only batches without records would conclude that its limit
+                // is too small.
                 if matches!(emptied, Found::Nothing) {
                     emptied = found;
                 }
