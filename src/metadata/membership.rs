@@ -14,7 +14,7 @@ use crate::metadata::store::{Node, Op, OpResult, Store, StoreError, transact};
 use crate::metadata::values::{KnownBrokerValue, decode, decode_broker, encode, encode_broker};
 use crate::metadata::{Metadata, MetadataError, Remedy};
 
-/// The longest wait for the end of an earlier process' session: ZooKeeper's default settings allow
+/// The longest wait for the end of an earlier process's session: ZooKeeper's default settings allow
 /// no session time-out above it.
 const PREDECESSOR_WAIT_MAX: Duration = Duration::from_mins(1);
 /// The pause between two attempts to register.
@@ -51,33 +51,24 @@ impl Metadata {
     /// leader before this returns. [`Metadata::run`] repeats the registration in each further
     /// session.
     ///
-    /// After a restart of the machine, waits until the store has ended the session of the earlier
-    /// process on the same data directory.
+    /// If the id is registered, an earlier process of this broker may have left its session behind:
+    /// waits until the store has ended that session. Does not wait for a process on the same data
+    /// directory that is known to have ended.
     ///
     /// # Errors
-    /// `BrokerIdInUse` if a live broker has the id, or the errors of the store.
+    /// `BrokerIdInUse` if another broker has the id and lives on, or the errors of the store.
     pub async fn register(
         &self,
         registration: &Registration,
     ) -> Result<Incarnation, MetadataError> {
         let path = NodePath::Broker(self.broker).to_string();
         let key = ReplicaKey::random();
-        let keyed = Registration { key_hash: key.hash(), ..registration.clone() };
-        let mut waited = Duration::ZERO;
-        let (registered, sent) = loop {
-            let sent = self.clock.monotonic();
-            match self.create_registration(&path, &keyed).await {
-                Err(MetadataError::BrokerIdInUse { .. })
-                    if waited < PREDECESSOR_WAIT_MAX
-                        && self.has_predecessor(&path, registration).await? =>
-                {
-                    tracing::info!("waiting for the end of this broker's previous session");
-                    sleep(PREDECESSOR_PAUSE).await;
-                    waited += PREDECESSOR_PAUSE;
-                }
-                created => break (created?, sent),
-            }
+        let keyed = Registration {
+            key_hash: key.hash(),
+            session_timeout: self.store().session_timeout(),
+            ..registration.clone()
         };
+        let (registered, sent) = self.registered_in_time(&path, &keyed).await?;
         let Registered { incarnation, at_end } = registered;
         *self.registration.lock().await = Some(registration.clone());
         let membership = Membership { incarnation, key };
@@ -151,6 +142,36 @@ impl Metadata {
         self.set_session(session);
         self.publish(&mut cache);
         Ok(())
+    }
+
+    /// Creates the node of the registration, once the session of an earlier process of this broker
+    /// has ended. Returns also the time at which the request that succeeded was sent.
+    async fn registered_in_time(
+        &self,
+        path: &str,
+        registration: &Registration,
+    ) -> Result<(Registered, Duration), MetadataError> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let sent = self.clock.monotonic();
+            let refused = match self.create_registration(path, registration).await {
+                Err(refused @ MetadataError::BrokerIdInUse { .. }) => refused,
+                created => return Ok((created?, sent)),
+            };
+            let patience = self.predecessor_patience(path, registration).await?;
+            if waited >= patience {
+                return Err(refused);
+            }
+            if waited.is_zero() {
+                tracing::warn!(
+                    broker = %self.broker,
+                    "the id of this broker is registered; waiting up to {patience:?} for the end \
+                     of that session, which an earlier process of this broker may have left"
+                );
+            }
+            sleep(PREDECESSOR_PAUSE).await;
+            waited += PREDECESSOR_PAUSE;
+        }
     }
 
     /// Creates the node of the registration.
@@ -270,16 +291,30 @@ impl Metadata {
         Ok(Predecessor { removal, ended })
     }
 
-    /// True if registering may succeed soon: the registration found is an earlier process's on this
-    /// data directory, or is gone or unreadable.
-    async fn has_predecessor(
+    /// The longest wait for the end of the session whose registration holds this broker's id.
+    ///
+    /// An earlier process on this data directory has surely left that registration, unless the
+    /// directory was copied. If it is another directory's, this broker's may have been emptied or
+    /// replaced: the session of a dead process ends after its time-out, and that of a live broker
+    /// goes on.
+    async fn predecessor_patience(
         &self,
         path: &str,
         registration: &Registration,
-    ) -> Result<bool, MetadataError> {
+    ) -> Result<Duration, MetadataError> {
         let node = self.store().get(path).await?;
         let found = node.and_then(|node| self.registration_in(&node));
-        Ok(found.is_none_or(|found| is_same_directory(&found, registration)))
+        let Some(found) = found.filter(|found| !is_same_directory(found, registration)) else {
+            return Ok(PREDECESSOR_WAIT_MAX);
+        };
+        if self.registration.lock().await.is_some() {
+            // This process has been registered: whoever holds the id has taken it since, and lives.
+            return Ok(Duration::ZERO);
+        }
+        let timeout = found.session_timeout.or_else(|| self.store().session_timeout());
+        // ZooKeeper ends a session up to a tick late, and grants no time-out below two ticks.
+        let patience = timeout.unwrap_or_default() * 3 / 2;
+        Ok(patience.min(PREDECESSOR_WAIT_MAX))
     }
 
     /// The error that this broker's id is taken, by the registration in `node`.

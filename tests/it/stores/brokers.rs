@@ -222,9 +222,11 @@ fn a_broker_that_cannot_reach_zookeeper_says_so_and_goes_on_when_it_can() {
 #[test]
 fn a_second_broker_with_the_same_number_is_refused_and_the_first_is_unharmed() {
     let (server, dirs) = (ZooKeeper::start(), Directories::new());
-    let first = start(&dirs.path("one"), &tree(&server), &[]).unwrap();
+    // The second one waits in case the first has ended.
+    let session = ["zookeeper.session.timeout.ms=2000"];
+    let first = start(&dirs.path("one"), &tree(&server), &session).unwrap();
     first.make_test_topic();
-    let log = start(&dirs.path("two"), &tree(&server), &[]).err().unwrap();
+    let log = start(&dirs.path("two"), &tree(&server), &session).err().unwrap();
     assert!(log.contains("broker id 1 is in use by the broker at 127.0.0.1:"), "{log}");
     let mut client = first.connect();
     assert_eq!(append(&mut client, 0), 0);
