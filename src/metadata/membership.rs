@@ -198,13 +198,8 @@ impl Metadata {
                 Ok(results) => match results.as_slice() {
                     [.., of_known, OpResult::Created { created, .. }] => {
                         let incarnation = Incarnation(*created);
-                        let version = match of_known {
-                            OpResult::Set { version } => *version,
-                            _ => 0,
-                        };
-                        let value = encode(&known.value.with_end(incarnation));
-                        let path = NodePath::KnownBroker(self.broker).to_string();
-                        let at_end = Op::set(path, value, version);
+                        let version = version_after(of_known);
+                        let at_end = self.end_of(incarnation, known.value, version);
                         return Ok(Registered { incarnation, at_end });
                     }
                     _ => panic!("a creation answered {results:?}"),
@@ -219,6 +214,35 @@ impl Metadata {
                 Err(_) => predecessor = Predecessor::default(),
             }
         }
+    }
+
+    /// Writes the node by which this broker is known while it is away again if somebody has deleted
+    /// or damaged it. Without the node, no in-sync set is changed by this broker, or joined by it.
+    ///
+    /// # Errors
+    /// Those of the store, and `NoNode` if the registration is gone.
+    pub(super) async fn restore_known(&self) -> Result<(), MetadataError> {
+        let (Some(member), false) = (self.member(), self.cache.lock().await.is_known()) else {
+            return Ok(());
+        };
+        let Some(registration) = self.registration.lock().await.clone() else { return Ok(()) };
+        let (store, path) = (self.store(), NodePath::KnownBroker(self.broker));
+        // Another process may have registered under this id since.
+        let check = member.check().await?;
+        let known = self.known_as(&*store, &registration, None).await?;
+        let ops = std::iter::once(check).chain(known.ops).collect();
+        let results = self.execute(&*store, ops).await?;
+        let version = results.last().map_or(0, version_after);
+        member.set_at_end(self.end_of(member.membership.incarnation, known.value, version));
+        tracing::warn!("{path} was deleted or damaged by hand: it is written again");
+        Ok(())
+    }
+
+    /// The operation that notes the end of an incarnation of this broker, of which the known node
+    /// has this value and version.
+    fn end_of(&self, incarnation: Incarnation, known: KnownBrokerValue, version: i32) -> Op {
+        let path = NodePath::KnownBroker(self.broker).to_string();
+        Op::set(path, encode(&known.with_end(incarnation)), version)
     }
 
     /// The operations that write this broker's node below `/streamlog/brokers`.
@@ -328,6 +352,14 @@ impl Metadata {
     fn registration_in(&self, node: &Node) -> Option<Registration> {
         let broker = decode_broker(self.broker, &node.value, node.created);
         broker.ok().map(|broker| broker.registration)
+    }
+}
+
+/// The version of a node after it was created or set.
+fn version_after(result: &OpResult) -> i32 {
+    match result {
+        OpResult::Set { version } => *version,
+        _ => 0,
     }
 }
 

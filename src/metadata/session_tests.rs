@@ -296,7 +296,7 @@ async fn a_copy_from_before_of_the_last_data_directory_is_recognized() {
     assert!(!known.is_ahead_of("two", 1), "another disk");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_second_broker_of_the_same_id_is_told_the_address_of_the_first() {
     let store = fresh();
     let first = open(&store, 1).await;

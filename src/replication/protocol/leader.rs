@@ -14,6 +14,10 @@ use crate::replication::protocol::{
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
+/// The pause before another change of an in-sync set is asked for, after the store has refused one.
+/// A follower that may join fetches again at once, and what stands in its way may last.
+const REFUSED_PAUSE: Duration = Duration::from_millis(500);
+
 /// The facts with which a leader epoch begins.
 #[derive(Clone, Debug)]
 pub struct LeaderStart {
@@ -46,6 +50,10 @@ pub struct Leader {
     /// The time at which members that have not fetched yet count as caught up.
     began: Duration,
     silent_until: Duration,
+    /// The time at which a change of the in-sync set was last asked for.
+    asked_at: Duration,
+    /// The time until which no other change is asked for, unless the state changes.
+    paused_until: Duration,
     hand_over: Option<HandOver>,
 }
 
@@ -100,6 +108,8 @@ impl Leader {
             high_watermark: start.high_watermark,
             began: now,
             silent_until: start.silent_until,
+            asked_at: now,
+            paused_until: now,
             hand_over: None,
         }
     }
@@ -184,13 +194,16 @@ impl Leader {
         };
         let members = self.in_sync.members();
         let left: Vec<_> = members.iter().filter(|member| !lags(member)).copied().collect();
-        if left.len() == members.len() { None } else { self.in_sync.change_to(left) }
+        if left.len() == members.len() { None } else { self.change_to(left, now) }
     }
 
     /// Takes the outcome of a change. Returns true if the high watermark has moved.
     pub fn change_answered(&mut self, id: u64, outcome: InSyncOutcome) -> bool {
         self.hand_over.take_if(|hand_over| hand_over.answered(id, outcome));
         self.in_sync.answered(id, outcome);
+        if outcome == InSyncOutcome::Refused {
+            self.paused_until = self.asked_at + REFUSED_PAUSE;
+        }
         self.advance()
     }
 
@@ -199,6 +212,10 @@ impl Leader {
     pub fn state_read(&mut self, state: InSyncState, behind_sync: bool) -> bool {
         let (rules, version) = (self.rules, state.version);
         self.hand_over.take_if(|hand_over| hand_over.read(version, behind_sync, rules));
+        if version > self.in_sync.version() {
+            // The refused change was computed from an earlier state.
+            self.paused_until = Duration::ZERO;
+        }
         self.in_sync.read(state, behind_sync);
         self.advance()
     }
@@ -312,6 +329,17 @@ impl Leader {
         let incarnation = self.rules.joining(replica.incarnation, replica.registered)?;
         let joining = IsrMember { broker: replica.broker, incarnation };
         let members = self.in_sync.members().iter().copied().chain([joining]).collect();
-        self.in_sync.change_to(members)
+        self.change_to(members, now)
+    }
+
+    /// Asks for other members. `None` while the outcome of an earlier change is not known, and for
+    /// a while after a change was refused.
+    fn change_to(&mut self, members: Vec<IsrMember>, now: Duration) -> Option<InSyncChange> {
+        if now < self.paused_until {
+            return None;
+        }
+        let change = self.in_sync.change_to(members)?;
+        self.asked_at = now;
+        Some(change)
     }
 }
