@@ -127,6 +127,7 @@ impl CommandError {
             // The reader, `head` for example, has all that it wants: the command succeeded.
             Self::Output(_) if self.is_closed_pipe() => Exit::Done,
             Self::Output(_) if self.is_pressed() => Exit::Interrupted,
+            Self::Broker(BrokerError::Interrupted) => Exit::Interrupted,
             Self::Storage(_)
             | Self::Broker(_)
             | Self::NeedsPython(_)

@@ -150,6 +150,11 @@ impl Producer {
         flushed
     }
 
+    /// The number of records that were delivered to a topic.
+    pub(crate) fn delivered_records(&self, topic: &str) -> u64 {
+        self.shared.delivered.records(topic)
+    }
+
     pub(crate) fn size_of(&self, record: &ProducerRecord<'_>) -> Result<usize, ClientError> {
         let size = BatchBuilder::record_size_max(record.key, record.value, record.headers);
         let limit = in_memory(self.shared.config.request_max.0);
