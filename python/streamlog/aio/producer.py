@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
@@ -174,12 +175,8 @@ class Producer(Sending[_S, _KS]):
 
     async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         """Closes it; an error of the block propagates, with a note about delivery errors."""
-        try:
+        with noted(error, "producer"):
             await self.close()
-        except StreamlogError as undelivered:
-            if error is None:
-                raise
-            error.add_note(f"and when the producer was closed: {undelivered}")
 
     def _wait_with(self, record: Prepared) -> Ticket:
         if self._waiting_bytes + record.size > self._outbox.buffer and self._waiting:
@@ -253,6 +250,24 @@ class Producer(Sending[_S, _KS]):
         self._waiting.clear()
         # Do not wait for records that are still in flight after the timeout.
         self._outbox.close().cancel()
+
+
+@contextmanager
+def noted(error: BaseException | None, what: str) -> Iterator[None]:
+    """Turns an error of closing `what` into a note to `error`, if there is one."""
+    try:
+        yield
+    except StreamlogError as undelivered:
+        if error is None:
+            raise
+        error.add_note(f"and when the {what} was closed: {undelivered}")
+
+
+def joined(first: StreamlogError | None, then: StreamlogError) -> StreamlogError:
+    """Returns the error of closing one producer after another."""
+    if isinstance(first, DeliveryError) and isinstance(then, DeliveryError):
+        return _undelivered(first.failures + then.failures, first.unlisted + then.unlisted)
+    return first or then
 
 
 def _undelivered(failures: list[_Failure], unlisted: int) -> DeliveryError:

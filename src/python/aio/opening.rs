@@ -40,11 +40,12 @@ pub(crate) fn close<'py>(
 ) -> Awaitable<'py> {
     let connected = client.get().connection().if_here()?;
     let closing = async move {
-        if let Some(client) = connected {
-            client.closing().await;
+        match connected {
+            Some(client) => client.closing().await,
+            None => Ok(()),
         }
     };
-    EventLoop::start(event_loop, closing, |py, ()| Ok(py.None()))
+    EventLoop::ask(event_loop, closing, |py, ()| Ok(py.None()))
 }
 
 /// Creates a consumer; the future is ready once its topics are found.

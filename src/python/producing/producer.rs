@@ -17,7 +17,7 @@ use crate::python::arguments::{Options, Word};
 use crate::python::connection::Connection;
 use crate::python::docstrings::stub;
 use crate::python::dropping::while_dropped;
-use crate::python::errors::raised;
+use crate::python::errors::{left_block, raised};
 use crate::python::owned::{Owned, Renewed};
 use crate::python::reading::generic;
 use crate::types::PartitionIndex;
@@ -275,13 +275,7 @@ impl Producer {
         error: &Bound<'_, PyAny>,
         _trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        match self.close(py, None) {
-            Err(undelivered) if !error.is_none() => {
-                let note = format!("and when the producer was closed: {undelivered}");
-                error.call_method1("add_note", (note,)).map(drop)
-            }
-            closed => closed,
-        }
+        left_block("producer", error, self.close(py, None))
     }
 }
 
