@@ -59,7 +59,11 @@ impl Client {
                           audit_window=600.0, key=None, value=None, encoding=None, \
                           config=None)"
     )]
-    fn producer(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
+    fn producer(
+        &self,
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<Producer>> {
         Producer::start(py, &self.connection, options)
     }
 
