@@ -117,7 +117,7 @@ def _add_topic(making: _Making, client: Client, topic: str, choice: Choice) -> N
             message = f"subscribe: there is no topic '{topic}'"
             if old is not None:
                 message = f"subscribe: topic '{topic}' was deleted before {_next(old)}; {_REMEDY}"
-            raise TopicNotFound(message) from error
+            raise TopicNotFound(message, topic) from error
         _log.warning("topic '%s' was deleted before %s", topic, _next(old))
         return
     if old is not None and old.id != topic_id:
