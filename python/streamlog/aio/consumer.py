@@ -227,8 +227,11 @@ class Consumer(Messages[V, K]):
         for _ in range(count):
             message = await self.next_before(deadline)
             if message is None:
-                break
+                return
             yield message
+        if count and not self.closed:
+            # A call after the last message marks it as processed; this one takes no other message.
+            next(self._native().take(0), None)
 
     async def _make(self) -> aio.Reader[V, K]:
         if self._is_closed:
