@@ -95,7 +95,7 @@ impl Rotten {
 
     fn limit(&self, max_bytes: u64) -> ReadLimit {
         let below = Offset::new((self.batches + 1) * self.records);
-        ReadLimit { max_bytes, below, at_least_one_batch: true }
+        ReadLimit { max_bytes, below, at_least_one_batch: true, keeps_emptied: false }
     }
 
     fn read(&self, log: &Log, from: i64, number: i64, what: &str) {
