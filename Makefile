@@ -261,13 +261,13 @@ test-disks: setup ## Runs the long disk tests: 90 fills of each file system, eve
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --test it disks::small_files
 	STREAMLOG_FLIPS=all pytest -s tests/py/faults/flipped.py
 
-test-model: ## Searches 4 million states of the replication model, then switches each rule off
+test-model: ## Searches 8 million states of the replication model, then switches each rule off
 	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture $(if $(TEST),--exact "$$TEST")
 
 SIMULATIONS ?= 2000
 RUNS ?= 62
 SEED ?= 0
-test-faults: setup $(VENV)/spark.stamp debian-tools ## Runs 2,000 seeds of the simulation, searches 130 million states of the replication model, then runs 120 faults against three brokers, RUNS=62 more in network namespaces from SEED=0 on, and the fault tests of one broker on ZooKeeper
+test-faults: setup $(VENV)/spark.stamp debian-tools ## Runs 2,000 seeds of the simulation, searches 155 million states of the replication model, then runs 120 faults against three brokers, RUNS=62 more in network namespaces from SEED=0 on, and the fault tests of one broker on ZooKeeper
 	STREAMLOG_SEEDS=$(SIMULATIONS) $(OPTIMISED) --test simulation no_seed -- --nocapture
 	cargo build --manifest-path model/Cargo.toml --locked --quiet
 	ulimit -v $$((8 << 20)) && model/target/debug/streamlog-model deep
