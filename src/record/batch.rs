@@ -7,8 +7,9 @@ use std::borrow::Cow;
 
 use super::checksum;
 use super::codec::Compression;
-use super::compression::{Decompressor, Framings, Limits};
+use super::compression::{Decompressor, Limits};
 use super::error::RecordError;
+use super::framing::Framings;
 use super::header::{self, HEADER_SIZE, MAGIC, UNCOUNTED_SIZE, field};
 use super::records::{Record, Records};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
@@ -69,13 +70,13 @@ impl<'a> Batch<'a> {
         let held = bytes.len();
         let stated = Self::peek_len(bytes)?.unwrap_or(HEADER_SIZE);
         if held < stated {
-            return Err(RecordError::Truncated { stated, held });
+            return Err(RecordError::Size { stated, held });
         }
         if held > stated {
-            return Err(RecordError::NotAlone { stated, held });
+            return Err(RecordError::Size { stated, held });
         }
         let Some((header, payload)) = bytes.split_first_chunk() else {
-            return Err(RecordError::Truncated { stated, held });
+            return Err(RecordError::Size { stated, held });
         };
         let batch = Self { bytes, header, payload };
         batch.check_header()?;

@@ -9,8 +9,9 @@ use std::borrow::Cow;
 
 use super::batch::{Batch, TimestampType};
 use super::codec::{Compression, Packing};
-use super::compression::{Decompressor, Framings, Limits};
+use super::compression::{Decompressor, Limits};
 use super::error::{RecordError, RejectedRecord, Rejection};
+use super::framing::Framings;
 use super::header;
 use crate::types::Timestamp;
 

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::framing::Framings;
 use super::limits::{Fault, Limits};
 use super::{gzip, lz4, snappy, zstd};
+use crate::record::framing::Framings;
 use crate::record::{Compression, RecordError};
 
 /// The maximum decompressed size of a request's streams, as a multiple of its size.
@@ -56,6 +56,7 @@ impl Decompressor {
     ///
     /// Fails if the stream is damaged, is followed by other bytes, or decompresses to more than the
     /// limits allow. Memory use stays within the limits in any case.
+    #[cfg(any(test, feature = "internals"))]
     pub fn decompress<'a>(
         &mut self,
         compression: Compression,

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use flate2::write::GzEncoder;
 
-use super::framing::{FramingFault, Framings};
 use super::limits::{Fault, read_up_to};
+use crate::record::framing::{FramingFault, Framings};
 
 /// The level with this number, if it exists; −1 is also the default.
 pub(super) fn level(number: Option<i32>) -> Option<flate2::Compression> {

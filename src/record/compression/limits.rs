@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::framing::FramingFault;
+use crate::record::framing::FramingFault;
 
 /// Limits on the decompression and iteration of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

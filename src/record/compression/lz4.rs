@@ -10,9 +10,9 @@ use lz4::liblz4::BlockChecksum;
 use lz4::{ContentChecksum, EncoderBuilder};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 
-use super::framing::{FramingFault, Framings};
 use super::limits::{Fault, read_up_to};
 use crate::record::codec::LZ4_FAST;
+use crate::record::framing::{FramingFault, Framings};
 
 /// The magic number of a frame. The legacy frame, with blocks of 8 MB, has a different number.
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
@@ -57,9 +57,8 @@ fn compress_fast(input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
 }
 
 pub(super) fn decompress(input: &[u8], max: usize, framings: Framings) -> Result<Vec<u8>, Fault> {
-    let flags = match input.split_first_chunk() {
-        Some((&MAGIC, [flags, ..])) => flags,
-        _ => return Err(Fault::damaged("it does not start as an LZ4 frame")),
+    let Some((&MAGIC, [flags, ..])) = input.split_first_chunk() else {
+        return Err(Fault::damaged("it does not start as an LZ4 frame"));
     };
     if framings == Framings::Portable && flags & INDEPENDENT_BLOCKS == 0 {
         return Err(FramingFault::LinkedBlocks.into());

@@ -6,7 +6,6 @@
 
 mod compressor;
 mod decompressor;
-mod framing;
 mod gzip;
 mod limits;
 mod lz4;
@@ -15,5 +14,4 @@ mod zstd;
 
 pub use compressor::{Compressor, InvalidLevel};
 pub use decompressor::Decompressor;
-pub use framing::{FramingFault, Framings};
 pub use limits::Limits;

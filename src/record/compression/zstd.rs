@@ -9,8 +9,8 @@ use zstd::bulk::Compressor;
 use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd::zstd_safe::{self, CParameter, DCtx};
 
-use super::framing::{FramingFault, Framings};
 use super::limits::Fault;
+use crate::record::framing::{FramingFault, Framings};
 
 /// Base-2 logarithm of the largest window that is written. A reader must hold it in memory.
 const WINDOW_LOG_MAX: u32 = 23;
