@@ -50,11 +50,22 @@ pub struct Leader {
     /// The time at which members that have not fetched yet count as caught up.
     began: Duration,
     silent_until: Duration,
-    /// The time at which a change of the in-sync set was last asked for.
-    asked_at: Duration,
-    /// The time until which no other change is asked for, unless the state changes.
-    paused_until: Duration,
+    /// The join of which the outcome is not known.
+    joining: Option<Joining>,
+    /// The replicas that may not join for now, because a join was refused, each with the time at
+    /// which it is asked for again.
+    refused: Vec<(BrokerId, Duration)>,
     hand_over: Option<HandOver>,
+}
+
+/// A change by which a replica joins the in-sync set.
+#[derive(Clone, Copy, Debug)]
+struct Joining {
+    /// The number of the change.
+    id: u64,
+    broker: BrokerId,
+    /// The time at which the change was asked for.
+    asked_at: Duration,
 }
 
 /// The last fetch of a follower in this epoch.
@@ -108,8 +119,8 @@ impl Leader {
             high_watermark: start.high_watermark,
             began: now,
             silent_until: start.silent_until,
-            asked_at: now,
-            paused_until: now,
+            joining: None,
+            refused: Vec::new(),
             hand_over: None,
         }
     }
@@ -194,15 +205,19 @@ impl Leader {
         };
         let members = self.in_sync.members();
         let left: Vec<_> = members.iter().filter(|member| !lags(member)).copied().collect();
-        if left.len() == members.len() { None } else { self.change_to(left, now) }
+        if left.len() == members.len() { None } else { self.in_sync.change_to(left) }
     }
 
     /// Takes the outcome of a change. Returns true if the high watermark has moved.
     pub fn change_answered(&mut self, id: u64, outcome: InSyncOutcome) -> bool {
         self.hand_over.take_if(|hand_over| hand_over.answered(id, outcome));
         self.in_sync.answered(id, outcome);
-        if outcome == InSyncOutcome::Refused {
-            self.paused_until = self.asked_at + REFUSED_PAUSE;
+        let joining = self.joining.take_if(|joining| joining.id == id);
+        if outcome == InSyncOutcome::Refused
+            && let Some(Joining { broker, asked_at, .. }) = joining
+        {
+            self.refused.retain(|(other, _)| *other != broker);
+            self.refused.push((broker, asked_at + REFUSED_PAUSE));
         }
         self.advance()
     }
@@ -214,7 +229,7 @@ impl Leader {
         self.hand_over.take_if(|hand_over| hand_over.read(version, behind_sync, rules));
         if version > self.in_sync.version() {
             // The refused change was computed from an earlier state.
-            self.paused_until = Duration::ZERO;
+            self.refused.clear();
         }
         self.in_sync.read(state, behind_sync);
         self.advance()
@@ -319,8 +334,11 @@ impl Leader {
         now: Duration,
     ) -> Option<InSyncChange> {
         let is_member = self.in_sync.contains(replica.broker);
+        let is_paused =
+            self.refused.iter().any(|(broker, until)| *broker == replica.broker && now < *until);
         let may_grow = self.rules.may_change_leader(now, self.silent_until);
         if is_member
+            || is_paused
             || !may_grow
             || !self.rules.may_join(stored, self.high_watermark, self.epoch_start)
         {
@@ -329,17 +347,8 @@ impl Leader {
         let incarnation = self.rules.joining(replica.incarnation, replica.registered)?;
         let joining = IsrMember { broker: replica.broker, incarnation };
         let members = self.in_sync.members().iter().copied().chain([joining]).collect();
-        self.change_to(members, now)
-    }
-
-    /// Asks for other members. `None` while the outcome of an earlier change is not known, and for
-    /// a while after a change was refused.
-    fn change_to(&mut self, members: Vec<IsrMember>, now: Duration) -> Option<InSyncChange> {
-        if now < self.paused_until {
-            return None;
-        }
         let change = self.in_sync.change_to(members)?;
-        self.asked_at = now;
+        self.joining = Some(Joining { id: change.id, broker: replica.broker, asked_at: now });
         Some(change)
     }
 }
