@@ -66,6 +66,9 @@ pub struct ReadAnswer<R> {
     pub log_start_offset: Offset,
 }
 
+/// The room that a read takes for which it is not known yet where its batches begin.
+const UNDECIDED_BYTES: u64 = 64 << 10;
+
 /// The result of a read that does not wait for the disk.
 #[derive(Clone, Debug)]
 pub enum TryRead {
@@ -292,7 +295,7 @@ impl Partition {
             Err(PartitionError::Storage(StorageError::Corrupt { first, next, .. }))
                 if first == next =>
             {
-                Ok(TryRead::Unverified { bytes: request.max_bytes })
+                Ok(TryRead::Unverified { bytes: request.max_bytes.min(UNDECIDED_BYTES) })
             }
             answer => {
                 let answer = answer?;

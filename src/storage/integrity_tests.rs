@@ -484,7 +484,12 @@ fn a_read_without_room_for_a_batch_checks_nothing() {
     }
     let log = world.reopen(&log);
     world.disk.evict(&file(0, "log")).unwrap();
-    let limit = ReadLimit { max_bytes: 10, below: Offset::new(20), at_least_one_batch: false, keeps_emptied: false };
+    let limit = ReadLimit {
+        max_bytes: 10,
+        below: Offset::new(20),
+        at_least_one_batch: false,
+        keeps_emptied: false,
+    };
     let before = world.disk.calls(Operation::Read);
     assert!(log.read(Offset::new(3), limit).unwrap().is_none());
     let reads = world.disk.calls(Operation::Read) - before;

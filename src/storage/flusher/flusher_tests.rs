@@ -48,6 +48,13 @@ impl World {
         Self::with_clock(options, listener, Arc::new(SystemClock))
     }
 
+    /// A flusher with one thread and a clock that stands still, so that no flush that is held
+    /// counts as stuck, whose thread another one would replace.
+    fn with_one_thread() -> Self {
+        let options = FlusherOptions { threads: 1, ..FlusherOptions::default() };
+        Self::with_clock(options, listener, Arc::new(ManualClock::at(NOW)))
+    }
+
     fn with_clock(
         options: FlusherOptions,
         listener: impl Fn(SyncSender<Report>) -> FlushListener,
@@ -174,7 +181,7 @@ fn all_who_wait_share_the_next_flush() {
 
 #[test]
 fn many_logs_are_flushed_by_syncs_of_the_file_system() {
-    let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
+    let world = World::with_one_thread();
     let logs: Vec<_> = (0..100).map(|index| world.log(index, lazy())).collect();
     for round in 1..=3 {
         // The only thread is kept busy until all logs are due.
@@ -286,7 +293,7 @@ fn a_flush_without_a_descriptor_for_the_directory_is_retried() {
 
 #[test]
 fn a_failed_sync_of_the_file_system_fails_every_log_it_was_for() {
-    let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
+    let world = World::with_one_thread();
     let logs: Vec<_> = (0..40).map(|index| world.log(index, lazy())).collect();
     let hold = world.disk.hold_sync();
     append(&logs[0], b"a");

@@ -8,7 +8,6 @@ use crate::storage::StorageError;
 use crate::storage::log::reading::checking::Checks;
 use crate::storage::log::reading::extent::Extent;
 use crate::storage::log::reading::read::CHECKS_MAX;
-use crate::storage::log::reading::search::Searches;
 use crate::storage::log::tail_lock::TailLock;
 use crate::storage::segments::{FileKind, Located, Segment};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
