@@ -12,14 +12,14 @@ import os
 import signal
 import threading
 import weakref
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from types import FrameType
 from typing import Any, Protocol
 
 from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer
-from streamlog.errors import ConfigError
+from streamlog.errors import ConfigError, RequestTimeout
 
 __all__ = ["Event", "close_at_exit", "forget", "watch"]
 
@@ -116,12 +116,24 @@ def close_at_exit(opened: Producer[Any, Any] | Consumer[Any, Any]) -> None:
 
 @atexit.register
 def _close_all() -> None:
+    producers = tuple(_open_producers)
     with ExitStack() as closing:
         # The last is called first: producers deliver before consumers commit.
         for consumer in tuple(_open_consumers):
             closing.callback(consumer.close)
-        for producer in tuple(_open_producers):
-            closing.callback(producer.close)
+        for producer in producers:
+            closing.callback(_deliver, producer, producers)
+
+
+def _deliver(producer: Producer[Any, Any], producers: Sequence[Producer[Any, Any]]) -> None:
+    """Closes one of the producers; Ctrl-C meanwhile gives up the records of all of them."""
+    try:
+        producer.close()
+    except KeyboardInterrupt:
+        for other in producers:
+            with suppress(RequestTimeout):
+                other.close(timeout=0)
+        raise
 
 
 # A forked child is not a member of its parent's groups. Producers know themselves that their

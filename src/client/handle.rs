@@ -159,6 +159,14 @@ impl Client {
         delivered
     }
 
+    /// Ends the client's tasks at once: records without an outcome are given up, and members leave
+    /// their groups by session timeout. For a caller that stops waiting for [`closing`].
+    ///
+    /// [`closing`]: Self::closing
+    pub fn abandon(&self) {
+        self.core.abandon();
+    }
+
     /// Closes everything that was created from this client. Producers deliver their records first,
     /// and members of groups commit their last offsets and leave. A second call does nothing.
     ///

@@ -37,7 +37,10 @@ pub(crate) fn left_block(
     closed: PyResult<()>,
 ) -> PyResult<()> {
     match closed {
-        Err(undelivered) if !error.is_none() => {
+        // Ctrl-C while the records are delivered is no error of the delivery.
+        Err(undelivered)
+            if !error.is_none() && undelivered.is_instance_of::<StreamlogError>(error.py()) =>
+        {
             let note = format!("and when the {what} was closed: {undelivered}");
             error.call_method1("add_note", (note,)).map(drop)
         }

@@ -238,7 +238,16 @@ class Client:
                     await producer.close()
                 except StreamlogError as error:
                     undelivered = joined(undelivered, error)
-            await aio.close(event_loop, client)
+            try:
+                await aio.close(event_loop, client)
+            except StreamlogError as error:
+                undelivered = joined(undelivered, error)
+        except BaseException:
+            # A caller that does not wait for the deliveries does not wait for the rest either.
+            for producer in tuple(self._producers):
+                producer.give_up()
+            aio.close(event_loop, client).cancel()
+            raise
         finally:
             detach(event_loop)
         if undelivered is not None:

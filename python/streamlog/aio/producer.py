@@ -60,6 +60,7 @@ class Producer(Sending[_S, _KS]):
         self._all_handed_over: asyncio.Future[None] | None = None
         self._failed: list[tuple[str, Ticket, Exception]] = []
         self._is_closed = False
+        self._closing: asyncio.Future[None] | None = None
 
     def send(
         self,
@@ -156,7 +157,7 @@ class Producer(Sending[_S, _KS]):
         await within(timeout, "flushing the producer", self._flush(self._outbox.flush))
 
     async def close(self, timeout: float | None = None) -> None:
-        """Stops accepting records, and flushes. Idempotent.
+        """Stops accepting records, and flushes. A second call waits for the end of the first.
 
         Raises:
             DeliveryError: Records failed, and their tickets were not waited for.
@@ -164,12 +165,28 @@ class Producer(Sending[_S, _KS]):
                 dropped.
         """
         if self._is_closed:
+            if self._closing is not None:
+                # Unlike an await, this does not cancel the future with the caller.
+                await asyncio.wait([self._closing], timeout=timeout)
             return
         self._is_closed = True
+        self._closing = asyncio.get_running_loop().create_future()
         try:
             await within(timeout, "closing the producer", self._flush(self._outbox.close))
         finally:
-            self._give_up()
+            self.give_up()
+            self._closing.set_result(None)
+
+    def give_up(self) -> None:
+        """Closes it without waiting: what is not delivered yet is dropped."""
+        self._is_closed = True
+        if self._making_way is not None:
+            self._making_way.cancel()
+        while self._waiting:
+            self._settle_first(Closed("the producer was closed before it had room"))
+        # Do not wait for records that are still in flight after the timeout.
+        with suppress(Closed):
+            self._outbox.close().cancel()
 
     async def __aenter__(self) -> Self:
         """The producer itself."""
@@ -279,15 +296,6 @@ class Producer(Sending[_S, _KS]):
         unseen = [(topic, error) for topic, ticket, error in self._failed if not ticket.is_seen]
         self._failed.clear()
         return [(topic, -1, 1, error) for topic, error in unseen]
-
-    def _give_up(self) -> None:
-        if self._making_way is not None:
-            self._making_way.cancel()
-        while self._waiting:
-            self._settle_first(Closed("the producer was closed before it had room"))
-        # Do not wait for records that are still in flight after the timeout.
-        with suppress(Closed):
-            self._outbox.close().cancel()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ use crate::cli::records::format::Escaped;
 use crate::cli::records::input::Input;
 use crate::cli::records::lines::{Limits, Line, Lines};
 use crate::cli::records::row::{Record, RecordRow};
-use crate::cli::{ClusterOptions, CommandError, CtrlC, Exit, report};
+use crate::cli::{ClusterOptions, CommandError, CtrlC, Exit, notify, report};
 use crate::client::{
     Client, ClientError, Header, Producer, ProducerRecord, RecordMetadata, Ticket,
 };
@@ -194,7 +194,9 @@ impl Options {
             // Deliver the records that precede an invalid one.
             let told = sending.flush().and_then(|()| sending.tell(0, out));
             let undelivered = sending.undelivered();
-            undelivered.iter().for_each(|undelivered| report(undelivered));
+            if let Some(undelivered) = &undelivered {
+                report(undelivered);
+            }
             let exit = match (sent, told) {
                 (Err(error), Err(undelivered)) => {
                     // Report this failure too, so that the user knows everything that must be sent
@@ -430,8 +432,7 @@ impl PlaceRow {
 
 /// Reports why records are delayed. A failed delivery is reported at the end.
 fn tell_refusal(error: &ClientError) {
-    let words = WithCauses(error);
-    let _ = writeln!(io::stderr().lock(), "streamlog: retrying: {words}");
+    notify(&format!("retrying: {}", WithCauses(error)));
 }
 
 impl NoRecord {

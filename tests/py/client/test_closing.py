@@ -1,9 +1,12 @@
 """The end of a client delivers its producers' records, and its consumers leave their groups."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 import streamlog
-from py.aio.conftest import Run
+from py.aio.conftest import Run, eventually
 from py.support.broker import BrokerProcess
 from streamlog import aio
 
@@ -138,5 +141,47 @@ def test_closing_a_client_of_a_loop_raises_the_failures_of_all_producers(
         with pytest.raises(streamlog.DeliveryError, match="2 records were not delivered"):
             await client.close()
         await client.close()
+
+    run(main)
+
+
+def test_closing_a_client_of_a_loop_waits_for_a_producer_that_is_being_closed(
+    run: Run, client: streamlog.Client, topic: str
+) -> None:
+    async def main(other: aio.Client) -> None:
+        producer = other.producer(buffer="64 KiB")
+        for _ in range(6):
+            producer.send(topic, bytes(10_000))
+        closing = asyncio.ensure_future(producer.close())
+        await asyncio.sleep(0)
+        await other.close()
+        await closing
+
+    run(main)
+    assert stored(client, topic) == 6
+
+
+def test_a_client_of_a_loop_ends_though_nobody_waits_for_its_closing(
+    broker: BrokerProcess, run: Run, topic: str
+) -> None:
+    def threads() -> int:
+        return len(list(Path("/proc/self/task").iterdir()))
+
+    async def main(_: aio.Client) -> None:
+        before = threads()
+        client = await aio.connect(broker.address)
+        producers = [client.producer() for _ in range(2)]
+        for producer in producers:
+            await producer.send(topic, b"delivered")
+        broker.kill()
+        for producer in producers:
+            producer.send(topic, b"lost")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await client.close()
+        for producer in producers:
+            with pytest.raises(streamlog.Closed):
+                producer.send(topic, b"late")
+        await eventually(lambda: threads() == before)
 
     run(main)
