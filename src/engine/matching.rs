@@ -104,7 +104,7 @@ pub(super) fn match_logs(
     }
     unknown.sort();
     if is_shared {
-        report_strays(data, &unknown);
+        report_strays(data, image, &unknown);
         return Ok(());
     }
     let named = unknown.iter().take(NAMED_MAX).map(TopicPartition::to_string);
@@ -116,15 +116,23 @@ pub(super) fn match_logs(
     Err(EngineError::UnknownLogs { dir, count, partitions })
 }
 
-/// Logs the names of logs whose topics are missing in ZooKeeper.
-fn report_strays(data: &DataDir, strays: &[TopicPartition]) {
+/// Logs the names of logs that belong to no partition in ZooKeeper.
+fn report_strays(data: &DataDir, image: &Image, strays: &[TopicPartition]) {
     for partitions in strays.chunk_by(|one, next| one.topic == next.topic) {
         let Some(TopicPartition { topic, .. }) = partitions.first() else { continue };
         let numbers: Vec<_> = partitions.iter().map(|log| log.partition.to_string()).collect();
+        let reason = if image.topic(topic).is_some() {
+            "a topic of this name exists with another id or fewer partitions; move the directories \
+             of the logs away, which it cannot use"
+                .to_owned()
+        } else {
+            format!(
+                "its node is missing in ZooKeeper; restore /brokers/topics/{topic} and all below \
+                 it, or move the directories of the logs away if nobody wants them"
+            )
+        };
         tracing::error!(
-            "the logs of topic '{topic}' in '{}' are left alone (partitions {}): its node is \
-             missing in ZooKeeper; restore /brokers/topics/{topic} and all below it, or move the \
-             directories of the logs away if nobody wants them",
+            "the logs of topic '{topic}' in '{}' are left alone (partitions {}): {reason}",
             data.path().display(),
             numbers.join(", ")
         );
