@@ -112,6 +112,8 @@ def _add_topic(making: _Making, client: Client, topic: str, choice: Choice) -> N
     try:
         topic_id = client.admin.topic(topic).id
         begins, ends = client.admin.begin_offsets(topic), client.admin.end_offsets(topic)
+        if not ends:
+            raise TopicNotFound(f"topic '{topic}' has no partitions", topic)
     except TopicNotFound as error:
         if old is None or making.fails:
             message = f"subscribe: there is no topic '{topic}'"

@@ -55,28 +55,30 @@ class NamedPartitions:
         Raises:
             TopicNotFound: A topic does not exist, or has fewer partitions.
         """
-        for name, partition in _highest(topic, columns):
-            if partition >= self._counts.get(name, 0):
+        for name, lowest, highest in _extremes(topic, columns):
+            if highest >= self._counts.get(name, 0) or name not in self._counts:
                 self._counts[name] = _count(self._connection, name, _NEEDED)
             count = self._counts[name]
-            if partition >= count:
+            if lowest < 0 or highest >= count:
+                partition = lowest if lowest < 0 else highest
                 place = f"no topic or partition '{name}-{partition}'"
                 raise TopicNotFound(f"{place}: there are {count}, from 0 on; {_NEEDED}", name)
 
 
-def _highest(topic: str | None, columns: Columns) -> Iterator[tuple[str, int]]:
-    """Yields each topic whose rows name partitions, and the highest of them."""
+def _extremes(topic: str | None, columns: Columns) -> Iterator[tuple[str, int, int]]:
+    """Yields each topic whose rows name partitions, with the lowest and the highest of them."""
     if "partition" not in columns:
         return
     partitions = columns["partition"]
     is_named = partitions.is_valid()
     if topic is not None:
         if pc.any(is_named).as_py():
-            yield topic, pc.max(partitions).as_py()
+            yield topic, pc.min(partitions).as_py(), pc.max(partitions).as_py()
         return
     rows = pa.table({"topic": columns["topic"], "partition": partitions}).filter(is_named)
-    for row in rows.group_by("topic").aggregate([("partition", "max")]).to_pylist():
-        yield row["topic"], row["partition_max"]
+    groups = rows.group_by("topic").aggregate([("partition", "min"), ("partition", "max")])
+    for row in groups.to_pylist():
+        yield row["topic"], row["partition_min"], row["partition_max"]
 
 
 def _count(connection: Connection, topic: str, needed: str) -> int:
