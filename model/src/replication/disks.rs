@@ -81,27 +81,13 @@ impl Replication {
     /// model if the disk is the last one with a record that was shown.
     fn damaged(&self, state: &State, id: BrokerId, is_evident: bool) -> Option<State> {
         let allowed = state.spent.damages < self.bounds.damages && state.told.end > 0;
-        if !allowed || !is_evident && !self.others_hold_all(state, id) {
+        if !allowed || !is_evident && !others_hold_all(state, id) {
             return None;
         }
         let mut next = *state;
         next.spent.damages += 1;
         next.replicas[id].damaged = true;
         Some(next)
-    }
-
-    /// Returns whether another in-sync or eligible replica has all records that were shown.
-    fn others_hold_all(&self, state: &State, id: BrokerId) -> bool {
-        let node = &state.node;
-        let members = (node.in_sync | node.eligible).without(id);
-        // A member may be on its way out of the set.
-        let settled = BrokerId::ALL.into_iter().all(|author| state.writes[author].is_none());
-        settled
-            && members.iter().any(|member| {
-                let replica = &state.replicas[member];
-                let same_disk = replica.directory == node.directory[member];
-                same_disk && !replica.damaged && state.holds_all_shown(member)
-            })
     }
 
     /// Deletes the state node while no broker runs.
@@ -118,4 +104,18 @@ impl Replication {
         next.node_changed();
         steps.push((Action::DeleteState, next));
     }
+}
+
+/// Returns whether another in-sync or eligible replica has all records that were shown.
+fn others_hold_all(state: &State, id: BrokerId) -> bool {
+    let node = &state.node;
+    let members = (node.in_sync | node.eligible).without(id);
+    // A member may be on its way out of the set.
+    let settled = BrokerId::ALL.into_iter().all(|author| state.writes[author].is_none());
+    settled
+        && members.iter().any(|member| {
+            let replica = &state.replicas[member];
+            let same_disk = replica.directory == node.directory[member];
+            same_disk && !replica.damaged && state.holds_all_shown(member)
+        })
 }

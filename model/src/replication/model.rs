@@ -7,6 +7,7 @@ use crate::search::{Invariant, Model};
 
 /// The greatest numbers of faults and changes.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each kind of fault is allowed or not")]
 pub struct Bounds {
     /// Records that producers send.
     pub records: u8,

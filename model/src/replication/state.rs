@@ -51,6 +51,7 @@ pub struct DiskCopy {
 
 /// One broker: its process, its disk, and its part in the partition.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub struct Replica {
     /// True if the process runs. A paused process runs, and takes no step.
     pub running: bool,
@@ -169,6 +170,7 @@ pub struct Spent {
 
 /// The answers that clients received.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a violation of its own")]
 pub struct Told {
     /// The records that consumers could read, by offset.
     pub exposed: [Record; OFFSETS],
