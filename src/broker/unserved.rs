@@ -100,8 +100,7 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "the metadata needs no quorum of controllers: a broker on its own keeps it in its \
-                data directory, and several brokers share it in ZooKeeper",
+        about: "the metadata is a small log of the broker's own in its data directory",
         names: &[
             "broker.heartbeat.interval.ms",
             "broker.id.generation.enable",
@@ -279,14 +278,12 @@ pub(crate) const REFUSED: &[Family] = &[
 pub(crate) const SETTLED: &[Settled] = &[
     Settled {
         name: "controller.quorum.bootstrap.servers",
-        about: "there is no controller quorum: one address at most; several brokers share a \
-                ZooKeeper, by zookeeper.connect",
+        about: "there is no controller quorum: one address at most",
         is_so: is_one,
     },
     Settled {
         name: "controller.quorum.voters",
-        about: "there is no controller quorum: one address at most; several brokers share a \
-                ZooKeeper, by zookeeper.connect",
+        about: "there is no controller quorum: one address at most",
         is_so: is_one,
     },
     Settled {

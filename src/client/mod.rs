@@ -19,7 +19,6 @@ mod damage;
 mod error;
 mod events;
 mod handle;
-mod made;
 mod offsets;
 mod producer;
 mod republish;

@@ -18,7 +18,6 @@ mod leader_link;
 mod manager;
 mod pauses;
 mod replicas;
-mod unsettled;
 
 pub use config::ReplicaConfig;
 pub(crate) use hand_overs::{Elections, resign};

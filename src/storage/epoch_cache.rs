@@ -174,15 +174,9 @@ impl EpochCache {
         if in_force == 0 && self.entries[0].start == log_start {
             return Ok(());
         }
-        let before = self.entries.clone();
         self.entries.drain(..in_force);
         self.entries[0].start = log_start;
-        let stored = self.store();
-        if stored.is_err() {
-            // The next call tries again.
-            self.entries = before;
-        }
-        stored
+        self.store()
     }
 
     /// Writes the history to its file, durably.

@@ -6,7 +6,6 @@
 
 mod action;
 mod controller;
-mod disks;
 mod faults;
 mod follower;
 mod invariants;
@@ -15,8 +14,6 @@ pub mod log;
 #[cfg(test)]
 mod log_tests;
 mod model;
-#[cfg(test)]
-mod older_copy_tests;
 mod rules;
 mod state;
 mod store;

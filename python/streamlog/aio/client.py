@@ -7,14 +7,13 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
-from weakref import WeakSet
 
 from streamlog import _core
 from streamlog._core import aio
 from streamlog.aio.admin import Admin
 from streamlog.aio.consumer import Consumer
 from streamlog.aio.messages import Messages
-from streamlog.aio.producer import Producer, joined, noted
+from streamlog.aio.producer import Producer
 from streamlog.aio.topic import Topic
 from streamlog.aio.waiting import attached, detach
 from streamlog.arguments.options import (
@@ -25,7 +24,7 @@ from streamlog.arguments.options import (
     Serializer,
 )
 from streamlog.backwards import Decoders
-from streamlog.errors import Closed, ForkError, StreamlogError
+from streamlog.errors import Closed, ForkError
 from streamlog.events import ClientStats, Event
 
 __all__ = ["Client"]
@@ -63,7 +62,6 @@ class Client:
         self._options = options
         self._connected: tuple[aio.EventLoop, _core.Client] | None = None
         self._process = os.getpid()
-        self._producers: WeakSet[Producer[Any, Any]] = WeakSet()
 
     def __await__(self) -> Generator[Any, None, Self]:
         """Connects to the first address that answers.
@@ -78,10 +76,9 @@ class Client:
         """Connects."""
         return await self._connect()
 
-    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        """Closes it; an error of the block propagates, with a note about delivery errors."""
-        with noted(error, "client"):
-            await self.close()
+    async def __aexit__(self, *_error: object) -> None:
+        """Closes it."""
+        await self.close()
 
     @overload
     def producer(
@@ -122,9 +119,7 @@ class Client:
         """
         event_loop, client = self._connection()
         making: dict[str, Any] = {"key": key, "value": value, "encoding": encoding, **options}
-        producer: Producer[Any, Any] = Producer(aio.Outbox(event_loop, client.producer(**making)))
-        self._producers.add(producer)
-        return producer
+        return Producer(aio.Outbox(event_loop, client.producer(**making)))
 
     @overload
     def consumer(
@@ -218,40 +213,14 @@ class Client:
         return Admin(aio.admin(*self._connection()))
 
     async def close(self) -> None:
-        """Closes the client and all objects created from it. Idempotent.
-
-        Producers deliver their records first. Then consumers in groups commit the offsets of the
-        messages that were processed, and leave.
-
-        Raises:
-            DeliveryError: Records failed, and their tickets were not waited for. The client is
-                closed nevertheless.
-        """
-        if self._connected is None:
-            return
-        event_loop, client = self._connection()
-        self._connected = None
-        undelivered: StreamlogError | None = None
-        try:
-            for producer in tuple(self._producers):
-                try:
-                    await producer.close()
-                except StreamlogError as error:
-                    undelivered = joined(undelivered, error)
+        """Closes the client and all objects created from it. Idempotent."""
+        if self._connected is not None:
+            event_loop, client = self._connection()
+            self._connected = None
             try:
                 await aio.close(event_loop, client)
-            except StreamlogError as error:
-                undelivered = joined(undelivered, error)
-        except BaseException:
-            # A caller that does not wait for the deliveries does not wait for the rest either.
-            for producer in tuple(self._producers):
-                producer.give_up()
-            aio.close(event_loop, client).cancel()
-            raise
-        finally:
-            detach(event_loop)
-        if undelivered is not None:
-            raise undelivered
+            finally:
+                detach(event_loop)
 
     def _range(
         self, topic: str, parts: Sequence[tuple[int, int, int]], decoders: Decoders | None = None

@@ -3,6 +3,8 @@
 use std::future::IntoFuture;
 use std::sync::atomic::Ordering;
 
+use tokio::task::AbortHandle;
+
 use super::delivery::Ticket;
 use super::handle::Producer;
 use super::record::ProducerRecord;
@@ -70,7 +72,7 @@ impl Producer {
         Ok(())
     }
 
-    pub(super) async fn settling_records(&self) {
+    async fn settling_records(&self) {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
@@ -86,7 +88,7 @@ impl Producer {
     }
 
     /// [`close`](Self::close) as a future that leaves failures for [`report`](Self::report). If it
-    /// is dropped early, undelivered records are given up, and are no failures.
+    /// is dropped early, undelivered records are given up.
     ///
     /// # Errors
     /// As [`settling`](Self::settling).
@@ -95,19 +97,16 @@ impl Producer {
             return Ok(());
         }
         self.shared.pool.wake_all();
-        let _end = End { producer: self };
+        let _given_up = GivenUp(&self.task);
         self.settling().await
     }
 }
 
-/// Ends the sending task when dropped, and gives up what it has not delivered.
-struct End<'a> {
-    producer: &'a Producer,
-}
+/// Aborts the sending task when dropped.
+struct GivenUp<'a>(&'a AbortHandle);
 
-impl Drop for End<'_> {
+impl Drop for GivenUp<'_> {
     fn drop(&mut self) {
-        self.producer.shared.undelivered.give_up();
-        self.producer.task.abort();
+        self.0.abort();
     }
 }

@@ -43,5 +43,4 @@ pub use handle::Producer;
 pub use partitioner::{Choice, Partitioner};
 pub use record::ProducerRecord;
 
-pub(crate) use handle::WeakProducer;
 pub(crate) use request::outcome;

@@ -120,13 +120,12 @@ impl Group {
         Ok((records, results))
     }
 
-    /// The records that delete the group. Newcomers get a new id when they join.
+    /// The records that delete the group.
     pub(in crate::group) fn delete(&self) -> Result<Vec<LogRecord>, GroupError> {
-        if !self.is_empty() {
+        if !self.is_unused() {
             return Err(AdminRefusal::NonEmptyGroup.into());
         }
-        let offsets = self.offsets.iter().map(|(partition, _)| self.tombstone(partition));
-        Ok(offsets.chain([self.group_tombstone()]).collect())
+        Ok(self.tombstones_where(|_, _| true))
     }
 
     /// The records that delete offsets of topics that no longer exist. Offsets in flight are kept:
@@ -179,13 +178,9 @@ impl Group {
         let mut records: Vec<LogRecord> =
             matching.map(|(partition, _)| self.tombstone(partition)).collect();
         if records.len() == self.offsets.len() && self.is_unused() {
-            records.push(self.group_tombstone());
+            records.push(LogRecord::Group { group: self.id.clone(), value: None });
         }
         records
-    }
-
-    fn group_tombstone(&self) -> LogRecord {
-        LogRecord::Group { group: self.id.clone(), value: None }
     }
 
     fn tombstone(&self, partition: &TopicPartition) -> LogRecord {

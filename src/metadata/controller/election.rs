@@ -107,8 +107,7 @@ fn next_state(
         leader_incarnation: leader.map_or(Incarnation::UNKNOWN, |leader| leader.incarnation),
         ..with_members(state, isr, |broker| directory(image, broker))
     };
-    // What a single replica has lost, nobody else has: what is left can be read.
-    if leader.is_none() && replicas.len() > 1 {
+    if leader.is_none() {
         for (member, directory) in next.isr.iter().zip(&mut next.directories) {
             if evidence.has_lost_records(member.broker) {
                 *directory = Some(LOST_RECORDS.into());

@@ -99,9 +99,7 @@ impl<'log> LogDamage<'log> {
         let Some(mut check) = checks.check_segment(*base, Medium::Cache)? else { return Ok(()) };
         while !check.is_done() {
             let found = check.advance(check.position() + STRETCH)?;
-            if !checks.record(&check, &found) {
-                break;
-            }
+            self.log.context().record_damage(&found);
         }
         Ok(())
     }

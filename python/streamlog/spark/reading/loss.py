@@ -6,7 +6,6 @@ earliest offset. Without it the query continues, and each loss is logged as a wa
 
 import logging
 import os
-from collections.abc import Mapping
 from typing import Protocol
 
 from streamlog.errors import OffsetOutOfRange, TopicNotFound
@@ -43,16 +42,11 @@ class Losses:
     offsets: int
     """The number of lost offsets, as far as known."""
 
-    def __init__(self, is_fatal: bool, ends: Mapping[tuple[str, int], int] | None = None) -> None:
-        """Takes the known ends of the logs; with `is_fatal`, the first loss is an error."""
+    def __init__(self, is_fatal: bool) -> None:
+        """With `is_fatal`, the first loss is an error."""
         self._is_fatal = is_fatal
-        self._ends = dict(ends or {})
         self.count = 0
         self.offsets = 0
-
-    def see(self, ends: Mapping[tuple[str, int], int]) -> None:
-        """Takes newer ends of the logs, to tell what a deleted topic has lost."""
-        self._ends.update(ends)
 
     def outside(
         self, place: tuple[str, int], wanted: int, bounds: tuple[int, int], what: str = ""
@@ -71,15 +65,9 @@ class Losses:
         )
         if self._is_fatal:
             raise OffsetOutOfRange(f"{loss}; {_REMEDY}", wanted, earliest, latest)
-        offsets = max(earliest - wanted, 0)
-        self._warn(loss, _offsets(offsets), offsets)
+        self._warn(loss, max(earliest - wanted, 0))
 
-    def gone(
-        self,
-        place: tuple[str, int],
-        wanted: int,
-        what: str = "the topic was deleted or recreated",
-    ) -> None:
+    def gone(self, place: tuple[str, int], wanted: int) -> None:
         """Handles a topic or a partition that was deleted, or recreated.
 
         Raises:
@@ -88,14 +76,11 @@ class Losses:
         topic, partition = place
         loss = (
             f"data loss in topic '{topic}', partition {partition}: offset {wanted} was requested, "
-            f"and {what}"
+            "and the topic was deleted or recreated"
         )
         if self._is_fatal:
             raise TopicNotFound(f"{loss}; {_REMEDY}")
-        end = self._ends.pop(place, None)
-        known = "unknown" if end is None else f"last seen at {end}"
-        offsets = 0 if end is None else max(end - wanted, 0)
-        self._warn(loss, f"all offsets from {wanted} to the end of the log ({known})", offsets)
+        self._warn(loss, 0)
 
     def replaced(self, place: tuple[str, int], wanted: int) -> None:
         """Handles a topic that was deleted and recreated under the same name.
@@ -105,11 +90,11 @@ class Losses:
         """
         self.gone(place, wanted)
 
-    def _warn(self, loss: str, skipped: str, offsets: int) -> None:
+    def _warn(self, loss: str, offsets: int) -> None:
         self.count += 1
         self.offsets += offsets
         sums = f"loss {self.count}, {_offsets(self.offsets)} in total"
-        _audible().warning("%s; continuing, %s skipped; %s", loss, skipped, sums)
+        _audible().warning("%s; continuing, %s skipped; %s", loss, _offsets(offsets), sums)
 
 
 _REMEDY = "failOnDataLoss=false continues with the existing records and logs a warning"

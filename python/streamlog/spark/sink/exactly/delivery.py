@@ -53,8 +53,7 @@ class ExactlyOnce(Delivery):
             copy_elsewhere: Copies in other processes instead of this one.
 
         Raises:
-            FencedError: Another driver runs the same query, or the checkpoint does not fit its
-                commit log.
+            FencedError: Another driver runs the same query.
         """
         staged = [message for message in messages if isinstance(message, StagedRows)]
         if staged:
@@ -69,5 +68,4 @@ class ExactlyOnce(Delivery):
             query = staged[0].query
             commit = Commit(client, query, on_step, connection.patience, copy_elsewhere)
             # A retry detects the steps that were done before the brokers became unreachable.
-            location = self.settings.checkpoint
-            patience.through(lambda: commit.batch(batch, staged, location))
+            patience.through(lambda: commit.batch(batch, staged))
