@@ -48,8 +48,8 @@ impl World {
         Self::with_clock(options, listener, Arc::new(SystemClock))
     }
 
-    /// A flusher with one thread and a clock that stands still, so that no flush that is held
-    /// counts as stuck, whose thread another one would replace.
+    /// A flusher with one thread. Its clock stands still: on a busy machine, a flush that a test
+    /// holds would count as stuck, and a second thread would start.
     fn with_one_thread() -> Self {
         let options = FlusherOptions { threads: 1, ..FlusherOptions::default() };
         Self::with_clock(options, listener, Arc::new(ManualClock::at(NOW)))
