@@ -7,7 +7,7 @@ SHELL := bash
 .PHONY: help setup released demo example-mail example-logs serve cluster cluster-stop build
 .PHONY: bench bench-python bench-spark study study-pages
 .PHONY: check check-rust check-python check-bench check-deps check-macos check-trace
-.PHONY: docs docs-site docs-api fix fuzz lock settings-page venv wheel tools spark-tools debian-tools
+.PHONY: docs docs-site docs-api fix fuzz lock settings-page venv wheel tools spark-tools spark-classes debian-tools
 .PHONY: test test-all build-tests test-unit test-log-model test-simulation test-it test-zookeeper test-doc
 .PHONY: test-example test-python test-model test-spark spark-shared spark-apart test-disks test-faults
 .PHONY: drivers interop differential compatibility
@@ -55,6 +55,10 @@ $(VENV)/spark.stamp: $(VENV)/tools.stamp requirements/spark.txt requirements/mai
 	@# archive, Spark uses the installed package.
 	rm -f $(VENV)/lib/python*/site-packages/pyspark/python/lib/pyspark.zip
 	@touch $@
+
+# What each Spark of the tests maps instead of loading and checking its classes again.
+$(VENV)/spark.jsa: $(VENV)/spark.stamp $(VENV)/wheel.stamp tests/spark/support/class_data.py
+	PYTHONPATH=tests python -m spark.support.class_data
 
 $(VENV)/wheel.stamp: $(VENV)/venv.stamp $(WHEEL_SOURCES)
 	rm -rf $(WHEELS)
@@ -208,6 +212,7 @@ venv: $(VENV)/venv.stamp ## Creates .venv with what builds the wheel
 wheel: $(VENV)/wheel.stamp ## Builds the wheel from these sources, and installs it in .venv
 tools: $(VENV)/tools.stamp ## Installs the pinned tools in .venv
 spark-tools: $(VENV)/spark.stamp ## Adds PySpark to them
+spark-classes: $(VENV)/spark.jsa ## Writes the file of loaded classes that each Spark of the tests maps
 # Network namespaces with rules that lose packets, and a view of system calls.
 debian-tools: ## Installs the tools that tests need from Debian, if they are missing
 	@command -v ip && command -v nft && command -v strace || $(APT) iproute2 nftables strace
@@ -256,13 +261,13 @@ test-disks: setup ## Runs the long disk tests: 90 fills of each file system, eve
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --test it disks::small_files
 	STREAMLOG_FLIPS=all pytest -s tests/py/faults/flipped.py
 
-test-model: ## Searches 4 million states of the replication model, then switches each rule off
+test-model: ## Searches 8 million states of the replication model, then switches each rule off
 	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture $(if $(TEST),--exact "$$TEST")
 
 SIMULATIONS ?= 2000
 RUNS ?= 62
 SEED ?= 0
-test-faults: setup $(VENV)/spark.stamp debian-tools ## Runs 2,000 seeds of the simulation, searches 130 million states of the replication model, then runs 120 faults against three brokers, RUNS=62 more in network namespaces from SEED=0 on, and the fault tests of one broker on ZooKeeper
+test-faults: setup $(VENV)/spark.stamp debian-tools ## Runs 2,000 seeds of the simulation, searches 155 million states of the replication model, then runs 120 faults against three brokers, RUNS=62 more in network namespaces from SEED=0 on, and the fault tests of one broker on ZooKeeper
 	STREAMLOG_SEEDS=$(SIMULATIONS) $(OPTIMISED) --test simulation no_seed -- --nocapture
 	cargo build --manifest-path model/Cargo.toml --locked --quiet
 	ulimit -v $$((8 << 20)) && model/target/debug/streamlog-model deep
@@ -274,10 +279,10 @@ test-faults: setup $(VENV)/spark.stamp debian-tools ## Runs 2,000 seeds of the s
 
 test-spark: spark-shared spark-apart ## Runs the tests on Spark
 
-spark-shared: setup $(VENV)/spark.stamp ## Runs the tests on a shared session of Spark
+spark-shared: setup $(VENV)/spark.jsa ## Runs the tests on a shared session of Spark
 	pytest $(if $(TEST),"$$TEST",-m shared tests/spark)
 
-spark-apart: setup $(VENV)/spark.stamp ## Runs the tests with Spark sessions of their own, and without Spark
+spark-apart: setup $(VENV)/spark.jsa ## Runs the tests with Spark sessions of their own, and without Spark
 	pytest $(if $(TEST),"$$TEST",-n 2 --dist loadfile -m "not shared" tests/spark)
 
 test-all: ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks, test-faults and packages

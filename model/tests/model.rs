@@ -25,7 +25,7 @@ fn nothing_breaks_with_every_rule_in_force() {
         expect(&scenario.verdict());
     }
     let states: u32 = SCENARIOS.iter().map(|scenario| scenario.states_min).sum();
-    assert!(states >= 3_000_000, "{states} states are too few");
+    assert!(states >= 6_000_000, "{states} states are too few");
 }
 
 #[test]
@@ -102,6 +102,28 @@ fn replication_prefers_no_broker() {
         wipes: 1,
         minimums: 1,
         slow_flush: true,
+        outages: 1,
+        damages: 1,
+        copies: true,
+        waits: 1,
+        acceptances: 1,
+        ..replication::Bounds::NONE
+    };
+    prefers_no_broker(&Replication { rules: Rules::ALL, bounds, checks: Checks::All });
+}
+
+#[test]
+fn elections_by_reports_prefer_no_broker() {
+    let bounds = replication::Bounds {
+        epochs: 5,
+        outages: 1,
+        damages: 1,
+        copies: true,
+        waits: 1,
+        acceptances: 1,
+        minimum: 1,
+        lossy: false,
+        ..replication::Bounds::NONE
     };
     prefers_no_broker(&Replication { rules: Rules::ALL, bounds, checks: Checks::All });
 }

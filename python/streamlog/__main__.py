@@ -4,18 +4,16 @@ Pipelines run in Python. The Rust command line declares their subcommands too, s
 completion and usage errors are the same for every command.
 """
 
-# Import the C module of `signal`: the enums of `signal` would slow down the start of every command.
-import _signal as signal  # type: ignore[import-not-found]
 import sys
 
 from streamlog._core import main as run
+from streamlog_command import restore_ctrl_c
 
 
 def main(*words: str) -> int:
     """Runs the command with `words` and this process's arguments, and returns the exit code."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # The command line handles Ctrl-C itself; Python's handler would raise during shutdown.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # The command line handles Ctrl-C itself; Python's handler would raise during shutdown.
+    restore_ctrl_c()
     arguments = [*words, *sys.argv[1:]]
     match arguments:
         case ["pipeline", "run" | "validate" | "plan" as verb, job] if not job.startswith("-"):

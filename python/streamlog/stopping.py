@@ -1,20 +1,27 @@
-"""Ends the loop of a consumer from outside: by an event, or by SIGTERM.
+"""Ends consumers from outside: their loops by an event or SIGTERM, themselves with the program.
 
-The current message is finished first: the loop ends where it would ask for the next one.
+A loop finishes the current message first: it ends where it would ask for the next one.
+
+Producers, too, are closed with the program. Python does not drop what refers to itself, such as a
+producer that is a global name of the module that also defines its ``value=`` function: its records
+would be lost, and a consumer would stay in its group until the session timeout.
 """
 
+import atexit
 import os
 import signal
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from types import FrameType
 from typing import Any, Protocol
 
+from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer
-from streamlog.errors import ConfigError
+from streamlog.errors import ConfigError, RequestTimeout
 
-__all__ = ["Event", "forget", "watch"]
+__all__ = ["Event", "close_at_exit", "forget", "watch"]
 
 _LOOK_SECONDS = 1.0
 """The interval at which a watching thread checks whether its consumer still exists."""
@@ -71,6 +78,8 @@ class _Terminations:
 
 
 _terminations = _Terminations()
+_open_producers: weakref.WeakSet[Producer[Any, Any]] = weakref.WeakSet()
+_open_consumers: weakref.WeakSet[Consumer[Any, Any]] = weakref.WeakSet()
 
 
 def watch(consumer: Consumer[Any], stop: Event | None, signals: bool) -> None:
@@ -95,6 +104,41 @@ def forget(consumer: Consumer[Any]) -> None:
     Restores the previous handler of SIGTERM once none is left, if called on the main thread.
     """
     _terminations.discard(consumer)
+
+
+def close_at_exit(opened: Producer[Any, Any] | Consumer[Any, Any]) -> None:
+    """Registers a producer or consumer to be closed with the program if it still exists then."""
+    if isinstance(opened, Producer):
+        _open_producers.add(opened)
+    else:
+        _open_consumers.add(opened)
+
+
+@atexit.register
+def _close_all() -> None:
+    producers = tuple(_open_producers)
+    with ExitStack() as closing:
+        # The last is called first: producers deliver before consumers commit.
+        for consumer in tuple(_open_consumers):
+            closing.callback(consumer.close)
+        for producer in producers:
+            closing.callback(_deliver, producer, producers)
+
+
+def _deliver(producer: Producer[Any, Any], producers: Sequence[Producer[Any, Any]]) -> None:
+    """Closes one of the producers; Ctrl-C meanwhile gives up the records of all of them."""
+    try:
+        producer.close()
+    except KeyboardInterrupt:
+        for other in producers:
+            with suppress(RequestTimeout):
+                other.close(timeout=0)
+        raise
+
+
+# A forked child is not a member of its parent's groups. Producers know themselves that their
+# records are the parent's.
+os.register_at_fork(after_in_child=_open_consumers.clear)
 
 
 def _can_be_waited_for(stop: Event) -> bool:

@@ -37,8 +37,8 @@ pub enum BrokerError {
         /// The ids of the topics.
         ids: [TopicId; 2],
     },
-    /// The caller gave up while the broker waited for its metadata store.
-    #[error("stopped before the metadata store answered")]
+    /// The caller gave up before the metadata store answered, or before all logs were read.
+    #[error("interrupted by the caller")]
     Interrupted,
     /// The engine behind the connections did not start, or stopped.
     #[error(transparent)]

@@ -100,7 +100,8 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "the metadata is a small log of the broker's own in its data directory",
+        about: "the metadata needs no quorum of controllers: a broker on its own keeps it in its \
+                data directory, and several brokers share it in ZooKeeper",
         names: &[
             "broker.heartbeat.interval.ms",
             "broker.id.generation.enable",
@@ -278,12 +279,14 @@ pub(crate) const REFUSED: &[Family] = &[
 pub(crate) const SETTLED: &[Settled] = &[
     Settled {
         name: "controller.quorum.bootstrap.servers",
-        about: "there is no controller quorum: one address at most",
+        about: "there is no controller quorum: one address at most; several brokers share a \
+                ZooKeeper, by zookeeper.connect",
         is_so: is_one,
     },
     Settled {
         name: "controller.quorum.voters",
-        about: "there is no controller quorum: one address at most",
+        about: "there is no controller quorum: one address at most; several brokers share a \
+                ZooKeeper, by zookeeper.connect",
         is_so: is_one,
     },
     Settled {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use crate::broker::BrokerError;
 use crate::cli::Exit;
 use crate::cli::progress::is_watched;
-use crate::cli::terminal::Tone;
+use crate::cli::terminal::{Tone, escaped};
 use crate::client::{ClientError, ErrorCode};
 use crate::config::ConfigError;
 use crate::storage::StorageError;
@@ -127,6 +127,7 @@ impl CommandError {
             // The reader, `head` for example, has all that it wants: the command succeeded.
             Self::Output(_) if self.is_closed_pipe() => Exit::Done,
             Self::Output(_) if self.is_pressed() => Exit::Interrupted,
+            Self::Broker(BrokerError::Interrupted) => Exit::Interrupted,
             Self::Storage(_)
             | Self::Broker(_)
             | Self::NeedsPython(_)
@@ -214,6 +215,9 @@ pub(crate) fn report(error: &dyn Error) {
 
 /// Prints a line on standard error.
 pub(crate) fn notify(words: &dyn fmt::Display) {
+    // A message may have several lines. Other clients may have chosen the rest of its text.
+    let words = words.to_string();
+    let words = words.split('\n').map(escaped).collect::<Vec<_>>().join("\n");
     let name = Tone::Bad.style().force_styling(is_watched()).apply_to("streamlog:");
     // If standard error is closed, the message is lost.
     let _ = writeln!(io::stderr().lock(), "{name} {words}");

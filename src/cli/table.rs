@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use console::measure_text_width;
 use serde_json::Value;
 
-use crate::cli::terminal::{Terminal, Tone};
+use crate::cli::terminal::{Terminal, Tone, escaped};
 
 /// The headings and colours of a table.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ pub(crate) fn plain(value: &Value) -> String {
 
 /// A cell for display.
 fn shown(value: &Value) -> String {
-    if value.is_null() { "-".to_owned() } else { plain(value) }
+    if value.is_null() { "-".to_owned() } else { escaped(&plain(value)).into_owned() }
 }
 
 #[cfg(test)]
@@ -165,6 +165,19 @@ mod tests {
         }
         let bare = Table { has_headings: false, ..table(None) };
         assert_eq!(written(&bare), "a, b  7  ok\nx     -  bad\n");
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        let rows = [vec![json!("two\nlines"), json!(["\u{1b}[2J", "ä\u{9b}"]), json!("ok")]];
+        let mut out = Vec::new();
+        table(None).write(&mut out, &rows).unwrap();
+        table(None).write_fields(&mut out, &rows[0]).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.matches(char::is_control).collect::<String>(), "\n".repeat(2 + 3));
+        for cell in ["two\\nlines", "\\u{1b}[2J,ä\\u{9b}"] {
+            assert_eq!(text.matches(cell).count(), 2, "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The terminal on standard output: its size and capabilities.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal};
 
 use console::{Style, Term, is_dumb};
@@ -51,6 +52,23 @@ impl Terminal {
         let style = tone.style().force_styling(self.has_colours);
         style.apply_to(text).to_string()
     }
+}
+
+/// A text for display, with its control characters escaped. A client may have chosen it: a newline
+/// would begin another row, and an escape sequence would command the terminal.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() {
+            escaped.extend(letter.escape_default());
+        } else {
+            escaped.push(letter);
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// Returns true unless the environment disables colours.

@@ -43,6 +43,12 @@ impl Core {
         self.brokers.monitor().silence();
     }
 
+    /// Ends all tasks, without waiting for that.
+    pub(crate) fn abandon(&self) {
+        self.background.tasks().stop();
+        self.brokers.monitor().silence();
+    }
+
     /// Ends all tasks and the thread. A second call does nothing.
     pub(crate) fn close(&self) {
         self.background.stop();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::client::admin::Admin;
 use crate::client::call::Call;
 use crate::client::core::Core;
+use crate::client::made::Made;
 use crate::client::{
     ClientConfig, ClientError, ClientStats, Consumer, ConsumerConfig, Event, Producer,
     ProducerConfig, Start,
@@ -17,6 +18,7 @@ use crate::types::TopicPartition;
 #[derive(Clone, Debug)]
 pub struct Client {
     core: Arc<Core>,
+    made: Arc<Made>,
 }
 
 impl Client {
@@ -48,7 +50,8 @@ impl Client {
     }
 
     fn start(config: ClientConfig) -> Result<Self, ClientError> {
-        Ok(Self { core: Arc::new(Core::start(config, Arc::new(SystemClock))?) })
+        let core = Arc::new(Core::start(config, Arc::new(SystemClock))?);
+        Ok(Self { core, made: Arc::default() })
     }
 
     /// The state shared by all handles.
@@ -69,7 +72,9 @@ impl Client {
         if self.core.brokers.tasks().is_stopping() {
             return Err(ClientError::Closed);
         }
-        Producer::new(Arc::clone(&self.core), config)
+        let producer = Producer::new(Arc::clone(&self.core), config)?;
+        self.made.add_producer(&producer);
+        Ok(producer)
     }
 
     /// Creates a consumer of `topics`: of all their partitions, including partitions added later,
@@ -83,7 +88,7 @@ impl Client {
         topics: &[&str],
         config: ConsumerConfig,
     ) -> Result<Consumer, ClientError> {
-        Consumer::of_topics(Arc::clone(&self.core), topics, config)
+        self.made(Consumer::of_topics(Arc::clone(&self.core), topics, config))
     }
 
     /// [`consumer`](Self::consumer) as a future.
@@ -95,7 +100,7 @@ impl Client {
         topics: &[&str],
         config: ConsumerConfig,
     ) -> Result<Consumer, ClientError> {
-        Consumer::making_of_topics(Arc::clone(&self.core), topics, config).await
+        self.made(Consumer::making_of_topics(Arc::clone(&self.core), topics, config).await)
     }
 
     /// [`partition_consumer`](Self::partition_consumer) as a future.
@@ -107,7 +112,7 @@ impl Client {
         partitions: &[(TopicPartition, Start)],
         config: ConsumerConfig,
     ) -> Result<Consumer, ClientError> {
-        Consumer::making_of_partitions(Arc::clone(&self.core), partitions, config).await
+        self.made(Consumer::making_of_partitions(Arc::clone(&self.core), partitions, config).await)
     }
 
     /// Creates a consumer of the given partitions, each with its own start position.
@@ -119,7 +124,12 @@ impl Client {
         partitions: &[(TopicPartition, Start)],
         config: ConsumerConfig,
     ) -> Result<Consumer, ClientError> {
-        Consumer::of_partitions(Arc::clone(&self.core), partitions, config)
+        self.made(Consumer::of_partitions(Arc::clone(&self.core), partitions, config))
+    }
+
+    /// Registers a consumer, so that closing the client closes it.
+    fn made(&self, consumer: Result<Consumer, ClientError>) -> Result<Consumer, ClientError> {
+        consumer.inspect(|consumer| self.made.add_consumer(consumer))
     }
 
     /// The administration of topics, groups, settings and the cluster.
@@ -138,13 +148,34 @@ impl Client {
         self.core.brokers.monitor().stats()
     }
 
-    /// [`close`](Self::close) as a future.
-    pub async fn closing(&self) {
+    /// [`close`](Self::close) as a future. If it is dropped early, undelivered records are given
+    /// up.
+    ///
+    /// # Errors
+    /// As [`close`](Self::close).
+    pub async fn closing(&self) -> Result<(), ClientError> {
+        let delivered = self.made.closing(&self.core).await;
         self.core.closing().await;
+        delivered
     }
 
-    /// Closes everything that was created from this client. A second call does nothing.
-    pub fn close(&self) {
+    /// Ends the client's tasks at once: records without an outcome are given up, and members leave
+    /// their groups by session timeout. For a caller that stops waiting for [`closing`].
+    ///
+    /// [`closing`]: Self::closing
+    pub fn abandon(&self) {
+        self.core.abandon();
+    }
+
+    /// Closes everything that was created from this client. Producers deliver their records first,
+    /// and members of groups commit their last offsets and leave. A second call does nothing.
+    ///
+    /// # Errors
+    /// [`ClientError::Delivery`] with the failures that no caller has received from a ticket or a
+    /// producer. The client is closed nevertheless.
+    pub fn close(&self) -> Result<(), ClientError> {
+        let delivered = self.made.close(&self.core);
         self.core.close();
+        delivered
     }
 }

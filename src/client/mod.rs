@@ -19,6 +19,7 @@ mod damage;
 mod error;
 mod events;
 mod handle;
+mod made;
 mod offsets;
 mod producer;
 mod republish;

@@ -1,7 +1,7 @@
 //! Errors of an engine.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::metadata::MetadataError;
 use crate::storage::StorageError;
@@ -12,10 +12,11 @@ pub enum EngineError {
     /// The data directory cannot be used.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The metadata does not know some of the logs.
+    /// The metadata in the data directory does not know some of the logs.
     #[error(
-        "'{}' holds {count} logs that its metadata does not know: {partitions}; {}, or move their \
-         directories away if nobody wants them", .dir.display(), way_to_metadata(.dir, *.is_shared)
+        "'{}' holds {count} logs that its metadata does not know: {partitions}; stop and run \
+         'streamlog log rebuild-metadata {}', or move their directories away if nobody wants them",
+        .dir.display(), .dir.display()
     )]
     UnknownLogs {
         /// The data directory.
@@ -24,8 +25,6 @@ pub enum EngineError {
         count: usize,
         /// The first of them.
         partitions: String,
-        /// True if the metadata is in a store outside of the directory.
-        is_shared: bool,
     },
     /// The directory belongs to a cluster, but the store is empty.
     #[error(
@@ -65,12 +64,4 @@ pub enum EngineError {
     /// A change was made, but did not reach the partitions of this broker in time.
     #[error("the change was made, but is not in use yet: look again in a moment")]
     NotApplied,
-}
-
-/// Advice on how to get metadata that knows the logs of a directory.
-fn way_to_metadata(dir: &Path, is_shared: bool) -> String {
-    if is_shared {
-        return "check the servers and the chroot in zookeeper.connect".to_owned();
-    }
-    format!("stop and run 'streamlog log rebuild-metadata {}'", dir.display())
 }

@@ -21,7 +21,8 @@ pub(crate) struct Losses {
 
 impl Losses {
     /// Finds the losses among the logs of a data directory. Partitions with a single replica are
-    /// left out: no other broker has their records, and what is left can be read.
+    /// left out: no other broker has their records, and what is left can be read. Those of topics
+    /// whose nodes are missing or unreadable count, since they may have more replicas.
     ///
     /// # Errors
     /// If the disk fails, or nothing is left of such a single replica.
@@ -36,7 +37,7 @@ impl Losses {
         for (partition, id) in lost {
             let index = partition.partition;
             let assigned = image.topic_by_id(id).and_then(|topic| topic.partition(index));
-            if assigned.is_some_and(|assigned| assigned.replicas.len() > 1) {
+            if is_shared && assigned.is_none_or(|assigned| assigned.replicas.len() > 1) {
                 tracing::error!("the disk has lost flushed records of {partition}");
                 replicas.insert((id, index));
             } else {

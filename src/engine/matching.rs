@@ -1,8 +1,10 @@
 //! Matching the logs of a data directory with the topics of its metadata, at startup.
 //!
 //! A log that lost its `partition.metadata` gets it back if the metadata leaves no doubt about its
-//! topic. If the metadata does not know some logs, startup fails: the metadata has probably lost
-//! them, or is that of another cluster, and the logs must not be taken for deleted topics.
+//! topic. If the metadata does not know some logs, it has probably lost their topics, and the logs
+//! must not be taken for those of deleted topics. Then startup fails if the metadata is in the data
+//! directory, where a command rebuilds it. If a topic's node is missing in ZooKeeper, its logs are
+//! left alone, and the other topics are served.
 
 use std::path::Path;
 
@@ -59,8 +61,9 @@ pub(super) async fn require_cluster(data: &DataDir, store: &dyn Store) -> Result
     Ok(())
 }
 
-/// Identifies logs where possible, and refuses logs that the metadata does not know. The logs of a
-/// topic whose node cannot be read are left alone until it is repaired.
+/// Identifies logs where possible, and refuses logs that the metadata does not know, unless the
+/// metadata is shared with other brokers. The logs of a topic whose node is missing there, or
+/// cannot be read, are left alone until it is repaired.
 ///
 /// # Errors
 /// `UnknownLogs`, or the error of the disk.
@@ -100,13 +103,40 @@ pub(super) fn match_logs(
         return Ok(());
     }
     unknown.sort();
+    if is_shared {
+        report_strays(data, image, &unknown);
+        return Ok(());
+    }
     let named = unknown.iter().take(NAMED_MAX).map(TopicPartition::to_string);
     let mut partitions = named.collect::<Vec<_>>().join(", ");
     if unknown.len() > NAMED_MAX {
         partitions.push_str(", ...");
     }
     let (dir, count) = (data.path().to_owned(), unknown.len());
-    Err(EngineError::UnknownLogs { dir, count, partitions, is_shared })
+    Err(EngineError::UnknownLogs { dir, count, partitions })
+}
+
+/// Logs the names of logs that belong to no partition in ZooKeeper.
+fn report_strays(data: &DataDir, image: &Image, strays: &[TopicPartition]) {
+    for partitions in strays.chunk_by(|one, next| one.topic == next.topic) {
+        let Some(TopicPartition { topic, .. }) = partitions.first() else { continue };
+        let numbers: Vec<_> = partitions.iter().map(|log| log.partition.to_string()).collect();
+        let reason = if image.topic(topic).is_some() {
+            "a topic of this name exists with another id or fewer partitions; move the directories \
+             of the logs away, which it cannot use"
+                .to_owned()
+        } else {
+            format!(
+                "its node is missing in ZooKeeper; restore /brokers/topics/{topic} and all below \
+                 it, or move the directories of the logs away if nobody wants them"
+            )
+        };
+        tracing::error!(
+            "the logs of topic '{topic}' in '{}' are left alone (partitions {}): {reason}",
+            data.path().display(),
+            numbers.join(", ")
+        );
+    }
 }
 
 /// Gives an older copy of the broker's data directory a new id, so that it counts as a replaced

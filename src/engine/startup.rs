@@ -158,6 +158,7 @@ pub(crate) async fn open_metadata(
         boot_id: data.disk().boot_id().ok(),
         clean_shutdown: data.start_report().was_clean,
         key_hash: None,
+        session_timeout: None,
         is_stopping: false,
         lost: losses.replicas(),
     };

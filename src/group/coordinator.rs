@@ -275,7 +275,7 @@ impl Coordinator {
             }
             LogRecord::Group { group: id, value: None } => {
                 // Members that joined while the record was in flight keep the group alive.
-                if let Some(group) = self.groups.get_mut(&id).filter(|group| group.is_unused()) {
+                if let Some(group) = self.groups.get_mut(&id).filter(|group| group.is_empty()) {
                     group.forget_members();
                 }
                 self.drop_if_blank(&id);

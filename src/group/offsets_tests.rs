@@ -194,6 +194,33 @@ fn a_group_is_deleted_with_its_offsets_if_it_has_no_members() {
 }
 
 #[test]
+fn ids_that_never_joined_do_not_keep_a_group_from_being_deleted() {
+    let mut s = Scenario::new();
+    s.commit(nobody(), 5).unwrap();
+    let id = s.pending("b");
+    assert_eq!(s.delete_group(), Ok(()));
+    assert!(!s.exists());
+    // A client that is between its two requests to join starts again.
+    let unknown = s.refused_join(JoinRequest { member_id: Some(id), ..join("b") });
+    assert_eq!(unknown, GroupError::UnknownMemberId);
+    s.advance(SESSION);
+    s.reload();
+    assert_eq!(s.fetched(), None);
+}
+
+#[test]
+fn the_last_member_empties_its_group_in_spite_of_ids_that_never_joined() {
+    let mut s = Scenario::new();
+    let members = s.stable(&["a"]);
+    s.commit(claim(&members[0]), 5).unwrap();
+    s.pending("b");
+    s.leave(Some(members[0].member_id.clone()), None).unwrap();
+    assert_eq!(s.state(), GroupState::Empty);
+    assert_eq!(s.delete_group(), Ok(()));
+    assert!(!s.exists());
+}
+
+#[test]
 fn commits_made_during_a_deletion_survive_it() {
     let mut s = Scenario::new();
     s.commit(nobody(), 5).unwrap();

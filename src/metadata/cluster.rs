@@ -143,7 +143,7 @@ impl Metadata {
             // From here on this broker answers no client, so the next leader of a partition need
             // not be silent.
             member.lease.end();
-            if let Err(error) = store.multi(vec![member.at_end.clone()]).await {
+            if let Err(error) = store.multi(vec![member.at_end()]).await {
                 tracing::debug!(%error, "the end of this broker is not noted");
             }
         }
@@ -256,7 +256,9 @@ impl Metadata {
         let mut cache = self.cache.lock().await;
         let settled = cache.settle().await;
         self.publish(&mut cache);
-        settled
+        drop(cache);
+        settled?;
+        self.restore_known().await
     }
 
     pub(super) fn publish(&self, cache: &mut MetadataCache) {

@@ -228,7 +228,7 @@ async fn foreign_trees_other_clusters_and_newer_formats_are_refused() {
     assert_eq!(error.remedy(), Remedy::Fatal);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_second_broker_follows_and_takes_over_as_controller_with_all_pending_work() {
     let store = fresh();
     let (first, _) = start(&store, 1).await;

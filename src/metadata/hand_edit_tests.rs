@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::io::{Clock, ManualClock};
@@ -108,6 +109,41 @@ async fn a_deleted_or_overwritten_registration_is_made_again() {
         let is_led_again = |image: &Image| epoch(image, "clicks", 0) > Some(LeaderEpoch(last));
         follow_until(&metadata, |image| incarnation(image) > before && is_led_again(image)).await;
     }
+}
+
+#[tokio::test]
+async fn a_deleted_or_damaged_node_of_a_known_broker_is_written_again_and_can_tell_its_end() {
+    let (metadata, store, person) = start().await;
+    // Registered for the second time, the broker expects another version than a new node has.
+    let first = metadata.membership().unwrap().incarnation;
+    delete(&person, "/brokers/ids/1").await;
+    follow_until(&metadata, |image| {
+        image.broker(BrokerId(1)).is_some_and(|broker| broker.incarnation > first)
+    })
+    .await;
+    let path = "/streamlog/brokers/1";
+    let before = person.get(path).await.unwrap().unwrap();
+    assert_eq!(before.version, 1);
+    for deleted in [None, Some("/streamlog/brokers"), Some(path)] {
+        match deleted {
+            Some(path) => drop(delete(&person, path).await),
+            None => edit(&person, path, "by hand").await,
+        }
+        let is_restored = async {
+            let is_as_before = |node: Node| node.value == before.value;
+            while !person.get(path).await.unwrap().is_some_and(is_as_before) {
+                yield_now().await;
+            }
+        };
+        tokio::select! {
+            restored = timeout(PATIENCE, is_restored) => restored.unwrap(),
+            error = metadata.run() => panic!("{error}"),
+        }
+    }
+    store.prove_end();
+    let known: serde_json::Value =
+        serde_json::from_slice(&person.get(path).await.unwrap().unwrap().value).unwrap();
+    assert_eq!(known["ended"], metadata.membership().unwrap().incarnation.0);
 }
 
 #[tokio::test]

@@ -61,6 +61,11 @@ impl ImageBuilder {
         self.image.brokers.contains_key(&id)
     }
 
+    /// True if the node by which this broker is known while it is away exists and can be read.
+    pub(in crate::metadata) fn knows(&self, id: BrokerId) -> bool {
+        self.image.known_brokers.contains_key(&id)
+    }
+
     /// The image of all nodes so far.
     pub(in crate::metadata) fn build(&mut self) -> Image {
         for name in std::mem::take(&mut self.touched) {

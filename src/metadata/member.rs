@@ -1,7 +1,7 @@
 //! This broker as a member of the cluster: its registration in one session, and the lease that the
 //! registration gives.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::io::Clock;
@@ -15,7 +15,7 @@ pub(super) struct Member {
     pub(super) membership: Membership,
     pub(super) lease: Arc<Lease>,
     /// The operation that notes the end of this incarnation once it is certain.
-    pub(super) at_end: Op,
+    at_end: Mutex<Op>,
     /// The session of the registration.
     store: Arc<dyn Store>,
     /// The node of the registration.
@@ -35,7 +35,28 @@ impl Member {
             Some(timeout) => Lease::begin(Arc::clone(&clock), sent, timeout),
             None => Lease::unlimited(Arc::clone(&clock)),
         };
-        Self { membership, lease: Arc::new(lease), at_end, store, path, clock }
+        let (lease, at_end) = (Arc::new(lease), Mutex::new(at_end));
+        Self { membership, lease, at_end, store, path, clock }
+    }
+
+    /// The operation that notes the end of this incarnation once it is certain.
+    pub(super) fn at_end(&self) -> Op {
+        self.at_end.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the operation that notes the end of this incarnation, also for the observer of this
+    /// process.
+    pub(super) fn set_at_end(&self, op: Op) {
+        self.store.at_proven_end(op.clone());
+        *self.at_end.lock().unwrap_or_else(PoisonError::into_inner) = op;
+    }
+
+    /// The operation that fails once this incarnation is not registered any more.
+    ///
+    /// # Errors
+    /// Those of the store, and `NoNode` if the registration is gone.
+    pub(super) async fn check(&self) -> Result<Op, StoreError> {
+        Ok(Op::check(self.path.clone(), self.version().await?))
     }
 
     /// Renews the lease if the store confirms the registration.
@@ -61,9 +82,9 @@ impl Member {
 
     /// Has the store confirm the registration, and returns the time at which the request was sent.
     async fn confirm(&self) -> Result<Duration, StoreError> {
-        let version = self.version().await?;
+        let check = self.check().await?;
         let sent = self.clock.monotonic();
-        self.store.multi(vec![Op::check(self.path.clone(), version)]).await?;
+        self.store.multi(vec![check]).await?;
         // A check sees a version, but not that the node was deleted and created again.
         self.version().await?;
         Ok(sent)

@@ -14,7 +14,7 @@ use crate::metadata::store::{Node, Op, OpResult, Store, StoreError, transact};
 use crate::metadata::values::{KnownBrokerValue, decode, decode_broker, encode, encode_broker};
 use crate::metadata::{Metadata, MetadataError, Remedy};
 
-/// The longest wait for the end of an earlier process' session: ZooKeeper's default settings allow
+/// The longest wait for the end of an earlier process's session: ZooKeeper's default settings allow
 /// no session time-out above it.
 const PREDECESSOR_WAIT_MAX: Duration = Duration::from_mins(1);
 /// The pause between two attempts to register.
@@ -51,33 +51,24 @@ impl Metadata {
     /// leader before this returns. [`Metadata::run`] repeats the registration in each further
     /// session.
     ///
-    /// After a restart of the machine, waits until the store has ended the session of the earlier
-    /// process on the same data directory.
+    /// If the id is registered, an earlier process of this broker may have left its session behind:
+    /// waits until the store has ended that session. Does not wait for a process on the same data
+    /// directory that is known to have ended.
     ///
     /// # Errors
-    /// `BrokerIdInUse` if a live broker has the id, or the errors of the store.
+    /// `BrokerIdInUse` if another broker has the id and lives on, or the errors of the store.
     pub async fn register(
         &self,
         registration: &Registration,
     ) -> Result<Incarnation, MetadataError> {
         let path = NodePath::Broker(self.broker).to_string();
         let key = ReplicaKey::random();
-        let keyed = Registration { key_hash: key.hash(), ..registration.clone() };
-        let mut waited = Duration::ZERO;
-        let (registered, sent) = loop {
-            let sent = self.clock.monotonic();
-            match self.create_registration(&path, &keyed).await {
-                Err(MetadataError::BrokerIdInUse { .. })
-                    if waited < PREDECESSOR_WAIT_MAX
-                        && self.has_predecessor(&path, registration).await? =>
-                {
-                    tracing::info!("waiting for the end of this broker's previous session");
-                    sleep(PREDECESSOR_PAUSE).await;
-                    waited += PREDECESSOR_PAUSE;
-                }
-                created => break (created?, sent),
-            }
+        let keyed = Registration {
+            key_hash: key.hash(),
+            session_timeout: self.store().session_timeout(),
+            ..registration.clone()
         };
+        let (registered, sent) = self.registered_in_time(&path, &keyed).await?;
         let Registered { incarnation, at_end } = registered;
         *self.registration.lock().await = Some(registration.clone());
         let membership = Membership { incarnation, key };
@@ -153,6 +144,36 @@ impl Metadata {
         Ok(())
     }
 
+    /// Creates the node of the registration, once the session of an earlier process of this broker
+    /// has ended. Returns also the time at which the request that succeeded was sent.
+    async fn registered_in_time(
+        &self,
+        path: &str,
+        registration: &Registration,
+    ) -> Result<(Registered, Duration), MetadataError> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let sent = self.clock.monotonic();
+            let refused = match self.create_registration(path, registration).await {
+                Err(refused @ MetadataError::BrokerIdInUse { .. }) => refused,
+                created => return Ok((created?, sent)),
+            };
+            let patience = self.predecessor_patience(path, registration).await?;
+            if waited >= patience {
+                return Err(refused);
+            }
+            if waited.is_zero() {
+                tracing::warn!(
+                    broker = %self.broker,
+                    "the id of this broker is registered; waiting up to {patience:?} for the end \
+                     of that session, which an earlier process of this broker may have left"
+                );
+            }
+            sleep(PREDECESSOR_PAUSE).await;
+            waited += PREDECESSOR_PAUSE;
+        }
+    }
+
     /// Creates the node of the registration.
     ///
     /// The same transaction writes the broker's node below `/streamlog/brokers`, which outlives the
@@ -177,13 +198,8 @@ impl Metadata {
                 Ok(results) => match results.as_slice() {
                     [.., of_known, OpResult::Created { created, .. }] => {
                         let incarnation = Incarnation(*created);
-                        let version = match of_known {
-                            OpResult::Set { version } => *version,
-                            _ => 0,
-                        };
-                        let value = encode(&known.value.with_end(incarnation));
-                        let path = NodePath::KnownBroker(self.broker).to_string();
-                        let at_end = Op::set(path, value, version);
+                        let version = version_after(of_known);
+                        let at_end = self.end_of(incarnation, known.value, version);
                         return Ok(Registered { incarnation, at_end });
                     }
                     _ => panic!("a creation answered {results:?}"),
@@ -198,6 +214,35 @@ impl Metadata {
                 Err(_) => predecessor = Predecessor::default(),
             }
         }
+    }
+
+    /// Writes the node by which this broker is known while it is away again if somebody has deleted
+    /// or damaged it. Without the node, no in-sync set is changed by this broker, or joined by it.
+    ///
+    /// # Errors
+    /// Those of the store, and `NoNode` if the registration is gone.
+    pub(super) async fn restore_known(&self) -> Result<(), MetadataError> {
+        let (Some(member), false) = (self.member(), self.cache.lock().await.is_known()) else {
+            return Ok(());
+        };
+        let Some(registration) = self.registration.lock().await.clone() else { return Ok(()) };
+        let (store, path) = (self.store(), NodePath::KnownBroker(self.broker));
+        // Another process may have registered under this id since.
+        let check = member.check().await?;
+        let known = self.known_as(&*store, &registration, None).await?;
+        let ops = std::iter::once(check).chain(known.ops).collect();
+        let results = self.execute(&*store, ops).await?;
+        let version = results.last().map_or(0, version_after);
+        member.set_at_end(self.end_of(member.membership.incarnation, known.value, version));
+        tracing::warn!("{path} was deleted or damaged by hand: it is written again");
+        Ok(())
+    }
+
+    /// The operation that notes the end of an incarnation of this broker, of which the known node
+    /// has this value and version.
+    fn end_of(&self, incarnation: Incarnation, known: KnownBrokerValue, version: i32) -> Op {
+        let path = NodePath::KnownBroker(self.broker).to_string();
+        Op::set(path, encode(&known.with_end(incarnation)), version)
     }
 
     /// The operations that write this broker's node below `/streamlog/brokers`.
@@ -270,16 +315,30 @@ impl Metadata {
         Ok(Predecessor { removal, ended })
     }
 
-    /// True if registering may succeed soon: the registration found is an earlier process's on this
-    /// data directory, or is gone or unreadable.
-    async fn has_predecessor(
+    /// The longest wait for the end of the session whose registration holds this broker's id.
+    ///
+    /// An earlier process on this data directory has surely left that registration, unless the
+    /// directory was copied. If it is another directory's, this broker's may have been emptied or
+    /// replaced: the session of a dead process ends after its time-out, and that of a live broker
+    /// goes on.
+    async fn predecessor_patience(
         &self,
         path: &str,
         registration: &Registration,
-    ) -> Result<bool, MetadataError> {
+    ) -> Result<Duration, MetadataError> {
         let node = self.store().get(path).await?;
         let found = node.and_then(|node| self.registration_in(&node));
-        Ok(found.is_none_or(|found| is_same_directory(&found, registration)))
+        let Some(found) = found.filter(|found| !is_same_directory(found, registration)) else {
+            return Ok(PREDECESSOR_WAIT_MAX);
+        };
+        if self.registration.lock().await.is_some() {
+            // This process has been registered: whoever holds the id has taken it since, and lives.
+            return Ok(Duration::ZERO);
+        }
+        let timeout = found.session_timeout.or_else(|| self.store().session_timeout());
+        // ZooKeeper ends a session up to a tick late, and grants no time-out below two ticks.
+        let patience = timeout.unwrap_or_default() * 3 / 2;
+        Ok(patience.min(PREDECESSOR_WAIT_MAX))
     }
 
     /// The error that this broker's id is taken, by the registration in `node`.
@@ -293,6 +352,14 @@ impl Metadata {
     fn registration_in(&self, node: &Node) -> Option<Registration> {
         let broker = decode_broker(self.broker, &node.value, node.created);
         broker.ok().map(|broker| broker.registration)
+    }
+}
+
+/// The version of a node after it was created or set.
+fn version_after(result: &OpResult) -> i32 {
+    match result {
+        OpResult::Set { version } => *version,
+        _ => 0,
     }
 }
 

@@ -69,6 +69,11 @@ impl MetadataCache {
         self.registered && self.builder.has_broker(self.broker)
     }
 
+    /// True if the node by which this broker is known while it is away exists and can be read.
+    pub(super) fn is_known(&self) -> bool {
+        self.builder.knows(self.broker)
+    }
+
     /// Reads everything in a new session; registration and claim ended with the previous one.
     pub(super) async fn begin_session(
         &mut self,

@@ -1,6 +1,9 @@
 //! Brokers whose sessions end, break, or get no answer.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::io::{Clock, ManualClock};
 use crate::metadata::{
@@ -137,13 +140,10 @@ async fn an_operation_whose_message_is_lost_is_done_exactly_once() {
 }
 
 #[tokio::test]
-async fn a_dead_process_on_the_same_directory_is_replaced_at_once_and_no_other() {
+async fn a_dead_process_on_the_same_directory_is_replaced_at_once() {
     let store = fresh();
     let dead = start(&store, 1).await;
     dead.create_topic(&topic("clicks"), &|_, _| Ok(())).await.unwrap();
-    let refused = open(&Arc::new(store.another()), 1).await;
-    let error = refused.register(&registration("another", "boot")).await.unwrap_err();
-    assert!(matches!(error, MetadataError::BrokerIdInUse { broker: BrokerId(1), .. }), "{error}");
     // The dead process was the controller too.
     let next = start(&Arc::new(store.another()), 1).await;
     let image = Arc::clone(&next.image().borrow());
@@ -168,21 +168,48 @@ async fn a_broker_registers_at_whichever_moment_the_session_of_its_predecessor_e
 }
 
 #[tokio::test]
-async fn after_a_restart_of_the_machine_the_end_of_the_earlier_session_is_awaited() {
-    let store = fresh();
-    let _dead = start(&store, 1).await;
-    let next = open(&Arc::new(store.another()), 1).await;
-    let registration = registration("directory", "later");
-    let registering = next.register(&registration);
-    tokio::pin!(registering);
-    tokio::select! {
-        biased;
-        registered = &mut registering => panic!("{registered:?}"),
-        () = tokio::task::yield_now() => {}
+async fn in_another_boot_or_on_another_disk_the_end_of_the_earlier_session_is_awaited() {
+    for registration in [registration("directory", "later"), registration("emptied", "boot")] {
+        let store = fresh();
+        let _dead = start(&store, 1).await;
+        let next = open(&Arc::new(store.another()), 1).await;
+        let registering = next.register(&registration);
+        tokio::pin!(registering);
+        tokio::select! {
+            biased;
+            registered = &mut registering => panic!("{registered:?}"),
+            () = tokio::task::yield_now() => {}
+        }
+        store.expire();
+        registering.await.unwrap();
+        assert_eq!(next.image().borrow().controller().unwrap().broker, BrokerId(1));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broker_whose_id_another_keeps_is_refused_after_the_time_out_of_a_session() {
+    let timeout = Duration::from_secs(30);
+    let store = Arc::new(MemoryStore::with_timeout(clock(), timeout));
+    let _alive = start(&store, 1).await;
+    let next = open(&Arc::new(store.another()), 1).await;
+    let began = Instant::now();
+    let error = next.register(&registration("another", "boot")).await.unwrap_err();
+    assert!(matches!(error, MetadataError::BrokerIdInUse { broker: BrokerId(1), .. }), "{error}");
+    let waited = began.elapsed();
+    assert!((timeout..timeout * 2).contains(&waited), "refused after {waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broker_whose_id_was_taken_while_it_ran_ends_at_once() {
+    let store = fresh();
+    let replaced = start(&store, 1).await;
     store.expire();
-    registering.await.unwrap();
-    assert_eq!(next.image().borrow().controller().unwrap().broker, BrokerId(1));
+    let rival = open(&Arc::new(store.another()), 1).await;
+    rival.register(&registration("another", "boot")).await.unwrap();
+    let began = Instant::now();
+    let error = replaced.run().await;
+    assert!(matches!(error, MetadataError::BrokerIdInUse { broker: BrokerId(1), .. }), "{error}");
+    assert!(began.elapsed() < MemoryStore::SESSION_TIMEOUT, "after {:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -269,7 +296,7 @@ async fn a_copy_from_before_of_the_last_data_directory_is_recognized() {
     assert!(!known.is_ahead_of("two", 1), "another disk");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_second_broker_of_the_same_id_is_told_the_address_of_the_first() {
     let store = fresh();
     let first = open(&store, 1).await;

@@ -12,6 +12,7 @@ use super::producing::Producer;
 use super::reading::{Consumer, Decoders, Part, Range};
 use super::watching;
 use crate::python::docstrings::stub;
+use crate::python::errors::{left_block, raised};
 
 #[doc = stub!("Client")]
 #[pyclass(frozen, weakref, module = "streamlog")]
@@ -58,7 +59,11 @@ impl Client {
                           audit_window=600.0, key=None, value=None, encoding=None, \
                           config=None)"
     )]
-    fn producer(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
+    fn producer(
+        &self,
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<Producer>> {
         Producer::start(py, &self.connection, options)
     }
 
@@ -106,24 +111,23 @@ impl Client {
     #[doc = stub!("Client.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         // A forked child that has not used the client has nothing to close.
-        if let Some(client) = self.connection.if_here()? {
-            py.detach(|| client.close());
-        }
-        Ok(())
+        let Some(client) = self.connection.if_here()? else { return Ok(()) };
+        py.detach(|| client.close()).map_err(|error| raised(py, error))
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
         this
     }
 
+    /// Lets the block's own exception propagate, with a note about undelivered records.
     fn __exit__(
         &self,
         py: Python<'_>,
         _kind: &Bound<'_, PyAny>,
-        _error: &Bound<'_, PyAny>,
+        error: &Bound<'_, PyAny>,
         _trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        self.close(py)
+        left_block("client", error, self.close(py))
     }
 
     /// Pickles the client as its settings; the copy opens its own connections.

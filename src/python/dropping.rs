@@ -1,8 +1,15 @@
-//! The use of the interpreter by values that are dropped.
+//! The end of values: the use of the interpreter by values that are dropped, and the end of values
+//! that are not dropped before the interpreter ends.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::types::PyAnyMethods;
-use pyo3::{PyErr, Python};
+use pyo3::{Bound, PyErr, PyResult, Python};
+
+/// Has a producer or consumer closed when the interpreter ends, if it still exists then.
+pub(super) fn close_at_exit<T>(opened: &Bound<'_, T>) -> PyResult<()> {
+    let stopping = opened.py().import("streamlog.stopping")?;
+    stopping.call_method1("close_at_exit", (opened.as_any(),)).map(drop)
+}
 
 /// Does what the end of a dropped value needs.
 ///

@@ -1,9 +1,8 @@
 //! Conversion of the client's errors to the exceptions of `streamlog.errors`.
 
-use pyo3::PyErr;
-use pyo3::Python;
 use pyo3::exceptions::PyKeyboardInterrupt;
-use pyo3::import_exception;
+use pyo3::types::PyAnyMethods;
+use pyo3::{Bound, PyAny, PyErr, PyResult, Python, import_exception};
 
 use crate::client::{Attempt, ClientError, Damage, DeliveryFailure, Remedy};
 use crate::config::ConfigError as Faults;
@@ -29,6 +28,25 @@ import_exception!(streamlog.errors, TopicNotFound);
 
 /// Kafka's error code for damaged records.
 const CORRUPT_MESSAGE: i16 = 2;
+
+/// The outcome of leaving the block of a producer or a client, `what`: an error of the block
+/// propagates, with a note about what was not delivered.
+pub(crate) fn left_block(
+    what: &str,
+    error: &Bound<'_, PyAny>,
+    closed: PyResult<()>,
+) -> PyResult<()> {
+    match closed {
+        // Ctrl-C while the records are delivered is no error of the delivery.
+        Err(undelivered)
+            if !error.is_none() && undelivered.is_instance_of::<StreamlogError>(error.py()) =>
+        {
+            let note = format!("and when the {what} was closed: {undelivered}");
+            error.call_method1("add_note", (note,)).map(drop)
+        }
+        closed => closed,
+    }
+}
 
 /// The exception for `error`.
 pub(crate) fn raised(py: Python<'_>, error: ClientError) -> PyErr {

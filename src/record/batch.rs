@@ -9,6 +9,7 @@ use super::checksum;
 use super::codec::Compression;
 use super::compression::{Decompressor, Limits};
 use super::error::RecordError;
+use super::framing::Framings;
 use super::header::{self, HEADER_SIZE, MAGIC, UNCOUNTED_SIZE, field};
 use super::records::{Record, Records};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
@@ -69,13 +70,13 @@ impl<'a> Batch<'a> {
         let held = bytes.len();
         let stated = Self::peek_len(bytes)?.unwrap_or(HEADER_SIZE);
         if held < stated {
-            return Err(RecordError::Truncated { stated, held });
+            return Err(RecordError::Size { stated, held });
         }
         if held > stated {
-            return Err(RecordError::NotAlone { stated, held });
+            return Err(RecordError::Size { stated, held });
         }
         let Some((header, payload)) = bytes.split_first_chunk() else {
-            return Err(RecordError::Truncated { stated, held });
+            return Err(RecordError::Size { stated, held });
         };
         let batch = Self { bytes, header, payload };
         batch.check_header()?;
@@ -220,7 +221,16 @@ impl<'a> Batch<'a> {
         &self,
         decompressor: &mut Decompressor,
     ) -> Result<Cow<'a, [u8]>, RecordError> {
-        decompressor.decompress(self.compression(), self.payload)
+        self.decompressed_framed(decompressor, Framings::Any)
+    }
+
+    /// Like [`decompressed`](Self::decompressed), for streams with one of the given framings.
+    pub(super) fn decompressed_framed(
+        &self,
+        decompressor: &mut Decompressor,
+        framings: Framings,
+    ) -> Result<Cow<'a, [u8]>, RecordError> {
+        decompressor.decompress_framed(self.compression(), self.payload, framings)
     }
 
     /// The records within `decompressed`, the result of [`decompressed`](Self::decompressed).

@@ -3,6 +3,7 @@
 use std::{fmt, io};
 
 use super::codec::Compression;
+use super::framing::FramingFault;
 use crate::types::Timestamp;
 
 /// The reason why bytes are not a record batch, or not one that may be stored.
@@ -23,18 +24,10 @@ pub enum RecordError {
         /// The number of bytes after the length field, according to that field.
         stated: i32,
     },
-    /// The bytes end within the batch.
-    #[error("the batch has {stated} bytes, and only {held} are here")]
-    Truncated {
+    /// The bytes end within the batch, or others follow where exactly one batch is allowed.
+    #[error("the batch has {stated} bytes, and {held} are here")]
+    Size {
         /// The size of the whole batch.
-        stated: usize,
-        /// The number of bytes available.
-        held: usize,
-    },
-    /// Other bytes follow where exactly one batch is allowed.
-    #[error("the batch ends after {stated} bytes, and {held} are here")]
-    NotAlone {
-        /// The size of the first batch.
         stated: usize,
         /// The number of bytes available.
         held: usize,
@@ -88,6 +81,14 @@ pub enum RecordError {
         compression: Compression,
         /// The error of the codec.
         source: io::Error,
+    },
+    /// The compressed stream has a framing that some clients cannot read.
+    #[error("the records' {compression} stream {fault}")]
+    Framing {
+        /// The codec.
+        compression: Compression,
+        /// The fault of the framing.
+        fault: FramingFault,
     },
     /// The compressed records exceed the limit when decompressed.
     #[error("{size} bytes of {compression} unpack to more than {max}")]

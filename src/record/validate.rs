@@ -11,6 +11,7 @@ use super::batch::{Batch, TimestampType};
 use super::codec::{Compression, Packing};
 use super::compression::{Decompressor, Limits};
 use super::error::{RecordError, RejectedRecord, Rejection};
+use super::framing::Framings;
 use super::header;
 use crate::types::Timestamp;
 
@@ -80,7 +81,9 @@ pub fn validate_produced_with<'a>(
     let packing = rules.packing.filter(|packing| packing.compression != batch.compression());
     if is_walked(&batch, rules) || packing.is_some() {
         decompressor.set_limits(rules.limits);
-        let records = batch.decompressed(decompressor)?;
+        // What is compressed anew gets a framing that all clients read.
+        let framings = packing.map_or(Framings::Portable, |_| Framings::Any);
+        let records = batch.decompressed_framed(decompressor, framings)?;
         let max_timestamp = Some(check_records(&batch, &records, rules)?);
         let repack = packing.map(|packing| (packing, records));
         return Ok(Checked { batch, max_timestamp, repack });

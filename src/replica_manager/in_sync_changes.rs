@@ -12,6 +12,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::engine::EngineState;
 use crate::metadata::{InSyncOutcome, IsrMember};
+use crate::replica_manager::unsettled::Unsettled;
 use crate::replication::RequestedChange;
 
 /// The time for which further changes are gathered after the first.
@@ -19,9 +20,6 @@ const GATHERING: Duration = Duration::from_millis(5);
 
 /// The maximum number of changes that are sent together.
 const CHANGES_MAX: usize = 1000;
-
-/// The pause before a change of unknown outcome is repeated.
-const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// The number of times in `replica.lag.time.max.ms` that lagging replicas are looked for.
 const CHECKS: u32 = 4;
@@ -31,7 +29,7 @@ pub(super) struct InSyncChanges {
     engine: Arc<EngineState>,
     requested: Receiver<RequestedChange>,
     /// The changes to repeat, because they may have been made.
-    unsettled: Vec<RequestedChange>,
+    unsettled: Unsettled<RequestedChange>,
     lag_max: Duration,
 }
 
@@ -43,7 +41,7 @@ impl InSyncChanges {
         requested: Receiver<RequestedChange>,
         lag_max: Duration,
     ) -> Self {
-        Self { engine, requested, unsettled: Vec::new(), lag_max }
+        Self { engine, requested, unsettled: Unsettled::default(), lag_max }
     }
 
     /// Sends changes until the broker stops.
@@ -70,9 +68,7 @@ impl InSyncChanges {
                     continue;
                 }
                 _ = checks.tick(), if has_followers => (self.lagging(), false),
-                () = sleep(RETRY_PAUSE), if !self.unsettled.is_empty() => {
-                    (std::mem::take(&mut self.unsettled), true)
-                }
+                () = self.unsettled.due() => (self.unsettled.take(), true),
             };
             self.send(changes, are_repeated).await;
         }
@@ -118,7 +114,7 @@ impl InSyncChanges {
             match outcome {
                 InSyncOutcome::Applied { .. } => report(&asked),
                 InSyncOutcome::Refused => {}
-                InSyncOutcome::Unknown => self.unsettled.push(asked),
+                InSyncOutcome::Unknown => self.unsettled.add(asked),
             }
         }
     }

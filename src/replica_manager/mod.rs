@@ -18,6 +18,7 @@ mod leader_link;
 mod manager;
 mod pauses;
 mod replicas;
+mod unsettled;
 
 pub use config::ReplicaConfig;
 pub(crate) use hand_overs::{Elections, resign};

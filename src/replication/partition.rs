@@ -26,6 +26,7 @@ pub enum Reader {
     /// A consumer sees the records below the high watermark.
     Consumer,
     /// A follower sees all records: the high watermark moves only once followers have stored them.
+    /// It also gets the batches that compaction has emptied, by which it knows their producers.
     Follower,
 }
 
@@ -47,6 +48,13 @@ pub struct ReadRequest {
     pub shows_gap: bool,
 }
 
+impl ReadRequest {
+    /// Returns true if the limits of the request may allow a batch.
+    fn has_room(&self) -> bool {
+        self.max_bytes > 0 || self.at_least_one_batch
+    }
+}
+
 /// The result of a read.
 #[derive(Clone, Debug)]
 pub struct ReadAnswer<R> {
@@ -58,14 +66,25 @@ pub struct ReadAnswer<R> {
     pub log_start_offset: Offset,
 }
 
+/// The room that a read takes for which it is not known yet where its batches begin.
+const UNDECIDED_BYTES: u64 = 64 << 10;
+
 /// The result of a read that does not wait for the disk.
 #[derive(Clone, Debug)]
-pub struct TryRead {
-    /// The batches and the bounds.
-    pub answer: ReadAnswer<StoredBatches>,
-    /// The offset from which [`Partition::read_ahead`] should read next, because the reader of cold
-    /// batches seems to be sequential.
-    pub read_ahead: Option<Offset>,
+pub enum TryRead {
+    /// The batches are in memory and verified.
+    Done {
+        /// The batches and the bounds.
+        answer: ReadAnswer<StoredBatches>,
+        /// The offset from which [`Partition::read_ahead`] should read next, because the reader of
+        /// cold batches seems to be sequential.
+        read_ahead: Option<Offset>,
+    },
+    /// Bytes have to be read and verified first, by [`Partition::verify`].
+    Unverified {
+        /// The most bytes that the batches may have.
+        bytes: u64,
+    },
 }
 
 /// A partition of which this broker has a replica.
@@ -247,10 +266,9 @@ impl Partition {
         }
     }
 
-    /// Like [`Partition::read`], but without waiting for the disk. `None` if some bytes must first
-    /// be read and verified, by [`Partition::verify`].
-    pub fn try_read(&self, request: ReadRequest) -> Result<Option<TryRead>, PartitionError> {
-        let (mut is_verified, mut ahead) = (true, None);
+    /// Like [`Partition::read`], but without waiting for the disk.
+    pub fn try_read(&self, request: ReadRequest) -> Result<TryRead, PartitionError> {
+        let (mut unverified, mut ahead) = (None, None);
         let answer = self.read_by(request, |log, from, limit| {
             match log.cold_ranges().find_in_memory(from, limit) {
                 InMemory::Found { batches, read_ahead } => {
@@ -259,7 +277,7 @@ impl Partition {
                     return Ok(batches.map(StoredBatches::InMemory));
                 }
                 InMemory::Loading => {
-                    is_verified = false;
+                    unverified = Some(request.max_bytes);
                     return Ok(None);
                 }
                 InMemory::Absent => {}
@@ -268,7 +286,8 @@ impl Partition {
                 None if request.shows_gap => log.reads().batch_of(from, limit)?,
                 found => found,
             };
-            is_verified = extent.as_ref().is_none_or(Extent::is_verified);
+            let is_unverified = extent.as_ref().filter(|extent| !extent.is_verified());
+            unverified = is_unverified.map(Extent::length);
             Ok(extent.map(|extent| StoredBatches::InFile(extent.into_range())))
         });
         match answer {
@@ -276,23 +295,16 @@ impl Partition {
             Err(PartitionError::Storage(StorageError::Corrupt { first, next, .. }))
                 if first == next =>
             {
-                Ok(None)
+                Ok(TryRead::Unverified { bytes: request.max_bytes.min(UNDECIDED_BYTES) })
             }
             answer => {
                 let answer = answer?;
-                Ok(is_verified.then_some(TryRead { answer, read_ahead: ahead }))
+                Ok(match unverified {
+                    Some(bytes) => TryRead::Unverified { bytes },
+                    None => TryRead::Done { answer, read_ahead: ahead },
+                })
             }
         }
-    }
-
-    /// Like [`Partition::read`], but ignores `shows_gap` and verifies nothing: the caller must
-    /// verify the bytes when it sends them.
-    pub fn read_unchecked(&self, request: ReadRequest) -> Result<TryRead, PartitionError> {
-        let answer = self.read_by(request, |log, from, limit| {
-            let extent = log.reads().find_extent(from, limit)?;
-            Ok(extent.map(|extent| StoredBatches::InFile(extent.into_range())))
-        })?;
-        Ok(TryRead { answer, read_ahead: None })
     }
 
     fn read_by<R>(
@@ -319,11 +331,13 @@ impl Partition {
             return Err(out_of_range);
         };
         let records = match log {
-            Some(log) if from < below => {
+            // Without room for a batch, do not look: a look may have to read from the disk.
+            Some(log) if from < below && request.has_room() => {
                 let limit = ReadLimit {
                     max_bytes: request.max_bytes,
                     below,
                     at_least_one_batch: request.at_least_one_batch,
+                    keeps_emptied: request.reader == Reader::Follower,
                 };
                 read(log, from, limit)?
             }
@@ -346,6 +360,7 @@ impl Partition {
             max_bytes: request.max_bytes,
             below: self.high_watermark(),
             at_least_one_batch: request.at_least_one_batch,
+            keeps_emptied: false,
         };
         Ok(log.reads().salvage(from, limit)?)
     }

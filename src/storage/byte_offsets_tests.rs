@@ -27,7 +27,7 @@ fn length(batch: &[u8]) -> i64 {
 /// The base offset of the batch returned for a read at an offset.
 fn first_read(log: &Log, from: i64) -> Option<i64> {
     let below = log.log_end_offset();
-    let limit = ReadLimit { max_bytes: 1, below, at_least_one_batch: true };
+    let limit = ReadLimit { max_bytes: 1, below, at_least_one_batch: true, keeps_emptied: false };
     let range = log.read(Offset::new(from), limit).unwrap()?;
     Some(Batch::parse(&bytes_of(&range)).unwrap().base_offset().get())
 }
@@ -83,7 +83,8 @@ fn the_batch_of_an_offset_after_its_records_is_found() {
     append(&log, &["a"]);
     let base = append(&log, &["b", "c"]).base_offset;
     let end = log.log_end_offset();
-    let limit = ReadLimit { max_bytes: 1, below: end, at_least_one_batch: true };
+    let limit =
+        ReadLimit { max_bytes: 1, below: end, at_least_one_batch: true, keeps_emptied: false };
     let base_of_batch = |offset: Offset| {
         let range = log.reads().batch_of(offset, limit).unwrap().map(Extent::into_range)?;
         Some(Batch::parse(&bytes_of(&range)).unwrap().base_offset())

@@ -174,9 +174,15 @@ impl EpochCache {
         if in_force == 0 && self.entries[0].start == log_start {
             return Ok(());
         }
+        let before = self.entries.clone();
         self.entries.drain(..in_force);
         self.entries[0].start = log_start;
-        self.store()
+        let stored = self.store();
+        if stored.is_err() {
+            // The next call tries again.
+            self.entries = before;
+        }
+        stored
     }
 
     /// Writes the history to its file, durably.

@@ -22,7 +22,8 @@ fn follower(world: &World) -> Log {
 /// All batches of a log from an offset on.
 fn fetch(log: &Log, from: i64) -> Vec<u8> {
     let below = log.log_end_offset();
-    let limit = ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true };
+    let limit =
+        ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true, keeps_emptied: true };
     let mut bytes = Vec::new();
     let mut next = Offset::new(from);
     while let Some(range) = log.read(next, limit).unwrap() {

@@ -46,7 +46,7 @@ fn check_all(log: &Log) {
         let mut check = log.checks().check_segment(base, Medium::Disk).unwrap().unwrap();
         while !check.is_done() {
             let found = check.advance(check.position() + size()).unwrap();
-            log.context().record_damage(&found);
+            assert!(log.checks().record(&check, &found));
         }
     }
 }
@@ -113,6 +113,23 @@ fn a_batch_lost_from_a_segments_end_is_damage() {
 }
 
 #[test]
+fn a_segment_that_lost_all_its_batches_is_damage_as_a_whole() {
+    let world = World::with_segments_of(size() * 3);
+    let log = letters(&world);
+    let marks = log.close().unwrap();
+    world.disk.open(&file(0, "log"), OpenMode::Write).unwrap().set_len(0).unwrap();
+    let (log_start, log_end) = (marks.log_start, marks.durable);
+    let log = world.open(StartPoint::Clean { log_start, log_end });
+    for from in 0..3 {
+        let refused = try_values(&log, from, 7);
+        assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{from}: {refused:?}");
+    }
+    let (start, end, next) = (0, 0, Offset::new(3));
+    assert_eq!(log.checks().damages(), [Damage { start, end, next, ..damage(0, 0) }]);
+    assert_eq!(texts(&values(&log, 3, 7)), ["d", "e", "f", "g"]);
+}
+
+#[test]
 fn a_read_of_bytes_that_are_not_a_batch_determines_the_extent_of_the_damage() {
     let world = World::with_segments_of(size() * 3);
     let log = letters(&world);
@@ -155,8 +172,12 @@ fn bytes_evicted_before_they_are_sent_are_checked_again_with_their_headers() {
         for (segment, number) in [(0, 0), (0, 1), (0, 2), (3, 1), (6, 0)] {
             let world = World::with_segments_of(size() * 3);
             let log = letters(&world);
-            let limit =
-                ReadLimit { max_bytes: 1000, below: Offset::new(7), at_least_one_batch: true };
+            let limit = ReadLimit {
+                max_bytes: 1000,
+                below: Offset::new(7),
+                at_least_one_batch: true,
+                keeps_emptied: false,
+            };
             let range = log.read(Offset::new(segment), limit).unwrap().unwrap();
             let mut bytes = bytes_of(&range);
             range.file.read_checked(&mut bytes, range.position).unwrap();
@@ -342,6 +363,32 @@ fn truncation_removes_the_damage_above_the_new_end() {
 }
 
 #[test]
+fn a_check_records_nothing_about_batches_that_were_replaced_meanwhile() {
+    const LARGE: usize = 100_000;
+    let world = World::new();
+    let log = world.start();
+    let fill = |letter: &str, size| {
+        for _ in 0..30 {
+            append(&log, &[&letter.repeat(size)]);
+        }
+    };
+    fill("a", LARGE);
+    log.flush().unwrap();
+    world.disk.evict(&file(0, "log")).unwrap();
+    let hold = world.disk.hold_reads(LARGE);
+    std::thread::scope(|scope| {
+        let check = scope.spawn(|| LogDamage::of(&log).check_around(Offset::ZERO));
+        assert!(hold.wait_for(1, Duration::from_secs(20)));
+        log.truncator().cut(Offset::new(1)).unwrap();
+        fill("b", LARGE + 1000);
+        drop(hold);
+        check.join().unwrap().unwrap();
+    });
+    assert_eq!(log.checks().damages(), []);
+    assert_eq!(values(&log, 0, 31).len(), 31);
+}
+
+#[test]
 fn digests_of_lost_or_truncated_batches_do_not_blame_others() {
     // The last letter is lost, although its digest was stored.
     for cuts in [false, true] {
@@ -405,7 +452,12 @@ fn a_cold_read_of_a_whole_log_leaves_all_of_it_verified() {
     let one = |offset| {
         (
             Offset::new(offset),
-            ReadLimit { max_bytes: 1, below: Offset::new(BATCHES), at_least_one_batch: true },
+            ReadLimit {
+                max_bytes: 1,
+                below: Offset::new(BATCHES),
+                at_least_one_batch: true,
+                keeps_emptied: false,
+            },
         )
     };
     let look = |offset| {
@@ -420,4 +472,26 @@ fn a_cold_read_of_a_whole_log_leaves_all_of_it_verified() {
     for offset in 0..BATCHES {
         assert!(look(offset).is_verified(), "batch {offset} has to be checked again");
     }
+}
+
+#[test]
+fn a_read_without_room_for_a_batch_checks_nothing() {
+    let world = World::new();
+    let log = world.start();
+    let large = "x".repeat(100_000);
+    for _ in 0..20 {
+        append(&log, &[&large]);
+    }
+    let log = world.reopen(&log);
+    world.disk.evict(&file(0, "log")).unwrap();
+    let limit = ReadLimit {
+        max_bytes: 10,
+        below: Offset::new(20),
+        at_least_one_batch: false,
+        keeps_emptied: false,
+    };
+    let before = world.disk.calls(Operation::Read);
+    assert!(log.read(Offset::new(3), limit).unwrap().is_none());
+    let reads = world.disk.calls(Operation::Read) - before;
+    assert!(reads < 8, "{reads} reads for a batch that has no room");
 }

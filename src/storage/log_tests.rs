@@ -28,7 +28,12 @@ fn appended_batches_are_read_back_with_offsets_and_epoch() {
     assert_eq!(append(&log, &["a", "b"]).base_offset, Offset::ZERO);
     assert_eq!(append(&log, &["c"]).next_offset, Offset::new(3));
     assert_eq!(values(&log, 0, 3), [(0, "a".to_owned()), (1, "b".to_owned()), (2, "c".to_owned())]);
-    let limit = ReadLimit { max_bytes: 1, below: Offset::new(3), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1,
+        below: Offset::new(3),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     let range = log.read(Offset::new(1), limit).unwrap().unwrap();
     let bytes = bytes_of(&range);
     let first = Batch::parse(&bytes).unwrap();
@@ -44,7 +49,12 @@ fn a_read_ends_with_a_whole_batch_below_the_given_offset() {
     }
     let size = log.size_bytes().unwrap() / 4;
     let read = |from, below, max_bytes, at_least_one_batch| {
-        let limit = ReadLimit { max_bytes, below: Offset::new(below), at_least_one_batch };
+        let limit = ReadLimit {
+            max_bytes,
+            below: Offset::new(below),
+            at_least_one_batch,
+            keeps_emptied: false,
+        };
         log.read(Offset::new(from), limit).unwrap().map(|range| (range.position, range.length))
     };
     assert_eq!(read(0, 8, 1 << 20, true), Some((0, size * 4)));
@@ -55,7 +65,12 @@ fn a_read_ends_with_a_whole_batch_below_the_given_offset() {
     assert_eq!(read(2, 8, 1, true), Some((size, size)));
     assert_eq!(read(2, 8, 1, false), None);
     assert_eq!(read(8, 8, 1 << 20, true), None);
-    let limit = ReadLimit { max_bytes: 1, below: Offset::new(8), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1,
+        below: Offset::new(8),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     assert!(matches!(
         log.read(Offset::new(9), limit),
         Err(StorageError::OffsetOutOfRange { end, .. }) if end == Offset::new(8)
@@ -338,7 +353,12 @@ fn records_on_their_way_to_a_reader_are_not_mixed_with_those_after_a_truncation(
     for value in ["a", "b"] {
         append(&log, &[value]);
     }
-    let limit = ReadLimit { max_bytes: 1 << 20, below: Offset::new(2), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1 << 20,
+        below: Offset::new(2),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     let range = log.read(Offset::ZERO, limit).unwrap().unwrap();
     let (near, _far) = UnixStream::pair().unwrap();
     let mut buffer = vec![0; usize::try_from(range.length).unwrap()];
@@ -406,7 +426,12 @@ fn the_log_assigns_timestamps_with_log_append_time() {
     let now = Timestamp::from_millis(77);
     let appended = append_at(&log, &["a", "b"], AppendAt { epoch: EPOCH, now }).unwrap();
     assert_eq!(appended.log_append_time, Some(now));
-    let limit = ReadLimit { max_bytes: 1, below: Offset::new(2), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1,
+        below: Offset::new(2),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     let bytes = bytes_of(&log.read(Offset::ZERO, limit).unwrap().unwrap());
     let stored = Batch::parse(&bytes).unwrap();
     assert!(stored.checksum_matches());
@@ -433,7 +458,12 @@ fn readers_see_whole_batches_in_order_while_the_log_grows_and_is_flushed() {
                 let mut next = Offset::ZERO;
                 while next.get() < BATCHES {
                     let below = log.flushed_offset();
-                    let limit = ReadLimit { max_bytes, below, at_least_one_batch: true };
+                    let limit = ReadLimit {
+                        max_bytes,
+                        below,
+                        at_least_one_batch: true,
+                        keeps_emptied: false,
+                    };
                     let Some(range) = log.read(next, limit).unwrap() else {
                         assert!(next >= below, "nothing to read at {next} below {below}");
                         thread::yield_now();

@@ -76,4 +76,6 @@ mod recovery_tests;
 #[cfg(test)]
 mod retention_tests;
 #[cfg(test)]
+mod stretches_tests;
+#[cfg(test)]
 mod world_tests;

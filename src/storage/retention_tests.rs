@@ -104,7 +104,12 @@ fn the_oldest_segments_are_removed_while_the_log_is_too_large() {
     let removed = log.retention().delete_expired(NOW, Offset::new(4)).unwrap();
     assert_eq!((removed.segments, removed.bytes), (1, size));
     assert_eq!(texts(&values(&log, 2, 4)), ["c", "d"]);
-    let limit = ReadLimit { max_bytes: 1, below: Offset::new(4), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1,
+        below: Offset::new(4),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     assert!(matches!(
         log.read(Offset::new(1), limit),
         Err(StorageError::OffsetOutOfRange { start, .. }) if start == Offset::new(2)
@@ -163,7 +168,12 @@ fn requested_deletion_removes_only_the_requested_segments() {
 fn readers_of_a_deleted_segment_can_use_it_until_its_files_are_due() {
     let world = World::with_segments_of(1);
     let log = log_of(&world, &["a", "b"]);
-    let limit = ReadLimit { max_bytes: 1, below: Offset::new(2), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1,
+        below: Offset::new(2),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     let range = log.read(Offset::ZERO, limit).unwrap().unwrap();
     let before = bytes_of(&range);
     log.retention().advance_log_start(Offset::new(1)).unwrap();

@@ -198,8 +198,12 @@ pub(super) fn try_values(
 ) -> Result<Vec<(i64, String)>, StorageError> {
     let mut found = Vec::new();
     let mut next = Offset::new(from);
-    let limit =
-        ReadLimit { max_bytes: 1 << 20, below: Offset::new(below), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1 << 20,
+        below: Offset::new(below),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     while let Some(range) = log.read(next, limit)? {
         for batch in Batches::new(&bytes_of(&range)) {
             let batch = batch.unwrap();

@@ -1,11 +1,13 @@
 """The comparison itself is correct: it finds differences and reads complete frames."""
 
+import re
+
 import pytest
 
 from differential.support.batches import batch, shown
 from differential.support.codec import Decoder, Encoder
 from differential.support.comparison import CLOSED, Difference, compared
-from differential.support.differences import Known
+from differential.support.differences import Known, known_differences
 from differential.support.kafka import clients_jar
 from differential.support.page import Compared, section
 from differential.support.schemas import Api, Field, read_apis
@@ -114,8 +116,22 @@ def test_a_known_difference_covers_what_it_describes_and_no_more() -> None:
     assert not known.covers("Produce", "anything", ("topics[a].errorCode", 3, 5))
 
 
+def test_a_row_with_names_covers_these_alone() -> None:
+    known = Known("ApiVersions", "apiKeys[{name}]", "why", name="17")
+    assert known.covers("ApiVersions", "anything", ("apiKeys[17]", 3, 5))
+    assert not known.covers("ApiVersions", "anything", ("apiKeys[18]", 3, 5))
+    assert not known.covers("ApiVersions", "anything", ("apiKeys[17].maxVersion", 3, 5))
+
+
+def test_no_row_stands_for_apis_features_or_settings_that_it_does_not_name() -> None:
+    wide = re.compile(r"(apiKeys|Features|configs|synonyms)(\[[^\]]*)?\*")
+    assert [known.field for known in known_differences() if wide.search(known.field)] == []
+
+
 def test_the_page_has_a_row_for_each_reason() -> None:
     table = [Known("A", "x", "why"), Known("A", "y", "why", asked="so"), Known("B", "x", "else")]
+    table += [Known("C", "s[{name}]", "named", name=name) for name in ("a", "b")]
     page = section(Compared("4", {"A": "0 to 1", "B": "2 to 2"}), table)
     assert "| A | `x`, `y` | always, so | why |\n| B | `x` | always | else |\n" in page
+    assert "| C | `s[{name}]` for `a`, `b` | always | named |\n" in page
     assert "Compared were: A 0 to 1, B 2 to 2." in page

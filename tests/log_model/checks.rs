@@ -40,7 +40,8 @@ impl World {
 
     pub(crate) fn check_read(&self, from: i64, below: i64, (max_bytes, at_least_one): (u64, bool)) {
         let below = Offset::new(below);
-        let limit = ReadLimit { max_bytes, below, at_least_one_batch: at_least_one };
+        let limit =
+            ReadLimit { max_bytes, below, at_least_one_batch: at_least_one, keeps_emptied: false };
         let range = self.log.read(Offset::new(from), limit).unwrap();
         let first = self.model.readable().find(|batch| batch.records_end() > from);
         let Some(range) = range else {
@@ -106,7 +107,8 @@ pub(crate) fn contents(log: &Log) -> Vec<Stored> {
     let mut found = Vec::new();
     let mut from = log.log_start_offset();
     let below = log.log_end_offset();
-    let limit = ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true };
+    let limit =
+        ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true, keeps_emptied: false };
     loop {
         let range = match log.read(from, limit) {
             Ok(Some(range)) => range,

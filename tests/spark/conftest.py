@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import streamlog
 from py.support.broker import BrokerProcess
+from spark.support.class_data import OPTIONS
 from spark.support.connect import ConnectServer
 from streamlog.spark import provide_java
 
@@ -37,13 +38,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def submitted() -> Iterator[None]:
     """Returns the settings for each Spark, also for one in a program started by a test."""
     settings = {
-        # Each Spark lives for minutes at most: too short to repay optimised compilation.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": OPTIONS,
+        "spark.executor.extraJavaOptions": OPTIONS,
         # The default of 15 seconds is too short for a Python process that starts on a busy machine.
         "spark.python.authenticate.socketTimeout": "120s",
     }
-    words = [f"--conf {name}={value}" for name, value in settings.items()]
+    words = [f'--conf "{name}={value}"' for name, value in settings.items()]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_SUBMIT_ARGS", " ".join([*words, "pyspark-shell"]))
         yield

@@ -1,7 +1,8 @@
-"""Without the packages that the source needs, others' sources work, and streamlog's says why."""
+"""Spark finds the source by its Python; where packages are missing, the source says which."""
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,16 @@ except Exception as error:
     print(type(error).__name__, error)
 else:
     print("made")
+"""
+
+PROGRAM = """
+from pyspark.sql import SparkSession
+from streamlog.spark import provide_java
+
+provide_java()
+spark = SparkSession.Builder().master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+options = {"bootstrap": "127.0.0.1:1", "subscribe": "orders"}
+print(spark.read.format("streamlog").options(**options).load().columns[:2])
 """
 
 NO_PYARROW = "sys.modules['pyarrow'] = None"
@@ -73,3 +84,22 @@ def test_other_sources_are_found_and_streamlog_says_what_is_missing(
 
 def test_the_source_is_found_with_all_requirements(folder: str) -> None:
     assert looked_up(folder, "") == ["['other', 'streamlog']", "made"]
+
+
+def test_a_program_in_an_environment_that_is_not_activated_finds_the_source_by_its_python(
+    tmp_path: Path,
+) -> None:
+    environment = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    program = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=290,
+    )
+    assert program.stdout == "['key', 'value']\n", program.stderr

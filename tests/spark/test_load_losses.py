@@ -8,8 +8,9 @@ from pyspark.sql import SparkSession
 
 import streamlog
 from py.support.broker import BrokerProcess
+from spark.support.clock import HastyClock
 from spark.support.loads import load_here, publish, rows_of_files
-from streamlog.spark import load
+from streamlog.spark import load, patience
 from streamlog.spark.offline.job import Job, Outcome
 from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.loading import Loading
@@ -103,7 +104,8 @@ def test_a_topic_deleted_during_its_load_is_a_loss_of_its_records(
         client.admin.delete_topic(topic)
         return [write_range(job, index) for index in indexes]
 
-    loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", False, 100)
+    connection = Connection.of(broker.address, {}, patience=1)
+    loading = Loading(connection, Ledger(tmp_path), "zstd", False, 100)
     done = loading.run(Choice((topic,)), too_late)
     told = f"topic '{topic}' partition 0: offset 0 was requested, the log is gone"
     assert [str(loss) for loss in done.losses] == [f"{told}: the topic was deleted"]
@@ -111,8 +113,13 @@ def test_a_topic_deleted_during_its_load_is_a_loss_of_its_records(
 
 
 def test_a_recreated_topic_is_another_topic(
-    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+    broker: BrokerProcess,
+    client: streamlog.Client,
+    topic: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(patience, "time", HastyClock())
     client.admin.create_topic(topic)
     publish(client, topic, 5)
     load_here(broker.address, tmp_path, [topic])

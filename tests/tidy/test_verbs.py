@@ -53,7 +53,7 @@ def verbs_without_spark(tree: Tree) -> Iterator[str]:
         r"^([a-z-]+):(.*?) ?## .*\n((?:\t.*\n)+)", tree.read("Makefile"), re.MULTILINE
     )
     for verb, needed, commands in rules:
-        if re.search(SPARK_PROGRAMS, commands) and not re.search(r"spark\.stamp", needed):
+        if re.search(SPARK_PROGRAMS, commands) and not re.search(r"spark\.(stamp|jsa)", needed):
             yield verb
 
 

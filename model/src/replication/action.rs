@@ -44,12 +44,37 @@ pub enum Action {
     ElectEligible(BrokerId),
     /// The controller elects any replica.
     ElectOther(BrokerId),
+    /// The controller leaves the partition without a leader until replicas have reported.
+    AskForReports,
+    /// The controller elects a replica by the reports.
+    ElectReported(BrokerId),
+    /// The controller elects a member that returned after the wait.
+    ElectReturned(BrokerId),
+    /// A person accepts the loss of what a replica lacks.
+    AcceptLoss(BrokerId),
+    /// The controller creates a state node that is missing.
+    BeginAnew(BrokerId),
     /// The controller changes the minimum.
     ChangeMinimum(u8),
     /// A process ends; the log keeps its records up to the end given.
     Stop(BrokerId, u8),
+    /// All processes end, perhaps by a loss of power, and perhaps before watermarks were recorded.
+    Outage {
+        /// True if the machines lose power.
+        power: bool,
+        /// True if the disks have recorded the watermark of the moment.
+        recorded: bool,
+    },
     /// A disk is replaced by an empty one.
     Wipe(BrokerId),
+    /// A disk loses records, and perhaps what it recorded.
+    Cut(BrokerId),
+    /// A disk is copied.
+    Copy(BrokerId),
+    /// A disk is replaced by an older copy.
+    Restore(BrokerId),
+    /// The state node is deleted.
+    DeleteState,
     /// A broker starts.
     Start(BrokerId),
     /// A session expires.
@@ -108,31 +133,67 @@ impl Action {
         }
     }
 
-    /// A decision of the controller, or a fault.
+    /// A decision of the controller or of a person.
     fn describe_decision(self, before: &State, after: &State) -> String {
         let node = &after.node;
+        let (epoch, set, eligible) = (node.epoch, node.in_sync, node.eligible);
         match self {
             Self::Remove(id) => {
-                let (set, eligible) = (node.in_sync, node.eligible);
                 format!("the controller removes {id}: in-sync set {set}, eligible {eligible}")
             }
-            Self::Elect(id) => {
-                format!("the controller elects {id} from {}, epoch {}", node.in_sync, node.epoch)
-            }
+            Self::Elect(id) => format!("the controller elects {id} from {set}, epoch {epoch}"),
             Self::ElectEligible(id) => {
-                format!("the controller elects {id}, an eligible replica, epoch {}", node.epoch)
+                format!("the controller elects {id}, an eligible replica, epoch {epoch}")
             }
             Self::ElectOther(id) => {
-                format!("the controller elects {id}, in no set, epoch {}", node.epoch)
+                format!("the controller elects {id}, in no set, epoch {epoch}")
+            }
+            Self::AskForReports => {
+                format!("nobody leads epoch {epoch}: {set} and {eligible} are to report")
+            }
+            Self::ElectReported(id) => {
+                let waited = after.spent.waits > before.spent.waits;
+                let early = if waited { "the wait is over: " } else { "" };
+                let sets = format!("in-sync set {set}, eligible {eligible}");
+                format!("{early}the controller elects {id}, epoch {epoch}; {sets}")
+            }
+            Self::ElectReturned(id) => {
+                format!("the controller elects {id}, which has returned with more, epoch {epoch}")
+            }
+            Self::AcceptLoss(id) => {
+                format!("a person accepts the loss of what {id} lacks: it leads epoch {epoch}")
+            }
+            Self::BeginAnew(id) => {
+                format!("the state node is created again: {id} leads, in-sync set {set}")
             }
             Self::ChangeMinimum(minimum) => {
-                format!("the minimum becomes {minimum}; eligible {}", node.eligible)
+                format!("the minimum becomes {minimum}; eligible {eligible}")
             }
+            _ => self.describe_fault(before, after),
+        }
+    }
+
+    /// A fault, or the return of a broker.
+    fn describe_fault(self, before: &State, after: &State) -> String {
+        match self {
             Self::Stop(id, end) if end == before.replicas[id].log.end => format!("{id} is killed"),
             Self::Stop(id, end) => format!("{id} loses power; its log is left up to {end}"),
+            Self::Outage { power, recorded } => {
+                let end = if power { "lose power" } else { "are killed" };
+                let floors = if recorded { "" } else { ", before watermarks are recorded" };
+                format!("all brokers {end}{floors}, and all sessions end")
+            }
             Self::Wipe(id) => format!("{id} ends, and its disk is replaced by an empty one"),
+            Self::Cut(id) => {
+                let (end, floor) = (after.replicas[id].log.end, after.replicas[id].floor.end);
+                format!("{id}'s log is cut to {end}; its disk has recorded watermark {floor}")
+            }
+            Self::Copy(id) => format!("{id}'s disk is copied"),
+            Self::Restore(id) => format!("{id}'s disk is replaced by the copy"),
+            Self::DeleteState => "the state node is deleted".into(),
             Self::Start(id) => {
-                format!("{id} starts as incarnation {}", after.replicas[id].incarnation)
+                let lost = if after.registered[id].lost { ", with lost records" } else { "" };
+                format!("{id} starts as incarnation {}{lost}", after.replicas[id].incarnation)
             }
             Self::Expire(id) if before.replicas[id].running => {
                 format!("{id}'s session expires; {id} lives and does not know")
@@ -156,6 +217,11 @@ impl Change {
 }
 
 fn fetched(before: &State, after: &State, id: BrokerId, leader: BrokerId) -> String {
+    if before.leads(leader) && !after.leads(leader) {
+        let floor = before.replicas[id].floor.end;
+        let stops = format!("{leader} has lost records, and stops");
+        return format!("{id} fetches from {leader} with recorded watermark {floor}: {stops}");
+    }
     let (old, new) = (&before.replicas[id].log, &after.replicas[id].log);
     if new.end < old.end {
         return format!(
@@ -178,7 +244,13 @@ fn fetched(before: &State, after: &State, id: BrokerId, leader: BrokerId) -> Str
 
 fn learned(before: &State, after: &State, id: BrokerId) -> String {
     let (node, end) = (&after.node, after.replicas[id].log.end);
-    if node.leader == id {
+    let Some(leader) = node.leader else {
+        return format!(
+            "{id} learns that nobody leads epoch {}, and reports end {end}",
+            node.epoch
+        );
+    };
+    if leader == id {
         return format!("{id} learns that it leads epoch {}, with log end {end}", node.epoch);
     }
     let truncated = if end < before.replicas[id].log.end {
@@ -186,5 +258,5 @@ fn learned(before: &State, after: &State, id: BrokerId) -> String {
     } else {
         String::new()
     };
-    format!("{id} learns that {} leads epoch {}{truncated}", node.leader, node.epoch)
+    format!("{id} learns that {leader} leads epoch {}{truncated}", node.epoch)
 }

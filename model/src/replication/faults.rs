@@ -1,16 +1,15 @@
-//! Faults of brokers, disks and sessions, and the return of brokers.
+//! Faults of processes, machines and sessions, and the return of brokers.
 
-use super::Action;
 use super::model::{Replication, Steps};
 use super::state::{Leadership, Registration, Replica, State};
-use crate::brokers::BrokerId;
+use super::{Action, rules};
+use crate::brokers::{BrokerId, PerBroker};
 use crate::rule::Rule;
 
 impl Replication {
     pub(super) fn fault_steps(&self, state: &State, id: BrokerId, steps: &mut Steps) {
         self.stop(state, id, steps);
-        self.wipe(state, id, steps);
-        start(state, id, steps);
+        self.start(state, id, steps);
         self.expire(state, id, steps);
         self.register_again(state, id, steps);
     }
@@ -25,30 +24,38 @@ impl Replication {
         for end in (replica.log.durable..=replica.log.end).rev() {
             let mut next = *state;
             next.spent.stops += 1;
-            next.replicas[id] = Replica {
-                log: replica.log.recovered(end),
-                watermark: replica.watermark.min(end),
-                incarnation: replica.incarnation,
-                directory: replica.directory,
-                ..Replica::default()
-            };
+            next.replicas[id] = replica.ended(end);
             steps.push((Action::Stop(id, end), next));
         }
     }
 
-    fn wipe(&self, state: &State, id: BrokerId, steps: &mut Steps) {
-        if state.spent.wipes == self.bounds.wipes {
+    /// Ends all processes and sessions at once: they are killed, or their machines lose power. The
+    /// watermark of the moment is recorded, or was not recorded yet.
+    pub(super) fn outage(&self, state: &State, steps: &mut Steps) {
+        if state.spent.outages == self.bounds.outages || state.told.end == 0 {
             return;
         }
-        let replica = &state.replicas[id];
         let mut next = *state;
-        next.spent.wipes += 1;
-        next.replicas[id] = Replica {
-            incarnation: replica.incarnation,
-            directory: replica.directory + 1,
-            ..Replica::default()
-        };
-        steps.push((Action::Wipe(id), next));
+        next.spent.outages += 1;
+        next.registered = PerBroker::default();
+        // R3b refuses what an ended session has sent.
+        next.writes = PerBroker::default();
+        for (power, recorded) in [(false, true), (true, true), (false, false), (true, false)] {
+            if !recorded && !self.bounds.stale_floors {
+                continue;
+            }
+            for id in BrokerId::ALL.into_iter().filter(|&id| state.replicas[id].running) {
+                let replica = &state.replicas[id];
+                let end = if power { replica.log.durable } else { replica.log.end };
+                let ended = &mut next.replicas[id];
+                *ended = replica.ended(end);
+                if !recorded {
+                    ended.floor.end = 0;
+                    ended.watermark = 0;
+                }
+            }
+            steps.push((Action::Outage { power, recorded }, next));
+        }
     }
 
     /// Ends a session. A stopped broker's session always ends at some time; a running broker's
@@ -65,6 +72,17 @@ impl Replication {
         steps.push((Action::Expire(id), next));
     }
 
+    fn start(&self, state: &State, id: BrokerId, steps: &mut Steps) {
+        if state.replicas[id].running {
+            return;
+        }
+        let mut next = *state;
+        rules::read_evidence(self.rules, &mut next.replicas[id]);
+        next.replicas[id].running = true;
+        next.register(id);
+        steps.push((Action::Start(id), next));
+    }
+
     /// Opens a new session for a running broker that has learned that its session expired.
     fn register_again(&self, state: &State, id: BrokerId, steps: &mut Steps) {
         if !state.replicas[id].running || state.registered[id].incarnation != 0 {
@@ -75,19 +93,12 @@ impl Replication {
         if self.rules.has(Rule::OwnIncarnation) {
             let replica = &mut next.replicas[id];
             replica.epoch = 0;
+            replica.generation = 0;
+            replica.keeps = false;
             replica.leader = None;
             replica.leading = Leadership::default();
         }
         steps.push((Action::RegisterAgain(id), next));
-    }
-}
-
-fn start(state: &State, id: BrokerId, steps: &mut Steps) {
-    if !state.replicas[id].running {
-        let mut next = *state;
-        next.replicas[id].running = true;
-        next.register(id);
-        steps.push((Action::Start(id), next));
     }
 }
 
@@ -96,7 +107,29 @@ impl State {
     fn register(&mut self, id: BrokerId) {
         let replica = &mut self.replicas[id];
         replica.incarnation += 1;
-        self.registered[id] =
-            Registration { incarnation: replica.incarnation, directory: replica.directory };
+        // A copy of the disk from before can be told by what the registration writes to it.
+        replica.copy = None;
+        self.registered[id] = Registration {
+            incarnation: replica.incarnation,
+            directory: replica.directory,
+            lost: replica.lost,
+        };
+    }
+}
+
+impl Replica {
+    /// The replica after its process has ended, with its log up to an end.
+    fn ended(&self, end: u8) -> Self {
+        Self {
+            log: self.log.recovered(end),
+            watermark: self.watermark.min(end),
+            floor: self.floor,
+            lost: self.lost,
+            damaged: self.damaged,
+            copy: self.copy,
+            incarnation: self.incarnation,
+            directory: self.directory,
+            ..Self::default()
+        }
     }
 }

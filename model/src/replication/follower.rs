@@ -1,9 +1,10 @@
 //! The steps of every replica: it reads the state node, fetches, truncates its log and flushes.
 
 use super::model::{Replication, Steps};
-use super::state::{Leadership, Progress, Replica, State};
+use super::state::{Leadership, Progress, State};
 use super::{Action, rules};
 use crate::brokers::BrokerId;
+use crate::rule::Rules;
 
 impl Replication {
     pub(super) fn follower_steps(&self, state: &State, id: BrokerId, steps: &mut Steps) {
@@ -19,12 +20,13 @@ impl Replication {
             && rules::is_answered(self.rules, &state.replicas[leader], replica)
         {
             let next = self.fetch(state, id, leader);
+            let answered = next.leads(leader) && self.bounds.lossy;
             if next != *state {
                 steps.push((Action::Fetch(id, leader), next));
             }
             let mut unanswered = *state;
             unanswered.replicas[leader].leading = next.replicas[leader].leading;
-            if unanswered != *state && unanswered != next {
+            if answered && unanswered != *state && unanswered != next {
                 steps.push((Action::FetchUnanswered(id, leader), unanswered));
             }
         }
@@ -54,22 +56,33 @@ impl Replication {
         if node.epoch <= replica.epoch || !state.has_session(id) {
             return;
         }
-        let leads = node.leader == id;
-        if leads && !rules::may_lead(self.rules, node, replica) {
+        let leads = node.leader == Some(id);
+        let member = (node.in_sync | node.eligible).contains(id);
+        let awaits_strike = replica.lost && member && node.leader.is_some() && !leads;
+        if awaits_strike || leads && !rules::may_lead(self.rules, node, replica) {
             return;
         }
         let mut next = *state;
+        if leads || !member {
+            // A struck replica is a new one; a lost one leads only if a person accepts the loss.
+            next.replicas[id].lost = false;
+            next.registered[id].lost = false;
+        }
         let learned = &mut next.replicas[id];
         learned.epoch = node.epoch;
-        learned.leader = Some(node.leader);
+        learned.leader = node.leader;
+        learned.leading = Leadership::default();
+        learned.keeps = node.unvouched && node.eligible.contains(id);
+        rules::enter_generation(self.rules, learned, node.generation);
         if leads {
             learned.leading = Leadership::of(node, replica.log.end);
+            learned.record_floor();
             self.show(&mut next, id);
-        } else {
-            learned.leading = Leadership::default();
-            if let Some(end) = rules::truncation_in_new_epoch(self.rules, replica) {
-                self.truncate(learned, end);
-            }
+        } else if node.leader.is_none() {
+            // The report names what is flushed.
+            learned.log = learned.log.recovered(learned.log.end);
+        } else if let Some(end) = rules::truncation_in_new_epoch(self.rules, replica) {
+            self.truncate(&mut next, id, end);
         }
         steps.push((Action::Learn(id), next));
     }
@@ -79,13 +92,20 @@ impl Replication {
     fn fetch(&self, state: &State, id: BrokerId, leader: BrokerId) -> State {
         let mut next = *state;
         let source = &state.replicas[leader];
+        let divergence = rules::divergence(self.rules, &source.log, &state.replicas[id].log);
+        let lacks = |rules| rules::has_lost_records(rules, source, &state.replicas[id], divergence);
+        if lacks(self.rules) {
+            next.stop_leading(leader);
+            return next;
+        }
+        next.told.defied |= lacks(Rules::ALL) && state.is_leader(leader);
         let follower = &mut next.replicas[id];
-        if let Some(end) = rules::divergence(self.rules, &source.log, &follower.log) {
+        if let Some(end) = divergence {
             let shown = source.watermark.min(follower.log.end);
             if rules::takes_watermark_first(self.rules) && shown > follower.watermark {
                 follower.watermark = shown;
-            } else {
-                self.truncate(follower, end);
+            } else if !rules::keeps_log(self.rules, state, id, end) {
+                self.truncate(&mut next, id, end);
             }
             return next;
         }
@@ -98,13 +118,31 @@ impl Replication {
         }
         let held = rules::counted_end(self.rules, &follower.log);
         follower.watermark = follower.watermark.max(source.watermark.min(held));
+        follower.record_floor();
         next.replicas[leader].leading.progress[id] = progress;
         next
     }
 
-    fn truncate(&self, replica: &mut Replica, end: u8) {
+    fn truncate(&self, state: &mut State, id: BrokerId, end: u8) {
+        let removes_last = (end..state.told.end).any(|offset| state.is_last_copy(id, offset));
+        let replica = &mut state.replicas[id];
+        state.told.destroyed |= removes_last || rules::is_below_floor(replica, end);
         rules::truncate_flush(self.rules, &mut replica.log, end);
         replica.log.truncate(end);
         replica.watermark = replica.watermark.min(end);
+    }
+}
+
+impl State {
+    /// Ends the leadership of a broker that has lost records; it says so in its registration.
+    fn stop_leading(&mut self, id: BrokerId) {
+        // Once a wait was over, a setting has accepted that records are missing.
+        self.told.accused |= self.spent.waits == 0 && self.holds_all_shown(id);
+        let alive = self.has_session(id);
+        self.registered[id].lost |= alive;
+        let replica = &mut self.replicas[id];
+        replica.leader = None;
+        replica.leading = Leadership::default();
+        replica.lost = true;
     }
 }

@@ -33,13 +33,26 @@ const ELIGIBLE: Invariant = Invariant {
     text: "every eligible replica has every record that was shown, flushed",
 };
 
+const KEPT: Invariant = Invariant {
+    code: "I36",
+    text: "no replica removes a record below its recorded watermark, or the last copy of one shown",
+};
+const NO_GAP: Invariant =
+    Invariant { code: "I37", text: "no leader goes on that was told of records which it has lost" };
+const RIGHTLY_STRUCK: Invariant =
+    Invariant { code: "I38", text: "no leader is struck out that has every record that was shown" };
+
 /// The first invariant that does not hold.
 pub(super) fn violation(rules: Rules, checks: Checks, state: &State) -> Option<Invariant> {
+    let kept = lost_bytes(state);
+    if kept.is_some() || checks == Checks::Bytes {
+        return kept;
+    }
     let promise = broken_promise(rules, state);
     if promise.is_some() || checks == Checks::Promises {
         return promise;
     }
-    let holds = |id| holds_all_shown(state, id);
+    let holds = |id| is_member_whole(state, id);
     if !one_leader_each_epoch(state) {
         Some(ONE_LEADER)
     } else if !state.node.in_sync.iter().all(holds) {
@@ -58,7 +71,8 @@ pub(super) fn violation(rules: Rules, checks: Checks, state: &State) -> Option<I
 /// The first promise to clients that is broken.
 fn broken_promise(rules: Rules, state: &State) -> Option<Invariant> {
     let told = &state.told;
-    for id in BrokerId::ALL.into_iter().filter(|&id| state.is_leader(id)) {
+    let judged = |id: &BrokerId| state.is_leader(*id) && !told.excused;
+    for id in BrokerId::ALL.into_iter().filter(judged) {
         let replica = &state.replicas[id];
         for (offset, shown) in (0..told.end).zip(&told.exposed) {
             if replica.log.record(offset) != *shown {
@@ -73,6 +87,18 @@ fn broken_promise(rules: Rules, state: &State) -> Option<Invariant> {
     told.withdrawn.then_some(EXPOSED)
 }
 
+/// The first invariant about disks, and about leaders that lack records, that does not hold.
+fn lost_bytes(state: &State) -> Option<Invariant> {
+    let told = &state.told;
+    if told.destroyed {
+        Some(KEPT)
+    } else if told.defied {
+        Some(NO_GAP)
+    } else {
+        told.accused.then_some(RIGHTLY_STRUCK)
+    }
+}
+
 /// Returns whether no two brokers lead the same epoch, each in its own view.
 fn one_leader_each_epoch(state: &State) -> bool {
     BrokerId::ALL.into_iter().filter(|&id| state.leads(id)).all(|id| {
@@ -82,16 +108,19 @@ fn one_leader_each_epoch(state: &State) -> bool {
     })
 }
 
-/// Returns whether a replica has every shown record on its disk, unless that disk was replaced.
-fn holds_all_shown(state: &State, id: BrokerId) -> bool {
-    let (replica, told) = (&state.replicas[id], &state.told);
-    let same_disk = replica.directory == state.node.directory[id];
-    let shown = &told.exposed[..usize::from(told.end)];
-    !same_disk || replica.log.durable >= told.end && replica.log.up_to(told.end) == shown
+/// Returns whether a member has every shown record on its disk. One that was replaced or damaged
+/// need not, nor a member of a leader that is excused.
+fn is_member_whole(state: &State, id: BrokerId) -> bool {
+    let replica = &state.replicas[id];
+    let same_disk = replica.directory == state.node.directory[id] && !replica.damaged;
+    !same_disk || state.told.excused || state.holds_all_shown(id)
 }
 
 /// Returns whether the records below the watermarks of any two replicas are the same.
 fn watermarks_agree(state: &State) -> bool {
+    if state.spent.waits + state.spent.acceptances > 0 {
+        return true;
+    }
     BrokerId::ALL.into_iter().all(|id| {
         id.others().all(|other| {
             let (one, two) = (&state.replicas[id], &state.replicas[other]);

@@ -20,7 +20,8 @@ impl Replication {
 
     fn append(&self, state: &State, id: BrokerId, steps: &mut Steps) {
         let replica = &state.replicas[id];
-        if state.spent.records == self.bounds.records || replica.log.is_full() {
+        let full = state.spent.records == self.bounds.records || replica.log.is_full();
+        if full || !rules::may_append(self.rules, &state.node, replica) {
             return;
         }
         let mut next = *state;
@@ -41,9 +42,10 @@ impl Replication {
         }
         let mut next = *state;
         next.replicas[id].watermark += 1;
+        next.replicas[id].record_floor();
         // A record is acknowledged only in the epoch that appended it, and with `acks=all` only
         // while the in-sync set has its minimum.
-        let enough = leading.in_sync.len() >= leading.minimum;
+        let enough = leading.in_sync.len() >= leading.minimum && !next.told.excused;
         if enough && replica.log.record(offset).epoch() == replica.epoch {
             next.told.acknowledged |= 1 << offset;
         }
@@ -54,7 +56,9 @@ impl Replication {
     /// Shows consumers all records that they may read from a leader.
     pub(super) fn show(&self, state: &mut State, id: BrokerId) {
         let replica = &state.replicas[id];
-        if !rules::may_be_read(self.rules, replica) {
+        // Clients of an excused leader are not counted: they may miss records.
+        let excused = state.told.excused && state.is_leader(id);
+        if !rules::may_be_read(self.rules, replica) || excused {
             return;
         }
         let told = &mut state.told;
@@ -82,7 +86,9 @@ impl Replication {
                 let set = leading.in_sync.without(member);
                 let next = sent(state, id, Change::Remove(member), set);
                 steps.push((Action::Shrink(id, member), next));
-            } else if rules::may_join(self.rules, replica, progress) {
+            } else if rules::may_join(self.rules, replica, progress)
+                && rules::may_grow(self.rules, &state.node, replica)
+            {
                 let set = leading.in_sync.with(member);
                 let mut next = sent(state, id, Change::Add(member, progress.incarnation), set);
                 next.replicas[id].leading.pending = BrokerSet::only(member);

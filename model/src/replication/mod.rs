@@ -6,6 +6,7 @@
 
 mod action;
 mod controller;
+mod disks;
 mod faults;
 mod follower;
 mod invariants;
@@ -14,6 +15,8 @@ pub mod log;
 #[cfg(test)]
 mod log_tests;
 mod model;
+#[cfg(test)]
+mod older_copy_tests;
 mod rules;
 mod state;
 mod store;

@@ -7,6 +7,7 @@ use crate::search::{Invariant, Model};
 
 /// The greatest numbers of faults and changes.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each kind of fault is allowed or not")]
 pub struct Bounds {
     /// Records that producers send.
     pub records: u8,
@@ -20,12 +21,30 @@ pub struct Bounds {
     pub wipes: u8,
     /// Changes of `min.insync.replicas`.
     pub minimums: u8,
+    /// Times that all brokers end at once, once a record was shown.
+    pub outages: u8,
+    /// True if the disks may not have recorded the watermark before all brokers end.
+    pub stale_floors: bool,
+    /// Disks of stopped brokers that lose records, or are replaced by an older copy.
+    pub damages: u8,
+    /// True if a disk may be copied while its broker runs, and the copy put in its place.
+    pub copies: bool,
+    /// Waits for reports that end before enough replicas have returned.
+    pub waits: u8,
+    /// Losses of records that a person accepts.
+    pub acceptances: u8,
+    /// True if the state node may be deleted while no broker runs.
+    pub deletion: bool,
+    /// The initial `min.insync.replicas`.
+    pub minimum: u8,
     /// True if a flush is two steps, between which the log may be truncated.
     pub slow_flush: bool,
+    /// True if answers between brokers, and to and from the store, may be lost.
+    pub lossy: bool,
 }
 
 impl Bounds {
-    /// One record, one epoch, no fault.
+    /// One record, one epoch, no fault but lost messages.
     pub const NONE: Self = Self {
         records: 1,
         epochs: 1,
@@ -33,7 +52,16 @@ impl Bounds {
         expiries: 0,
         wipes: 0,
         minimums: 0,
+        outages: 0,
+        stale_floors: false,
+        damages: 0,
+        copies: false,
+        waits: 0,
+        acceptances: 0,
+        deletion: false,
+        minimum: 2,
         slow_flush: false,
+        lossy: true,
     };
 }
 
@@ -44,6 +72,8 @@ pub enum Checks {
     All,
     /// Only those that a client can see.
     Promises,
+    /// Only those about what is kept on disks, and about leaders that know that they lack records.
+    Bytes,
 }
 
 /// The model of replication under a set of rules.
@@ -57,9 +87,6 @@ pub struct Replication {
     pub checks: Checks,
 }
 
-/// The initial `min.insync.replicas`.
-const MINIMUM: u8 = 2;
-
 /// The steps from a state, each with the state it leads to.
 pub(super) type Steps = Vec<(Action, State)>;
 
@@ -68,7 +95,7 @@ impl Model for Replication {
     type Action = Action;
 
     fn initial(&self) -> State {
-        State::new(MINIMUM)
+        State::new(self.bounds.minimum)
     }
 
     fn successors(&self, state: &State, steps: &mut Steps) {
@@ -77,7 +104,10 @@ impl Model for Replication {
             self.follower_steps(state, id, steps);
             self.store_steps(state, id, steps);
             self.fault_steps(state, id, steps);
+            self.disk_steps(state, id, steps);
         }
+        self.outage(state, steps);
+        self.delete_state(state, steps);
         self.controller_steps(state, steps);
     }
 

@@ -1,7 +1,7 @@
 //! The rules of replication: one predicate each, and the only place where it is decided.
 
 use super::log::Log;
-use super::state::{Leadership, Progress, Registration, Replica, State, StateNode, Write};
+use super::state::{Floor, Leadership, Progress, Registration, Replica, State, StateNode, Write};
 use crate::brokers::{BrokerId, BrokerSet};
 use crate::rule::{Rule, Rules};
 
@@ -47,9 +47,13 @@ pub(super) fn may_lead(rules: Rules, node: &StateNode, replica: &Replica) -> boo
 }
 
 /// R4: returns whether the partition needs a new leader, and with it a new epoch.
-pub(super) fn leader_is_gone(rules: Rules, state: &State) -> bool {
-    let registered = state.registered[state.node.leader].incarnation;
-    registered == 0 || registered != state.node.incarnation && rules.has(Rule::OwnIncarnation)
+///
+/// So it does if its leader has registered as one that has lost records (R25).
+pub(super) fn leader_is_gone(rules: Rules, state: &State, leader: BrokerId) -> bool {
+    let Registration { incarnation: registered, lost, .. } = state.registered[leader];
+    registered == 0
+        || lost
+        || registered != state.node.incarnation && rules.has(Rule::OwnIncarnation)
 }
 
 /// R5: returns whether the registered broker is the one whose fetch made it join.
@@ -128,6 +132,13 @@ pub(super) fn growing_clears(rules: Rules, node: &StateNode) -> bool {
     node.in_sync.len() >= node.minimum && rules.has(Rule::EligibleClearedByMinimum)
 }
 
+/// R13f: returns whether the minimum may change.
+pub(super) fn may_change_minimum(rules: Rules, state: &State) -> bool {
+    let leader = state.node.leader;
+    let lives = leader.is_some_and(|leader| !leader_is_gone(rules, state, leader));
+    lives || !rules.has(Rule::MinimumNeedsLeader)
+}
+
 /// R13e: returns whether an eligible replica may be elected beside the in-sync ones.
 pub(super) fn may_elect_eligible(rules: Rules, in_sync_lives: bool) -> bool {
     !in_sync_lives || !rules.has(Rule::EligibleAfterSet)
@@ -141,6 +152,113 @@ pub(super) fn takes_watermark_first(rules: Rules) -> bool {
 /// R18: returns whether a read settles the writes that were sent before it.
 pub(super) fn settles_writes(rules: Rules, state: &State, id: BrokerId) -> bool {
     state.writes[id].is_none() || !rules.has(Rule::ReadAfterSync)
+}
+
+/// R21a: returns whether replicas report before one leads, if no in-sync member has stayed alive.
+pub(super) fn compares_ends(rules: Rules) -> bool {
+    rules.has(Rule::EndsAreCompared)
+}
+
+/// R21a: returns whether a replica has been alive since it was a member, so that it is believed.
+/// The members that an unvouched leader has had are not.
+pub(super) fn has_stayed(
+    rules: Rules,
+    node: &StateNode,
+    registered: Registration,
+    id: BrokerId,
+) -> bool {
+    let stayed = node.joined[id] == registered.incarnation && !node.unvouched;
+    stayed || !compares_ends(rules)
+}
+
+/// R21b: the number of sound reports that an election needs, before the wait is over.
+pub(super) fn reports_needed(rules: Rules, minimum: u8, members: u8) -> u8 {
+    let least = if rules.has(Rule::TwoReport) { 2 } else { 1 };
+    minimum.max(least).min(members)
+}
+
+/// R21c: returns whether a replica may be elected that reported less than another.
+pub(super) fn may_elect_lesser(rules: Rules) -> bool {
+    !rules.has(Rule::GreatestEnd)
+}
+
+/// R21d: returns whether a log reaches the greatest watermark that a reporting disk has recorded.
+pub(super) fn reaches_floor(rules: Rules, log: &Log, floor: u8) -> bool {
+    log.end >= floor || !rules.has(Rule::FloorExcludes)
+}
+
+/// R21h: returns whether a leader may ask to add a member.
+pub(super) fn may_grow(rules: Rules, node: &StateNode, leader: &Replica) -> bool {
+    let waits = node.unvouched && node.epoch == leader.epoch;
+    let reaches = leader.leading.in_sync.len() + 1 >= leader.leading.minimum;
+    reaches || !waits || !rules.has(Rule::UnvouchedGrowsAtOnce)
+}
+
+/// R21g: returns whether the controller may remove members from the in-sync set.
+pub(super) fn may_change_set(rules: Rules, node: &StateNode, one_stayed: bool) -> bool {
+    node.leader.is_some() && (one_stayed || !rules.has(Rule::LastSetIsKept))
+}
+
+/// R21e: returns whether members that return after the wait may still be needed.
+pub(super) fn waits_for_members(rules: Rules) -> bool {
+    rules.has(Rule::LateReturn)
+}
+
+/// R21f: returns whether a leader may append.
+pub(super) fn may_append(rules: Rules, node: &StateNode, leader: &Replica) -> bool {
+    let waits = node.unvouched && node.epoch == leader.epoch;
+    !waits || !rules.has(Rule::UnvouchedAppendsNothing)
+}
+
+/// R24a, R21e: returns whether a follower keeps its log, and stops, where it should truncate it.
+///
+/// A log that ends below the recorded watermark has lost records; what is left is not protected.
+pub(super) fn keeps_log(rules: Rules, state: &State, id: BrokerId, end: u8) -> bool {
+    let replica = &state.replicas[id];
+    let below_floor = is_below_floor(replica, end) && rules.has(Rule::FloorHolds);
+    // In a later epoch the replica goes on by what it has read, until it learns more.
+    let released = state.node.epoch == replica.epoch && !state.node.unvouched;
+    below_floor || replica.keeps && !released && waits_for_members(rules)
+}
+
+/// Returns whether a truncation removes records below the watermark that a replica has recorded.
+pub(super) fn is_below_floor(replica: &Replica, end: u8) -> bool {
+    end < replica.floor.end && replica.floor.end <= replica.log.end
+}
+
+/// R24b: voids what an earlier loss generation has recorded.
+pub(super) fn enter_generation(rules: Rules, replica: &mut Replica, generation: u8) {
+    replica.generation = generation;
+    if replica.floor.generation < generation && rules.has(Rule::FloorHasGeneration) {
+        replica.floor = Floor { end: 0, generation };
+    }
+}
+
+/// R25: returns whether the fetch of a follower tells a leader that it has lost records.
+pub(super) fn has_lost_records(
+    rules: Rules,
+    leader: &Replica,
+    follower: &Replica,
+    divergence: Option<u8>,
+) -> bool {
+    let above_end = follower.floor.end > leader.log.end && rules.has(Rule::FloorAboveEnd);
+    let differs = divergence.is_some_and(|end| is_below_floor(follower, end));
+    above_end || differs && rules.has(Rule::FloorAboveDivergence)
+}
+
+/// R28: reads the evidence on a disk before its broker registers.
+pub(super) fn read_evidence(rules: Rules, replica: &mut Replica) {
+    if !rules.has(Rule::LossStays) {
+        replica.lost = false;
+    }
+    let evident = replica.floor.end > replica.log.end;
+    if evident && rules.has(Rule::EvidenceFirst) {
+        replica.lost = true;
+    }
+    if !rules.has(Rule::EvidenceFirst) || !rules.has(Rule::LossStays) {
+        // Opening the log writes down what it has, and with that the evidence is gone.
+        replica.floor.end = replica.floor.end.min(replica.log.end);
+    }
 }
 
 /// I14: returns whether a leader shows its records and its watermark to clients.

@@ -31,8 +31,27 @@ pub struct Leadership {
     pub progress: PerBroker<Progress>,
 }
 
+/// A high watermark that a replica has recorded on its disk.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Floor {
+    /// The watermark.
+    pub end: u8,
+    /// The loss generation in which it was recorded.
+    pub generation: u8,
+}
+
+/// A copy of a disk, taken while its broker ran.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DiskCopy {
+    /// The log.
+    pub log: Log,
+    /// The recorded watermark.
+    pub floor: Floor,
+}
+
 /// One broker: its process, its disk, and its part in the partition.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub struct Replica {
     /// True if the process runs. A paused process runs, and takes no step.
     pub running: bool,
@@ -44,10 +63,22 @@ pub struct Replica {
     pub log: Log,
     /// The high watermark as this broker knows it.
     pub watermark: u8,
+    /// The greatest watermark that is recorded on this disk.
+    pub floor: Floor,
+    /// True if this disk is known to have lost records: it neither leads nor counts as a member.
+    pub lost: bool,
+    /// True if the disk was damaged since it was last known to have all records. No rule reads it.
+    pub damaged: bool,
+    /// A copy of this disk that can still be put back unnoticed.
+    pub copy: Option<DiskCopy>,
     /// The leader epoch that it read last; 0 before it read any.
     pub epoch: u8,
+    /// The loss generation that it read with that epoch.
+    pub generation: u8,
     /// The leader of that epoch.
     pub leader: Option<BrokerId>,
+    /// True if it read with that epoch that the leader is unvouched, and itself eligible.
+    pub keeps: bool,
     /// The view of the leader, if it is this broker.
     pub leading: Leadership,
 }
@@ -79,8 +110,10 @@ pub enum Change {
 /// The partition's state node in the store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StateNode {
-    /// The leader that was elected last, alive or not.
-    pub leader: BrokerId,
+    /// False once somebody has deleted the node.
+    pub exists: bool,
+    /// The leader that was elected last, alive or not; none while replicas report their logs.
+    pub leader: Option<BrokerId>,
     /// The incarnation that was elected.
     pub incarnation: u8,
     /// The leader epoch.
@@ -91,8 +124,14 @@ pub struct StateNode {
     pub eligible: BrokerSet,
     /// The directory that an in-sync or eligible replica had as a member.
     pub directory: PerBroker<u8>,
+    /// The incarnation as which an in-sync or eligible replica became a member.
+    pub joined: PerBroker<u8>,
     /// The current `min.insync.replicas`.
     pub minimum: u8,
+    /// The loss generation: the number of times that a person has accepted the loss of records.
+    pub generation: u8,
+    /// True if the leader was elected when the wait was over, by too few reports.
+    pub unvouched: bool,
 }
 
 /// A broker's registration: an ephemeral node.
@@ -102,6 +141,8 @@ pub struct Registration {
     pub incarnation: u8,
     /// The data directory that it names.
     pub directory: u8,
+    /// True if it says that its disk has lost records of the partition.
+    pub lost: bool,
 }
 
 /// The faults and changes that happened, each of which is bounded.
@@ -117,10 +158,19 @@ pub struct Spent {
     pub minimums: u8,
     /// Records that producers sent.
     pub records: u8,
+    /// Times that all brokers ended at once.
+    pub outages: u8,
+    /// Disks of which records were removed, or that were replaced by an older copy.
+    pub damages: u8,
+    /// Waits for reports that were over too early.
+    pub waits: u8,
+    /// Losses of records that a person accepted.
+    pub acceptances: u8,
 }
 
 /// The answers that clients received.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a violation of its own")]
 pub struct Told {
     /// The records that consumers could read, by offset.
     pub exposed: [Record; OFFSETS],
@@ -130,6 +180,15 @@ pub struct Told {
     pub acknowledged: u8,
     /// True if a leader showed a different record at an offset that had been shown.
     pub withdrawn: bool,
+    /// True if a replica removed a record below a watermark that it had recorded.
+    pub destroyed: bool,
+    /// True if a leader was taken for one that lost records, and had all that were shown.
+    pub accused: bool,
+    /// True if a leader went on although it was told of records that it has lost.
+    pub defied: bool,
+    /// True while the leader is excused for what it lacks: the wait for reports was over, and
+    /// nobody had told that more records exist.
+    pub excused: bool,
 }
 
 /// A state of the model.
@@ -153,13 +212,17 @@ impl State {
     /// A new partition: A leads epoch 1, and every replica is in sync.
     pub fn new(minimum: u8) -> Self {
         let node = StateNode {
-            leader: BrokerId::A,
+            exists: true,
+            leader: Some(BrokerId::A),
             incarnation: 1,
             epoch: 1,
             in_sync: BrokerSet::all(),
             eligible: BrokerSet::EMPTY,
             directory: PerBroker([1; 3]),
+            joined: PerBroker([1; 3]),
             minimum,
+            generation: 0,
+            unvouched: false,
         };
         let follower = Replica {
             running: true,
@@ -169,9 +232,10 @@ impl State {
             leader: Some(BrokerId::A),
             ..Replica::default()
         };
+        let registration = Registration { incarnation: 1, directory: 1, lost: false };
         let mut state = Self {
             replicas: PerBroker([follower; 3]),
-            registered: PerBroker([Registration { incarnation: 1, directory: 1 }; 3]),
+            registered: PerBroker([registration; 3]),
             writes: PerBroker::default(),
             node,
             told: Told::default(),
@@ -188,13 +252,28 @@ impl State {
 
     /// Returns whether the broker leads the epoch that the store has.
     pub fn is_leader(&self, id: BrokerId) -> bool {
-        self.leads(id) && self.node.leader == id && self.node.epoch == self.replicas[id].epoch
+        let elected = self.node.exists && self.node.leader == Some(id);
+        self.leads(id) && elected && self.node.epoch == self.replicas[id].epoch
     }
 
     /// Returns whether the session that the broker opened last is alive.
     pub fn has_session(&self, id: BrokerId) -> bool {
         let incarnation = self.replicas[id].incarnation;
         self.replicas[id].running && self.registered[id].incarnation == incarnation
+    }
+
+    /// Returns whether a log has every record that was shown, flushed.
+    pub fn holds_all_shown(&self, id: BrokerId) -> bool {
+        let (log, told) = (&self.replicas[id].log, &self.told);
+        let shown = &told.exposed[..usize::from(told.end)];
+        log.durable >= told.end && log.up_to(told.end) == shown
+    }
+
+    /// Returns whether a replica is the only one that has the record that was shown at an offset.
+    pub fn is_last_copy(&self, id: BrokerId, offset: u8) -> bool {
+        let shown = self.told.exposed[usize::from(offset)];
+        let has = |id: BrokerId| self.replicas[id].log.record(offset) == shown;
+        has(id) && !id.others().any(has)
     }
 
     /// Marks every version that was read as outdated: the state node has changed.
@@ -210,7 +289,9 @@ impl State {
     /// A number that depends on a broker's part, but not on its name.
     pub fn rank(&self, id: BrokerId) -> u64 {
         let (replica, node) = (&self.replicas[id], &self.node);
-        let named = u8::from(node.leader == id) << 3
+        let named = u8::from(replica.floor.end > 0) << 5
+            | u8::from(replica.lost) << 4
+            | u8::from(node.leader == Some(id)) << 3
             | u8::from(node.in_sync.contains(id)) << 2
             | u8::from(node.eligible.contains(id)) << 1
             | u8::from(replica.running);
@@ -245,6 +326,17 @@ impl State {
     }
 }
 
+impl Told {
+    /// Gives up all that was shown but is not in a log: a person, or a setting, accepts the loss.
+    pub fn give_up(&mut self, log: &Log) {
+        let kept = (0..self.end).zip(&self.exposed);
+        let kept = kept.take_while(|(offset, shown)| log.record(*offset) == **shown).count();
+        self.exposed[kept..].fill(Record::NONE);
+        self.end = self.end.min(u8::try_from(kept).unwrap_or(u8::MAX));
+        self.acknowledged &= (1 << self.end) - 1;
+    }
+}
+
 impl Leadership {
     /// The view of a leader whose log has this end at the start of its epoch.
     pub fn of(node: &StateNode, epoch_start: u8) -> Self {
@@ -259,6 +351,20 @@ impl Leadership {
 }
 
 impl Replica {
+    /// Records the watermark on the disk. What an earlier loss generation recorded is void.
+    pub fn record_floor(&mut self) {
+        if self.floor.generation < self.generation {
+            self.floor = Floor { end: self.watermark, generation: self.generation };
+        } else {
+            self.floor.end = self.floor.end.max(self.watermark);
+        }
+    }
+
+    /// The epoch of the last record and the end of the log, by which replicas are compared.
+    pub fn position(&self) -> (u8, u8) {
+        (self.log.last_epoch(), self.log.end)
+    }
+
     fn renamed(&self, renaming: &Renaming) -> Self {
         Self {
             leader: renaming.option(self.leader),
@@ -285,10 +391,11 @@ impl Change {
 impl StateNode {
     fn renamed(&self, renaming: &Renaming) -> Self {
         Self {
-            leader: renaming.id(self.leader),
+            leader: renaming.option(self.leader),
             in_sync: renaming.set(self.in_sync),
             eligible: renaming.set(self.eligible),
             directory: renaming.table(&self.directory, |directory| *directory),
+            joined: renaming.table(&self.joined, |incarnation| *incarnation),
             ..*self
         }
     }

@@ -1,7 +1,8 @@
 //! The store: it carries out a write or refuses it, and its answer may be lost.
 
+use super::log::Log;
 use super::model::{Replication, Steps};
-use super::state::{Change, State, StateNode, Write};
+use super::state::{Change, Registration, State, StateNode, Write};
 use super::{Action, rules};
 use crate::brokers::{BrokerId, BrokerSet};
 use crate::rule::Rules;
@@ -17,7 +18,9 @@ impl Replication {
             self.carry_out(&mut decided, &write);
             let mut unanswered = decided;
             self.doubt(&mut unanswered, author, &write);
-            steps.push((Action::CarryOutUnanswered(author, write.change), unanswered));
+            if self.bounds.lossy {
+                steps.push((Action::CarryOutUnanswered(author, write.change), unanswered));
+            }
             if let Some(leading) = awaiting(&mut decided, author, &write) {
                 leading.pending = BrokerSet::EMPTY;
                 leading.in_sync = write.in_sync;
@@ -31,7 +34,9 @@ impl Replication {
             steps.push((Action::Refuse(author, write.change), decided));
         }
         self.doubt(&mut in_doubt, author, &write);
-        steps.push((Action::Lose(author, write.change), in_doubt));
+        if self.bounds.lossy {
+            steps.push((Action::Lose(author, write.change), in_doubt));
+        }
     }
 
     fn accepts(&self, state: &State, author: BrokerId, write: &Write) -> bool {
@@ -40,13 +45,19 @@ impl Replication {
             Change::Add(id, seen) => {
                 let registered = state.registered[id];
                 registered.incarnation != 0
+                    && !registered.lost
                     && rules::is_same_incarnation(self.rules, seen, registered)
             }
         };
-        joins && rules::is_carried_out(self.rules, write, state.registered[author])
+        state.node.exists
+            && joins
+            && rules::is_carried_out(self.rules, write, state.registered[author])
     }
 
     fn carry_out(&self, state: &mut State, write: &Write) {
+        // A disk may be damaged between the fetch that was seen and the write.
+        let alive = BrokerId::ALL.into_iter().filter(|&id| state.has_session(id));
+        let alive = alive.fold(BrokerSet::EMPTY, BrokerSet::with);
         let node = &mut state.node;
         match write.change {
             Change::Remove(id) => {
@@ -54,13 +65,18 @@ impl Replication {
                 let directory = rules::eligible_directory(self.rules, node.directory[id], present);
                 node.remove(self.rules, id, directory);
             }
-            Change::Add(id, _) => node.add(self.rules, id, state.registered[id].directory),
+            Change::Add(id, _) => {
+                node.add(self.rules, id, state.registered[id]);
+                state.replicas[id].damaged &= !alive.contains(id);
+            }
         }
         // With R3a in force the two sets are equal already: the version is the one that was read.
-        for id in write.in_sync.iter().filter(|&id| !node.in_sync.contains(id)) {
-            node.directory[id] = state.registered[id].directory;
+        let in_sync = node.in_sync;
+        for id in write.in_sync.iter().filter(|&id| !in_sync.contains(id)) {
+            node.remember(id, state.registered[id]);
         }
         node.in_sync = write.in_sync;
+        state.settle();
         state.node_changed();
     }
 
@@ -85,6 +101,21 @@ fn awaiting<'a>(
     (leads && same).then_some(&mut replica.leading)
 }
 
+impl State {
+    /// Counts the leader as vouched for, once no member is left that might have more records.
+    ///
+    /// `election.wait.ms` accepts the loss of what it lacks, unless a member has returned by then.
+    pub(super) fn settle(&mut self) {
+        let node = &mut self.node;
+        node.unvouched &= !node.eligible.is_empty();
+        if self.told.excused && !node.unvouched {
+            self.told.excused = false;
+            let leader = node.leader.map_or_else(Log::default, |id| self.replicas[id].log);
+            self.told.give_up(&leader);
+        }
+    }
+}
+
 impl StateNode {
     /// Removes a member from the in-sync set, and records it as eligible if the set is too small.
     pub(super) fn remove(&mut self, rules: Rules, id: BrokerId, directory: u8) {
@@ -96,10 +127,10 @@ impl StateNode {
         self.forget_directories();
     }
 
-    /// Adds a member with the directory that it is registered with.
-    pub(super) fn add(&mut self, rules: Rules, id: BrokerId, directory: u8) {
+    /// Adds a member as it is registered.
+    pub(super) fn add(&mut self, rules: Rules, id: BrokerId, registered: Registration) {
         self.in_sync = self.in_sync.with(id);
-        self.directory[id] = directory;
+        self.remember(id, registered);
         self.eligible = self.eligible.without(id);
         if rules::growing_clears(rules, self) {
             self.eligible = BrokerSet::EMPTY;
@@ -107,11 +138,18 @@ impl StateNode {
         self.forget_directories();
     }
 
+    /// Records the directory and the incarnation of a member.
+    pub(super) fn remember(&mut self, id: BrokerId, registered: Registration) {
+        self.directory[id] = registered.directory;
+        self.joined[id] = registered.incarnation;
+    }
+
     /// Keeps directories only of replicas that are in sync or eligible.
     pub(super) fn forget_directories(&mut self) {
         for id in BrokerId::ALL {
             if !(self.in_sync | self.eligible).contains(id) {
                 self.directory[id] = 0;
+                self.joined[id] = 0;
             }
         }
     }

@@ -335,6 +335,13 @@ class Client:
     def close(self) -> None:
         """Closes the client and all objects created from it. Idempotent.
 
+        Producers deliver their records first. Then consumers in groups commit the offsets of the
+        messages that were processed, and leave.
+
+        Raises:
+            DeliveryError: Records failed, and their tickets were not waited for. The client is
+                closed nevertheless.
+
         Example:
             >>> client.close()
             >>> client.admin.topics()
@@ -345,8 +352,8 @@ class Client:
     def __enter__(self) -> Self:
         """The client itself."""
 
-    def __exit__(self, _kind: object, _error: object, _trace: object, /) -> None:
-        """Closes it."""
+    def __exit__(self, _kind: object, error: object, _trace: object, /) -> None:
+        """Closes it; an error of the block propagates, with a note about delivery errors."""
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
         """The settings, for unpickling."""

@@ -44,7 +44,7 @@ class EventLoop:
         """Polls woken futures, and sets the results of their asyncio futures."""
 
     def close(self) -> None:
-        """Fails the futures that still wait with ``Closed``."""
+        """Fails the futures that still wait, and all further ones, with ``Closed``."""
 
 @final
 class Reader(Generic[_V, _K]):

@@ -189,9 +189,9 @@ class Consumer(Generic[_V, _K]):
 
         Args:
             columns: The columns, in this order; all if omitted. They are topic,
-                partition, offset, timestamp (in microseconds, UTC; null if there is none),
-                timestamp_type (0: the producer's time, 1: the log's), key, value, and headers (a
-                list of structs of key and value).
+                partition, offset, timestamp (in microseconds, UTC; null if there is none, or one
+                after the year 294247), timestamp_type (0: the producer's time, 1: the log's), key,
+                value, and headers (a list of structs of key and value).
             max_rows: The maximal number of rows in a batch.
             max_bytes: Bytes of keys, values and headers at which a batch is full, counted in the
                 selected columns only; its last row may exceed it.

@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
+from weakref import WeakSet
 
 from streamlog import _core
 from streamlog._core import aio
 from streamlog.aio.admin import Admin
 from streamlog.aio.consumer import Consumer
 from streamlog.aio.messages import Messages
-from streamlog.aio.producer import Producer
+from streamlog.aio.producer import Producer, joined, noted
 from streamlog.aio.topic import Topic
 from streamlog.aio.waiting import attached, detach
 from streamlog.arguments.options import (
@@ -24,7 +25,7 @@ from streamlog.arguments.options import (
     Serializer,
 )
 from streamlog.backwards import Decoders
-from streamlog.errors import Closed, ForkError
+from streamlog.errors import Closed, ForkError, StreamlogError
 from streamlog.events import ClientStats, Event
 
 __all__ = ["Client"]
@@ -62,6 +63,7 @@ class Client:
         self._options = options
         self._connected: tuple[aio.EventLoop, _core.Client] | None = None
         self._process = os.getpid()
+        self._producers: WeakSet[Producer[Any, Any]] = WeakSet()
 
     def __await__(self) -> Generator[Any, None, Self]:
         """Connects to the first address that answers.
@@ -76,9 +78,10 @@ class Client:
         """Connects."""
         return await self._connect()
 
-    async def __aexit__(self, *_error: object) -> None:
-        """Closes it."""
-        await self.close()
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Closes it; an error of the block propagates, with a note about delivery errors."""
+        with noted(error, "client"):
+            await self.close()
 
     @overload
     def producer(
@@ -119,7 +122,9 @@ class Client:
         """
         event_loop, client = self._connection()
         making: dict[str, Any] = {"key": key, "value": value, "encoding": encoding, **options}
-        return Producer(aio.Outbox(event_loop, client.producer(**making)))
+        producer: Producer[Any, Any] = Producer(aio.Outbox(event_loop, client.producer(**making)))
+        self._producers.add(producer)
+        return producer
 
     @overload
     def consumer(
@@ -213,14 +218,40 @@ class Client:
         return Admin(aio.admin(*self._connection()))
 
     async def close(self) -> None:
-        """Closes the client and all objects created from it. Idempotent."""
-        if self._connected is not None:
-            event_loop, client = self._connection()
-            self._connected = None
+        """Closes the client and all objects created from it. Idempotent.
+
+        Producers deliver their records first. Then consumers in groups commit the offsets of the
+        messages that were processed, and leave.
+
+        Raises:
+            DeliveryError: Records failed, and their tickets were not waited for. The client is
+                closed nevertheless.
+        """
+        if self._connected is None:
+            return
+        event_loop, client = self._connection()
+        self._connected = None
+        undelivered: StreamlogError | None = None
+        try:
+            for producer in tuple(self._producers):
+                try:
+                    await producer.close()
+                except StreamlogError as error:
+                    undelivered = joined(undelivered, error)
             try:
                 await aio.close(event_loop, client)
-            finally:
-                detach(event_loop)
+            except StreamlogError as error:
+                undelivered = joined(undelivered, error)
+        except BaseException:
+            # A caller that does not wait for the deliveries does not wait for the rest either.
+            for producer in tuple(self._producers):
+                producer.give_up()
+            aio.close(event_loop, client).cancel()
+            raise
+        finally:
+            detach(event_loop)
+        if undelivered is not None:
+            raise undelivered
 
     def _range(
         self, topic: str, parts: Sequence[tuple[int, int, int]], decoders: Decoders | None = None

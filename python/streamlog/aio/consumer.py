@@ -31,13 +31,13 @@ _UNUSED = "it does not read yet: await it, or enter its block"
 class Stream(Messages[V, K]):
     """Iterates over some partitions of a consumer, like the consumer itself."""
 
-    def __init__(self, reader: aio.Reader[V, K]) -> None:
+    def __init__(self, reader: aio.Reader[V, K], stop: asyncio.Event | None) -> None:
         """Created by a consumer."""
 
         async def opened() -> aio.Reader[V, K]:
             return reader
 
-        super().__init__(opened)
+        super().__init__(opened, stop)
         self._source = reader
 
     async def commit(self, message: Message[Any]) -> None:
@@ -60,12 +60,10 @@ class Consumer(Messages[V, K]):
         self, client: Client, topics: str | Sequence[str], options: Mapping[str, Any]
     ) -> None:
         """Created by ``Client.consumer``."""
-        super().__init__(self._make)
+        super().__init__(self._make, options.get("stop"))
         self._client = client
         self._topics = topics
         self._options = dict(options)
-        self._stop: asyncio.Event | None = self._options.get("stop")
-        self._stopping: asyncio.Task[None] | None = None
         self._core: reading.Consumer[V, K] | None = None
         self._is_closed = False
 
@@ -142,7 +140,7 @@ class Consumer(Messages[V, K]):
         """
         event_loop, _ = self._client._connection()
         streams = self._native().streams(count)
-        return [Stream(aio.Reader(event_loop, stream)) for stream in streams]
+        return [Stream(aio.Reader(event_loop, stream), self._stop) for stream in streams]
 
     def until_end(self) -> Messages[V, K]:
         """Iterates up to the ends that the partitions have when the iteration starts."""
@@ -152,7 +150,7 @@ class Consumer(Messages[V, K]):
             event_loop, _ = self._client._connection()
             return aio.Reader(event_loop, await aio.until_end(event_loop, self._native()))
 
-        return Messages(opened)
+        return Messages(opened, self._stop)
 
     seek = forwarded(reading.Consumer.seek)
 
@@ -194,8 +192,6 @@ class Consumer(Messages[V, K]):
     async def close(self) -> None:
         """Ends reading in all tasks and leaves the group. Idempotent."""
         self._is_closed = True
-        if self._stopping is not None:
-            self._stopping.cancel()
         if self._core is not None and self._reader is not None:
             await self._reader.close()
             stopping.forget(self._core)
@@ -231,8 +227,11 @@ class Consumer(Messages[V, K]):
         for _ in range(count):
             message = await self.next_before(deadline)
             if message is None:
-                break
+                return
             yield message
+        if count and not self.closed:
+            # A call after the last message marks it as processed; this one takes no other message.
+            next(self._native().take(0), None)
 
     async def _make(self) -> aio.Reader[V, K]:
         if self._is_closed:
@@ -246,11 +245,4 @@ class Consumer(Messages[V, K]):
         core = await aio.consumer(event_loop, client, self._topics, **self._options)
         stopping.watch(core, None, self._options.get("signals", False))
         self._core = core
-        if self._stop is not None:
-            self._stopping = asyncio.create_task(_end_after(self._stop, core))
         return aio.Reader(event_loop, core)
-
-
-async def _end_after(stop: asyncio.Event, consumer: reading.Consumer[Any]) -> None:
-    await stop.wait()
-    consumer.end()

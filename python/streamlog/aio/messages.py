@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar, overload
 
 from streamlog._core.aio import Reader
 from streamlog._core.reading import Message
+from streamlog.aio.waiting import arrived_or_set
 from streamlog.arguments.counts import checked
 from streamlog.backwards import Decoders
 from streamlog.queues.generics import K, Typed, V
@@ -26,9 +27,17 @@ class Messages(Typed[V, K]):
     most, so that other tasks are not starved.
     """
 
-    def __init__(self, opened: Callable[[], Awaitable[Reader[V, K]]]) -> None:
-        """Stores `opened`, which is called for the reader when the first message is requested."""
+    def __init__(
+        self,
+        opened: Callable[[], Awaitable[Reader[V, K]]],
+        stop: asyncio.Event | None = None,
+    ) -> None:
+        """Stores `opened`, which is called for the reader when the first message is requested.
+
+        The reader ends once `stop` is set; a wait for a message ends then, too.
+        """
         self._opened = opened
+        self._stop = stop
         self._opening = asyncio.Lock()
         self._reader: Reader[V, K] | None = None
         self._take: Callable[[], Message[V, K] | None] = _nothing
@@ -80,6 +89,18 @@ class Messages(Typed[V, K]):
             if self._reader is None:
                 reader = await self._opened()
                 self._reader, self._take, self._arrived = reader, reader.take, reader.arrived
+                if self._stop is not None:
+                    self._arrived = self._arrived_or_stopped
+
+    async def _arrived_or_stopped(self) -> None:
+        assert self._reader is not None
+        assert self._stop is not None
+        arrived = self._reader.arrived()
+        if self._stop.is_set():
+            # The reader has noticed the event, and waits for a dead letter only.
+            await arrived
+        else:
+            await arrived_or_set(arrived, self._stop)
 
 
 class Readable(ABC):

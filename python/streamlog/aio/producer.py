@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
@@ -54,9 +55,12 @@ class Producer(Sending[_S, _KS]):
         self._outbox = outbox
         self._waiting: deque[tuple[Prepared, _Handing, Ticket]] = deque()
         self._waiting_bytes = 0
-        self._handing_over: asyncio.Task[None] | None = None
+        # Plain futures: a task could be cancelled by anyone, through asyncio.all_tasks().
+        self._making_way: asyncio.Future[producing.Ticket | None] | None = None
+        self._all_handed_over: asyncio.Future[None] | None = None
         self._failed: list[tuple[str, Ticket, Exception]] = []
         self._is_closed = False
+        self._closing: asyncio.Future[None] | None = None
 
     def send(
         self,
@@ -153,7 +157,7 @@ class Producer(Sending[_S, _KS]):
         await within(timeout, "flushing the producer", self._flush(self._outbox.flush))
 
     async def close(self, timeout: float | None = None) -> None:
-        """Stops accepting records, and flushes. Idempotent.
+        """Stops accepting records, and flushes. A second call waits for the end of the first.
 
         Raises:
             DeliveryError: Records failed, and their tickets were not waited for.
@@ -161,12 +165,28 @@ class Producer(Sending[_S, _KS]):
                 dropped.
         """
         if self._is_closed:
+            if self._closing is not None:
+                # Unlike an await, this does not cancel the future with the caller.
+                await asyncio.wait([self._closing], timeout=timeout)
             return
         self._is_closed = True
+        self._closing = asyncio.get_running_loop().create_future()
         try:
             await within(timeout, "closing the producer", self._flush(self._outbox.close))
         finally:
-            self._give_up()
+            self.give_up()
+            self._closing.set_result(None)
+
+    def give_up(self) -> None:
+        """Closes it without waiting: what is not delivered yet is dropped."""
+        self._is_closed = True
+        if self._making_way is not None:
+            self._making_way.cancel()
+        while self._waiting:
+            self._settle_first(Closed("the producer was closed before it had room"))
+        # Do not wait for records that are still in flight after the timeout.
+        with suppress(Closed):
+            self._outbox.close().cancel()
 
     async def __aenter__(self) -> Self:
         """The producer itself."""
@@ -174,12 +194,8 @@ class Producer(Sending[_S, _KS]):
 
     async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         """Closes it; an error of the block propagates, with a note about delivery errors."""
-        try:
+        with noted(error, "producer"):
             await self.close()
-        except StreamlogError as undelivered:
-            if error is None:
-                raise
-            error.add_note(f"and when the producer was closed: {undelivered}")
 
     def _wait_with(self, record: Prepared) -> Ticket:
         if self._waiting_bytes + record.size > self._outbox.buffer and self._waiting:
@@ -189,24 +205,53 @@ class Producer(Sending[_S, _KS]):
         ticket = Ticket(self._outbox, None, handing)
         self._waiting.append((record, handing, ticket))
         self._waiting_bytes += record.size
-        if self._handing_over is None or self._handing_over.done():
-            self._handing_over = asyncio.create_task(self._hand_all_over())
+        if self._making_way is None:
+            self._hand_waiting_over()
         return ticket
 
-    async def _hand_all_over(self) -> None:
+    def _hand_waiting_over(self) -> None:
+        """Hands waiting records over, until one has to wait; goes on when it need not any more."""
         while self._waiting:
-            record, handing, ticket = self._waiting[0]
+            record = self._waiting[0][0]
             try:
-                handed = await self._hand_over(record)
+                handed = self._outbox.hand_over(record)
+                way = self._outbox.making_way(record) if handed is None else None
             except Exception as error:
-                # Record the failure at once: the next flush must not miss it.
-                self._failed.append((record.topic, ticket, error))
-                _fail(handing, error)
-            else:
-                if not handing.done():
-                    handing.set_result(handed)
-            self._waiting.popleft()
-            self._waiting_bytes -= record.size
+                self._settle_first(error)
+                continue
+            if way is not None:
+                self._making_way = way
+                way.add_done_callback(self._way_made)
+                return
+            assert handed is not None
+            self._settle_first(handed)
+
+    def _way_made(self, way: "asyncio.Future[producing.Ticket | None]") -> None:
+        self._making_way = None
+        if way.cancelled() or not self._waiting:
+            return
+        error = way.exception()
+        # Without an error and a ticket, the record is to be tried again.
+        outcome = way.result() if error is None else error
+        if isinstance(outcome, producing.Ticket | Exception):
+            self._settle_first(outcome)
+        elif outcome is not None:
+            raise outcome
+        self._hand_waiting_over()
+
+    def _settle_first(self, outcome: producing.Ticket | Exception) -> None:
+        """Ends the wait of the first record, with its ticket or its error."""
+        record, handing, ticket = self._waiting.popleft()
+        self._waiting_bytes -= record.size
+        if isinstance(outcome, Exception):
+            # Record the failure at once: the next flush must not miss it.
+            self._failed.append((record.topic, ticket, outcome))
+            _fail(handing, outcome)
+        elif not handing.done():
+            handing.set_result(outcome)
+        if not self._waiting and self._all_handed_over is not None:
+            self._all_handed_over.set_result(None)
+            self._all_handed_over = None
 
     async def _hand_over(self, record: Prepared) -> producing.Ticket:
         ticket = self._outbox.hand_over(record)
@@ -215,8 +260,15 @@ class Producer(Sending[_S, _KS]):
         return ticket
 
     async def _handed_over(self) -> None:
-        while self._handing_over is not None and not self._handing_over.done():
-            await asyncio.wait([self._handing_over])
+        while self._waiting:
+            if self._making_way is None:
+                # An interrupt, raised in a callback, has stopped the hand-over.
+                self._hand_waiting_over()
+                continue
+            if self._all_handed_over is None:
+                self._all_handed_over = asyncio.get_running_loop().create_future()
+            # Unlike an await, this does not cancel the future with the caller.
+            await asyncio.wait([self._all_handed_over])
 
     async def _flush(self, flush: Callable[[], "asyncio.Future[None]"]) -> None:
         await self._handed_over()
@@ -245,14 +297,23 @@ class Producer(Sending[_S, _KS]):
         self._failed.clear()
         return [(topic, -1, 1, error) for topic, error in unseen]
 
-    def _give_up(self) -> None:
-        if self._handing_over is not None:
-            self._handing_over.cancel()
-        for _, handing, _ in self._waiting:
-            _fail(handing, Closed("the producer was closed before it had room"))
-        self._waiting.clear()
-        # Do not wait for records that are still in flight after the timeout.
-        self._outbox.close().cancel()
+
+@contextmanager
+def noted(error: BaseException | None, what: str) -> Iterator[None]:
+    """Turns an error of closing `what` into a note to `error`, if there is one."""
+    try:
+        yield
+    except StreamlogError as undelivered:
+        if error is None:
+            raise
+        error.add_note(f"and when the {what} was closed: {undelivered}")
+
+
+def joined(first: StreamlogError | None, then: StreamlogError) -> StreamlogError:
+    """Returns the error of closing one producer after another."""
+    if isinstance(first, DeliveryError) and isinstance(then, DeliveryError):
+        return _undelivered(first.failures + then.failures, first.unlisted + then.unlisted)
+    return first or then
 
 
 def _undelivered(failures: list[_Failure], unlisted: int) -> DeliveryError:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from streamlog._core.aio import EventLoop
 from streamlog.errors import ConfigError, RequestTimeout
 
-__all__ = ["attached", "detach", "seconds", "within"]
+__all__ = ["arrived_or_set", "attached", "detach", "seconds", "within"]
 
 _LONGEST = 1e9
 """The longest timeout in seconds, 31 years; longer timeouts are infinite."""
@@ -50,6 +50,23 @@ def seconds(name: str, given: float | None) -> float | None:
     if math.isnan(number):
         raise ConfigError(f"{name}: invalid value '{given}': expected seconds, not negative")
     return number if number <= _LONGEST else None
+
+
+async def arrived_or_set(arrived: asyncio.Future[None], event: asyncio.Event) -> None:
+    """Waits for `arrived`, or until the event is set.
+
+    The task that waits for the event lives as long as this call, and if anyone cancels it, this
+    returns early. A task in the background that anyone could cancel would leave the event
+    unnoticed.
+    """
+    waiting = asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait((arrived, waiting), return_when=asyncio.FIRST_COMPLETED)
+        if arrived.done():
+            arrived.result()
+    finally:
+        waiting.cancel()
+        arrived.cancel()
 
 
 async def within(timeout: float | None, operation: str, work: Awaitable[_T]) -> _T:

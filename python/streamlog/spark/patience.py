@@ -1,19 +1,27 @@
-"""Retries while brokers cannot be reached."""
+"""Retries while brokers cannot be reached, and while an existing topic is absent from metadata."""
 
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
-from streamlog.errors import BrokerError, ConnectError, RequestTimeout, StreamlogError
+from streamlog.errors import (
+    BrokerError,
+    ConnectError,
+    RequestTimeout,
+    StreamlogError,
+    TopicNotFound,
+)
 from streamlog.spark.options import Connection
 
-__all__ = ["Patience", "patiently"]
+__all__ = ["Patience", "briefly", "patiently"]
 
 _T = TypeVar("_T")
 _log = logging.getLogger("streamlog.spark")
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
+_UNSEEN_SECONDS = 5.0
 _SHORTEST_LOOK = 1.0
 """The shortest useful timeout: a healthy broker may need this long."""
 
@@ -57,14 +65,27 @@ class Patience:
         """
         if not _may_pass(error):
             raise error
-        if time.monotonic() + self._pause > self._deadline:
+        if self._is_over():
             # A lower level may have waited already, and added its note.
             if not hasattr(error, "__notes__"):
                 error.add_note(f"{what} for {self._seconds:g} s, which {self._name} sets")
             raise error
         _log.warning("%s, trying again in %.1f s: %s", what, self._pause, error)
-        time.sleep(self._pause)
-        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+        self._sleep()
+
+    def outlasts(self, absence: str) -> bool:
+        """Waits briefly for a topic that is absent; returns false when the time is over.
+
+        Metadata can lack an existing topic for a moment, for example while a broker starts.
+
+        Args:
+            absence: A statement of what is absent, for the log.
+        """
+        if self._is_over():
+            return False
+        _log.warning("%s, looking again in %.1f s", absence, self._pause)
+        self._sleep()
+        return True
 
     def through(self, work: Callable[[], _T]) -> _T:
         """Does the work, and retries it while brokers cannot be reached.
@@ -77,6 +98,32 @@ class Patience:
                 return work()
             except StreamlogError as error:
                 self.wait(error)
+
+    def until_there(self, work: Callable[[], _T]) -> _T:
+        """Does the work, and retries it also while its topic is absent.
+
+        Raises:
+            StreamlogError: As ``wait``.
+            TopicNotFound: The topic stays absent.
+        """
+        while True:
+            try:
+                return self.through(work)
+            except TopicNotFound as error:
+                if not self.outlasts(str(error)):
+                    raise
+
+    def _is_over(self) -> bool:
+        return time.monotonic() + self._pause > self._deadline
+
+    def _sleep(self) -> None:
+        time.sleep(self._pause)
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+
+
+def briefly(connection: Connection) -> Patience:
+    """Returns the patience for a topic that may never have existed: its name may be misspelled."""
+    return Patience(replace(connection, patience=min(connection.patience, _UNSEEN_SECONDS)))
 
 
 def patiently(connection: Connection, work: Callable[[], _T]) -> _T:

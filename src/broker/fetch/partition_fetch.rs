@@ -19,8 +19,9 @@ const BY_ID_SINCE: i16 = 13;
 /// The first version whose clients support Zstandard.
 const ZSTD_SINCE: i16 = 10;
 
-/// A function that reads one partition, or returns `None` if bytes have to be verified first.
-pub(super) type ReadFn = fn(&Partition, ReadRequest) -> Result<Option<TryRead>, PartitionError>;
+/// The number of attempts to verify the bytes of a read. After that, memory counts as too short to
+/// keep verified bytes in the cache.
+const CHECKS_MAX: usize = 3;
 
 /// One partition of a fetch request, with the outcome of its last read.
 #[derive(Debug)]
@@ -35,13 +36,28 @@ pub(super) struct PartitionFetch<'r> {
     pub(super) read_ahead: Option<Offset>,
     /// True if the last read has met damage of records that all in-sync replicas have.
     pub(super) has_met_damage: bool,
+    /// The number of times that its bytes were verified since [`PartitionFetch::begin`].
+    pub(super) checks: usize,
+}
+
+/// A read that has to wait for the disk.
+#[derive(Debug)]
+pub(super) struct Unverified {
+    pub(super) partition: Arc<Partition>,
+    pub(super) request: ReadRequest,
+    /// True if verifying did not help, because memory is so short that verified bytes are evicted
+    /// at once. The read must then be made where it may block; its bytes are verified again while
+    /// they are sent.
+    pub(super) is_evicted: bool,
 }
 
 /// The outcome of a read.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// No read was done yet, or bytes have to be verified before the next one.
+    /// No read was done yet.
     Unread,
+    /// The records have at most this many bytes, which have to be verified first.
+    Unverified(u64),
     /// The place of the records, if there are any.
     Read(ReadAnswer<StoredBatches>),
     /// The follower's log diverges: it has to truncate it before it reads on.
@@ -137,18 +153,22 @@ impl<'r> PartitionFetch<'r> {
     /// A fetch without a partition, whose outcome is already known.
     pub(super) fn with(request: &'r RequestPartition, outcome: Outcome) -> Self {
         let (log_start_seen, read_ahead) = (None, None);
-        let (partition, has_met_damage) = (None, false);
-        Self { request, partition, outcome, log_start_seen, read_ahead, has_met_damage }
+        let (partition, has_met_damage, checks) = (None, false, 0);
+        Self { request, partition, outcome, log_start_seen, read_ahead, has_met_damage, checks }
+    }
+
+    /// Begins a read, which may take several attempts.
+    pub(super) fn begin(&mut self) {
+        self.checks = 0;
     }
 
     /// Finds the place of the records. Returns the read if bytes have to be verified first.
-    pub(super) fn read(
-        &mut self,
-        reader: Reader,
-        room: Room,
-        read_fn: ReadFn,
-    ) -> Option<(Arc<Partition>, ReadRequest)> {
+    pub(super) fn read(&mut self, reader: Reader, room: Room) -> Option<Unverified> {
         let partition = self.partition.as_ref()?;
+        if self.checks > CHECKS_MAX {
+            // The read was made where it may block.
+            return None;
+        }
         let bytes_max = u64::try_from(self.request.partition_max_bytes).unwrap_or(0);
         let read = ReadRequest {
             reader,
@@ -161,24 +181,35 @@ impl<'r> PartitionFetch<'r> {
         };
         // Any negative epoch means "not given", as in Kafka.
         let epoch = LeaderEpoch(self.request.current_leader_epoch).max(LeaderEpoch::NONE);
-        let result = partition.check_epoch(epoch).and_then(|()| read_fn(partition, read));
+        let result = partition.check_epoch(epoch).and_then(|()| partition.try_read(read));
+        let partition = Arc::clone(partition);
+        self.settle(read, result);
+        matches!(self.outcome, Outcome::Unverified(_)).then(|| {
+            let is_evicted = self.checks == CHECKS_MAX;
+            self.checks += 1;
+            Unverified { partition, request: read, is_evicted }
+        })
+    }
+
+    /// Sets the outcome of a read.
+    pub(super) fn settle(&mut self, read: ReadRequest, result: Result<TryRead, PartitionError>) {
+        let Some(partition) = &self.partition else { return };
         self.has_met_damage = result.as_ref().is_err_and(|error| {
             let offset = Offset::checked(read.offset);
             offset.is_some_and(|offset| partition.note_damage(error, offset))
         });
         self.outcome = match result {
-            Ok(Some(TryRead { answer, read_ahead })) => {
+            Ok(TryRead::Done { answer, read_ahead }) => {
                 self.read_ahead = read_ahead.or(self.read_ahead);
                 self.log_start_seen.get_or_insert(answer.log_start_offset);
                 Outcome::Read(answer)
             }
-            Ok(None) => Outcome::Unread,
-            Err(error) => Outcome::Refused(match reader {
+            Ok(TryRead::Unverified { bytes }) => Outcome::Unverified(bytes),
+            Err(error) => Outcome::Refused(match read.reader {
                 Reader::Consumer => Refused::by(partition, &error),
                 Reader::Follower => Refused::of_follower(partition, &error),
             }),
         };
-        matches!(self.outcome, Outcome::Unread).then(|| (Arc::clone(partition), read))
     }
 
     /// Returns true if records were removed from the start of the log since the first read.
@@ -216,10 +247,12 @@ impl<'r> PartitionFetch<'r> {
         }
     }
 
-    /// The number of bytes found.
+    /// The number of bytes found, or the most that there may be once they are verified.
     pub(super) fn bytes(&self) -> u64 {
         match &self.outcome {
             Outcome::Read(answer) => answer.records.as_ref().map_or(0, StoredBatches::length),
+            // At least a byte, since the first batch is returned whatever the limits are.
+            Outcome::Unverified(bytes) => (*bytes).max(1),
             Outcome::Unread | Outcome::Diverging { .. } | Outcome::Refused(_) => 0,
         }
     }

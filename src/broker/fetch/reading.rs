@@ -6,16 +6,15 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::partition_fetch::{Outcome, PartitionFetch, ReadFn, Room};
+use super::partition_fetch::{Outcome, PartitionFetch, Room, Unverified};
 use crate::broker::access::LedPartitions;
 use crate::broker::isolation::Isolation;
-use crate::replication::{FetchingReplica, Partition, Progress, ReadRequest, Reader, Registration};
+use crate::replication::{
+    FetchingReplica, Partition, Progress, ReadAnswer, Reader, Registration, TryRead,
+};
+use crate::storage::StoredBatches;
 use crate::types::Offset;
 use crate::wire::fetch::FetchRequest;
-
-/// The number of attempts to verify the bytes of a read. After that, memory counts as too short to
-/// keep verified bytes in the cache.
-const CHECKS_MAX: usize = 3;
 
 /// A fetch request with its partitions and the outcomes of their last reads.
 #[derive(Debug)]
@@ -25,7 +24,7 @@ pub(super) struct Fetch<'r> {
     replica: Option<FetchingReplica>,
     /// The partitions in the order of the request.
     pub(super) partitions: Vec<PartitionFetch<'r>>,
-    /// The number of bytes that the last read has found.
+    /// The number of bytes that the last read has found, counting those not verified yet.
     bytes: u64,
 }
 
@@ -58,17 +57,37 @@ impl<'r> Fetch<'r> {
     /// Reads all partitions. Bytes that are not verified yet are first verified on other threads,
     /// since that takes time and may block on the disk.
     pub(super) async fn read(&mut self, led: LedPartitions<'_>, cancel: &CancellationToken) {
-        for _ in 0..CHECKS_MAX {
-            let unverified = self.try_read(Partition::try_read);
+        self.partitions.iter_mut().for_each(PartitionFetch::begin);
+        loop {
+            let unverified = self.try_read();
             led.read_ahead(self.take_read_ahead());
             if unverified.is_empty() || cancel.is_cancelled() {
                 return;
             }
-            led.verify(unverified).await;
+            let (evicted, unverified): (Vec<_>, Vec<_>) =
+                unverified.into_iter().partition(|(_, read)| read.is_evicted);
+            if !unverified.is_empty() {
+                let reads = unverified.into_iter().map(|(_, read)| (read.partition, read.request));
+                led.verify(reads.collect()).await;
+            }
+            for (number, read) in evicted {
+                self.read_blocking(led, number, read).await;
+            }
         }
-        // Memory is so short that verified bytes are evicted at once. They are verified again while
-        // they are sent.
-        self.try_read(|partition, request| partition.read_unchecked(request).map(Some));
+    }
+
+    /// Reads a partition on another thread, where it may block on the disk.
+    async fn read_blocking(&mut self, led: LedPartitions<'_>, number: usize, read: Unverified) {
+        let Unverified { partition, request, .. } = read;
+        // Fails only while the broker stops: the partition is then answered without records.
+        let Ok(result) = led.compute(move || partition.read(request)).await else { return };
+        let result = result.map(|answer| {
+            let ReadAnswer { records, high_watermark, log_start_offset } = answer;
+            let records = records.map(StoredBatches::InFile);
+            let answer = ReadAnswer { records, high_watermark, log_start_offset };
+            TryRead::Done { answer, read_ahead: None }
+        });
+        self.partitions[number].settle(request, result);
     }
 
     /// Refuses the partitions that this broker may no longer show to consumers. Called when an
@@ -84,18 +103,20 @@ impl<'r> Fetch<'r> {
         self.partitions.iter_mut().for_each(|fetch| fetch.yield_damaged(led));
     }
 
-    /// Reads all partitions in turn, and returns the reads whose bytes have to be verified first.
-    fn try_read(&mut self, read_fn: ReadFn) -> Vec<(Arc<Partition>, ReadRequest)> {
+    /// Reads all partitions in turn, and returns the reads whose bytes have to be verified first,
+    /// with the number of their partition. Their bytes take room too: otherwise the partitions
+    /// behind them would be verified for an answer that has no room for them.
+    fn try_read(&mut self) -> Vec<(usize, Unverified)> {
         let bytes_max = u64::try_from(self.request.max_bytes).unwrap_or(0);
         let reader = self.replica.map_or(Reader::Consumer, |_| Reader::Follower);
         // Only consumers stand in a gap: a follower's log continues where its leader's batches end.
         let at_once = self.request.max_wait_ms == 0 && reader == Reader::Consumer;
         let mut unverified = Vec::new();
         self.bytes = 0;
-        for partition in &mut self.partitions {
+        for (number, partition) in self.partitions.iter_mut().enumerate() {
             let bytes = bytes_max.saturating_sub(self.bytes);
             let room = Room { bytes, is_untouched: self.bytes == 0, at_once };
-            unverified.extend(partition.read(reader, room, read_fn));
+            unverified.extend(partition.read(reader, room).map(|read| (number, read)));
             self.bytes += partition.bytes();
         }
         unverified

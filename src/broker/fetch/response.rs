@@ -63,7 +63,7 @@ fn answer(
         ..PartitionAnswer::default()
     };
     match fetch.outcome {
-        Outcome::Unread => {}
+        Outcome::Unread | Outcome::Unverified(_) => {}
         Outcome::Read(read) => {
             answer.high_watermark = read.high_watermark.get();
             answer.last_stable_offset = read.high_watermark.get();

@@ -1,6 +1,7 @@
 //! `streamlog log rebuild-metadata`: rebuilds the metadata journal while no broker runs.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,17 +36,19 @@ pub struct RebuiltMetadata {
 
 /// Rebuilds the metadata journal and the identity file of a data directory, as far as they are lost
 /// or damaged. Topics get at least the number of partitions given in `partitions`. Returns `None`,
-/// without changes, if both files are intact and the journal knows all logs.
+/// without changes, if both files are intact and the journal knows all logs. `watch` is called for
+/// each batch that is read, and may end the call before anything is changed.
 ///
 /// # Errors
 /// If a broker has the directory open, its metadata is in ZooKeeper, two topics claim one name, or
-/// the disk fails.
+/// the disk fails; [`BrokerError::Interrupted`] if `watch` ends the call.
 pub fn rebuild_metadata(
     dir: &Path,
     partitions: &BTreeMap<TopicName, usize>,
+    watch: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<Option<RebuiltMetadata>, BrokerError> {
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
-    rebuild_on(&disk, dir, partitions)
+    rebuild_on(&disk, dir, partitions, watch)
 }
 
 /// Like `rebuild_metadata`, on another disk.
@@ -56,6 +59,7 @@ pub fn rebuild_on(
     disk: &Arc<dyn Disk>,
     dir: &Path,
     partitions: &BTreeMap<TopicName, usize>,
+    watch: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<Option<RebuiltMetadata>, BrokerError> {
     let (_lock, identity) = lock_data_dir(&**disk, dir)?;
     if identity.as_ref().is_some_and(|identity| identity.is_on_zookeeper) {
@@ -64,11 +68,15 @@ pub fn rebuild_on(
     let journal = dir.join(METADATA_DIR);
     let salvage = Salvage::read(&**disk, &journal).map_err(MetadataError::from)?;
     let is_identity_new = identity.is_none();
+    if is_identity_new {
+        // Refuse before all logs are read.
+        owner(dir, &salvage)?;
+    }
+    let summaries = summarize_logs(disk, dir, watch)?.ok_or(BrokerError::Interrupted)?;
     let identity = match identity {
         Some(identity) => identity,
         None => restore_identity(&**disk, dir, &owner(dir, &salvage)?)?,
     };
-    let summaries = summarize_logs(disk, dir)?;
     let mut found = FoundCluster {
         cluster_id: identity.cluster_id,
         broker: identity.broker_id,

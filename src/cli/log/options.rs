@@ -26,7 +26,7 @@ impl Options {
         answer(|out, ctrl_c| match &self.verb {
             Verb::Dump(options) => options.answer(out, ctrl_c),
             Verb::Verify(options) => options.answer(out, ctrl_c),
-            Verb::RebuildMetadata(options) => options.answer(out),
+            Verb::RebuildMetadata(options) => options.answer(out, ctrl_c),
         })
     }
 }

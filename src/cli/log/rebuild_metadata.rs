@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::broker::{RebuiltMetadata, rebuild_metadata};
-use crate::cli::{CommandError, Exit};
+use crate::cli::{CommandError, CtrlC, Exit};
 use crate::types::TopicName;
 
 /// Rebuilds a lost or damaged metadata journal, or meta.properties, of a stopped broker.
@@ -23,9 +24,12 @@ pub(super) struct Options {
 }
 
 impl Options {
-    pub(super) fn answer(&self, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    pub(super) fn answer(&self, out: &mut dyn Write, ctrl_c: &CtrlC) -> Result<Exit, CommandError> {
         let partitions: BTreeMap<_, _> = self.partitions.iter().cloned().collect();
-        match rebuild_metadata(&self.dir, &partitions)? {
+        let rebuilt = rebuild_metadata(&self.dir, &partitions, &mut || {
+            if ctrl_c.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        match rebuilt {
             Some(rebuilt) => {
                 if rebuilt.is_identity_new {
                     writeln!(out, "meta.properties was recreated with a new directory.id")?;

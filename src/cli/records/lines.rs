@@ -1,14 +1,9 @@
 //! The lines of standard input or of a file, until the end or Ctrl-C.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, StdinLock};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use nix::sys::stat::{SFlag, fstat};
-
-use crate::cli::ctrl_c::Waited;
-use crate::cli::progress::{Progress, Unit};
+use crate::cli::records::input::Input;
 use crate::cli::{CommandError, CtrlC};
 
 /// The read size. It is larger than the standard library's buffer of stdin, so that reads bypass
@@ -40,24 +35,10 @@ pub(super) enum Line<'a> {
     TooLong,
 }
 
-/// An input that Ctrl-C can interrupt.
-struct Input {
-    source: Source,
-    ctrl_c: &'static CtrlC,
-    is_cut_off: bool,
-    /// The progress bar of a regular file.
-    progress: Option<Progress>,
-}
-
-enum Source {
-    Stdin(StdinLock<'static>),
-    File(File),
-}
-
 impl Lines {
     /// Lines of standard input.
     pub(super) fn of_stdin(ctrl_c: &'static CtrlC, limits: Limits) -> Self {
-        Self::new(Source::Stdin(io::stdin().lock()), "standard input".to_owned(), ctrl_c, limits)
+        Self::new(Input::of_stdin(ctrl_c), "standard input".to_owned(), limits)
     }
 
     /// Lines of a file.
@@ -67,25 +48,20 @@ impl Lines {
         limits: Limits,
     ) -> Result<Self, CommandError> {
         let name = path.display().to_string();
-        match open(path) {
-            Ok(file) => Ok(Self::new(Source::File(file), name, ctrl_c, limits)),
+        match Input::open(path, ctrl_c) {
+            Ok(file) => Ok(Self::new(file, name, limits)),
             Err(source) => Err(CommandError::Input { name, source }),
         }
     }
 
-    fn new(source: Source, name: String, ctrl_c: &'static CtrlC, limits: Limits) -> Self {
-        let progress = size_of(source.as_fd()).map(|size| Progress::of(size, Unit::Bytes));
-        let input = Input { source, ctrl_c, is_cut_off: false, progress };
-        let input = BufReader::with_capacity(BUFFER_BYTES, input);
+    fn new(input: Input, name: String, limits: Limits) -> Self {
+        let input = BufReader::with_capacity(BUFFER_BYTES, input.with_progress());
         Self { input, line: Vec::new(), limits, name, number: 0 }
     }
 
-    /// Returns the next line. Ctrl-C ends the input, and discards an incomplete line.
+    /// Returns the next line. Ctrl-C ends the input after the lines that were read from it, which
+    /// nobody else can read again, and discards an incomplete line.
     pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, CommandError> {
-        if self.input.get_ref().ctrl_c.is_pressed() {
-            self.input.get_mut().is_cut_off = true;
-            return Ok(None);
-        }
         let Limits { delimiter, line_max } = &self.limits;
         let found = read_line(&mut self.input, delimiter, *line_max, &mut self.line);
         let found = found
@@ -108,7 +84,7 @@ impl Lines {
 
     /// Returns true if Ctrl-C ended the input.
     pub(super) fn is_cut_off(&self) -> bool {
-        self.input.get_ref().is_cut_off
+        self.input.get_ref().is_cut_off()
     }
 }
 
@@ -139,43 +115,6 @@ fn read_line(
             is_cut = true;
             line.drain(..line.len() - before.len());
         }
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a person's file, not one of a log")]
-fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-/// The size of a regular file.
-fn size_of(input: BorrowedFd<'_>) -> Option<u64> {
-    let stat = fstat(input).ok()?;
-    let is_file = SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG;
-    u64::try_from(stat.st_size).ok().filter(|_| is_file)
-}
-
-impl Source {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Stdin(stdin) => stdin.as_fd(),
-            Self::File(file) => file.as_fd(),
-        }
-    }
-}
-
-impl Read for Input {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let is_pressed = || self.ctrl_c.or_input(self.source.as_fd());
-        self.is_cut_off = self.is_cut_off || is_pressed()? == Waited::Pressed;
-        if self.is_cut_off {
-            return Ok(0);
-        }
-        let count = match &mut self.source {
-            Source::Stdin(stdin) => stdin.read(buffer)?,
-            Source::File(file) => file.read(buffer)?,
-        };
-        self.progress.iter().for_each(|progress| progress.add(count as u64));
-        Ok(count)
     }
 }
 

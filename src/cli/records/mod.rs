@@ -3,6 +3,7 @@
 pub(crate) mod consume;
 mod encoding;
 mod format;
+mod input;
 mod lines;
 pub(crate) mod produce;
 mod row;

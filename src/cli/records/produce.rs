@@ -1,8 +1,7 @@
 //! `streamlog produce`: publishes lines of standard input or of a file, or whole files.
 
 use std::collections::VecDeque;
-use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,9 +13,10 @@ use crate::cli::output::{Output, Row, Rows};
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::encoding::{Encodings, Misfit};
 use crate::cli::records::format::Escaped;
+use crate::cli::records::input::Input;
 use crate::cli::records::lines::{Limits, Line, Lines};
 use crate::cli::records::row::{Record, RecordRow};
-use crate::cli::{ClusterOptions, CommandError, CtrlC, Exit, report};
+use crate::cli::{ClusterOptions, CommandError, CtrlC, Exit, notify, report};
 use crate::client::{
     Client, ClientError, Header, Producer, ProducerRecord, RecordMetadata, Ticket,
 };
@@ -35,11 +35,15 @@ const JSON_FRAME_MAX: u64 = 4096;
 /// The wait for brokers' responses after Ctrl-C.
 const LAST_ANSWERS: Duration = Duration::from_millis(30);
 
-/// The error of records without a response when Ctrl-C was pressed.
+/// The error of records that were not delivered when Ctrl-C was pressed.
 #[derive(Debug, thiserror::Error)]
-#[error("Ctrl-C: of the {sent} records sent, the last ones may not be stored")]
-struct Unanswered {
-    sent: u64,
+#[error(
+    "Ctrl-C: {delivered} of {taken} records were delivered; the other {} may not be stored",
+    taken - delivered
+)]
+struct Undelivered {
+    taken: u64,
+    delivered: u64,
 }
 
 /// The maximum number of complaints about lines that are too long.
@@ -144,9 +148,13 @@ impl Row for PlaceRow {
 struct Sending<'a> {
     options: &'a Options,
     producer: &'a Producer,
+    ctrl_c: &'static CtrlC,
     rows: Rows<PlaceRow>,
     tickets: VecDeque<Ticket>,
-    count: u64,
+    /// The number of records that are to be delivered, whether they were sent yet or not.
+    taken: u64,
+    /// True once a record was not sent because of Ctrl-C: no later record is sent before it.
+    is_over: bool,
     /// The maximum size of a record.
     record_max: u64,
 }
@@ -171,9 +179,11 @@ impl Options {
             let mut sending = Sending {
                 options: &self,
                 producer: &producer,
+                ctrl_c,
                 rows: self.cluster.rows(),
                 tickets: VecDeque::new(),
-                count: 0,
+                taken: 0,
+                is_over: false,
                 record_max,
             };
             let sent = if self.files.is_empty() {
@@ -182,8 +192,11 @@ impl Options {
                 sending.send_files(out)
             };
             // Deliver the records that precede an invalid one.
-            let flushed = sending.flush(ctrl_c);
-            let told = flushed.and_then(|()| sending.tell(0, out));
+            let told = sending.flush().and_then(|()| sending.tell(0, out));
+            let undelivered = sending.undelivered();
+            if let Some(undelivered) = &undelivered {
+                report(undelivered);
+            }
             let exit = match (sent, told) {
                 (Err(error), Err(undelivered)) => {
                     // Report this failure too, so that the user knows everything that must be sent
@@ -195,13 +208,16 @@ impl Options {
                 }
                 (sent, told) => told.and(sent)?,
             };
-            let Sending { rows, count, .. } = sending;
+            let Sending { rows, taken, .. } = sending;
             rows.finish(out)?;
+            if undelivered.is_some() {
+                return Ok(Exit::Interrupted);
+            }
             if !ctrl_c.is_pressed() {
                 producer.close(None)?;
             }
             if self.cluster.output == Output::Text && io::stderr().is_terminal() {
-                let _ = writeln!(io::stderr(), "{count} records to {}", self.topic);
+                let _ = writeln!(io::stderr(), "{taken} records to {}", self.topic);
             }
             Ok(exit)
         })
@@ -294,12 +310,17 @@ impl Sending<'_> {
         })
     }
 
+    /// Sends files until Ctrl-C.
     fn send_files(&mut self, out: &mut dyn Write) -> Result<Exit, CommandError> {
-        let progress = Progress::of(self.options.files.len() as u64, Unit::Files);
-        for path in &self.options.files {
+        let files = &self.options.files;
+        let progress = Progress::of(files.len() as u64, Unit::Files);
+        for path in files {
             let fault = |source| CommandError::Input { name: path.display().to_string(), source };
             let key = self.options.key.as_deref().map(str::as_bytes);
-            let value = read_file(path).map_err(fault)?;
+            let Some(value) = read_file(path, self.ctrl_c).map_err(fault)? else {
+                self.taken = files.len() as u64;
+                return Ok(Exit::Interrupted);
+            };
             let record = RecordRow::new(key, Some(&value)).encoded(&self.options.encodings);
             self.send(&record.map_err(|misfit| fault(io::Error::other(misfit)))?, out)?;
             progress.add(1);
@@ -307,6 +328,7 @@ impl Sending<'_> {
         Ok(Exit::Done)
     }
 
+    /// Sends a record, if there is room for it in spite of Ctrl-C.
     fn send(&mut self, record: &Record, out: &mut dyn Write) -> Result<(), CommandError> {
         let mut headers = Vec::with_capacity(record.headers.len() + self.options.header.len());
         for text in &self.options.header {
@@ -317,7 +339,7 @@ impl Sending<'_> {
             let value = value.as_ref().map(|value| value.0.as_slice());
             headers.push(Header { key: &name.0, value });
         }
-        let ticket = self.producer.send(&ProducerRecord {
+        let ticket = self.ticket(&ProducerRecord {
             topic: &self.options.topic,
             partition: self.options.partition.map(PartitionIndex),
             key: record.key.as_deref(),
@@ -325,38 +347,73 @@ impl Sending<'_> {
             headers: &headers,
             timestamp: record.timestamp.map(Timestamp::from_millis),
         })?;
-        self.count += 1;
-        if self.options.cluster.output != Output::Text {
-            self.tickets.push_back(ticket);
-            self.tell(PENDING_MAX, out)?;
+        self.taken += 1;
+        match ticket {
+            Some(ticket) if self.options.cluster.output != Output::Text => {
+                self.tickets.push_back(ticket);
+                match self.tell(PENDING_MAX, out) {
+                    // Ctrl-C ends the output, but lines that were read are still sent.
+                    Err(error) if error.exit() == Exit::Interrupted => Ok(()),
+                    told => told,
+                }
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    /// Waits until everything is delivered. After Ctrl-C the wait is short, and records left
-    /// without a response are reported, since they may or may not be stored.
-    fn flush(&self, ctrl_c: &CtrlC) -> Result<(), CommandError> {
-        if !ctrl_c.is_pressed() {
-            match self.producer.flush(None) {
+    /// Hands a record over to the producer. After Ctrl-C this waits for nothing.
+    fn ticket(&mut self, record: &ProducerRecord<'_>) -> Result<Option<Ticket>, ClientError> {
+        let sent = if self.is_over {
+            Ok(None)
+        } else if self.ctrl_c.is_pressed() {
+            self.producer.try_send(record)
+        } else {
+            self.producer.send(record).map(Some)
+        };
+        let ticket = match sent {
+            Err(ClientError::Interrupted) => None,
+            sent => sent?,
+        };
+        self.is_over |= ticket.is_none();
+        Ok(ticket)
+    }
+
+    /// Waits until everything is delivered. After Ctrl-C the wait is short.
+    fn flush(&self) -> Result<(), CommandError> {
+        loop {
+            let limit = self.ctrl_c.is_pressed().then_some(LAST_ANSWERS);
+            match self.producer.flush(limit) {
+                // The first wait after a press reports it and ends.
                 Err(ClientError::Interrupted) => {}
+                Err(ClientError::Timeout { .. }) if limit.is_some() => return Ok(()),
                 flushed => return Ok(flushed?),
             }
         }
-        match self.producer.flush(Some(LAST_ANSWERS)) {
-            Err(ClientError::Timeout { .. }) => {
-                report(&Unanswered { sent: self.count });
-                Err(ClientError::Interrupted.into())
-            }
-            flushed => Ok(flushed?),
-        }
     }
 
-    /// Prints the positions of records until at most `left` are pending.
+    /// The complaint about records that Ctrl-C left undelivered.
+    fn undelivered(&self) -> Option<Undelivered> {
+        let taken = self.taken;
+        let delivered = self.producer.delivered_records(&self.options.topic);
+        let is_incomplete = self.ctrl_c.is_pressed() && delivered < taken;
+        is_incomplete.then_some(Undelivered { taken, delivered })
+    }
+
+    /// Prints the positions of records until at most `left` are pending. After Ctrl-C it does not
+    /// wait for positions.
     fn tell(&mut self, left: usize, out: &mut dyn Write) -> Result<(), CommandError> {
         while self.tickets.len() > left {
-            let Some(ticket) = self.tickets.pop_front() else { break };
-            let row = PlaceRow::of(&ticket.wait(None)?);
-            self.rows.push(out, &row)?;
+            let Some(ticket) = self.tickets.front() else { break };
+            let place = match ticket.outcome() {
+                Some(place) => place?,
+                None if self.ctrl_c.is_pressed() => break,
+                None => match ticket.wait(None) {
+                    Err(ClientError::Interrupted) => continue,
+                    place => place?,
+                },
+            };
+            self.tickets.pop_front();
+            self.rows.push(out, &PlaceRow::of(&place))?;
         }
         Ok(())
     }
@@ -375,8 +432,7 @@ impl PlaceRow {
 
 /// Reports why records are delayed. A failed delivery is reported at the end.
 fn tell_refusal(error: &ClientError) {
-    let words = WithCauses(error);
-    let _ = writeln!(io::stderr().lock(), "streamlog: retrying: {words}");
+    notify(&format!("retrying: {}", WithCauses(error)));
 }
 
 impl NoRecord {
@@ -400,9 +456,12 @@ impl From<serde_json::Error> for NoRecord {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a person's file, not one of a log")]
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    fs::read(path)
+/// Reads a whole file; `None` if Ctrl-C is pressed first.
+fn read_file(path: &Path, ctrl_c: &'static CtrlC) -> io::Result<Option<Vec<u8>>> {
+    let mut input = Input::open(path, ctrl_c)?;
+    let mut value = Vec::new();
+    input.read_to_end(&mut value)?;
+    Ok((!input.is_cut_off()).then_some(value))
 }
 
 /// Finds the first occurrence of `part` in `whole`.

@@ -5,7 +5,7 @@
 //! | topic | string |
 //! | partition | int32 |
 //! | offset | int64 |
-//! | timestamp | timestamp in microseconds, UTC; null if the record has none |
+//! | timestamp | timestamp in microseconds, UTC; null if the record has none, or one too large |
 //! | `timestamp_type` | int32: 0 the producer's time, 1 the log's |
 //! | key, value | binary |
 //! | headers | list of struct of key (string) and value (binary) |

@@ -78,13 +78,18 @@ impl Brokers {
         &self.monitor
     }
 
-    /// Reconnects whenever the last connection breaks. Without this task an idle client would
-    /// notice neither an outage nor its end.
+    /// Reconnects whenever the last connection breaks, and reports an outage if no broker answers.
+    /// Without this task an idle client would notice neither an outage nor its end.
     pub(crate) async fn keep_reachable(self: Arc<Self>) {
         let mut backoff = self.backoff();
         loop {
             self.monitor.broken().await;
-            while self.monitor.is_down() && self.refresh(Some(&[]), false).await.is_err() {
+            while self.monitor.is_down() {
+                match self.refresh(Some(&[]), false).await {
+                    Ok(_) => break,
+                    Err(ClientError::Connect { tried }) => self.monitor.lost(&tried),
+                    Err(_) => {}
+                }
                 tokio::time::sleep(backoff.next_pause()).await;
             }
             backoff.reset();

@@ -1,7 +1,7 @@
 //! The state of all connections of a client: whether any broker can be reached, and metrics.
 //!
-//! All brokers count as lost when the last connection broke and an attempt to open another failed.
-//! Each outage is logged and reported once, and so is its end. A connection that the client itself
+//! All brokers count as lost when the last connection broke and then none of them was reached. Each
+//! outage is logged and reported once, and so is its end. A connection that the client itself
 //! closes, or that a broker closes for idleness, is not an outage.
 
 use std::fmt;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::client::{ClientStats, Event};
+use crate::client::{Attempt, ClientStats, Event};
 use crate::config::HostPort;
 use crate::io::Clock;
 use crate::link::{LinkError, LinkFault, Observer};
@@ -39,6 +39,8 @@ struct State {
     connects: u64,
     losses: u64,
     lost_at: Option<Duration>,
+    /// The address and the reason of the last connection that was refused since the last one broke.
+    last_refused: Option<(String, String)>,
 }
 
 impl Monitor {
@@ -88,6 +90,23 @@ impl Monitor {
     /// Waits until the last connection breaks.
     pub(crate) async fn broken(&self) {
         self.broken.notified().await;
+    }
+
+    /// Reports an outage, once: these attempts to reach all known brokers failed.
+    pub(crate) fn lost(&self, tried: &[Attempt]) {
+        let Some(last) = tried.last() else { return };
+        let mut state = self.state();
+        if state.open > 0 || state.connects == 0 || state.lost_at.is_some() {
+            return;
+        }
+        // Brokers that keep silent refuse nothing.
+        let silent = || (last.address.clone(), last.reason.clone());
+        let (address, reason) = state.last_refused.take().unwrap_or_else(silent);
+        state.losses += 1;
+        state.lost_at = Some(self.clock.monotonic());
+        drop(state);
+        tracing::warn!("lost all brokers; the last tried is {address}: {reason}");
+        self.tell(&Event::Lost { address, reason });
     }
 
     /// Returns true while no connection is open.
@@ -142,22 +161,15 @@ impl Observer for Monitor {
     }
 
     fn refused(&self, error: &LinkError) {
-        let mut state = self.state();
-        if state.open > 0 || state.connects == 0 || state.lost_at.is_some() {
-            return;
-        }
-        state.losses += 1;
-        state.lost_at = Some(self.clock.monotonic());
-        drop(state);
-        let (address, reason) = (error.address.to_string(), error.fault.to_string());
-        tracing::warn!("lost all brokers; the last tried is {address}: {reason}");
-        self.tell(&Event::Lost { address, reason });
+        let refused = (error.address.to_string(), error.fault.to_string());
+        self.state().last_refused = Some(refused);
     }
 
     fn ended(&self, reason: &LinkError) {
         let mut state = self.state();
         state.open = state.open.saturating_sub(1);
         let is_broken = state.open == 0 && !matches!(reason.fault, LinkFault::Closed);
+        state.last_refused.take_if(|_| is_broken);
         drop(state);
         if is_broken {
             self.broken.notify_one();
@@ -194,17 +206,22 @@ mod tests {
         monitor.listen(Arc::new(move |event| seen.lock().unwrap().push(event.clone())));
         let (one, other) = (HostPort::new("one", 1), HostPort::new("other", 2));
         let broken = LinkFault::ClosedByPeer.of(&one);
+        let silent = Attempt { address: "one:1".into(), reason: "silence".into() };
+        let tried = [silent];
 
-        monitor.refused(&broken);
+        monitor.lost(&tried);
         monitor.opened(&one);
         monitor.opened(&other);
         monitor.ended(&broken);
-        monitor.refused(&broken);
+        monitor.lost(&tried);
         assert_eq!(*events.lock().unwrap(), [], "another broker is there");
 
+        monitor.refused(&broken);
         monitor.ended(&broken);
         monitor.refused(&LinkFault::ConnectTimeout.of(&other));
-        monitor.refused(&broken);
+        assert_eq!(*events.lock().unwrap(), [], "others may answer");
+        monitor.lost(&tried);
+        monitor.lost(&tried);
         clock.advance(Duration::from_secs(3));
         monitor.opened(&one);
         monitor.ended(&LinkFault::Closed.of(&one));
@@ -216,5 +233,10 @@ mod tests {
         let stats = monitor.stats();
         assert_eq!((stats.connections, stats.connects, stats.losses), (1, 4, 1));
         assert!(!stats.is_lost);
+
+        monitor.ended(&broken);
+        monitor.lost(&tried);
+        let lost = Event::Lost { address: "one:1".into(), reason: "silence".into() };
+        assert_eq!(events.lock().unwrap().last(), Some(&lost));
     }
 }

@@ -1,6 +1,6 @@
 //! The consumer's handle.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
@@ -31,6 +31,14 @@ const LEAVE_MAX: Duration = Duration::from_secs(5);
 pub struct Consumer {
     pub(super) core: Arc<Core>,
     pub(super) shared: Arc<Shared>,
+    membership: Option<Arc<Membership>>,
+    tasks: Vec<AbortHandle>,
+}
+
+/// A reference that does not keep a consumer open, for the client that closes it.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakConsumer {
+    shared: Weak<Shared>,
     membership: Option<Arc<Membership>>,
     tasks: Vec<AbortHandle>,
 }
@@ -299,38 +307,19 @@ impl Consumer {
 
     /// [`close`](Self::close) as a future.
     pub async fn closing(&self) {
-        // Also stop readers that are in the middle of a chunk.
-        self.shared.end();
-        self.shared.arrivals.close();
-        if let Some(membership) = self.membership.clone() {
-            membership.leaving.cancel();
-            let leaving = async move {
-                let over = membership.over.cancelled();
-                Ok(tokio::time::timeout(LEAVE_MAX, over).await.is_ok())
-            };
-            // If the client is closed meanwhile, the member leaves by session timeout.
-            let _ = self.core.call(leaving).await;
-        }
-        for task in &self.tasks {
-            task.abort();
-        }
+        self.downgrade().closing(&self.core).await;
     }
 
     /// Ends all waits and all fetching; a member commits its last offsets and leaves the group. A
     /// second call does nothing.
     pub fn close(&self) {
-        // Also stop readers that are in the middle of a chunk.
-        self.shared.end();
-        self.shared.arrivals.close();
-        if let Some(membership) = &self.membership {
-            membership.leaving.cancel();
-            let is_over = || membership.over.is_cancelled().then_some(());
-            // If the wait is interrupted, the member leaves by session timeout.
-            let _ = self.core.waiter.wait(&membership.changed, Some(LEAVE_MAX), is_over);
-        }
-        for task in &self.tasks {
-            task.abort();
-        }
+        self.downgrade().close(&self.core);
+    }
+
+    /// The reference for the client.
+    pub(crate) fn downgrade(&self) -> WeakConsumer {
+        let (membership, tasks) = (self.membership.clone(), self.tasks.clone());
+        WeakConsumer { shared: Arc::downgrade(&self.shared), membership, tasks }
     }
 
     /// Returns true once it is closed.
@@ -368,6 +357,54 @@ impl Consumer {
     fn slot_of(&self, partition: &TopicPartition) -> Result<usize, ClientError> {
         let slot = self.shared.assignment.slot_of(partition);
         slot.ok_or_else(|| ClientError::no_topic(partition))
+    }
+}
+
+impl WeakConsumer {
+    /// Returns true while the consumer or one of its tasks exists.
+    pub(crate) fn exists(&self) -> bool {
+        self.shared.strong_count() > 0
+    }
+
+    /// As [`Consumer::closing`].
+    pub(crate) async fn closing(&self, core: &Core) {
+        self.stop_reading();
+        if let Some(membership) = self.membership.clone() {
+            membership.leaving.cancel();
+            let leaving = async move {
+                let over = membership.over.cancelled();
+                Ok(tokio::time::timeout(LEAVE_MAX, over).await.is_ok())
+            };
+            // If the client's thread ends meanwhile, the member leaves by session timeout.
+            let _ = core.call(leaving).await;
+        }
+        self.end_tasks();
+    }
+
+    /// As [`Consumer::close`].
+    pub(crate) fn close(&self, core: &Core) {
+        self.stop_reading();
+        if let Some(membership) = &self.membership {
+            membership.leaving.cancel();
+            let is_over = || membership.over.is_cancelled().then_some(());
+            // If the wait is interrupted, the member leaves by session timeout.
+            let _ = core.waiter.wait(&membership.changed, Some(LEAVE_MAX), is_over);
+        }
+        self.end_tasks();
+    }
+
+    fn stop_reading(&self) {
+        if let Some(shared) = self.shared.upgrade() {
+            // Also stop readers that are in the middle of a chunk.
+            shared.end();
+            shared.arrivals.close();
+        }
+    }
+
+    fn end_tasks(&self) {
+        for task in &self.tasks {
+            task.abort();
+        }
     }
 }
 

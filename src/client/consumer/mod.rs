@@ -37,4 +37,5 @@ pub use until_end::UntilEnd;
 
 pub(crate) use fetch_buffer::Source;
 pub(crate) use fetching::{FetchPlan, InOrder, OffsetRules, PartitionData, in_order};
+pub(crate) use handle::WeakConsumer;
 pub(crate) use membership::read_assignment;

@@ -3,8 +3,6 @@
 use std::future::IntoFuture;
 use std::sync::atomic::Ordering;
 
-use tokio::task::AbortHandle;
-
 use super::delivery::Ticket;
 use super::handle::Producer;
 use super::record::ProducerRecord;
@@ -72,7 +70,7 @@ impl Producer {
         Ok(())
     }
 
-    async fn settling_records(&self) {
+    pub(super) async fn settling_records(&self) {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
@@ -88,7 +86,7 @@ impl Producer {
     }
 
     /// [`close`](Self::close) as a future that leaves failures for [`report`](Self::report). If it
-    /// is dropped early, undelivered records are given up.
+    /// is dropped early, undelivered records are given up, and are no failures.
     ///
     /// # Errors
     /// As [`settling`](Self::settling).
@@ -97,16 +95,19 @@ impl Producer {
             return Ok(());
         }
         self.shared.pool.wake_all();
-        let _given_up = GivenUp(&self.task);
+        let _end = End { producer: self };
         self.settling().await
     }
 }
 
-/// Aborts the sending task when dropped.
-struct GivenUp<'a>(&'a AbortHandle);
+/// Ends the sending task when dropped, and gives up what it has not delivered.
+struct End<'a> {
+    producer: &'a Producer,
+}
 
-impl Drop for GivenUp<'_> {
+impl Drop for End<'_> {
     fn drop(&mut self) {
-        self.0.abort();
+        self.producer.shared.undelivered.give_up();
+        self.producer.task.abort();
     }
 }

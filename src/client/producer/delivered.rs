@@ -38,10 +38,10 @@ struct State {
     is_vague: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Span {
-    first: Offset,
-    last: Offset,
+    /// The base offsets of the first and the last batch whose offset is known.
+    ends: Option<(Offset, Offset)>,
     records: u64,
 }
 
@@ -65,18 +65,23 @@ impl Delivered {
 
     fn delivered(&self, partition: &TopicPartition, ack: &BatchAck, records: u32) {
         let mut state = self.state();
-        let Some(offset) = ack.base_offset else {
-            state.is_vague = true;
-            return;
-        };
-        if let Some(span) = state.spans.get_mut(partition) {
-            span.first = span.first.min(offset);
-            span.last = span.last.max(offset);
-            span.records = span.records.saturating_add(u64::from(records));
-        } else {
-            let span = Span { first: offset, last: offset, records: u64::from(records) };
-            state.spans.insert(partition.clone(), span);
+        state.is_vague |= ack.base_offset.is_none();
+        if !state.spans.contains_key(partition) {
+            state.spans.insert(partition.clone(), Span::default());
         }
+        let Some(span) = state.spans.get_mut(partition) else { return };
+        span.records = span.records.saturating_add(u64::from(records));
+        if let Some(offset) = ack.base_offset {
+            let (first, last) = span.ends.unwrap_or((offset, offset));
+            span.ends = Some((first.min(offset), last.max(offset)));
+        }
+    }
+
+    /// The number of records delivered to a topic.
+    pub(crate) fn records(&self, topic: &str) -> u64 {
+        let state = self.state();
+        let spans = state.spans.iter().filter(|(partition, _)| partition.topic.as_str() == topic);
+        spans.map(|(_, span)| span.records).sum()
     }
 
     /// Returns the delivered batches by partition; `None` if the offsets are not certain: without
@@ -84,21 +89,19 @@ impl Delivered {
     /// offset.
     pub(crate) fn all(&self) -> Option<Vec<DeliveredBatches>> {
         let state = self.state();
-        if state.spans.is_empty() && !state.is_vague {
+        if state.spans.is_empty() {
             return Some(Vec::new());
         }
         let [identity] = state.identities.as_slice() else { return None };
         if state.is_vague {
             return None;
         }
-        let delivered = |(partition, span): (&TopicPartition, &Span)| DeliveredBatches {
-            partition: partition.clone(),
-            producer: identity.id,
-            first: span.first,
-            last: span.last,
-            records: span.records,
+        let delivered = |(partition, span): (&TopicPartition, &Span)| {
+            let ((first, last), records) = (span.ends?, span.records);
+            let (partition, producer) = (partition.clone(), identity.id);
+            Some(DeliveredBatches { partition, producer, first, last, records })
         };
-        Some(state.spans.iter().map(delivered).collect())
+        Some(state.spans.iter().filter_map(delivered).collect())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -1,7 +1,7 @@
 //! The producer's handle.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
@@ -29,6 +29,13 @@ pub struct Producer {
     pub(super) core: Arc<Core>,
     pub(crate) shared: Arc<Shared>,
     pub(super) task: AbortHandle,
+}
+
+/// A reference that does not keep a producer open, for the client that closes it.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakProducer {
+    shared: Weak<Shared>,
+    task: AbortHandle,
 }
 
 impl Producer {
@@ -122,11 +129,17 @@ impl Producer {
     }
 
     fn flush_records(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
+        self.wait_settled(timeout)?;
+        self.shared.undelivered.report()
+    }
+
+    /// Waits until every record sent before this call has an outcome.
+    fn wait_settled(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
         match shared.wakeups.waiter.wait(shared.wakeups.settled.gate(), timeout, attempt)? {
-            Some(()) => shared.undelivered.report(),
+            Some(()) => Ok(()),
             None => Err(ClientError::Timeout {
                 operation: "flushing the producer",
                 elapsed: timeout.unwrap_or_default(),
@@ -136,18 +149,31 @@ impl Producer {
     }
 
     /// Accepts no more records, flushes, and gives up records undelivered by then. A second call
-    /// does nothing.
+    /// only reports failures that were not reported yet.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
     pub fn close(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
         if self.shared.is_closed.swap(true, Ordering::AcqRel) {
-            return Ok(());
+            return self.shared.undelivered.report();
         }
         self.shared.pool.wake_all();
         let flushed = self.flush(timeout);
+        if matches!(flushed, Err(ClientError::Timeout { .. })) {
+            self.shared.undelivered.give_up();
+        }
         self.task.abort();
         flushed
+    }
+
+    /// The reference for the client.
+    pub(crate) fn downgrade(&self) -> WeakProducer {
+        WeakProducer { shared: Arc::downgrade(&self.shared), task: self.task.clone() }
+    }
+
+    /// The number of records that were delivered to a topic.
+    pub(crate) fn delivered_records(&self, topic: &str) -> u64 {
+        self.shared.delivered.records(topic)
     }
 
     pub(crate) fn size_of(&self, record: &ProducerRecord<'_>) -> Result<usize, ClientError> {
@@ -237,6 +263,41 @@ impl Producer {
             self.found_topic(&AUDIT_RECORD, self.find_topic(&AUDIT_RECORD).await?)?;
         }
         self.shared.publish_counts()
+    }
+}
+
+impl WeakProducer {
+    /// Returns true while the producer exists.
+    pub(crate) fn exists(&self) -> bool {
+        self.shared.strong_count() > 0
+    }
+
+    /// Closes the producer. If the application has closed it already, only waits for the end of
+    /// that.
+    pub(crate) fn close(&self, core: &Arc<Core>) -> Result<(), ClientError> {
+        let Some(producer) = self.upgrade(core) else { return Ok(()) };
+        if producer.shared.is_closed() {
+            return producer.wait_settled(None);
+        }
+        producer.close(None)
+    }
+
+    /// [`close`](Self::close) as a future. If it is dropped early, undelivered records are given
+    /// up.
+    pub(crate) async fn closing(&self, core: &Arc<Core>) -> Result<(), ClientError> {
+        let Some(producer) = self.upgrade(core) else { return Ok(()) };
+        if producer.shared.is_closed() {
+            producer.settling_records().await;
+            return Ok(());
+        }
+        let counted = producer.closing().await;
+        producer.report().and(counted)
+    }
+
+    /// The producer, whose sending task ends with the returned value.
+    fn upgrade(&self, core: &Arc<Core>) -> Option<Producer> {
+        let (shared, task) = (self.shared.upgrade()?, self.task.clone());
+        Some(Producer { core: Arc::clone(core), shared, task })
     }
 }
 

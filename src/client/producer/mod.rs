@@ -43,4 +43,5 @@ pub use handle::Producer;
 pub use partitioner::{Choice, Partitioner};
 pub use record::ProducerRecord;
 
+pub(crate) use handle::WeakProducer;
 pub(crate) use request::outcome;

@@ -147,6 +147,7 @@ impl Queue {
             size: record.size,
             limit: Some(batch_size),
         })?;
+        batch.delivery.set_records(index + 1);
         batch.reserved.add(record.size);
         if let Some(width) = record.window {
             batch.windows.add(width, record.timestamp);

@@ -59,6 +59,11 @@ impl Group {
         self.generation.state()
     }
 
+    /// True if the group has no members. Ids of newcomers, which may never join, do not count.
+    pub(in crate::group) fn is_empty(&self) -> bool {
+        self.generation.is_empty()
+    }
+
     /// True if the group has neither members nor newcomers.
     pub(in crate::group) fn is_unused(&self) -> bool {
         self.generation.is_empty() && self.members.newcomers() == 0

@@ -120,12 +120,13 @@ impl Group {
         Ok((records, results))
     }
 
-    /// The records that delete the group.
+    /// The records that delete the group. Newcomers get a new id when they join.
     pub(in crate::group) fn delete(&self) -> Result<Vec<LogRecord>, GroupError> {
-        if !self.is_unused() {
+        if !self.is_empty() {
             return Err(AdminRefusal::NonEmptyGroup.into());
         }
-        Ok(self.tombstones_where(|_, _| true))
+        let offsets = self.offsets.iter().map(|(partition, _)| self.tombstone(partition));
+        Ok(offsets.chain([self.group_tombstone()]).collect())
     }
 
     /// The records that delete offsets of topics that no longer exist. Offsets in flight are kept:
@@ -178,9 +179,13 @@ impl Group {
         let mut records: Vec<LogRecord> =
             matching.map(|(partition, _)| self.tombstone(partition)).collect();
         if records.len() == self.offsets.len() && self.is_unused() {
-            records.push(LogRecord::Group { group: self.id.clone(), value: None });
+            records.push(self.group_tombstone());
         }
         records
+    }
+
+    fn group_tombstone(&self) -> LogRecord {
+        LogRecord::Group { group: self.id.clone(), value: None }
     }
 
     fn tombstone(&self, partition: &TopicPartition) -> LogRecord {

@@ -42,12 +42,12 @@ impl Group {
         self.complete_join_if_all_are_here(step);
     }
 
-    /// Completes the rebalance if all members have joined. An initial rebalance waits out its
-    /// delay, unless all members have left again.
+    /// Completes the rebalance if all members have joined; an initial rebalance waits out its
+    /// delay. Without members it completes at once: newcomers may never join.
     pub(super) fn complete_join_if_all_are_here(&mut self, step: &mut Step) {
         let Phase::Preparing { initial, .. } = self.generation.phase() else { return };
-        let may_complete = initial.is_none() || self.members.is_empty();
-        if may_complete && self.members.have_all_joined() {
+        let are_all_here = initial.is_none() && self.members.have_all_joined();
+        if are_all_here || self.members.is_empty() {
             self.complete_join(step);
         }
     }

@@ -107,7 +107,8 @@ fn next_state(
         leader_incarnation: leader.map_or(Incarnation::UNKNOWN, |leader| leader.incarnation),
         ..with_members(state, isr, |broker| directory(image, broker))
     };
-    if leader.is_none() {
+    // What a single replica has lost, nobody else has: what is left can be read.
+    if leader.is_none() && replicas.len() > 1 {
         for (member, directory) in next.isr.iter().zip(&mut next.directories) {
             if evidence.has_lost_records(member.broker) {
                 *directory = Some(LOST_RECORDS.into());

@@ -13,7 +13,9 @@ use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::{Disk, File, OpenMode, is_failed_sync, is_out_of_space, write_all_at};
+use crate::io::{
+    Disk, File, OpenMode, is_failed_sync, is_out_of_space, require_in_place, write_all_at,
+};
 use crate::metadata::embedded::codec::{FORMAT, Header, encode_record};
 use crate::metadata::embedded::files::{Listing, Side, cannot, write_new};
 use crate::metadata::embedded::reading::{JournalRead, read_newest};
@@ -127,7 +129,8 @@ impl Journal {
         }
     }
 
-    /// Appends a transaction to both sides and flushes them.
+    /// Appends a transaction to both sides, flushes them, and makes sure that the next start will
+    /// find them.
     pub(super) fn append(&mut self, txn: i64, changes: &[Change]) -> Result<(), StoreError> {
         self.check()?;
         let bytes = encode_record(txn, changes);
@@ -141,6 +144,13 @@ impl Journal {
         }
         for index in 0..self.files.len() {
             if let Err(error) = self.files[index].file.sync_data() {
+                return Err(self.fail(index, error));
+            }
+        }
+        // Look after the flush: a file that was removed before it still accepts all writes.
+        for index in 0..self.files.len() {
+            let OpenSide { path, file } = &self.files[index];
+            if let Err(error) = require_in_place(&*self.disk, path, &**file) {
                 return Err(self.fail(index, error));
             }
         }

@@ -203,12 +203,34 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
-    use crate::io::MemoryDisk;
+    use crate::io::{MemoryDisk, OpenMode};
 
     const DIR: &str = "/data/metadata";
 
     fn create(store: &EmbeddedStore, path: &str) -> Result<Vec<OpResult>, StoreError> {
         store.execute(vec![Op::create(path, "")])
+    }
+
+    #[test]
+    fn a_transaction_is_refused_once_a_file_of_the_journal_or_its_directory_has_lost_its_name() {
+        let journal = Path::new("/data/metadata/00000000000000000001.journal");
+        let mirror = Path::new("/data/metadata/00000000000000000001.mirror");
+        for lost in [journal, mirror, Path::new(DIR), Path::new("/data")] {
+            for is_replaced in [false, true] {
+                let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::default());
+                let store = EmbeddedStore::open(Arc::clone(&disk), Path::new(DIR)).unwrap();
+                create(&store, "/a").unwrap();
+                disk.rename(lost, Path::new("/moved")).unwrap();
+                if is_replaced {
+                    disk.create_dir(Path::new(DIR)).unwrap();
+                    disk.open(journal, OpenMode::Create).unwrap();
+                    disk.open(mirror, OpenMode::Create).unwrap();
+                }
+                let refused = create(&store, "/b");
+                assert!(matches!(refused, Err(StoreError::Failed { .. })), "{lost:?}: {refused:?}");
+                assert!(create(&store, "/c").is_err(), "{lost:?}");
+            }
+        }
     }
 
     #[test]

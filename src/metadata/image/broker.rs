@@ -1,6 +1,7 @@
 //! The registered brokers.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crate::metadata::image::{KeyHash, ReplicaKey};
 use crate::types::{BrokerId, PartitionIndex, TopicId};
@@ -46,6 +47,9 @@ pub struct Registration {
     /// The hash of the key by which other brokers recognize the requests of this incarnation; set
     /// when it registers.
     pub key_hash: Option<KeyHash>,
+    /// The time-out of the session with the store, after which this registration ends if the broker
+    /// has ended; set when it registers.
+    pub session_timeout: Option<Duration>,
     /// True once the broker has begun to stop: it must not take over a partition any more.
     pub is_stopping: bool,
     /// The partitions of which its disk has lost records that were flushed.

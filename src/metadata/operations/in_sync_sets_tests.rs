@@ -3,6 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::task::yield_now;
+use tokio::time::timeout;
+
 use crate::io::{Clock, ManualClock};
 use crate::metadata::in_sync::handed_over;
 use crate::metadata::store::{SessionId, StoreFuture, Watch};
@@ -11,6 +14,9 @@ use crate::metadata::{
     Lost, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op, OpResult, Registration, Store,
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
+
+/// The longest wait in these tests.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 const REFUSED: InSyncOutcome = InSyncOutcome::Refused;
 
@@ -263,6 +269,32 @@ async fn a_replica_joins_only_as_the_incarnation_that_its_leader_has_seen() {
     let _again = start(Arc::new(cluster.stores[2].another()), 3).await;
     assert_eq!(cluster.leader.change_in_sync(std::slice::from_ref(&joining)).await, [REFUSED]);
     cluster.reload().await;
+    let joining = cluster.change(0, &[1, 2, 3]);
+    let outcomes = cluster.leader.change_in_sync(&[joining]).await;
+    assert!(matches!(outcomes[..], [InSyncOutcome::Applied { .. }]), "{outcomes:?}");
+}
+
+#[tokio::test]
+async fn in_sync_sets_change_again_once_a_broker_has_written_its_deleted_node_again() {
+    let cluster = Cluster::new(1).await;
+    let shrunk = cluster.change(0, &[1, 2]);
+    cluster.leader.change_in_sync(&[shrunk]).await;
+    for (owner, id) in [(&cluster.leader, 1), (&cluster.others[1], 3)] {
+        let (person, path) = (&cluster.stores[1], format!("/streamlog/brokers/{id}"));
+        let version = person.get(&path).await.unwrap().unwrap().version;
+        person.multi(vec![Op::delete(path.clone(), version)]).await.unwrap();
+        let joining = cluster.change(0, &[1, 2, 3]);
+        assert_eq!(cluster.leader.change_in_sync(&[joining]).await, [REFUSED], "broker {id}");
+        let is_written = async {
+            while person.get(&path).await.unwrap().is_none() {
+                yield_now().await;
+            }
+        };
+        tokio::select! {
+            written = timeout(PATIENCE, is_written) => written.unwrap(),
+            error = owner.run() => panic!("{error}"),
+        }
+    }
     let joining = cluster.change(0, &[1, 2, 3]);
     let outcomes = cluster.leader.change_in_sync(&[joining]).await;
     assert!(matches!(outcomes[..], [InSyncOutcome::Applied { .. }]), "{outcomes:?}");

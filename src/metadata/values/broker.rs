@@ -1,6 +1,7 @@
 //! The value of `/brokers/ids/<id>`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,9 @@ struct BrokerValue {
     /// SHA-256 of the key of this incarnation, in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key_hash: Option<String>,
+    /// The time-out of the session in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session_timeout_ms: Option<u64>,
     /// True once the broker has begun to stop.
     #[serde(default, skip_serializing_if = "is_false")]
     stopping: bool,
@@ -67,6 +71,7 @@ pub(in crate::metadata) fn decode_broker(
         boot_id: value.boot_id,
         clean_shutdown: value.clean_shutdown,
         key_hash: value.key_hash.map(|text| key_hash(&text)).transpose()?,
+        session_timeout: value.session_timeout_ms.map(Duration::from_millis),
         is_stopping: value.stopping,
         lost: lost(&value.lost)?,
     };
@@ -94,6 +99,7 @@ pub(in crate::metadata) fn encode_broker(registration: &Registration, timestamp_
         boot_id: registration.boot_id.clone(),
         clean_shutdown: registration.clean_shutdown,
         key_hash: registration.key_hash.map(|hash| hash.to_string()),
+        session_timeout_ms: registration.session_timeout.map(in_millis),
         stopping: registration.is_stopping,
         lost: by_topic(&registration.lost),
     })
@@ -117,6 +123,10 @@ fn by_topic(lost: &BTreeSet<(TopicId, PartitionIndex)>) -> BTreeMap<String, Vec<
         by_topic.entry(topic.to_string()).or_default().push(partition.0);
     }
     by_topic
+}
+
+fn in_millis(timeout: Duration) -> u64 {
+    u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn key_hash(text: &str) -> Result<KeyHash, Malformed> {
@@ -164,6 +174,7 @@ mod tests {
             boot_id: Some("b1".to_owned()),
             clean_shutdown: true,
             key_hash: KeyHash::of(b"key"),
+            session_timeout: Some(Duration::from_millis(2500)),
             is_stopping: true,
             lost: [0, 3].map(|index| (TopicId([7; 16]), PartitionIndex(index))).into(),
         };

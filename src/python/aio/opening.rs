@@ -32,19 +32,30 @@ pub(crate) fn connect<'py>(
     })
 }
 
+/// A client whose tasks end when this is dropped, also if the caller no longer waits for its
+/// closing.
+struct Ending(client::Client);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
+
 /// Closes a client and everything created from it.
 #[pyfunction]
 pub(crate) fn close<'py>(
     event_loop: &Bound<'py, EventLoop>,
     client: &Bound<'py, Client>,
 ) -> Awaitable<'py> {
-    let connected = client.get().connection().if_here()?;
+    let connected = client.get().connection().if_here()?.map(Ending);
     let closing = async move {
-        if let Some(client) = connected {
-            client.closing().await;
+        match &connected {
+            Some(Ending(client)) => client.closing().await,
+            None => Ok(()),
         }
     };
-    EventLoop::start(event_loop, closing, |py, ()| Ok(py.None()))
+    EventLoop::ask(event_loop, closing, |py, ()| Ok(py.None()))
 }
 
 /// Creates a consumer; the future is ready once its topics are found.

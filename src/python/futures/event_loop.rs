@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::os::fd::RawFd;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -22,6 +23,7 @@ pub(crate) struct EventLoop {
     running: Py<PyAny>,
     wakeup: Arc<Wakeup>,
     works: Mutex<Works>,
+    is_closed: AtomicBool,
 }
 
 /// The pending futures.
@@ -85,6 +87,10 @@ impl EventLoop {
     {
         let (py, own) = (this.py(), this.get());
         own.check_running(py)?;
+        if own.is_closed.load(Ordering::Acquire) {
+            // Nobody would poll the future.
+            return Err(raised(py, ClientError::Closed));
+        }
         let awaited = own.asyncio.bind(py).call_method0("create_future")?;
         let number = own.next_number();
         let waker = own.wakeup.waker(number);
@@ -148,6 +154,7 @@ impl EventLoop {
             running: running.unbind(),
             wakeup: Arc::new(Wakeup::new()?),
             works: Mutex::default(),
+            is_closed: AtomicBool::new(false),
         })
     }
 
@@ -171,8 +178,9 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Fails all pending futures with `Closed`.
+    /// Fails all pending and all further futures with `Closed`.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.is_closed.store(true, Ordering::Release);
         let waiting = std::mem::take(&mut self.works().waiting);
         for work in waiting.into_values() {
             settle(work.awaited.bind(py), Err(raised(py, ClientError::Closed)))?;

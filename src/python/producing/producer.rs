@@ -16,8 +16,8 @@ use crate::python::arguments;
 use crate::python::arguments::{Options, Word};
 use crate::python::connection::Connection;
 use crate::python::docstrings::stub;
-use crate::python::dropping::while_dropped;
-use crate::python::errors::raised;
+use crate::python::dropping::{close_at_exit, while_dropped};
+use crate::python::errors::{left_block, raised};
 use crate::python::owned::{Owned, Renewed};
 use crate::python::reading::generic;
 use crate::types::PartitionIndex;
@@ -45,7 +45,7 @@ const SIGNALS_EVERY: u64 = 1024;
 #[doc = stub!("Producer")]
 // As with Python's files, dropping the last reference to a producer flushes it: a program that
 // forgets to close it blocks at that point until every record is delivered or has failed.
-#[pyclass(frozen, module = "streamlog")]
+#[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Producer {
     inner: Renewed<client::Producer>,
@@ -61,7 +61,7 @@ impl Producer {
         py: Python<'_>,
         connection: &Arc<Connection>,
         given: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
+    ) -> PyResult<Py<Self>> {
         let mut options = Options::of(given)?;
         let partitioner = Partitioner::of(&mut options)?;
         let serializers = Serializers::of(&mut options)?;
@@ -73,7 +73,10 @@ impl Producer {
         let config = settings.producer;
         let producer = make(py, connection, &config)?;
         let inner = Renewed::new(producer, connection.client(py)?.birth());
-        Ok(Self { inner, connection: Arc::clone(connection), config, serializers, partitioner })
+        let connection = Arc::clone(connection);
+        let producer = Py::new(py, Self { inner, connection, config, serializers, partitioner })?;
+        close_at_exit(producer.bind(py))?;
+        Ok(producer)
     }
 
     /// The producer; a forked child creates its own, and the parent keeps its unsent records.
@@ -275,13 +278,7 @@ impl Producer {
         error: &Bound<'_, PyAny>,
         _trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        match self.close(py, None) {
-            Err(undelivered) if !error.is_none() => {
-                let note = format!("and when the producer was closed: {undelivered}");
-                error.call_method1("add_note", (note,)).map(drop)
-            }
-            closed => closed,
-        }
+        left_block("producer", error, self.close(py, None))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::config::ConfigError;
 use crate::python::arguments::{self, Options, Seek};
 use crate::python::connection::Connection;
 use crate::python::docstrings::stub;
-use crate::python::dropping::while_dropped;
+use crate::python::dropping::{close_at_exit, while_dropped};
 use crate::python::errors::{raised, refused};
 use crate::python::owned::Owned;
 use crate::types::{PartitionIndex, TopicPartition};
@@ -98,7 +98,10 @@ impl Consumer {
         let session = Arc::new(Session::new(Owned::new(Arc::new(consumer), &birth), hooks));
         let (connection, client) = (Arc::clone(connection), client.clone().unbind());
         let group = config.group.id;
-        Py::new(py, Self { session, connection, client, topics, group, is_watched })
+        let consumer =
+            Py::new(py, Self { session, connection, client, topics, group, is_watched })?;
+        close_at_exit(consumer.bind(py))?;
+        Ok(consumer)
     }
 
     /// A session for an iterator over the consumer.

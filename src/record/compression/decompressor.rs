@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::limits::{Fault, Limits};
 use super::{gzip, lz4, snappy, zstd};
+use crate::record::framing::Framings;
 use crate::record::{Compression, RecordError};
 
 /// The maximum decompressed size of a request's streams, as a multiple of its size.
@@ -55,23 +56,35 @@ impl Decompressor {
     ///
     /// Fails if the stream is damaged, is followed by other bytes, or decompresses to more than the
     /// limits allow. Memory use stays within the limits in any case.
+    #[cfg(any(test, feature = "internals"))]
     pub fn decompress<'a>(
         &mut self,
         compression: Compression,
         input: &'a [u8],
     ) -> Result<Cow<'a, [u8]>, RecordError> {
+        self.decompress_framed(compression, input, Framings::Any)
+    }
+
+    /// Like [`decompress`](Self::decompress), for streams with one of the given framings.
+    pub fn decompress_framed<'a>(
+        &mut self,
+        compression: Compression,
+        input: &'a [u8],
+        framings: Framings,
+    ) -> Result<Cow<'a, [u8]>, RecordError> {
         let max = self.limits.unpacked_max(input.len()).min(self.left);
         let unpacked = match compression {
             Compression::None => return Ok(Cow::Borrowed(input)),
-            Compression::Gzip => gzip::decompress(input, max),
+            Compression::Gzip => gzip::decompress(input, max, framings),
             Compression::Snappy => snappy::decompress(input, max),
-            Compression::Lz4 => lz4::decompress(input, max),
-            Compression::Zstd => zstd::decompress(&mut self.zstd, input, max),
+            Compression::Lz4 => lz4::decompress(input, max, framings),
+            Compression::Zstd => zstd::decompress(&mut self.zstd, input, max, framings),
         };
         // An aborted stream is charged as if it had used its whole limit.
         self.left = self.left.saturating_sub(unpacked.as_ref().map_or(max, Vec::len));
         unpacked.map(Cow::Owned).map_err(|fault| match fault {
             Fault::Damaged(source) => RecordError::Compression { compression, source },
+            Fault::Framing(fault) => RecordError::Framing { compression, fault },
             Fault::TooMuch => RecordError::Inflated { compression, size: input.len(), max },
         })
     }

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use crate::record::framing::FramingFault;
+
 /// Limits on the decompression and iteration of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -61,11 +63,19 @@ pub(super) enum Fault {
     Damaged(io::Error),
     /// The output exceeds the limit.
     TooMuch,
+    /// The stream has a framing that was not accepted.
+    Framing(FramingFault),
 }
 
 impl Fault {
     pub(super) fn damaged(detail: &'static str) -> Self {
         Self::Damaged(io::Error::new(io::ErrorKind::InvalidData, detail))
+    }
+}
+
+impl From<FramingFault> for Fault {
+    fn from(fault: FramingFault) -> Self {
+        Self::Framing(fault)
     }
 }
 

@@ -12,12 +12,16 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInf
 
 use super::limits::{Fault, read_up_to};
 use crate::record::codec::LZ4_FAST;
+use crate::record::framing::{FramingFault, Framings};
 
 /// The magic number of a frame. The legacy frame, with blocks of 8 MB, has a different number.
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
 /// The end mark after the last block of a frame.
 const END_MARK: [u8; 4] = [0; 4];
+
+/// The flag of a frame whose blocks can be decompressed one by one.
+const INDEPENDENT_BLOCKS: u8 = 1 << 5;
 
 /// The level of the fast encoder.
 const FAST: u32 = LZ4_FAST.unsigned_abs();
@@ -52,9 +56,12 @@ fn compress_fast(input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn decompress(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
-    if !input.starts_with(&MAGIC) {
+pub(super) fn decompress(input: &[u8], max: usize, framings: Framings) -> Result<Vec<u8>, Fault> {
+    let Some((&MAGIC, [flags, ..])) = input.split_first_chunk() else {
         return Err(Fault::damaged("it does not start as an LZ4 frame"));
+    };
+    if framings == Framings::Portable && flags & INDEPENDENT_BLOCKS == 0 {
+        return Err(FramingFault::LinkedBlocks.into());
     }
     // The decoder treats the end of its input as the end of the frame. The appended end mark
     // reveals truncation: it is consumed only if the frame's own end mark was missing.

@@ -186,7 +186,7 @@ fn the_length_is_known_from_17_bytes_and_not_from_fewer() {
     for size in 17..bytes.len() {
         assert_eq!(Batch::peek_len(&bytes[..size]).unwrap(), Some(bytes.len()));
         let error = Batch::parse(&bytes[..size]).unwrap_err();
-        assert!(matches!(error, RecordError::Truncated { .. }), "{error}");
+        assert!(matches!(error, RecordError::Size { .. }), "{error}");
     }
 }
 

@@ -23,6 +23,16 @@ fn unpacked(
     Decompressor::new(*limits).decompress(compression, stream).map(Cow::into_owned)
 }
 
+/// A Zstandard stream without the size of its content, so that its window is as large as it says.
+fn with_window(window_log: u32) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.window_log(window_log).unwrap();
+    encoder.write_all(&[1; 100]).unwrap();
+    encoder.flush().unwrap();
+    encoder.write_all(&[2; 100]).unwrap();
+    encoder.finish().unwrap()
+}
+
 fn is_inflated(result: &Result<Vec<u8>, RecordError>) -> bool {
     matches!(result, Err(RecordError::Inflated { .. }))
 }
@@ -196,15 +206,25 @@ fn bytes_after_the_stream_are_refused() {
 }
 
 #[test]
-fn a_zstd_window_of_more_than_8_megabytes_is_refused() {
-    let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
-    encoder.window_log(24).unwrap();
-    encoder.write_all(&[1; 100]).unwrap();
-    encoder.flush().unwrap();
-    encoder.write_all(&[2; 100]).unwrap();
-    let stream = encoder.finish().unwrap();
-    let error = unpacked(Compression::Zstd, &stream, &Limits::default()).unwrap_err();
-    assert!(matches!(error, RecordError::Compression { .. }), "{error}");
+fn a_zstd_window_takes_no_memory_and_may_be_of_any_size() {
+    for window_log in [24, 27, 30] {
+        let stream = with_window(window_log);
+        let output = unpacked(Compression::Zstd, &stream, &Limits::default()).unwrap();
+        assert_eq!(output, [[1; 100], [2; 100]].concat(), "{window_log}");
+    }
+}
+
+#[test]
+fn streams_of_several_parts_are_read_as_one() {
+    let parts: [&[u8]; 3] = [b"", b"some records", b"more of them"];
+    for compression in [Compression::Gzip, Compression::Zstd] {
+        let stream: Vec<u8> =
+            parts.iter().flat_map(|part| packed(compression, None, part)).collect();
+        let output = unpacked(compression, &stream, &Limits::default()).unwrap();
+        assert_eq!(output, parts.concat(), "{compression}");
+        let small = Limits { decompressed_bytes_max: output.len() - 1, ..Limits::default() };
+        assert!(is_inflated(&unpacked(compression, &stream, &small)), "{compression}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod batch_tests;
 mod compression_tests;
 mod fixture_tests;
+mod framing_tests;
 mod hostile_tests;
 mod repack_tests;
 mod rewriter_tests;

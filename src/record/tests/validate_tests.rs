@@ -58,10 +58,10 @@ fn a_valid_batch_of_every_codec_is_accepted() {
 fn a_batch_must_be_whole_and_alone() {
     let bytes = build(&four(), Compression::None);
     let twice = [&bytes[..], &bytes].concat();
-    assert!(matches!(refusal(&twice, &rules()), RecordError::NotAlone { .. }));
+    assert!(matches!(refusal(&twice, &rules()), RecordError::Size { .. }));
     let cut = &bytes[..bytes.len() - 1];
-    assert!(matches!(refusal(cut, &rules()), RecordError::Truncated { .. }));
-    assert!(matches!(refusal(&[], &rules()), RecordError::Truncated { held: 0, .. }));
+    assert!(matches!(refusal(cut, &rules()), RecordError::Size { .. }));
+    assert!(matches!(refusal(&[], &rules()), RecordError::Size { held: 0, .. }));
 }
 
 #[test]

@@ -63,6 +63,11 @@ impl InSyncSet {
         &self.committed.members
     }
 
+    /// The version of the committed state.
+    pub(super) fn version(&self) -> i32 {
+        self.committed.version
+    }
+
     /// Returns true if a broker is a committed member.
     pub fn contains(&self, broker: BrokerId) -> bool {
         self.member(broker).is_some()

@@ -14,6 +14,10 @@ use crate::replication::protocol::{
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
+/// The pause before another change of an in-sync set is asked for, after the store has refused one.
+/// A follower that may join fetches again at once, and what stands in its way may last.
+const REFUSED_PAUSE: Duration = Duration::from_millis(500);
+
 /// The facts with which a leader epoch begins.
 #[derive(Clone, Debug)]
 pub struct LeaderStart {
@@ -46,7 +50,22 @@ pub struct Leader {
     /// The time at which members that have not fetched yet count as caught up.
     began: Duration,
     silent_until: Duration,
+    /// The join of which the outcome is not known.
+    joining: Option<Joining>,
+    /// The replicas that may not join for now, because a join was refused, each with the time at
+    /// which it is asked for again.
+    refused: Vec<(BrokerId, Duration)>,
     hand_over: Option<HandOver>,
+}
+
+/// A change by which a replica joins the in-sync set.
+#[derive(Clone, Copy, Debug)]
+struct Joining {
+    /// The number of the change.
+    id: u64,
+    broker: BrokerId,
+    /// The time at which the change was asked for.
+    asked_at: Duration,
 }
 
 /// The last fetch of a follower in this epoch.
@@ -100,6 +119,8 @@ impl Leader {
             high_watermark: start.high_watermark,
             began: now,
             silent_until: start.silent_until,
+            joining: None,
+            refused: Vec::new(),
             hand_over: None,
         }
     }
@@ -191,6 +212,13 @@ impl Leader {
     pub fn change_answered(&mut self, id: u64, outcome: InSyncOutcome) -> bool {
         self.hand_over.take_if(|hand_over| hand_over.answered(id, outcome));
         self.in_sync.answered(id, outcome);
+        let joining = self.joining.take_if(|joining| joining.id == id);
+        if outcome == InSyncOutcome::Refused
+            && let Some(Joining { broker, asked_at, .. }) = joining
+        {
+            self.refused.retain(|(other, _)| *other != broker);
+            self.refused.push((broker, asked_at + REFUSED_PAUSE));
+        }
         self.advance()
     }
 
@@ -199,6 +227,10 @@ impl Leader {
     pub fn state_read(&mut self, state: InSyncState, behind_sync: bool) -> bool {
         let (rules, version) = (self.rules, state.version);
         self.hand_over.take_if(|hand_over| hand_over.read(version, behind_sync, rules));
+        if version > self.in_sync.version() {
+            // The refused change was computed from an earlier state.
+            self.refused.clear();
+        }
         self.in_sync.read(state, behind_sync);
         self.advance()
     }
@@ -302,8 +334,11 @@ impl Leader {
         now: Duration,
     ) -> Option<InSyncChange> {
         let is_member = self.in_sync.contains(replica.broker);
+        let is_paused =
+            self.refused.iter().any(|(broker, until)| *broker == replica.broker && now < *until);
         let may_grow = self.rules.may_change_leader(now, self.silent_until);
         if is_member
+            || is_paused
             || !may_grow
             || !self.rules.may_join(stored, self.high_watermark, self.epoch_start)
         {
@@ -312,6 +347,8 @@ impl Leader {
         let incarnation = self.rules.joining(replica.incarnation, replica.registered)?;
         let joining = IsrMember { broker: replica.broker, incarnation };
         let members = self.in_sync.members().iter().copied().chain([joining]).collect();
-        self.in_sync.change_to(members)
+        let change = self.in_sync.change_to(members)?;
+        self.joining = Some(Joining { id: change.id, broker: replica.broker, asked_at: now });
+        Some(change)
     }
 }

@@ -240,6 +240,44 @@ fn a_later_version_settles_a_change_of_unknown_outcome() {
 }
 
 #[test]
+fn a_refused_change_is_asked_for_again_after_a_pause_or_from_another_state() {
+    let mut leader = leader(&[1, 2]);
+    let ask_after = |leader: &mut Leader, millis: u64| {
+        let counted = fetch_at(leader, 3, 9, START + Duration::from_millis(millis));
+        let CountedFetch::Counted { change, .. } = counted else { panic!("{counted:?}") };
+        change
+    };
+    let change = ask_after(&mut leader, 0).unwrap();
+    leader.change_answered(change.id, InSyncOutcome::Refused);
+    assert_eq!(ask_after(&mut leader, 1), None);
+    assert_eq!(ask_after(&mut leader, 499), None);
+    let change = ask_after(&mut leader, 500).unwrap();
+    leader.change_answered(change.id, InSyncOutcome::Refused);
+    leader.state_read(state(&[1, 2], 7), true);
+    assert_eq!(ask_after(&mut leader, 501), None, "it is the state that was refused");
+    leader.state_read(state(&[1, 2], 8), true);
+    assert!(ask_after(&mut leader, 502).is_some());
+}
+
+#[test]
+fn a_refused_join_delays_neither_other_joins_nor_the_removal_of_a_member() {
+    let at = |millis: u64| START + Duration::from_millis(millis);
+    let mut leader = leader(&[1, 2]);
+    let CountedFetch::Counted { change: Some(refused), .. } = fetch_at(&mut leader, 3, 9, START)
+    else {
+        panic!("replica 3 has everything");
+    };
+    leader.change_answered(refused.id, InSyncOutcome::Refused);
+    let CountedFetch::Counted { change: Some(join), .. } = fetch_at(&mut leader, 4, 9, at(1))
+    else {
+        panic!("replica 4 has everything");
+    };
+    leader.change_answered(join.id, InSyncOutcome::Refused);
+    let removal = leader.remove_lagging(at(2), Duration::ZERO).unwrap();
+    assert_eq!(removal.members.iter().map(|member| member.broker.0).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
 fn a_member_that_lags_for_too_long_leaves() {
     let mut leader = leader(&[1, 2, 3]);
     let later = START + LAG_MAX;

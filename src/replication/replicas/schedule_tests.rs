@@ -128,7 +128,8 @@ impl Broker {
     /// The batches of the log below an offset.
     pub(super) fn bytes_below(&self, below: Offset) -> Vec<u8> {
         let Some(log) = self.log() else { return Vec::new() };
-        let limit = ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true };
+        let limit =
+            ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true, keeps_emptied: true };
         let (mut bytes, mut next) = (Vec::new(), log.log_start_offset());
         while next < below.min(log.log_end_offset()) {
             let range = log.read(next, limit).unwrap().unwrap();

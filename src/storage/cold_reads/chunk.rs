@@ -34,6 +34,8 @@ pub(in crate::storage) struct CutLimit {
     pub(in crate::storage) below: Offset,
     /// True if the first batch is returned whole, however large it is.
     pub(in crate::storage) at_least_one: bool,
+    /// True if the first batch may be one without records.
+    pub(in crate::storage) keeps_emptied: bool,
 }
 
 /// Batches of a chunk.
@@ -105,14 +107,15 @@ impl Chunk {
         self.offsets.contains(&offset)
     }
 
-    /// The batches from the batch that contains `from` on, or else from the next batch with
-    /// records; `None` if the chunk has no such batch.
+    /// The batches from the batch that contains `from` on, or else from the next batch that the
+    /// limit allows to be the first; `None` if the chunk has no such batch.
     pub(super) fn cut(&self, from: Offset, limit: CutLimit) -> Option<Cut> {
         let after = self.marks.partition_point(|mark| mark.base <= from);
         let mut start = self.marks[after.saturating_sub(1)].at;
         let first = loop {
             let summary = header(&self.bytes, start)?;
-            if summary.last_offset >= from && summary.record_count > 0 {
+            let may_be_first = summary.record_count > 0 || limit.keeps_emptied;
+            if summary.last_offset >= from && may_be_first {
                 break summary;
             }
             start += summary.size;

@@ -55,7 +55,7 @@ impl Cold {
 
     fn limit(&self, max_bytes: u64) -> ReadLimit {
         let below = self.log.log_end_offset();
-        ReadLimit { max_bytes, below, at_least_one_batch: true }
+        ReadLimit { max_bytes, below, at_least_one_batch: true, keeps_emptied: false }
     }
 
     fn find(&self, from: i64) -> InMemory {
@@ -342,7 +342,8 @@ fn a_log_whose_offsets_count_bytes_is_read_through_the_page_cache() {
     log.flush().unwrap();
     world.disk.evict(&file(0, "log")).unwrap();
     let below = log.log_end_offset();
-    let limit = ReadLimit { max_bytes: MAX_BYTES, below, at_least_one_batch: true };
+    let limit =
+        ReadLimit { max_bytes: MAX_BYTES, below, at_least_one_batch: true, keeps_emptied: false };
     log.cold_ranges().verify(Offset::ZERO, limit).unwrap();
     assert!(log.reads().find_extent(Offset::ZERO, limit).unwrap().unwrap().is_verified());
 }

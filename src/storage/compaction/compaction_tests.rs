@@ -174,7 +174,12 @@ fn readers_continue_with_the_files_they_have_open() {
     world.append(&["a=1"]);
     world.append(&["a=2"]);
     world.roll();
-    let limit = ReadLimit { max_bytes: 1 << 20, below: Offset::new(2), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1 << 20,
+        below: Offset::new(2),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     let range = world.log.read(Offset::ZERO, limit).unwrap().unwrap();
     world.compact();
     let mut bytes = vec![0; usize::try_from(range.length).unwrap()];

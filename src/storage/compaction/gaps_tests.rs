@@ -107,8 +107,12 @@ fn a_reader_of_a_compacted_log_gets_no_record_with_a_wrong_offset() {
         let path = Path::new(DIR).join("00000000000000000000.log");
         // Offset 10 becomes 11, which compaction has removed.
         world.disk.flip_bit(&path, start + 7, 0).unwrap();
-        let limit =
-            ReadLimit { max_bytes: MUCH, below: Offset::new(world.end), at_least_one_batch: true };
+        let limit = ReadLimit {
+            max_bytes: MUCH,
+            below: Offset::new(world.end),
+            at_least_one_batch: true,
+            keeps_emptied: false,
+        };
         let refused = world.log.read(Offset::new(base), limit);
         assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
         let damages = world.log.checks().damages();
@@ -121,8 +125,12 @@ fn a_reader_of_a_compacted_log_gets_no_record_with_a_wrong_offset() {
 #[test]
 fn in_a_log_with_gaps_sent_bytes_are_checked_again_by_their_header_digest() {
     let (world, places) = with_gaps();
-    let limit =
-        ReadLimit { max_bytes: MUCH, below: Offset::new(world.end), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: MUCH,
+        below: Offset::new(world.end),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     let path = Path::new(DIR).join("00000000000000000000.log");
     let range = world.log.read(Offset::ZERO, limit).unwrap().unwrap();
     let mut bytes = vec![0; usize::try_from(range.length).unwrap()];

@@ -110,7 +110,7 @@ pub(super) fn first_from(log: &Log, from: i64) -> Option<Kept> {
 fn read_from(log: &Log, mut from: Offset, is_enough: impl Fn(&Kept) -> bool) -> Vec<Kept> {
     let mut found = Vec::new();
     let below = log.log_end_offset();
-    let limit = ReadLimit { max_bytes: 700, below, at_least_one_batch: true };
+    let limit = ReadLimit { max_bytes: 700, below, at_least_one_batch: true, keeps_emptied: false };
     while let Some(range) = log.read(from, limit).unwrap() {
         if found.last().is_some_and(&is_enough) {
             break;

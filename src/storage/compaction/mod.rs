@@ -21,6 +21,8 @@ mod compaction_tests;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
+mod emptied_tests;
+#[cfg(test)]
 mod gaps_tests;
 #[cfg(test)]
 mod kept_tests;

@@ -284,8 +284,12 @@ fn check(disk: &Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
 
 /// Reads a log from its start and counts its records, which must follow one another.
 pub(super) fn records(log: &Log) -> i64 {
-    let limit =
-        ReadLimit { max_bytes: 1 << 20, below: log.log_end_offset(), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1 << 20,
+        below: log.log_end_offset(),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     let mut next = Offset::ZERO;
     while let Some(range) = log.read(next, limit).unwrap() {
         let mut bytes = vec![0; usize::try_from(range.length).unwrap()];

@@ -48,8 +48,12 @@ fn check(disk: &Arc<dyn Disk>, boot_id: &str, (at, is_done): (i64, bool)) {
         assert!(end <= BEFORE || (start, end) == (at, at), "{known}");
         assert!(watermark <= end.max(5), "{known}");
     }
-    let limit =
-        ReadLimit { max_bytes: 1 << 20, below: log.log_end_offset(), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1 << 20,
+        below: log.log_end_offset(),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     assert_eq!(log.read(Offset::new(start), limit).unwrap().is_some(), start < end, "{known}");
     append(&log, 1).unwrap();
     assert_eq!(log.flush().unwrap(), Offset::new(end + 1));

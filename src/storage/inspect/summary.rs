@@ -1,5 +1,6 @@
 //! A summary of logs from their files alone, without opening a log.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,22 +25,32 @@ pub struct LogSummary {
     pub largest_producer_id: Option<ProducerId>,
 }
 
-/// Summaries of all logs in a data directory. Every batch is read.
+/// Summaries of all logs in a data directory. Every batch is read; `watch` is called for each, and
+/// may end the reading: the result is then `None`.
 ///
 /// # Errors
 /// Those of the disk; or if a later release has written a file.
-pub fn summarize_logs(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Vec<LogSummary>, StorageError> {
+pub fn summarize_logs(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    watch: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Option<Vec<LogSummary>>, StorageError> {
     let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
-    let partitions = entries.iter().filter(|entry| entry.is_dir);
-    let partitions = partitions.filter_map(|entry| partition_of(&entry.name));
-    partitions.map(|partition| summarize(disk, dir, partition)).collect()
+    let mut summaries = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.is_dir) {
+        let Some(partition) = partition_of(&entry.name) else { continue };
+        let Some(summary) = summarize(disk, dir, partition, watch)? else { return Ok(None) };
+        summaries.push(summary);
+    }
+    Ok(Some(summaries))
 }
 
 fn summarize(
     disk: &Arc<dyn Disk>,
     dir: &Path,
     partition: TopicPartition,
-) -> Result<LogSummary, StorageError> {
+    watch: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Option<LogSummary>, StorageError> {
     let log = dir.join(partition.to_string());
     let refused = |source| StorageError::read(&log, source);
     let metadata = match PartitionMetadata::read(&**disk, &log)? {
@@ -58,23 +69,34 @@ fn summarize(
         largest_producer_id: largest_id_in_snapshots(&**disk, &log).map_err(refused)?,
     };
     for base in segment_bases(&**disk, &log)? {
-        summary.add_segment(&**disk, &SegmentFile::path(&log, base, FileKind::Log))?;
+        let path = SegmentFile::path(&log, base, FileKind::Log);
+        if summary.add_segment(&**disk, &path, watch)?.is_break() {
+            return Ok(None);
+        }
     }
-    Ok(summary)
+    Ok(Some(summary))
 }
 
 impl LogSummary {
-    fn add_segment(&mut self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
+    fn add_segment(
+        &mut self,
+        disk: &dyn Disk,
+        path: &Path,
+        watch: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StorageError> {
         let refused = |source| StorageError::io("read", path, source);
         let any = Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
         let file = disk.open(path, OpenMode::Read).map_err(refused)?;
         let mut scan = BatchScan::new(Source::on_disk(&*file), 0, file.len().map_err(refused)?);
         while let Some(passed) = scan.pass(&any).map_err(refused)? {
+            if watch().is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
             let Passed::Good(batch) = passed else { continue };
             let producer_id = batch.summary.producer.map(|producer| producer.id);
             self.latest_epoch = self.latest_epoch.max(batch.summary.leader_epoch);
             self.largest_producer_id = self.largest_producer_id.max(producer_id);
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 }

@@ -148,26 +148,38 @@ impl<'log> Retention<'log> {
         below: Offset,
         is_unwanted: impl Fn(&Segments) -> Result<bool, StorageError>,
     ) -> Result<Removed, StorageError> {
-        let context = self.tail.context();
-        let delay = context.config.load().file_delete_delay;
         let mut removed = Removed::default();
-        while let Some((segment, end)) = self.first_unwanted(below, &is_unwanted)? {
-            let size = segment.size()?;
-            let names = self.tail.lock().unlink_first(&segment, end)?;
-            hold.add(&segment, names, context.clock.monotonic().saturating_add(delay));
-            context.sync_names()?;
-            removed.segments += 1;
-            removed.bytes += size;
-        }
-        drop(hold);
+        let outcome = self.unlink_unwanted(&mut hold, below, is_unwanted, &mut removed);
         if removed.segments > 0
             && let Some(first) = self.tail.segments().first()
         {
             // Use the base of the first segment and not the log start, which is not durable yet:
-            // the records between them still exist.
+            // the records between them still exist. Until the history tells it, the removed names
+            // show a start after a crash that the segments were not lost, so keep the hold.
             self.tail.epochs().advance_start(first.base());
         }
-        Ok(removed)
+        drop(hold);
+        outcome.map(|()| removed)
+    }
+
+    fn unlink_unwanted(
+        self,
+        hold: &mut SegmentsHold<'_>,
+        below: Offset,
+        is_unwanted: impl Fn(&Segments) -> Result<bool, StorageError>,
+        removed: &mut Removed,
+    ) -> Result<(), StorageError> {
+        let context = self.tail.context();
+        let delay = context.config.load().file_delete_delay;
+        while let Some((segment, end)) = self.first_unwanted(below, &is_unwanted)? {
+            let size = segment.size()?;
+            let names = self.tail.lock().unlink_first(&segment, end)?;
+            hold.add(&segment, names, context.clock.monotonic().saturating_add(delay));
+            removed.segments += 1;
+            removed.bytes += size;
+            context.sync_names()?;
+        }
+        Ok(())
     }
 
     /// The first segment and its end offset, if it must be removed.

@@ -5,6 +5,7 @@
 //! search walks over about an index interval; after a rebuild, over the whole segment.
 
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 
 use crate::storage::StorageError;
 use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
@@ -35,15 +36,24 @@ impl Segment {
     /// `Corrupt` if the offset lies in a damaged stretch, or if bytes on the way to it are not a
     /// batch.
     pub(crate) fn locate(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
-        let wanted = offset.since(self.base());
-        let mut walk =
-            self.walk_from(self.size()?, |entry| i64::from(entry.relative_offset) <= wanted)?;
+        self.walk_to(offset).map(|(_, batch)| batch)
+    }
+
+    /// As `locate`, with the bytes that the walk has passed over: up to the batch, or to the end of
+    /// the segment. If one of their headers is wrong, the wanted batch may be among them.
+    pub(crate) fn walk_to(
+        &self,
+        offset: Offset,
+    ) -> Result<(Range<u64>, Option<Located>), StorageError> {
+        let (wanted, size) = (offset.since(self.base()), self.size()?);
+        let mut walk = self.walk_from(size, |entry| i64::from(entry.relative_offset) <= wanted)?;
+        let begin = walk.position();
         while let Some(batch) = self.step(&mut walk, |damage| damage.next > offset)? {
             if batch.summary.last_offset >= offset {
-                return Ok(Some(batch));
+                return Ok((begin..batch.position, Some(batch)));
             }
         }
-        Ok(None)
+        Ok((begin..size, None))
     }
 
     /// The end position of the batches from `first` on that `span` allows.

@@ -99,7 +99,9 @@ impl<'log> LogDamage<'log> {
         let Some(mut check) = checks.check_segment(*base, Medium::Cache)? else { return Ok(()) };
         while !check.is_done() {
             let found = check.advance(check.position() + STRETCH)?;
-            self.log.context().record_damage(&found);
+            if !checks.record(&check, &found) {
+                break;
+            }
         }
         Ok(())
     }

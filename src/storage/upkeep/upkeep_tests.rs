@@ -335,7 +335,12 @@ fn a_segment_that_cannot_be_deleted_stays_readable_and_is_removed_first_later() 
     assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5, "the other log's");
     let bad = directory.log(&partition("bad")).unwrap().unwrap();
     assert_eq!(bad.log_start_offset(), Offset::ZERO, "its start is unchanged");
-    let limit = ReadLimit { max_bytes: 1, below: Offset::new(10), at_least_one_batch: true };
+    let limit = ReadLimit {
+        max_bytes: 1,
+        below: Offset::new(10),
+        at_least_one_batch: true,
+        keeps_emptied: false,
+    };
     assert!(bad.read(Offset::ZERO, limit).unwrap().is_some());
     assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5);
     all_expired_is_gone(&disk, &directory);

@@ -68,8 +68,19 @@ def batch_of(
     rows: Sequence[Row], *, time: int = TIME, producer: Producer = NOBODY, **header: int
 ) -> bytes:
     """A batch of these records; `header` puts other values into its fields."""
-    records = b"".join(_record(delta, row) for delta, row in enumerate(rows))
-    last = len(rows) - 1
+    header = {"maxTimestamp": time + max((row.after for row in rows), default=0)} | header
+    return batch_around(encoded(rows), len(rows), time=time, producer=producer, **header)
+
+
+def encoded(rows: Sequence[Row]) -> bytes:
+    """The records as a batch has them, not compressed."""
+    return b"".join(_record(delta, row) for delta, row in enumerate(rows))
+
+
+def batch_around(
+    records: bytes, count: int, *, time: int = TIME, producer: Producer = NOBODY, **header: int
+) -> bytes:
+    """A batch of so many records, which are encoded and perhaps compressed."""
     fields = {
         "baseOffset": 0,
         "batchLength": HEADER.size - 12 + len(records),
@@ -77,13 +88,13 @@ def batch_of(
         "magic": 2,
         "crc": 0,
         "attributes": 0,
-        "lastOffsetDelta": last,
+        "lastOffsetDelta": count - 1,
         "baseTimestamp": time,
-        "maxTimestamp": time + max((row.after for row in rows), default=0),
+        "maxTimestamp": time,
         "producerId": producer.id,
         "producerEpoch": producer.epoch,
         "baseSequence": producer.sequence,
-        "recordsCount": len(rows),
+        "recordsCount": count,
     } | header
     if "crc" not in header:
         covered = HEADER.pack(*(fields[name] for name in NAMES))[COVERED:] + records

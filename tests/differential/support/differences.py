@@ -5,6 +5,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+_NAME = "{name}"
 TABLE = Path(__file__).parents[1] / "differences.toml"
 
 
@@ -22,6 +23,8 @@ class Known:
     asked: str = "*"
     kafka: str = "*"
     streamlog: str = "*"
+    name: str = ""
+    """What `{name}` stands for in `field`."""
 
     def covers(self, api: str, asked: str, place: tuple[str, object, object]) -> bool:
         """Return true if a difference is this one."""
@@ -30,7 +33,7 @@ class Known:
             _matches(pattern, text)
             for pattern, text in (
                 (self.asked, asked),
-                (self.field, field),
+                (self.field.replace(_NAME, self.name), field),
                 (self.kafka, repr(kafka)),
                 (self.streamlog, repr(streamlog)),
             )
@@ -42,6 +45,10 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def known_differences() -> list[Known]:
-    """All of them, in the order of the page."""
+    """All of them, in the order of the page; a row with names is one for each name."""
     table = tomllib.loads(TABLE.read_text())
-    return [Known(**row) for row in table.get("difference", [])]
+    return [
+        Known(**row, name=name)
+        for row in table.get("difference", [])
+        for name in row.pop("names", [""])
+    ]

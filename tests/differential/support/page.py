@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from differential.support.differences import Known
 from interop.support.records import Json
 
+_MOST_NAMES = 50
 COMPARED = Path(__file__).parents[1] / "compared.json"
 HEAD = """\
 `make differential` sends the same bytes to Apache Kafka {kafka} and to streamlog and compares
@@ -16,7 +17,7 @@ the responses field by field: valid and invalid requests for each of the {count}
 streamlog, in every version that both serve. Of ids, ports, paths and the time of day, only
 their presence is compared, and the texts of errors may differ. The table lists all other
 differences: a difference that is not in it fails the test, and so does a row that is no longer
-true. `*` stands for any value.
+true. `*` stands for any value, and `{{name}}` for the names after the field.
 """
 
 
@@ -58,9 +59,19 @@ def rows(table: Sequence[Known]) -> Iterator[str]:
     for known in table:
         grouped.setdefault((known.api, known.reason), []).append(known)
     for (api, reason), group in grouped.items():
-        fields = _listed([f"`{known.field}`" for known in group])
+        fields = _listed([_field(known, group) for known in group])
         asked = _listed(["always" if known.asked == "*" else known.asked for known in group])
         yield f"| {api} | {fields} | {asked} | {reason} |"
+
+
+def _field(known: Known, group: Sequence[Known]) -> str:
+    """The field with the names that a row lists for it; of very many, their number."""
+    if not known.name:
+        return f"`{known.field}`"
+    names = [f"`{other.name}`" for other in group if replace(other, name=known.name) == known]
+    if len(names) > _MOST_NAMES:
+        names = [f"{len(names)} names in `tests/differential/differences.toml`"]
+    return f"`{known.field}` for {_listed(names)}"
 
 
 def _listed(words: list[str]) -> str:

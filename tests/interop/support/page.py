@@ -6,6 +6,7 @@ from differential.support.differences import known_differences
 from differential.support.page import Compared, section
 from interop.support.clients import APACHE, INTEROP, Client, all_clients
 from interop.support.features import ACKS, CODECS, FAILOVER, FEATURES, reading
+from interop.support.framings import FRAMINGS, STORED
 from interop.support.results import WORKS, Results
 from interop.support.tools import all_tools, apache_version, tool_faults, tool_rows
 
@@ -39,7 +40,8 @@ def expected_cells(client: Client, clients: Sequence[Client]) -> set[str]:
         for codec in CODECS
         if writer.limit(f"produce {codec} acks=all") is None
     }
-    return {*FEATURES, *reads, FAILOVER}
+    framings = {framing.cell for framing in STORED}
+    return {*FEATURES, *reads, *framings, FAILOVER}
 
 
 def faults(clients: Sequence[Client], results: dict[str, Results]) -> Iterator[str]:
@@ -111,6 +113,15 @@ def cross_rows(clients: Sequence[Client], cells: Cells) -> Iterator[list[str]]:
         yield [writer.name, *(_some(row, codecs) for row in works)]
 
 
+def framing_rows(clients: Sequence[Client], cells: Cells) -> Iterator[list[str]]:
+    """One row for each framing; one that is refused has no columns of clients."""
+    for framing in FRAMINGS:
+        works = (cells[client.name].get(framing.cell) == WORKS for client in clients)
+        outcomes = [YES if does else NO for does in works]
+        told = outcomes if framing.is_stored else ["refused", *[""] * (len(clients) - 1)]
+        yield [framing.codec, framing.name, *told]
+
+
 def reasons(clients: Sequence[Client], cells: Cells) -> Iterator[str]:
     """The reasons for unsupported features, by client."""
     for client in clients:
@@ -160,6 +171,11 @@ def render(clients: Sequence[Client], results: dict[str, Results]) -> str:
             "By row who writes, by column who reads: *yes* means byte for byte, with every codec",
             f"that the writer has ({', '.join(CODECS)}); else the codecs that work are named.\n",
             table(["", *names], list(cross_rows(clients, cells))),
+            "## Forms of a compressed stream\n",
+            "A codec's format allows several forms of a stream. Those that some client cannot read",
+            "are refused with INVALID_RECORD, unless the topic's `compression.type` is another",
+            "codec. Every other form is stored as it was sent.\n",
+            table(["codec", "form", *names], list(framing_rows(clients, cells))),
             "## What does not work, and why\n",
             "".join(reasons(clients, cells)),
             section(Compared.read(), known_differences()),

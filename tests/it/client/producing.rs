@@ -153,3 +153,46 @@ fn failures_that_no_caller_received_are_reported() {
     let ClientError::Delivery { failures, unlisted: 0 } = reported else { panic!("{reported}") };
     assert_eq!((failures.len(), failures[0].records), (1, 1));
 }
+
+#[test]
+fn closing_a_client_closes_its_producers_and_consumers() {
+    let broker = TestBroker::start();
+    let (client, other) = (broker.connect(), broker.connect());
+    other.admin().create_topic("t", &NewTopic::default()).unwrap();
+    let slow = ProducerConfig { linger: Duration::from_mins(1), ..ProducerConfig::default() };
+    let producer = client.producer(slow.clone()).unwrap();
+    let consumer = client.consumer(&["t"], ConsumerConfig::default()).unwrap();
+    drop(client.producer(slow).unwrap());
+    let tickets: Vec<_> = (0..100).map(|_| producer.send(&record("t", b"v")).unwrap()).collect();
+    client.close().unwrap();
+    assert!(tickets.iter().all(|ticket| ticket.outcome().unwrap().is_ok()));
+    assert_eq!(values(&other, "t").len(), 100);
+    assert!(consumer.is_closed());
+    assert!(matches!(producer.send(&record("t", b"v")), Err(ClientError::Closed)));
+    producer.close(PATIENCE).unwrap();
+    client.close().unwrap();
+}
+
+#[test]
+fn closing_a_client_reports_the_failures_of_its_producers() {
+    let mut broker = TestBroker::start();
+    let client = broker.connect();
+    let config = ProducerConfig {
+        delivery_timeout: Duration::from_millis(300),
+        ..ProducerConfig::default()
+    };
+    let producers = [(); 2].map(|()| client.producer(config.clone()).unwrap());
+    for producer in &producers {
+        producer.send(&record("t", b"1")).unwrap().wait(PATIENCE).unwrap();
+    }
+    broker.stop();
+    for producer in &producers {
+        producer.send(&record("t", b"2")).unwrap();
+    }
+    let reported = client.close().unwrap_err();
+    let ClientError::Delivery { failures, unlisted: 0 } = reported else { panic!("{reported}") };
+    assert_eq!(failures.len(), 2);
+    for producer in &producers {
+        producer.close(PATIENCE).unwrap();
+    }
+}

@@ -17,7 +17,7 @@ use crate::support::{LocalBroker, TOPIC};
 
 /// The treatment of a guarded request.
 #[derive(Clone, Copy)]
-enum Gate {
+pub(super) enum Gate {
     Refuses,
     KeepsSilent,
     /// Passes everything and counts the requests for offsets.
@@ -30,7 +30,7 @@ const GUARDED: [&[&str]; 4] =
 
 impl Gate {
     /// A broker that is only reachable through the gate.
-    fn with_broker(self) -> (LocalBroker, SocketAddr) {
+    pub(super) fn with_broker(self) -> (LocalBroker, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let advertised = format!("PLAINTEXT://{address}");

@@ -25,7 +25,7 @@ const VALUE: usize = 100;
 const LINE: usize = VALUE + 1;
 
 /// The longest wait in these tests.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Far more than the 50 ms on an idle machine, and far less than reading a topic takes.
 const SOON: Duration = Duration::from_secs(2);
@@ -165,7 +165,7 @@ impl Ended {
 }
 
 /// The exit code of a command that ends.
-fn ended(child: &mut Child) -> Option<i32> {
+pub(super) fn ended(child: &mut Child) -> Option<i32> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -325,10 +325,14 @@ fn commands_on_log_files_end_on_ctrl_c() {
         fs::create_dir(&log).unwrap();
         link_or_copy(&segment, &log.join("00000000000000000000.log"));
     }
-    let files: [(&str, &Path, &[&str]); 3] = [
+    // The directory belongs to a broker, whose metadata journal is lost.
+    let identity = "meta.properties";
+    fs::copy(command_line.data().join(identity), dir.path().join(identity)).unwrap();
+    let files: [(&str, &Path, &[&str]); 4] = [
         ("dump", &segment, &["--records"]),
         ("dump", &segment, &["--records", "-o", "json"]),
         ("verify", dir.path(), &[]),
+        ("rebuild-metadata", dir.path(), &[]),
     ];
     for (verb, path, options) in files {
         let running = || {

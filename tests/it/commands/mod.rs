@@ -2,6 +2,7 @@
 
 mod behind_a_gate;
 mod contexts;
+mod interrupted_producers;
 mod interrupting;
 mod mistakes;
 mod on_a_cluster;

@@ -504,3 +504,24 @@ fn topics_of_the_cluster_are_completed() {
         assert_eq!(completed(words, &elsewhere), ["orders", "others"], "{words:?}");
     }
 }
+
+#[test]
+fn names_that_other_clients_chose_do_not_command_the_terminal() {
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "-p", "1"]);
+    let groups = ["two\nlines", "\u{1b}[2Jempty"];
+    for group in groups {
+        command_line.text(&["consume", "t", "-e", "--group", group]);
+    }
+    for verb in ["list", "lag"] {
+        let text = command_line.text(&["group", verb]);
+        assert_eq!(text.lines().count(), 1 + groups.len(), "{text}");
+        assert!(text.contains("two\\nlines") && text.contains("\\u{1b}[2Jempty"), "{text}");
+    }
+    let text = command_line.text(&["group", "describe", groups[1]]);
+    assert!(text.contains("\\u{1b}[2Jempty") && !text.contains('\u{1b}'), "{text}");
+    let (_, said) = command_line.failure(&["group", "describe", "\u{1b}[2Jnobody"]);
+    assert!(said.contains("\\u{1b}[2Jnobody") && !said.contains('\u{1b}'), "{said}");
+    let rows = command_line.rows(&["group", "list"]);
+    assert!(rows.iter().any(|row| row["group"] == groups[0]), "{rows:?}");
+}

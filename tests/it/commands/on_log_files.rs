@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -56,7 +57,10 @@ impl Written {
         drop(log);
         data.close(&Offsets::new()).unwrap();
         drop(data);
-        let rebuilt = rebuild_metadata(&dir.path().join("data"), &BTreeMap::new()).unwrap();
+        let rebuilt = rebuild_metadata(&dir.path().join("data"), &BTreeMap::new(), &mut || {
+            ControlFlow::Continue(())
+        })
+        .unwrap();
         assert_eq!(rebuilt.unwrap().topics.len(), 1);
         Self { dir }
     }

@@ -1,6 +1,7 @@
 //! Loss of, or damage to, the metadata journal and the metadata files of logs.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ fn files(disk: &dyn Disk, dir: &str) -> Vec<PathBuf> {
 
 fn rebuild(disk: &FaultyDisk) -> Result<(), BrokerError> {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    rebuild_on(&disk, Path::new(DATA), &BTreeMap::new()).map(drop)
+    rebuild_on(&disk, Path::new(DATA), &BTreeMap::new(), &mut || ControlFlow::Continue(()))
+        .map(drop)
 }
 
 /// Checks that the broker starts, has the records, and accepts another.
@@ -84,7 +86,11 @@ fn a_journal_that_is_sound_is_left_alone() {
     let disk = stopped(1);
     let before = files(&disk, JOURNAL);
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-    assert!(rebuild_on(&shared, Path::new(DATA), &BTreeMap::new()).unwrap().is_none());
+    assert!(
+        rebuild_on(&shared, Path::new(DATA), &BTreeMap::new(), &mut || ControlFlow::Continue(()))
+            .unwrap()
+            .is_none()
+    );
     assert_eq!(files(&disk, JOURNAL), before);
     serves(disk, "left alone");
 }
@@ -192,7 +198,9 @@ fn a_rebuilt_journal_reuses_no_producer_id_and_keeps_requested_partitions() {
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
     let topic: TopicName = TOPIC.parse().unwrap();
     let wanted = BTreeMap::from([(topic.clone(), 3)]);
-    let rebuilt = rebuild_on(&shared, Path::new(DATA), &wanted).unwrap().unwrap();
+    let rebuilt = rebuild_on(&shared, Path::new(DATA), &wanted, &mut || ControlFlow::Continue(()))
+        .unwrap()
+        .unwrap();
     assert!(rebuilt.next_producer_id.0 >= 1_000_000, "{rebuilt:?}");
     assert!(!rebuilt.was_whole);
     let [topic] = &rebuilt.topics[..] else { panic!("{rebuilt:?}") };

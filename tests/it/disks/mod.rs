@@ -7,4 +7,5 @@ mod errors;
 mod every_file;
 mod interruptions;
 mod lost_metadata;
+mod room;
 mod small_files;

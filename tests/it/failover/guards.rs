@@ -101,6 +101,17 @@ fn without_its_guard_a_killed_leader_is_followed_at_the_end_of_its_session() {
 }
 
 #[test]
+fn a_broker_that_was_killed_with_its_guard_waits_for_its_own_session_on_an_emptied_disk() {
+    let mut cluster = ThreeBrokers::start(&[]);
+    kill_guard(&cluster, 1);
+    cluster.kill(1);
+    cluster.empty_disk(1);
+    cluster.start_broker(1);
+    assert!(cluster.log(1).contains("for the end of that session"), "{}", cluster.log(1));
+    cluster.await_registered(2, &IDS);
+}
+
+#[test]
 fn the_guard_of_a_paused_broker_does_nothing() {
     let mut cluster = ThreeBrokers::start(&[LONG_SESSION]);
     let paused = cluster.broker(1).pause();

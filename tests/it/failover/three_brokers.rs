@@ -1,6 +1,7 @@
 //! Three broker processes on a ZooKeeper of their own, with their data below one directory.
 
 use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
@@ -249,11 +250,18 @@ impl ThreeBrokers {
     /// The bytes of the log of a partition on a broker, segment after segment.
     pub(super) fn log_bytes(&self, id: i32, topic: &str, partition: i32) -> Vec<u8> {
         let folder = self.data(id).join(format!("{topic}-{partition}"));
-        let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         let is_segment = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "log");
-        let mut segments: Vec<PathBuf> = entries.filter(is_segment).collect();
-        segments.sort();
-        segments.iter().flat_map(|segment| fs::read(segment).unwrap()).collect()
+        loop {
+            let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+            let mut segments: Vec<PathBuf> = entries.filter(is_segment).collect();
+            segments.sort();
+            match segments.iter().map(fs::read).collect::<io::Result<Vec<_>>>() {
+                Ok(bytes) => return bytes.concat(),
+                // Compaction has removed a segment since it was listed.
+                Err(error) if error.kind() == ErrorKind::NotFound && self.runs(id) => {}
+                Err(error) => panic!("{}: {error}", folder.display()),
+            }
+        }
     }
 
     /// Flips a bit in the middle of the first segment of a partition on a broker that does not run.

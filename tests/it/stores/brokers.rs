@@ -222,9 +222,11 @@ fn a_broker_that_cannot_reach_zookeeper_says_so_and_goes_on_when_it_can() {
 #[test]
 fn a_second_broker_with_the_same_number_is_refused_and_the_first_is_unharmed() {
     let (server, dirs) = (ZooKeeper::start(), Directories::new());
-    let first = start(&dirs.path("one"), &tree(&server), &[]).unwrap();
+    // The second one waits in case the first has ended.
+    let session = ["zookeeper.session.timeout.ms=2000"];
+    let first = start(&dirs.path("one"), &tree(&server), &session).unwrap();
     first.make_test_topic();
-    let log = start(&dirs.path("two"), &tree(&server), &[]).err().unwrap();
+    let log = start(&dirs.path("two"), &tree(&server), &session).err().unwrap();
     assert!(log.contains("broker id 1 is in use by the broker at 127.0.0.1:"), "{log}");
     let mut client = first.connect();
     assert_eq!(append(&mut client, 0), 0);
@@ -272,14 +274,11 @@ fn a_broker_on_an_older_copy_of_its_disk_does_not_lead_without_the_records_writt
     assert!(broker.stop().success());
 
     // Starts that are refused once they have opened the copy do not make it newer.
-    let unknown = backup.join("unknown-0");
-    let log = backup.join(format!("{TOPIC}-0"));
-    assert!(Command::new("cp").arg("-a").args([&log, &unknown]).status().unwrap().success());
     for _ in 0..2 {
-        let refusal = start(&backup, &tree(&server), &[]).map(drop).unwrap_err();
-        assert!(refusal.contains("unknown-0"), "{refusal}");
+        let elsewhere = server.tree("/elsewhere").to_string();
+        let refusal = start(&backup, &elsewhere, &[]).map(drop).unwrap_err();
+        assert!(refusal.contains("there is no cluster in ZooKeeper"), "{refusal}");
     }
-    fs::remove_dir_all(unknown).unwrap();
     for _ in 0..2 {
         let broker = start(&backup, &tree(&server), &[]).unwrap();
         let refused = broker.connect().produce(batch([9]), -1).unwrap();

@@ -69,6 +69,13 @@ impl Shell {
         }
     }
 
+    /// Creates nodes with these values together.
+    #[tokio::main(flavor = "current_thread")]
+    async fn restore(&self, values: Values) {
+        let creation = values.into_iter().map(|(path, value)| Op::create(path, value));
+        self.open().await.multi(creation.collect()).await.unwrap();
+    }
+
     fn set_one(&self, path: &str, value: &str) {
         self.set(Values::from([(path.to_owned(), value.to_owned())]));
     }
@@ -189,6 +196,20 @@ fn an_unreadable_or_deleted_node_stops_its_topic_and_is_named_until_it_is_restor
             edited.append();
         }
     }
+    assert!(edited.broker.take().unwrap().stop().success());
+}
+
+#[test]
+fn a_topic_that_was_deleted_by_hand_keeps_its_log_and_no_broker_from_starting() {
+    let mut edited = Edited::start();
+    let deleted = edited.shell().values(&path(""));
+    edited.shell().delete(&path(""));
+    let known = edited.broker().log().len();
+    edited.restart();
+    edited.await_line(known, &[TOPIC, "left alone", &path("")]);
+    edited.broker().make_topic("other");
+    edited.shell().restore(deleted);
+    edited.append();
     assert!(edited.broker.take().unwrap().stop().success());
 }
 

@@ -18,7 +18,26 @@ def test_a_group_resumes_where_it_stopped(run: Run, topic: str) -> None:
         async with client.consumer(topic, group=topic) as consumer:
             # The current message did not count as done.
             assert [m.offset async for m in consumer.take(10, timeout=20)] == list(range(10, 20))
-        assert (await client.admin.group(topic).committed())[topic, 0] >= 19
+        assert await client.admin.group(topic).committed() == {(topic, 0): 20}
+
+    run(main)
+
+
+def test_messages_that_were_all_taken_are_done_and_closing_within_the_loop_is_allowed(
+    run: Run, topic: str
+) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 5)
+        group = client.admin.group(topic)
+        async with client.consumer(topic, group=topic) as consumer:
+            assert [m.offset async for m in consumer.take(0)] == []
+            assert [m.offset async for m in consumer.take(2, timeout=20)] == [0, 1]
+        assert await group.committed() == {(topic, 0): 2}
+        async with client.consumer(topic, group=topic) as consumer:
+            async for message in consumer.take(1, timeout=20):
+                assert message.offset == 2
+                await consumer.close()
+        assert await group.committed() == {(topic, 0): 2}
 
     run(main)
 

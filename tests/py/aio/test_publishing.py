@@ -154,6 +154,39 @@ def test_a_failure_after_its_waiter_gave_up_is_raised_by_flush(
     asyncio.run(main())
 
 
+async def cancel_everything_else() -> None:
+    """Cancels all other tasks, as handlers of shutdown do, and lets them end."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("waits_for", ["the topic", "room"])
+def test_records_are_delivered_though_all_tasks_are_cancelled(
+    run: Run, topic: str, waits_for: str
+) -> None:
+    async def main(client: aio.Client) -> None:
+        await client.admin.create_topic(topic, partitions=1)
+        async with client.producer(buffer="64 KiB") as producer:
+            if waits_for == "room":
+                await producer.send(topic, b"first")
+            size = 10_000 if waits_for == "room" else 100
+            tickets = [producer.send(topic, bytes(size)) for _ in range(10)]
+            assert not tickets[-1].done()
+            interrupted = asyncio.create_task(producer.flush())
+            await asyncio.sleep(0)
+            await cancel_everything_else()
+            assert interrupted.cancelled()
+            await producer.flush(20)
+            offsets = [(await ticket.result(timeout=10)).offset for ticket in tickets]
+            first = 1 if waits_for == "room" else 0
+            assert offsets == list(range(first, first + 10))
+
+    run(main)
+
+
 def test_a_failure_that_was_reported_is_not_reported_again(
     broker: BrokerProcess, topic: str
 ) -> None:

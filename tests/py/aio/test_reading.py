@@ -140,6 +140,32 @@ def test_an_event_ends_the_loop_after_the_current_message(run: Run, topic: str) 
     run(main)
 
 
+@pytest.mark.parametrize("is_split", [False, True])
+def test_an_event_ends_the_loop_though_all_tasks_were_cancelled(
+    run: Run, topic: str, is_split: bool
+) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 1)
+        stop = asyncio.Event()
+        async with client.consumer(topic, stop=stop) as consumer:
+            messages = consumer.streams(1)[0] if is_split else consumer
+            await anext(messages)
+
+            async def cancel_others(reader: "asyncio.Task[None] | None") -> None:
+                others = asyncio.all_tasks() - {asyncio.current_task(), reader}
+                for task in others:
+                    task.cancel()
+                await asyncio.gather(*others, return_exceptions=True)
+                stop.set()
+
+            canceller = asyncio.create_task(cancel_others(asyncio.current_task()))
+            async with asyncio.timeout(10):
+                assert [message async for message in messages] == []
+            await canceller
+
+    run(main)
+
+
 def test_an_event_set_in_the_loop_ends_it_at_once(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         await fill(client, topic, 100)

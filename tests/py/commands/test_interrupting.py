@@ -1,9 +1,11 @@
 """Ctrl-C ends a command cleanly: started records are finished, and its group is left."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import streamlog
 from py.support.broker import BrokerProcess, until
@@ -60,3 +62,18 @@ def test_a_person_who_types_records_is_heard_at_once(
         b"first",
         b"second",
     ]
+
+
+def test_a_start_that_is_interrupted_ends_without_a_traceback(tmp_path: Path) -> None:
+    package = tmp_path / "streamlog"
+    package.mkdir()
+    slow = "import time\nprint('importing', flush=True)\ntime.sleep(60)\n"
+    (package / "__init__.py").write_text(slow)
+    pipe = subprocess.PIPE
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [str(SCRIPT), "topic", "list"]
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=env) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "importing\n"
+        # The shell reports the end by the signal as exit code 130.
+        assert press_ctrl_c(process) == (-signal.SIGINT, "")

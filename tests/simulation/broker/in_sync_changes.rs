@@ -6,7 +6,7 @@ use std::time::Duration;
 use streamlog::io::Clock;
 use streamlog::metadata::InSyncOutcome;
 use streamlog::replication::{RequestedChange, Role};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 use crate::broker::Broker;
 
@@ -27,6 +27,7 @@ impl Broker {
     pub(super) async fn send_in_sync_changes(self: Arc<Self>) {
         let mut requested = self.in_sync_changes.take_receiver().unwrap();
         let mut unsettled: Vec<RequestedChange> = Vec::new();
+        let mut repeat_at = Instant::now();
         let mut checks = interval(CHECK);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -41,11 +42,15 @@ impl Broker {
                     (changes, false)
                 }
                 _ = checks.tick() => (self.lagging(), false),
-                () = sleep(RETRY_PAUSE), if !unsettled.is_empty() => {
+                () = sleep_until(repeat_at), if !unsettled.is_empty() => {
                     (std::mem::take(&mut unsettled), true)
                 }
             };
-            unsettled.extend(self.send(changes, are_repeated).await);
+            let unknown = self.send(changes, are_repeated).await;
+            if unsettled.is_empty() {
+                repeat_at = Instant::now() + RETRY_PAUSE;
+            }
+            unsettled.extend(unknown);
         }
     }
 

@@ -46,7 +46,8 @@ impl Replica {
 
     fn below(partition: &Arc<Partition>, below: Offset) -> Option<Self> {
         let log = partition.log()?;
-        let limit = ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true };
+        let limit =
+            ReadLimit { max_bytes: 1 << 20, below, at_least_one_batch: true, keeps_emptied: true };
         let (mut bytes, mut next) = (Vec::new(), Offset::ZERO);
         while next < below {
             // What cannot be read is missed by the comparison with other replicas.

@@ -47,7 +47,7 @@ def test_a_topic_deleted_under_a_query_ends_it(streamed: Streamed) -> None:
     topic = streamed.topic
     streamed.fill(20)
     got = Collected()
-    with streamed.running(got) as query:
+    with streamed.running(got, brokerTimeout="2s") as query:
         until(lambda: len(got.rows) == 20, PATIENCE)
         streamed.client.admin.delete_topic(topic)
         words = f"topic '{topic}', partition 0: offset 10 was requested, and the topic was deleted"
@@ -90,7 +90,11 @@ def test_losses_are_counted_in_what_is_logged(caplog: pytest.LogCaptureFixture) 
     losses.outside(("orders", 0), 10, (30, 90))
     losses.outside(("orders", 1), 5, (6, 90))
     losses.gone(("orders", 2), 7)
-    assert (losses.count, losses.offsets) == (3, 21)
+    losses.see({("orders", 3): 12})
+    losses.gone(("orders", 3), 7)
+    assert (losses.count, losses.offsets) == (4, 26)
     told = [record.getMessage() for record in caplog.records]
     assert "partition 0: offset 10 was requested, the log begins at 30" in told[0]
     assert "1 offset skipped; loss 2, 21 offsets in total" in told[1]
+    assert "all offsets from 7 to the end of the log (unknown) skipped; loss 3, 21" in told[2]
+    assert "from 7 to the end of the log (last seen at 12) skipped; loss 4, 26" in told[3]

@@ -6,6 +6,7 @@ with new attempts of its tasks.
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 import pyarrow as pa
@@ -29,12 +30,16 @@ class Crash(Exception):
 class Query:
     """A query that writes values to a topic."""
 
+    checkpoint: Path | None
+    """The folder of its checkpoint; None if its driver cannot read it."""
+
     def __init__(
         self, address: str, name: str, topic: str, copy_elsewhere: CopyElsewhere | None = None
     ) -> None:
         """Uses this id and this topic; without `copy_elsewhere` its driver copies."""
         given = {"bootstrap": address, "topic": topic, "exactlyonce": "true"}
         given["checkpointlocation"] = "none: the test is it"
+        self.checkpoint = None
         self.name = name
         self.topic = topic
         self._copy_elsewhere = copy_elsewhere
@@ -61,7 +66,8 @@ class Query:
             steps += 1
 
         copy = self._copy_elsewhere
-        Commit(self._client, self.name, on_step, copy_elsewhere=copy).batch(batch, staged)
+        commit = Commit(self._client, self.name, on_step, copy_elsewhere=copy)
+        commit.batch(batch, staged, None if self.checkpoint is None else str(self.checkpoint))
         return steps
 
     def run(self, batch: int, values: list[bytes], random: Random | None = None) -> int:

@@ -159,6 +159,25 @@ def test_rows_that_name_partitions_of_a_missing_topic_make_no_topic_of_fewer(
     assert counted(client, topic) == Counter({b"v": 10})
 
 
+def test_rows_that_name_topics_and_partitions_make_no_topic_of_fewer(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    names = (f"'{topic}' topic", "cast(id % 4 as int) partition", "cast(id as string) value")
+    table = spark.range(0, 4000, 1, 4).selectExpr(*names)
+    with pytest.raises(PySparkException, match=f"'{topic}'.*the rows name partitions"):
+        write(table, broker)
+    assert topic not in client.admin.topics()
+    client.admin.create_topic(topic, partitions=3)
+    with pytest.raises(PySparkException, match=f"'{topic}-3': there are 3, from 0 on"):
+        write(table, broker)
+    assert counted(client, topic) == Counter()
+    client.admin.set_partitions(topic, 4)
+    write(table, broker)
+    assert counted(client, topic) == Counter(b"%d" % number for number in range(4000))
+    write(table.selectExpr(f"'{topic}-new' topic", "cast(null as int) partition", "value"), broker)
+    assert counted(client, f"{topic}-new").total() == 4000
+
+
 def test_a_stream_learns_of_a_missing_target_before_its_tasks_run(
     spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:

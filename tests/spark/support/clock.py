@@ -1,8 +1,9 @@
 """A clock that a test can move forward."""
 
 import time
+from collections.abc import Callable
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "HastyClock"]
 
 
 class Clock:
@@ -23,3 +24,20 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         """Sleeps in real time."""
         time.sleep(seconds)
+
+
+class HastyClock(Clock):
+    """A clock on which sleeping moves the time forward without waiting."""
+
+    def __init__(self, after_sleep: Callable[[], None] = lambda: None) -> None:
+        """Starts at the current time; calls a function after each sleep."""
+        super().__init__()
+        self._after_sleep = after_sleep
+        self.slept = 0.0
+        """The sum of all sleeps in seconds."""
+
+    def sleep(self, seconds: float) -> None:
+        """Moves the clock forward."""
+        self.slept += seconds
+        self.pass_on(seconds)
+        self._after_sleep()

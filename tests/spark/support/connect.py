@@ -11,6 +11,7 @@ from typing import Self
 import pyspark
 
 from py.support.broker import until
+from spark.support.class_data import OPTIONS
 from streamlog.spark import provide_java
 
 _SPARK = Path(pyspark.__file__).parent
@@ -21,8 +22,7 @@ _SETTINGS = {
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
     "spark.driver.bindAddress": "127.0.0.1",
-    # The server lives for a minute: too short to repay optimised compilation.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": OPTIONS,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "512m",
     "spark.python.authenticate.socketTimeout": "120s",

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from streamlog.errors import ConfigError, MissingExtra
+from streamlog.errors import ConfigError, MissingExtra, TopicNotFound
 from streamlog.spark.clients import client_of
 from streamlog.spark.offline.job import Job, Outcome
 from streamlog.spark.offline.ledger import Ledger
@@ -18,7 +18,7 @@ from streamlog.spark.offline.plan import Loss, Plan
 from streamlog.spark.offline.planning import Choice, lost, make_plan
 from streamlog.spark.offline.tasks import Executor, on_spark
 from streamlog.spark.options import PATIENCE, Connection
-from streamlog.spark.patience import patiently
+from streamlog.spark.patience import Patience, patiently
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -146,8 +146,16 @@ class Loading:
 
     def _plan(self, choice: Choice) -> Plan:
         client, newest = client_of(self.connection), self.ledger.newest()
-        fails = self.fail_on_data_loss
-        plan = patiently(self.connection, lambda: make_plan(client, choice, newest, fails))
+        fails, patience = self.fail_on_data_loss, Patience(self.connection)
+        known = {} if newest is None else newest.places
+        while True:
+            try:
+                plan = patience.through(lambda: make_plan(client, choice, newest, fails))
+                break
+            except TopicNotFound as error:
+                absence = f"topic '{error.topic}' is absent"
+                if error.topic not in known or not patience.outlasts(absence):
+                    raise
         parts = [piece for part in plan.ranges for piece in part.split(self.offsets_per_file)]
         return Plan(plan.number, parts, plan.places, plan.losses)
 

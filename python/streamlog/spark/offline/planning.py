@@ -112,12 +112,14 @@ def _add_topic(making: _Making, client: Client, topic: str, choice: Choice) -> N
     try:
         topic_id = client.admin.topic(topic).id
         begins, ends = client.admin.begin_offsets(topic), client.admin.end_offsets(topic)
+        if not ends:
+            raise TopicNotFound(f"topic '{topic}' has no partitions", topic)
     except TopicNotFound as error:
         if old is None or making.fails:
             message = f"subscribe: there is no topic '{topic}'"
             if old is not None:
                 message = f"subscribe: topic '{topic}' was deleted before {_next(old)}; {_REMEDY}"
-            raise TopicNotFound(message) from error
+            raise TopicNotFound(message, topic) from error
         _log.warning("topic '%s' was deleted before %s", topic, _next(old))
         return
     if old is not None and old.id != topic_id:

@@ -1,17 +1,16 @@
 """The start and end offsets of the logs of a read."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from functools import partial
 from typing import TypeVar
 
 import streamlog
 from streamlog.errors import TopicNotFound
 from streamlog.spark.clients import client_of
 from streamlog.spark.options import Connection
-from streamlog.spark.patience import patiently
+from streamlog.spark.patience import Patience, briefly, patiently
 from streamlog.spark.reading.offsets import Offsets, TopicPartition
 from streamlog.spark.reading.subscription import Subscription
 
@@ -33,7 +32,10 @@ class State:
 
 
 class Logs:
-    """Requests offsets of the partitions to read. Waits for unreachable brokers."""
+    """Requests offsets of the partitions to read.
+
+    Waits for unreachable brokers, and for topics that are absent from metadata for a moment.
+    """
 
     def __init__(self, connection: Connection, subscription: Subscription) -> None:
         """Does not contact a broker yet."""
@@ -61,14 +63,57 @@ class Logs:
         return state
 
     def ends(self) -> State:
-        """Returns the same as ``state``, and requires all named topics to exist.
+        """Returns the same as ``settled``, and requires all named topics to exist.
 
         Raises:
             TopicNotFound: A named topic or partition does not exist.
         """
+        state = self.settled()
+        self.require(state)
+        return state
+
+    def settled(self) -> State:
+        """Returns the state after a brief wait for topics that are named and absent.
+
+        Waits also if no topic matches.
+        """
+        patience = briefly(self._connection)
         state = self.state()
-        if state.missing and self._subscription.named() is not None:
-            raise TopicNotFound(self._why_missing(min(state.missing), state))
+        while state.missing or not state.ids:
+            absent = ", ".join(f"'{topic}'" for topic in sorted(state.missing))
+            if not patience.outlasts(
+                f"topics {absent} are absent" if absent else "no topic matches"
+            ):
+                break
+            state = self.state()
+        return state
+
+    def require(self, state: State, besides: Collection[str] = ()) -> None:
+        """Checks that a state has all named topics, `besides` some.
+
+        Raises:
+            TopicNotFound: A named topic or partition does not exist.
+        """
+        missing = state.missing.difference(besides)
+        if missing and self._subscription.named() is not None:
+            raise TopicNotFound(self._why_missing(min(missing), state))
+
+    def present(
+        self, absent: Callable[[State], set[TopicPartition]], look: Callable[[], State]
+    ) -> State:
+        """Returns the state once nothing is absent, or when something stays absent for long.
+
+        Args:
+            absent: Returns the partitions that have existed, and that a state lacks.
+            look: Requests the state.
+        """
+        patience = Patience(self._connection)
+        state = look()
+        while places := absent(state):
+            topic, number = min(places)
+            if not patience.outlasts(f"partition {number} of topic '{topic}' is absent"):
+                break
+            state = look()
         return state
 
     def _why_missing(self, topic: str, state: State) -> str:
@@ -86,12 +131,17 @@ class Logs:
         return self._subscription.named() is None and set(self._topics()) != state.ids.keys()
 
     def begins(self, topics: Iterable[str]) -> Offsets:
-        """Returns the first offsets of the topics' partitions, without missing topics."""
-        return self._each(topics, lambda topic: self.client.admin.begin_offsets(topic))
+        """Returns the first offsets of the partitions of existing topics.
 
-    def all_ends(self, topics: Iterable[str]) -> Offsets:
-        """Returns the ends of the topics' partitions, without missing topics."""
-        return self._each(topics, self._ends_of)
+        A topic that stays absent for long is left out.
+        """
+        found: Offsets = {}
+        for topic in topics:
+            try:
+                found |= self._read_of(topic, self._of_existing(topic, self._begins_of))
+            except TopicNotFound:
+                continue
+        return found
 
     def at(self, topic: str, time_ms: int) -> dict[TopicPartition, int | None]:
         """Returns the first offsets at or after a time; None for partitions without one."""
@@ -99,7 +149,7 @@ class Logs:
             # In ListOffsets negative timestamps are special values, but records may have them.
             return {**self.begins([topic])}
         time = time_of(time_ms)
-        found = self._patiently(lambda: self.client.admin.offsets_at(topic, time))
+        found = self._of_existing(topic, lambda topic: self.client.admin.offsets_at(topic, time))
         return {
             (topic, number): offset
             for number, offset in found.items()
@@ -128,17 +178,19 @@ class Logs:
     def _topic_id(self, topic: str) -> str:
         return self._patiently(lambda: self.client.admin.topic(topic).id)
 
-    def _ends_of(self, topic: str) -> dict[int, int | None]:
-        return self._patiently(lambda: self.client.admin.end_offsets(topic))
+    def _begins_of(self, topic: str) -> dict[int, int | None]:
+        return _some(topic, self.client.admin.begin_offsets(topic))
 
-    def _each(self, topics: Iterable[str], ask: Callable[[str], dict[int, int | None]]) -> Offsets:
-        found: Offsets = {}
-        for topic in topics:
-            try:
-                found |= self._read_of(topic, self._patiently(partial(ask, topic)))
-            except TopicNotFound:
-                continue
-        return found
+    def _ends_of(self, topic: str) -> dict[int, int | None]:
+        return _some(topic, self._patiently(lambda: self.client.admin.end_offsets(topic)))
+
+    def _of_existing(self, topic: str, ask: Callable[[str], _T]) -> _T:
+        """Asks for an existing topic, and waits while it is absent.
+
+        Raises:
+            TopicNotFound: It stays absent for long.
+        """
+        return Patience(self._connection).until_there(lambda: ask(topic))
 
     def _read_of(self, topic: str, offsets: dict[int, int | None]) -> Offsets:
         places = {(topic, number): offset or 0 for number, offset in offsets.items()}
@@ -146,6 +198,17 @@ class Logs:
 
     def _patiently(self, ask: Callable[[], _T]) -> _T:
         return patiently(self._connection, ask)
+
+
+def _some(topic: str, offsets: dict[int, _T]) -> dict[int, _T]:
+    """Returns the offsets of a topic, which has at least one partition.
+
+    Raises:
+        TopicNotFound: There are none: the metadata is incomplete.
+    """
+    if not offsets:
+        raise TopicNotFound(f"topic '{topic}' has no partitions", topic)
+    return offsets
 
 
 def time_of(time_ms: int) -> datetime:

@@ -6,6 +6,7 @@ earliest offset. Without it the query continues, and each loss is logged as a wa
 
 import logging
 import os
+from collections.abc import Mapping
 from typing import Protocol
 
 from streamlog.errors import OffsetOutOfRange, TopicNotFound
@@ -42,11 +43,16 @@ class Losses:
     offsets: int
     """The number of lost offsets, as far as known."""
 
-    def __init__(self, is_fatal: bool) -> None:
-        """With `is_fatal`, the first loss is an error."""
+    def __init__(self, is_fatal: bool, ends: Mapping[tuple[str, int], int] | None = None) -> None:
+        """Takes the known ends of the logs; with `is_fatal`, the first loss is an error."""
         self._is_fatal = is_fatal
+        self._ends = dict(ends or {})
         self.count = 0
         self.offsets = 0
+
+    def see(self, ends: Mapping[tuple[str, int], int]) -> None:
+        """Takes newer ends of the logs, to tell what a deleted topic has lost."""
+        self._ends.update(ends)
 
     def outside(
         self, place: tuple[str, int], wanted: int, bounds: tuple[int, int], what: str = ""
@@ -65,9 +71,15 @@ class Losses:
         )
         if self._is_fatal:
             raise OffsetOutOfRange(f"{loss}; {_REMEDY}", wanted, earliest, latest)
-        self._warn(loss, max(earliest - wanted, 0))
+        offsets = max(earliest - wanted, 0)
+        self._warn(loss, _offsets(offsets), offsets)
 
-    def gone(self, place: tuple[str, int], wanted: int) -> None:
+    def gone(
+        self,
+        place: tuple[str, int],
+        wanted: int,
+        what: str = "the topic was deleted or recreated",
+    ) -> None:
         """Handles a topic or a partition that was deleted, or recreated.
 
         Raises:
@@ -76,11 +88,14 @@ class Losses:
         topic, partition = place
         loss = (
             f"data loss in topic '{topic}', partition {partition}: offset {wanted} was requested, "
-            "and the topic was deleted or recreated"
+            f"and {what}"
         )
         if self._is_fatal:
             raise TopicNotFound(f"{loss}; {_REMEDY}")
-        self._warn(loss, 0)
+        end = self._ends.pop(place, None)
+        known = "unknown" if end is None else f"last seen at {end}"
+        offsets = 0 if end is None else max(end - wanted, 0)
+        self._warn(loss, f"all offsets from {wanted} to the end of the log ({known})", offsets)
 
     def replaced(self, place: tuple[str, int], wanted: int) -> None:
         """Handles a topic that was deleted and recreated under the same name.
@@ -90,11 +105,11 @@ class Losses:
         """
         self.gone(place, wanted)
 
-    def _warn(self, loss: str, offsets: int) -> None:
+    def _warn(self, loss: str, skipped: str, offsets: int) -> None:
         self.count += 1
         self.offsets += offsets
         sums = f"loss {self.count}, {_offsets(self.offsets)} in total"
-        _audible().warning("%s; continuing, %s skipped; %s", loss, _offsets(offsets), sums)
+        _audible().warning("%s; continuing, %s skipped; %s", loss, skipped, sums)
 
 
 _REMEDY = "failOnDataLoss=false continues with the existing records and logs a warning"

@@ -67,7 +67,8 @@ class RangeReader:
         """Returns the reader for a task of a query."""
         spare_modules()
         columns = {ARROW_NAMES[name]: name for name in reading.columns}
-        return cls(reading.connection, part, columns, Losses(reading.fails_on_loss))
+        losses = Losses(reading.fails_on_loss, {(part.topic, part.partition): part.stop})
+        return cls(reading.connection, part, columns, losses)
 
     def batches(self) -> Iterator["_RecordBatch"]:
         """Yields the records.
@@ -92,7 +93,8 @@ class RangeReader:
             except TopicNotFound:
                 if self._is_read():
                     return
-                break
+                if not self._patience.outlasts(f"topic '{self._part.topic}' is absent"):
+                    break
             except (BrokerError, ConnectError, RequestTimeout) as error:
                 self._patience.wait(error, self._unread())
         if is_replaced:

@@ -66,6 +66,12 @@ class Subscription:
             return False
         return re.fullmatch(self.pattern, topic) is not None
 
+    def selects(self, place: TopicPartition) -> bool:
+        """Returns true if this partition is read where its topic exists."""
+        named = self.named()
+        is_read = self.matches(place[0]) if named is None else place[0] in named
+        return is_read and self.has(place)
+
     def has(self, place: TopicPartition) -> bool:
         """Returns true if this partition of a selected topic is read."""
         return not self.places or place in self.places

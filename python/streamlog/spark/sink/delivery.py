@@ -8,6 +8,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 from streamlog.spark.sink.columns import send
 from streamlog.spark.sink.rows import columns_in, producing
 from streamlog.spark.sink.settings import Settings
+from streamlog.spark.sink.target import NamedPartitions
 
 if TYPE_CHECKING:
     import pyarrow
@@ -29,10 +30,14 @@ class Delivery:
 
         Raises:
             DeliveryError: Records were not delivered.
+            TopicNotFound: A row names a partition that does not exist.
         """
+        topic, partitions = self.settings.topic, NamedPartitions(self.settings.connection)
         with producing(self.settings) as producer:
             for batch in rows:
-                send(producer, self.settings.topic, columns_in(batch, self.settings))
+                columns = columns_in(batch, self.settings)
+                partitions.check(topic, columns)
+                send(producer, topic, columns)
         return WriterCommitMessage()
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batch: int) -> None:

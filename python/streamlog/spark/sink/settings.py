@@ -42,6 +42,8 @@ class Settings:
     compression: str
     partitioner: str
     is_exactly_once: bool
+    checkpoint: str | None
+    """The location of the query's checkpoint."""
 
     @classmethod
     def of(
@@ -81,6 +83,7 @@ class Settings:
             compression=options.word("compression", _CODECS, "none"),
             partitioner=options.word("partitioner", _PARTITIONERS, "keyed"),
             is_exactly_once=options.truth("exactlyOnce", False),
+            checkpoint=options.text("checkpointLocation"),
         )
         if settings.is_exactly_once:
             settings._check_exactly_once(options)

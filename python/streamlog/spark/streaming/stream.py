@@ -93,7 +93,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Fixes the current ends as the end of the query."""
-        self._target = self._logs.ends()
+        # Topics that are missing here may be known to the checkpoint, which Spark passes later.
+        self._target = self._logs.settled()
 
     def latestOffset(self, start: Kept, limit: ReadLimit) -> Kept:
         """Returns the end of the next trigger, or its start if there are no records for a while.
@@ -105,7 +106,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begun = Mark.of(start)
         # Spark asks for the offsets after `start` only when all before it are done.
         self._progress.store(begun.offsets)
-        state = self._state_after(begun.offsets)
+        state = self._state_after(begun)
         jump = self._jump(begun, state)
         if jump is not None:
             return self._end(start, jump, jump.offsets)
@@ -151,14 +152,31 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._misfit is not None and start == self._beginning:
             raise self._misfit
 
-    def _state_after(self, begun: Offsets) -> State:
+    def _state_after(self, begun: Mark) -> State:
+        def absent(state: State) -> set[TopicPartition]:
+            return self._absent(begun, state)
+
         if self._target is not None:
+            if absent(self._target):
+                self._target = self._logs.present(absent, self._logs.state)
+            # Topics that stay absent are losses.
+            self._logs.require(self._target, {topic for topic, _ in absent(self._target)})
             return self._target
-        state = self._watch.newer(State(ends=begun), _WAIT_SECONDS)
-        if state.ends != begun and not self._gate.is_worth_it(begun, state.ends):
+        old = begun.offsets
+        state = self._watch.newer(State(ends=old), _WAIT_SECONDS)
+        if state.ends != old and not self._gate.is_worth_it(old, state.ends):
             # There are records, but fewer than the minimum: wait for more.
             state = self._watch.newer(state, _WAIT_SECONDS)
+        if absent(state):
+            state = self._logs.present(absent, self._watch.look)
         return state
+
+    def _absent(self, begun: Mark, state: State) -> set[TopicPartition]:
+        """Returns the partitions that the state lacks, unless their topic was recreated."""
+        renewed = begun.renewed(state.ids)
+        lacking = begun.offsets.keys() - state.ends.keys()
+        selects = self.reading.subscription.selects
+        return {place for place in lacking if place[0] not in renewed and selects(place)}
 
     def _is_due(self, begun: Offsets, state: State) -> bool:
         return self._target is not None or self._gate.is_worth_it(begun, state.ends)
@@ -168,7 +186,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         old, ends = begun.offsets, state.ends
         renewed = begun.renewed(state.ids)
         for place in sorted(set(old) - set(ends)):
-            self._losses.gone(place, old[place])
+            if self.reading.subscription.selects(place):
+                self._losses.gone(place, old[place])
+            else:
+                self._losses.gone(place, old[place], "the options do not select it any more")
         both = set(old) & set(ends)
         again = {place for place in both if place[0] in renewed or old[place] > ends[place]}
         fresh = set(ends) - set(old)
@@ -182,6 +203,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if begins.get(place, 0) > 0:
                 what = " (the partition is new to this query)"
                 self._losses.outside(place, 0, (begins[place], ends[place]), what)
+        self._losses.see(ends)
         kept = {place: old[place] for place in both - again}
         jump = _mark(kept | {place: begins.get(place, 0) for place in again | fresh}, state)
         return None if jump == begun else jump

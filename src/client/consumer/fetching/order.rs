@@ -57,7 +57,7 @@ pub(crate) fn in_order(
 /// field is wrong.
 fn cut_off(records: &[u8]) -> RecordError {
     let stated = Batch::peek_len(records).ok().flatten().unwrap_or(HEADER_SIZE);
-    RecordError::Truncated { stated, held: records.len() }
+    RecordError::Size { stated, held: records.len() }
 }
 
 fn fault_of(

@@ -158,9 +158,7 @@ fn a_response_without_a_whole_batch_is_an_error() {
     let bytes = batch(0, 5);
     let (stated, held) = (bytes.len(), bytes.len() - 1);
     let refused = in_order(&bytes[..held], at(0, true), None, |_, _| false);
-    let Err(RecordError::Truncated { stated: told, held: had }) = refused else {
-        panic!("{refused:?}")
-    };
+    let Err(RecordError::Size { stated: told, held: had }) = refused else { panic!("{refused:?}") };
     assert_eq!((told, had), (stated, held));
     assert_eq!(in_order(&[], at(0, true), None, |_, _| false).unwrap(), InOrder::default());
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -57,6 +57,8 @@ pub(crate) struct Delivery {
     ordinal: u64,
     wakeups: Arc<Wakeups>,
     is_urgent: AtomicBool,
+    /// The number of records that were appended to the batch.
+    records: AtomicU32,
     outcome: OnceLock<Outcome>,
     /// Futures that wait for this batch; a notification per batch avoids waking the futures of
     /// other batches.
@@ -151,6 +153,7 @@ impl Delivery {
             ordinal,
             wakeups,
             is_urgent: AtomicBool::new(false),
+            records: AtomicU32::new(0),
             outcome: OnceLock::new(),
             settled: Notify::new(),
         }
@@ -162,6 +165,16 @@ impl Delivery {
             self.is_urgent.store(true, Ordering::Release);
             self.wakeups.work.notify_one();
         }
+    }
+
+    /// Sets the number of records that were appended to the batch.
+    pub(crate) fn set_records(&self, records: u32) {
+        self.records.store(records, Ordering::Release);
+    }
+
+    /// The number of records that were appended to the batch.
+    pub(crate) fn records(&self) -> u32 {
+        self.records.load(Ordering::Acquire)
     }
 
     /// The batch's partition.

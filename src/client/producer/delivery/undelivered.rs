@@ -20,6 +20,8 @@ struct State {
     next_ordinal: u64,
     open: BTreeMap<u64, Arc<Delivery>>,
     is_closed: bool,
+    /// True once a caller has given up all batches without an outcome.
+    is_given_up: bool,
     failed: Failed,
 }
 
@@ -55,10 +57,21 @@ impl Undelivered {
         let mut state = self.state();
         state.is_closed = true;
         for delivery in std::mem::take(&mut state.open).into_values() {
-            if !delivery.is_settled() {
-                delivery.settle(Err(ClientError::Closed));
+            if delivery.is_settled() {
+                continue;
+            }
+            delivery.settle(Err(ClientError::Closed));
+            if !state.is_given_up {
+                let records = delivery.records();
+                state.failed.add(delivery, records);
             }
         }
+    }
+
+    /// Excludes the batches that are still without an outcome from all reports: a caller has
+    /// stopped waiting for them.
+    pub(crate) fn give_up(&self) {
+        self.state().is_given_up = true;
     }
 
     /// Records that a batch of `records` records has an outcome.
@@ -167,11 +180,17 @@ mod tests {
             Self { undelivered: Undelivered::default(), wakeups: Arc::new(wakeups) }
         }
 
-        fn fail(&self) -> Ticket {
+        fn open(&self) -> Arc<Delivery> {
             let topic = "t".parse().unwrap();
             let partition = TopicPartition { topic, partition: PartitionIndex(0) };
             let make = |ordinal| Delivery::new(partition, ordinal, Arc::clone(&self.wakeups));
             let delivery = self.undelivered.open(make).unwrap();
+            delivery.set_records(1);
+            delivery
+        }
+
+        fn fail(&self) -> Ticket {
+            let delivery = self.open();
             delivery.settle(Err(ClientError::Closed));
             self.undelivered.close(&delivery, 1);
             Ticket::new(delivery, 0, Timestamp::from_millis(0))
@@ -203,6 +222,20 @@ mod tests {
             ticket.outcome().unwrap().unwrap_err();
         }
         assert_eq!(failing.reported(), (100, 50));
+    }
+
+    #[test]
+    fn batches_without_an_outcome_at_the_end_are_failures_unless_a_caller_gave_them_up() {
+        for is_given_up in [false, true] {
+            let failing = Failing::new();
+            failing.fail();
+            let _ = (failing.open(), failing.open());
+            if is_given_up {
+                failing.undelivered.give_up();
+            }
+            failing.undelivered.close_all();
+            assert_eq!(failing.reported(), (if is_given_up { 1 } else { 3 }, 0));
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Checks of the stored bytes.
 
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::io::FileRange;
 use crate::storage::StorageError;
 use crate::storage::log::epochs::Epochs;
 use crate::storage::log::removed_files::RemovedFiles;
@@ -53,7 +53,7 @@ impl<'log> Checks<'log> {
     }
 
     /// A check of the segment that begins at `base`; `None` if it was removed. Blocks on the disk.
-    /// Pass the damage it finds to `LogContext::record_damage`.
+    /// Pass the damage that it finds to [`Checks::record`].
     pub(in crate::storage) fn check_segment(
         self,
         base: Offset,
@@ -63,8 +63,29 @@ impl<'log> Checks<'log> {
         let Some(number) = segments.iter().position(|segment| segment.base() == base) else {
             return Ok(None);
         };
+        let segment = Arc::clone(&segments[number]);
+        // Count before the chain is put together: a truncation in between then voids the check.
+        let truncations = segment.truncations();
         let chain = self.chain_of(&segments, number)?;
-        Ok(Some(SegmentCheck::new(Arc::clone(&segments[number]), chain, medium)))
+        Ok(Some(SegmentCheck::new((segment, truncations), chain, medium)))
+    }
+
+    /// Records the damage that a check has found, if the log still has the segment as it was when
+    /// the check began. Returns false if not: the check then compares bytes with those that a
+    /// truncation or a compaction has replaced, and what it finds says nothing.
+    pub(in crate::storage) fn record(self, check: &SegmentCheck, found: &[Damage]) -> bool {
+        if found.is_empty() {
+            return true;
+        }
+        // Held by truncations, retention and compaction too, so that the segment stays as it is
+        // until its damage is recorded.
+        let _segments = self.removed_files.hold();
+        let is_listed = self.tail.segments().position_of(&check.segment()).is_some();
+        let is_current = is_listed && !check.is_outdated();
+        if is_current {
+            self.tail.context().record_damage(found);
+        }
+        is_current
     }
 
     /// Stores the digests that a check of a whole segment has computed.
@@ -77,7 +98,7 @@ impl<'log> Checks<'log> {
             let segments = self.tail.segments();
             let number = segments.position_of(&segment);
             let end = number.and_then(|number| segments.next_base(number));
-            let end = end.filter(|end| check.is_of(*end));
+            let end = end.filter(|end| check.is_of(*end) && !check.is_outdated());
             let kept = end.map_or(Ok(()), |end| segment.gain_digests(digests, end));
             kept.unwrap_or_else(|error| {
                 let partition = &self.tail.context().partition;
@@ -90,11 +111,12 @@ impl<'log> Checks<'log> {
     /// Checks a range of batches and marks it as verified. If it finds an error, it checks the
     /// whole segment to learn the bounds of the damage. Returns true if the range is sound.
     ///
-    /// A stretch with a digest is checked as a whole, so more than the range may be verified.
+    /// A stretch with a digest is checked as a whole, so more than the range may be verified. A
+    /// range up to the segment's end is sound only if no batch is missing behind it.
     pub(super) fn check_range(
         self,
         segment: &Arc<Segment>,
-        range: &FileRange,
+        range: Range<u64>,
     ) -> Result<bool, StorageError> {
         let segments = self.tail.segments();
         let Some(number) = segments.position_of(segment) else {
@@ -104,42 +126,59 @@ impl<'log> Checks<'log> {
         // base: a segment in between may have been lost.
         let chain = self.chain_of(&segments, number)?;
         let size = chain.size;
-        let end = range.position + range.length;
-        let end = chain.whole_digest_around(end - 1).map_or(end, |digest| digest.end);
-        let ahead = (end + read_ahead(segment, range.position)).min(size);
-        let mut check = check_at(segment, chain, range.position, Medium::Cache)?;
+        let last = range.end.checked_sub(1);
+        let digest = last.and_then(|last| chain.whole_digest_around(last));
+        let end = digest.map_or(range.end, |digest| digest.end);
+        let ahead = (end + read_ahead(segment, range.start)).min(size);
+        let mut check = check_at(segment, chain, range.start, Medium::Cache)?;
         let start = check.position();
         let file = segment.file();
         // Look up the last byte first: it is the byte most likely to be missing, and a lookup of
         // one byte is cheap.
-        let until = if file.is_cached(ahead - 1, 1) && file.is_cached(start, ahead - start) {
-            // All bytes are in memory: one check of them costs less than a check for each of the
-            // reads that follow.
-            ahead
-        } else {
-            file.read_ahead(start, ahead - start);
-            end
-        };
-        let checking = segment.verified().begin_check(start);
+        let is_cached =
+            start < ahead && file.is_cached(ahead - 1, 1) && file.is_cached(start, ahead - start);
+        // If all bytes are in memory, one check of them costs less than a check for each of the
+        // reads that follow.
+        let until = if is_cached { ahead } else { end };
+        loop {
+            let from = check.position();
+            let piece = (from + CHECK_BYTES).min(ahead);
+            if !is_cached && from < piece {
+                file.read_ahead(from, piece - from);
+            }
+            if !self.advance(segment, &mut check, until.min(piece))? {
+                return Ok(false);
+            }
+            if check.is_done() || check.position() >= until {
+                break;
+            }
+        }
+        if check.position() >= size {
+            segment.release_digests();
+        }
+        // Damage may have become known since the range was located.
+        let is_in_range = |damage: &Damage| damage.start < range.end && damage.end > range.start;
+        Ok(!segment.damages().iter().any(is_in_range))
+    }
+
+    /// Continues a check up to `until`, and marks the bytes as verified. If it finds an error, it
+    /// checks the whole segment, and returns false.
+    fn advance(
+        self,
+        segment: &Segment,
+        check: &mut SegmentCheck,
+        until: u64,
+    ) -> Result<bool, StorageError> {
+        let checking = segment.verified().begin_check(check.position());
         let found = check.advance(until)?;
         if !found.is_empty() || check.ends_in_damage() {
             drop(checking);
             self.check_whole_segment(segment.base())?;
             return Ok(false);
         }
-        let damages = segment.damages();
-        checking.mark_verified_to(
-            check.position(),
-            &damages.iter().map(Damage::bytes).collect::<Vec<_>>(),
-        );
-        if check.position() >= size {
-            segment.release_digests();
-        }
-        // Damage may have become known since the range was located.
-        let is_in_range = |damage: &Damage| {
-            damage.start < range.position + range.length && damage.end > range.position
-        };
-        Ok(!damages.iter().any(is_in_range))
+        let damages: Vec<_> = segment.damages().iter().map(Damage::bytes).collect();
+        checking.mark_verified_to(check.position(), &damages);
+        Ok(true)
     }
 
     /// Checks the segment that begins at `base`, records its damage and marks all other bytes as
@@ -152,7 +191,9 @@ impl<'log> Checks<'log> {
             segment.file().read_ahead(start, (2 * CHECK_BYTES).min(check.size() - start));
             let checking = segment.verified().begin_check(start);
             let found = check.advance(start + CHECK_BYTES)?;
-            self.tail.context().record_damage(&found);
+            if !self.record(&check, &found) {
+                break;
+            }
             if !check.ends_in_damage() {
                 let damages = segment.damages();
                 let damages: Vec<_> = damages.iter().map(Damage::bytes).collect();
@@ -215,8 +256,9 @@ pub(super) fn check_at(
     medium: Medium,
 ) -> Result<SegmentCheck, StorageError> {
     let first = chain.whole_digest_around(position).map(|digest| digest.start);
-    let check = SegmentCheck::new(Arc::clone(segment), chain, medium);
+    let check = SegmentCheck::new((Arc::clone(segment), segment.truncations()), chain, medium);
     Ok(match first {
+        Some(0) => check,
         Some(start) => check.starting_at(start, None),
         None => match segment.indexed_at(position)? {
             Some(batch) => check.starting_at(batch.position, Some(&batch)),

@@ -54,7 +54,8 @@ const CHUNK_BYTES: u64 = (2 << 20) - (64 << 10);
 const CHUNKS_AHEAD: usize = 2;
 
 /// A limit that admits no batch, for a search that only asks if the batches are in memory.
-const NOTHING: CutLimit = CutLimit { bytes_max: 0, below: Offset::ZERO, at_least_one: false };
+const NOTHING: CutLimit =
+    CutLimit { bytes_max: 0, below: Offset::ZERO, at_least_one: false, keeps_emptied: true };
 
 impl StoredBatches {
     /// The number of bytes.
@@ -290,6 +291,7 @@ fn aligned(position: u64) -> u64 {
 }
 
 fn cut_limit(limit: ReadLimit) -> CutLimit {
-    let ReadLimit { max_bytes: bytes_max, below, at_least_one_batch: at_least_one } = limit;
-    CutLimit { bytes_max, below, at_least_one }
+    let ReadLimit { max_bytes, below, at_least_one_batch, keeps_emptied } = limit;
+    let (bytes_max, at_least_one) = (max_bytes, at_least_one_batch);
+    CutLimit { bytes_max, below, at_least_one, keeps_emptied }
 }

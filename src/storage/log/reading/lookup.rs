@@ -6,7 +6,8 @@ use crate::io::read_exact_at;
 use crate::record::{Batch, Decompressor, Limits, RecordError};
 use crate::storage::StorageError;
 use crate::storage::log::reading::checking::Checks;
-use crate::storage::log::reading::read::{CHECKS_MAX, Extent};
+use crate::storage::log::reading::extent::Extent;
+use crate::storage::log::reading::read::CHECKS_MAX;
 use crate::storage::log::tail_lock::TailLock;
 use crate::storage::segments::{FileKind, Located, Segment};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
@@ -98,7 +99,7 @@ impl<'log> Lookups<'log> {
             // Once all damage is known, the walk skips only the damage that the operator has
             // skipped.
             let is_known = walked.is_verified() || start == end || checks > 0;
-            if is_known || self.checks.check_range(segment, &walked.into_range())? {
+            if is_known || self.checks.check_range(segment, walked.bytes())? {
                 return Ok(batch);
             }
             checks += 1;

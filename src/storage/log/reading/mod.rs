@@ -2,10 +2,13 @@
 
 mod checking;
 mod cold;
+mod extent;
 mod lookup;
 mod read;
+mod search;
 
 pub use checking::Checks;
 pub use cold::{ColdRanges, InMemory, StoredBatches};
+pub use extent::{Extent, ReadLimit};
 pub use lookup::{Lookups, RecordAt};
-pub use read::{Extent, ReadLimit, Reads};
+pub use read::Reads;

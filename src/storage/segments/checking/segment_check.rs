@@ -20,6 +20,8 @@ const UNDIGESTED: u64 = (1 << 20) + (64 << 10);
 #[derive(Debug)]
 pub(in crate::storage) struct SegmentCheck {
     segment: Arc<Segment>,
+    /// The number of truncations before the chain was put together.
+    truncations: u64,
     chain: Chain,
     medium: Medium,
     start: u64,
@@ -31,10 +33,16 @@ pub(in crate::storage) struct SegmentCheck {
 }
 
 impl SegmentCheck {
-    /// A check of all batches of a segment below the chain's size, read from `medium`.
-    pub(in crate::storage) fn new(segment: Arc<Segment>, chain: Chain, medium: Medium) -> Self {
+    /// A check of all batches of a segment below the chain's size, read from `medium`. The segment
+    /// had `truncations` before the chain was put together.
+    pub(in crate::storage) fn new(
+        (segment, truncations): (Arc<Segment>, u64),
+        chain: Chain,
+        medium: Medium,
+    ) -> Self {
         let progress = CheckProgress::at(0, chain.expected(segment.base(), LeaderEpoch::NONE));
-        Self { segment, chain, medium, start: 0, progress, found: Vec::new(), is_sound: true }
+        let (start, found, is_sound) = (0, Vec::new(), true);
+        Self { segment, truncations, chain, medium, start, progress, found, is_sound }
     }
 
     /// Starts the check at the batch at `position`. Pass `batch` if its offset is known and no
@@ -113,6 +121,12 @@ impl SegmentCheck {
             }
         }
         Ok(std::mem::take(&mut self.found))
+    }
+
+    /// Returns true if the segment was truncated since the check began. It may have grown again, to
+    /// any size and with other batches.
+    pub(in crate::storage) fn is_outdated(&self) -> bool {
+        self.segment.truncations() != self.truncations
     }
 
     /// Returns true if the check is of a segment that ends at `end`, and the segment still has the

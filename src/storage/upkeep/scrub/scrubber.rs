@@ -228,10 +228,9 @@ impl Shared {
         (base, next): (Offset, Option<Offset>),
         rate: u64,
     ) -> Result<Option<Stopped>, StorageError> {
-        let segments = log.segments();
-        let segment = segments.iter().find(|segment| segment.base() == base);
-        let check = log.checks().check_segment(base, Medium::Disk)?;
-        let Some((segment, mut check)) = segment.zip(check) else { return Ok(None) };
+        let Some(mut check) = log.checks().check_segment(base, Medium::Disk)? else {
+            return Ok(None);
+        };
         if next.is_none() {
             // Flush after the check has taken the size of the segment: it expects all batches below
             // that size on the medium.
@@ -243,13 +242,11 @@ impl Shared {
                 return Ok(Some(Stopped));
             }
             let found = check.advance(check.position() + STRETCH)?;
-            if !found.is_empty()
-                && let Some(_hold) = self.directory.hold(log)
-            {
-                // Record the damage only if the log still has this segment. A replacement is
-                // checked later, and a removed segment need not be.
-                if log.segments().iter().any(|now| Arc::ptr_eq(now, segment)) {
-                    log.context().record_damage(&found);
+            if !found.is_empty() {
+                let Some(_hold) = self.directory.hold(log) else { return Ok(None) };
+                if !log.checks().record(&check, &found) {
+                    // A replacement, or what has grown since a truncation, is checked later.
+                    break;
                 }
             }
             if !self.keep_to_rate(rate, began, check.position()) {

@@ -13,16 +13,22 @@ use crate::storage::{
     AppendAt, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Opener, PartitionMetadata,
     ProducerLimits, UpkeepListener,
 };
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicId, TopicPartition};
+use crate::types::{
+    BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition,
+};
 
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 fn open(disk: &FaultyDisk) -> Arc<DataDir> {
+    open_with_segments_of(disk, 200)
+}
+
+fn open_with_segments_of(disk: &FaultyDisk, bytes: u64) -> Arc<DataDir> {
     let options = DataDirOptions {
         opener: Opener { cluster_id: Some("c".to_owned()), broker_id: BrokerId(1) },
         boot_id: "boot".to_owned(),
-        configs: Arc::new(|_, _| {
-            Arc::new(LogConfig { segment_size: ByteSize(200), ..LogConfig::default() })
+        configs: Arc::new(move |_, _| {
+            Arc::new(LogConfig { segment_size: ByteSize(bytes), ..LogConfig::default() })
         }),
         producers: ProducerLimits::default(),
         recovery_threads: 1,
@@ -125,4 +131,39 @@ fn the_scrubber_yields_to_others_for_a_bounded_time() {
     until("the scrubber does not reach the damage", || !log.checks().damages().is_empty());
     assert!(asked.load(Ordering::Relaxed) >= 20, "it gave way only {asked:?} times");
     scrubber.stop();
+}
+
+/// Appends a batch with a value of this many bytes.
+fn append(log: &Log, bytes: usize) {
+    let mut builder = BatchBuilder::new();
+    builder.push(NOW, None, Some(&vec![b'v'; bytes]), &[]).unwrap();
+    let mut batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+    let at = AppendAt { epoch: LeaderEpoch(1), now: NOW };
+    log.append(&mut [&mut batch], at).unwrap().remove(0).unwrap();
+}
+
+#[test]
+fn records_that_replace_truncated_records_during_a_check_are_not_called_damaged() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    const REPLACEMENTS: usize = 9;
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let directory = open_with_segments_of(&disk, 1 << 30);
+    let log = log(&directory, 0);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let scrubber = start(&directory);
+    // The scrubber asks before each stretch. Meanwhile the log is truncated, and grows again with
+    // batches of other sizes.
+    let (counted, truncated) = (Arc::clone(&asked), Arc::clone(&log));
+    scrubber.yield_to(Box::new(move || {
+        let number = counted.fetch_add(1, Ordering::SeqCst);
+        if number < REPLACEMENTS {
+            truncated.truncator().cut(Offset::new(10)).unwrap();
+            (0..30).for_each(|_| append(&truncated, 100_000 + number * 1_000));
+        }
+        false
+    }));
+    until("it is not scrubbed on", || asked.load(Ordering::SeqCst) >= 3 * REPLACEMENTS);
+    scrubber.stop();
+    assert_eq!(log.checks().damages(), []);
+    assert!(!disk.exists(Path::new("/data/t-0/damaged")).unwrap());
 }

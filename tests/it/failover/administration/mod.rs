@@ -1,5 +1,7 @@
-//! Three brokers in the hands of operators: listeners, damaged disks, brokers that are gone.
+//! Three brokers in the hands of operators: listeners, damaged disks, deleted nodes of ZooKeeper,
+//! brokers that are gone.
 
 mod damaged;
+mod deleted_nodes;
 mod forgotten;
 mod listeners;

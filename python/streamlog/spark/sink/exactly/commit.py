@@ -7,9 +7,11 @@ from dataclasses import replace
 import streamlog
 from streamlog._core.republishing import new_identity
 from streamlog.spark.options import PATIENCE
+from streamlog.spark.sink.exactly.checkpoint import Checkpoint
 from streamlog.spark.sink.exactly.commit_log import CommitLog
 from streamlog.spark.sink.exactly.publication import CopyElsewhere, OnStep, Publication, Step
 from streamlog.spark.sink.exactly.record import BatchRecord, Part, PartitionPlan
+from streamlog.spark.sink.exactly.repetition import check_fit
 from streamlog.spark.sink.exactly.stage import StagedRows
 
 __all__ = ["Commit"]
@@ -41,20 +43,28 @@ class Commit:
             copy_elsewhere: Copies in other processes instead of the driver.
         """
         self._client = client
+        self._query = query
         self._log = CommitLog(client, query)
         self._on_step = on_step
         self._patience = patience
         self._copy_elsewhere = copy_elsewhere
 
-    def batch(self, number: int, rows: Sequence[StagedRows]) -> None:
+    def batch(self, number: int, rows: Sequence[StagedRows], location: str | None = None) -> None:
         """Commits the batch, unless it is committed, and returns when its rows are published.
 
         First finishes the previous batch, if a crash has interrupted it.
 
+        Args:
+            number: The number of the batch.
+            rows: Its staged rows.
+            location: The location of the query's checkpoint.
+
         Raises:
-            FencedError: Another driver runs the same query.
+            FencedError: Another driver runs the same query, or the checkpoint does not fit its
+                commit log.
             StreamlogError: The last batch cannot be finished; the message says why.
         """
+        checkpoint = Checkpoint(location, self._query)
         self._on_step(Step.STAGED)
         last = self._log.last()
         if last is not None:
@@ -62,9 +72,10 @@ class Commit:
             if not self._log.is_finished(offset):
                 self._publication(record).finish()
                 self._log.finish(offset)
-            if record.batch >= number:
+            check_fit(record, number, rows, checkpoint)
+            if record.batch == number:
                 return
-        record = self._record(number, rows, last)
+        record = replace(self._record(number, rows, last), plan=checkpoint.plan_of(number))
         offset = self._log.append(record)
         self._on_step(Step.COMMITTED)
         publication = self._publication(record)

@@ -53,7 +53,8 @@ class ExactlyOnce(Delivery):
             copy_elsewhere: Copies in other processes instead of this one.
 
         Raises:
-            FencedError: Another driver runs the same query.
+            FencedError: Another driver runs the same query, or the checkpoint does not fit its
+                commit log.
         """
         staged = [message for message in messages if isinstance(message, StagedRows)]
         if staged:
@@ -68,4 +69,5 @@ class ExactlyOnce(Delivery):
             query = staged[0].query
             commit = Commit(client, query, on_step, connection.patience, copy_elsewhere)
             # A retry detects the steps that were done before the brokers became unreachable.
-            patience.through(lambda: commit.batch(batch, staged))
+            location = self.settings.checkpoint
+            patience.through(lambda: commit.batch(batch, staged, location))

@@ -7,8 +7,9 @@ the target lacks. So a task that runs again, or twice at the same time, changes 
 
 import pickle
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -62,7 +63,8 @@ class BatchPublisher:
         Raises:
             ConfigError: An option or a column is invalid, or the batch has been published already
                 in this run of the query.
-            FencedError: Another driver runs the same query.
+            FencedError: Another driver runs the same query, or the checkpoint does not fit its
+                commit log.
             TopicNotFound: There is no such target.
         """
         spark = batch.sparkSession
@@ -74,6 +76,7 @@ class BatchPublisher:
                 "for each batch, and name the topics of its rows by the column 'topic'"
             )
         settings = Settings.of_function(self._given, batch.schema)
+        settings = replace(settings, checkpoint=_checkpoint_of(spark, query))
         check_target(settings)
         tasks = batch.mapInArrow(partial(_staged, settings, query), "rows binary").collect()
         messages: list[StagedRows] = [pickle.loads(task.rows) for task in tasks]
@@ -131,3 +134,16 @@ def _query_of(spark: "SparkSession") -> tuple[str, str | None]:
     if query is None:
         raise ConfigError("BatchPublisher: for foreachBatch, and no query runs here")
     return query, context.getLocalProperty(_RUN)
+
+
+def _checkpoint_of(spark: "SparkSession", query: str) -> str | None:
+    """Returns the location of the query's checkpoint; None if this Spark does not reveal it."""
+    # The session of a batch is a copy, whose `streams` do not have the query.
+    session: Any = spark
+    try:
+        id = session.sparkContext._jvm.java.util.UUID.fromString(query)
+        running = session._jsparkSession.sharedState().activeStreamingQueries().get(id)
+        return str(running.resolvedCheckpointRoot())
+    except Exception:
+        # These are internals of Spark, which another release may lack.
+        return None

@@ -12,7 +12,9 @@ from streamlog.errors import StreamlogError
 
 __all__ = ["BatchRecord", "Part", "PartitionPlan"]
 
-_VERSION = 1
+_VERSION = 2
+_UNPLANNED = 1
+"""The version without ``plan``."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class BatchRecord:
     """The staging topics of the batch, and the id of each, which detects a recreated topic."""
     partitions: tuple[PartitionPlan, ...]
     """Includes partitions without records of the batch, to carry on their sequence numbers."""
+    plan: str | None = None
+    """The plan of the batch in the checkpoint; None if the driver could not read it."""
 
     def of_partition(self, number: int) -> "BatchRecord":
         """Returns the record with only the element `number` of `partitions`."""
@@ -86,6 +90,7 @@ class BatchRecord:
             "producer": self.producer,
             "epoch": self.epoch,
             "staged": self.staged,
+            "plan": self.plan,
             "partitions": rows,
         }
         return json.dumps(fields, separators=(",", ":")).encode()
@@ -99,7 +104,7 @@ class BatchRecord:
         """
         fields = json.loads(value)
         version = fields.pop("version")
-        if version != _VERSION:
+        if version not in (_UNPLANNED, _VERSION):
             raise StreamlogError(
                 f"the query's commit log has a record of version {version}: a newer streamlog has "
                 f"written it, and this one knows {_VERSION}"

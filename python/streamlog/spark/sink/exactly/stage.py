@@ -11,7 +11,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 from streamlog._core.republishing import delivered_batches
 from streamlog.errors import ConfigError, StreamlogError
 from streamlog.spark.clients import client_of
-from streamlog.spark.patience import patiently
+from streamlog.spark.patience import briefly
 from streamlog.spark.sink.columns import Columns, send
 from streamlog.spark.sink.exactly.record import Part
 from streamlog.spark.sink.exactly.staging import Target, prepared
@@ -78,7 +78,8 @@ class _Targets:
         if topic not in self._met:
             connection = self._connection
             client = client_of(connection)
-            self._met[topic] = patiently(connection, lambda: prepared(client, self._query, topic))
+            patience = briefly(connection)
+            self._met[topic] = patience.until_there(lambda: prepared(client, self._query, topic))
         return self._met[topic]
 
     def topics(self) -> dict[str, str]:
