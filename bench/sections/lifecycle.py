@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import streamlog
 from figures import Figure, Work, at_most
 from servers import Place, Running, broker, running, serving
 
@@ -19,6 +20,7 @@ def rows(rounds: int, place: Place) -> Iterator[Figure]:
     """Yields all rows of the section."""
     yield from idle(place)
     yield from first_start(rounds, place)
+    yield from in_process(rounds)
     yield from clean_start(place)
 
 
@@ -58,6 +60,19 @@ def first_start(rounds: int, place: Place) -> Iterator[Figure]:
     value, low, high = best[len(best) // 2], best[0], best[-1]
     gate = at_most(20, goal=10)
     yield Figure("start, empty directory", name, value, work, gate, low, high)
+
+
+def in_process(rounds: int) -> Iterator[Figure]:
+    """Measures brokers in this process, from the call to the return of `Broker`."""
+    for nodes, limit in ((1, 50), (3, 100)):
+        times = []
+        for _ in range(max(rounds, 5)):
+            began = time.perf_counter()
+            with streamlog.Broker(nodes=nodes):
+                times.append((time.perf_counter() - began) * 1000)
+        value, low, high = sorted(times)[len(times) // 2], min(times), max(times)
+        row = f"start in a Python program, nodes={nodes}"
+        yield Figure(row, "ms to ready", value, Work(client="streamlog"), at_most(limit), low, high)
 
 
 def clean_start(place: Place) -> Iterator[Figure]:

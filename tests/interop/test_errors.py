@@ -21,7 +21,6 @@ def read_at(driver: Driver, topic: str, offset: int) -> None:
 
 
 @pytest.mark.feature("unknown topic")
-@pytest.mark.timeout(60)  # some clients wait 15 seconds for the topic to appear
 def test_a_producer_learns_that_there_is_no_such_topic(driver: Driver, absent_topic: str) -> None:
     with pytest.raises(Refused) as error:
         driver.produce(absent_topic, [Record(b"k", b"v")])

@@ -83,7 +83,6 @@ def test_undelivered_records_are_not_counted(fresh: streamlog.Client) -> None:
     assert [(row["topic"], row["count"]) for row in told(fresh)] == [("orders", 1)]
 
 
-@pytest.mark.timeout(60)
 def test_a_producer_that_nobody_flushes_publishes_counts_after_a_while(
     fresh: streamlog.Client,
 ) -> None:

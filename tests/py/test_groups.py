@@ -131,7 +131,6 @@ def is_shared_by(admin: AdminClient, group: str, members: int) -> bool:
     return len(shares) == members and all(shares) and sum(map(len, shares)) == PARTITIONS
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("client", group_member.MEMBERS)
 def test_a_group_of_three_continues_when_a_member_is_killed(
     groups_broker: BrokerProcess, topic: str, group: str, client: str, tmp_path: Path

@@ -4,15 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::engine::EngineState;
 use crate::replica_manager::hand_overs::moves::{Move, hand_over, moves};
 use crate::types::WithCauses;
 
-/// The longest wait for the store to note that this broker stops.
-const ANNOUNCING_MAX: Duration = Duration::from_secs(1);
-/// The longest wait for other brokers to take over.
+/// The longest wait for the store to note that this broker stops, and for other brokers to take over.
+/// One limit for both: a store that takes long to answer must not keep a broker from handing over.
 const HANDING_OVER_MAX: Duration = Duration::from_secs(5);
 /// The pause after hand-overs of which some have failed.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -23,8 +22,9 @@ pub(crate) async fn resign(engine: &Arc<EngineState>) {
     if engine.stopping.is_cancelled() || due(engine).is_empty() {
         return;
     }
+    let deadline = Instant::now() + HANDING_OVER_MAX;
     // The other brokers must know first, so that none hands a partition back to this broker.
-    match timeout(ANNOUNCING_MAX, engine.metadata.announce_stop()).await {
+    match timeout_at(deadline, engine.metadata.announce_stop()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             tracing::warn!("no partition is handed over: {}", WithCauses(&error));
@@ -49,7 +49,7 @@ pub(crate) async fn resign(engine: &Arc<EngineState>) {
             }
         }
     };
-    if timeout(HANDING_OVER_MAX, handing_over).await.is_err() {
+    if timeout_at(deadline, handing_over).await.is_err() {
         let left = due(engine).len();
         tracing::warn!(
             "{left} partitions were not handed over within {} s: others are elected when the \

@@ -37,7 +37,7 @@ async def fill(client: aio.Client, topic: str, count: int, partitions: int = 1) 
     return values
 
 
-async def eventually(condition: Callable[[], object], seconds: float = 10.0) -> None:
+async def eventually(condition: Callable[[], object], seconds: float = 30.0) -> None:
     """Waits until the condition is true; fails after a timeout."""
     async with asyncio.timeout(seconds):
         while not condition():

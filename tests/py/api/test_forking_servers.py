@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 
 import streamlog
 from py.support.broker import BrokerProcess, until
@@ -97,7 +96,6 @@ def published(address: str, topic: str) -> list[bytes]:
         return [message.value or b"" for message in client.topic(topic).read()]
 
 
-@pytest.mark.timeout(60)
 def test_workers_of_gunicorn_share_a_preloaded_program(
     shared_broker: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
@@ -114,7 +112,6 @@ def test_workers_of_gunicorn_share_a_preloaded_program(
     assert sorted(values[1:]) == sorted(b"served by %d" % pid for pid, _ in answers)
 
 
-@pytest.mark.timeout(60)
 def test_workers_of_celery_share_a_preloaded_program(
     shared_broker: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:

@@ -134,7 +134,7 @@ class BrokerProcess:
             error.add_note(f"the broker's log:\n{self.log()[-4000:]}")
 
 
-def until(condition: object, seconds: float = 10.0) -> None:
+def until(condition: object, seconds: float = 30.0) -> None:
     """Waits until the callable `condition` returns true; fails after `seconds`."""
     assert callable(condition)
     deadline = time.monotonic() + seconds
