@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import streamlog
 from figures import Figure, Work, at_most
 from servers import Place, Running, broker, running, serving
+
+import streamlog
 
 IDLE_SECONDS = 5.0
 PARTITIONS = 1_000

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-
 import streamlog
 from py.support.broker import BrokerProcess, until
 
