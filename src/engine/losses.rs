@@ -1,22 +1,29 @@
-//! Replicas whose disk has lost records that were flushed (rule R7 in docs/replication.md).
+//! Replicas whose disk has lost records that were flushed (rules R7, R25 and R28 in
+//! docs/replication.md).
 //!
-//! This broker names their partitions in its registration. It neither leads nor follows these until
-//! the controller has struck its replicas out. Then it truncates their logs to the records that are
+//! The disk shows a loss at a start, or a follower's floor shows it to this broker as leader. This
+//! broker names the partitions in its registration. It neither leads nor follows these until the
+//! controller has struck its replicas out. Then it truncates their logs to the records that are
 //! left, and fetches the others.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
 use crate::engine::{Control, EngineError, Failure};
 use crate::metadata::{Image, Metadata};
-use crate::replication::LocalLogs;
+use crate::replication::{LocalLogs, Partition};
 use crate::storage::{DataDir, StorageError};
-use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
+use crate::types::{BrokerId, Offset, PartitionIndex, TopicId, TopicPartition, WithCauses};
 
 /// The replicas of this broker whose disk has lost flushed records.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     replicas: Mutex<BTreeSet<(TopicId, PartitionIndex)>>,
+    /// The floors of followers by which losses were found that are not recorded yet.
+    unrecorded: Mutex<Vec<(TopicPartition, Offset)>>,
+    found: Notify,
 }
 
 impl Losses {
@@ -44,11 +51,65 @@ impl Losses {
                 data.log(&partition)?;
             }
         }
-        Ok(Self { replicas: Mutex::new(replicas) })
+        for partition in data.start_report().missing.iter().filter(|_| is_shared) {
+            let Some(topic) = image.topic(&partition.topic) else { continue };
+            let assigned = topic.partition(partition.partition);
+            if assigned.is_some_and(|assigned| assigned.replicas.len() > 1) {
+                replicas.insert((topic.id, partition.partition));
+            }
+        }
+        Ok(Self { replicas: Mutex::new(replicas), ..Self::default() })
+    }
+
+    /// Stops leading a partition: the floor of a follower shows that records were committed that
+    /// this replica does not have.
+    pub(crate) fn add(&self, partition: &Partition, follower: BrokerId, floor: Offset) {
+        if !self.lock().insert((partition.topic_id(), partition.id().partition)) {
+            return;
+        }
+        tracing::error!(
+            "{} has lost records: broker {follower} knows that all below offset {floor} were \
+             committed, and this log lacks some of them; another replica is to lead",
+            partition.id()
+        );
+        partition.stop("its log has lost committed records, and another replica is to lead");
+        self.lock_unrecorded().push((partition.id().clone(), floor));
+        self.found.notify_one();
+    }
+
+    /// Waits until a follower has shown a loss.
+    pub(super) async fn found(&self) {
+        self.found.notified().await;
+    }
+
+    /// Records the floors of followers on the disk, so that a loss is found again at the next
+    /// start, and names the replicas in the registration.
+    pub(super) async fn register(
+        &self,
+        metadata: &Metadata,
+        logs: &Arc<LocalLogs>,
+        control: &Control,
+        failure: &Arc<Failure>,
+    ) {
+        let unrecorded = std::mem::take(&mut *self.lock_unrecorded());
+        if !unrecorded.is_empty() {
+            let (logs, failure) = (Arc::clone(logs), Arc::clone(failure));
+            let record = move || {
+                if let Err(error) = logs.data.record_floors(&unrecorded) {
+                    report(&failure, &unrecorded[0].0, &error);
+                }
+            };
+            if control.run_blocking(record).await.is_err() {
+                return;
+            }
+        }
+        if let Err(error) = metadata.report_losses(&self.replicas()).await {
+            tracing::debug!("losses are registered later: {}", WithCauses(&error));
+        }
     }
 
     /// The replicas for the registration.
-    pub(super) fn replicas(&self) -> BTreeSet<(TopicId, PartitionIndex)> {
+    pub(crate) fn replicas(&self) -> BTreeSet<(TopicId, PartitionIndex)> {
         self.lock().clone()
     }
 
@@ -95,7 +156,8 @@ impl Losses {
             };
             let partition = TopicPartition { topic, partition: index };
             let (logs, failure) = (Arc::clone(logs), Arc::clone(failure));
-            let cut = move || cut(&logs, &failure, &partition, id);
+            let keeps_floor = metadata.keeps_floor(&image, (id, index));
+            let cut = move || cut(&logs, &failure, (&partition, id), keeps_floor);
             if control.run_blocking(cut).await.unwrap_or(false) {
                 self.remove((id, index));
                 given_up.push((id, index));
@@ -110,15 +172,24 @@ impl Losses {
         true
     }
 
+    fn lock_unrecorded(&self) -> MutexGuard<'_, Vec<(TopicPartition, Offset)>> {
+        self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeSet<(TopicId, PartitionIndex)>> {
         self.replicas.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Truncates a log to the records that are left, and returns true if that succeeded.
-fn cut(logs: &LocalLogs, failure: &Failure, partition: &TopicPartition, id: TopicId) -> bool {
+fn cut(
+    logs: &LocalLogs,
+    failure: &Failure,
+    (partition, id): (&TopicPartition, TopicId),
+    keeps_floor: bool,
+) -> bool {
     logs.flusher.forget(partition);
-    match logs.data.give_up_lost_end(partition, id) {
+    match logs.data.give_up_lost_end(partition, id, keeps_floor) {
         Ok(()) => true,
         Err(error) => {
             report(failure, partition, &error);

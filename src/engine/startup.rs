@@ -8,7 +8,8 @@ use crate::engine::matching::{
 use crate::engine::{EngineConfig, EngineError, Failure, Losses};
 use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
 use crate::metadata::{
-    EmbeddedStore, Listener, Metadata, MetadataConfig, MetadataError, Registration, Store,
+    EmbeddedStore, Listener, LogReports, Metadata, MetadataConfig, MetadataError, Registration,
+    Store,
 };
 use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
@@ -103,7 +104,7 @@ fn report(data: &DataDir) {
         tracing::warn!("moved to '{}': no log or checkpoint has such a name", path.display());
     }
     for partition in &start.missing {
-        tracing::error!("{partition} was here when the broker last stopped, and is gone");
+        tracing::error!("the log of {partition} is gone: it had records when the broker last ran");
     }
 }
 
@@ -161,6 +162,7 @@ pub(crate) async fn open_metadata(
         session_timeout: None,
         is_stopping: false,
         lost: losses.replicas(),
+        reports: LogReports::new(),
     };
     metadata.register(&registration).await?;
     Ok((metadata, losses))

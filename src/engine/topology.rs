@@ -33,6 +33,7 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
             // and the removal.
             remove_deleted(&following, &image).await;
             let EngineState { metadata, logs, control, failure, .. } = &*following;
+            following.losses.register(metadata, logs, control, failure).await;
             if following.losses.give_up(metadata, logs, control, failure).await {
                 image = following.image();
                 apply(&following, &image);
@@ -42,6 +43,10 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
             tokio::select! {
                 () = following.stopping.cancelled() => return,
                 () = sleep(RETRY_PAUSE), if stays => {}
+                () = following.losses.found() => {
+                    image = following.image();
+                    apply(&following, &image);
+                }
                 changed = images.changed() => {
                     if changed.is_err() {
                         return;

@@ -156,10 +156,12 @@ impl Metadata {
         let mut unsettled = false;
         loop {
             let watch = self.session().watch;
-            let event = if unsettled {
-                timeout(RETRY_PAUSE, watch.next()).await.ok()
-            } else {
-                Some(watch.next().await)
+            let next_election = self.cache.lock().await.next_election();
+            let pause = next_election.map(|due| due.saturating_sub(self.clock.monotonic()));
+            let pause = pause.into_iter().chain(unsettled.then_some(RETRY_PAUSE)).min();
+            let event = match pause {
+                Some(pause) => timeout(pause, watch.next()).await.ok(),
+                None => Some(watch.next().await),
             };
             let is_expired = event == Some(Event::SessionExpired);
             if is_expired {

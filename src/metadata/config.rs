@@ -1,9 +1,12 @@
-//! Cluster settings: defaults and limits for new topics.
+//! Cluster settings: defaults and limits for new topics, and how elections wait.
+
+use std::time::Duration;
 
 use crate::config::settings;
+use crate::metadata::ElectionRules;
 
 settings! {
-    /// Defaults and limits of topics.
+    /// Defaults and limits of topics, and the wait of elections.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct MetadataConfig {
         /// Default number of partitions of a new topic.
@@ -21,6 +24,11 @@ settings! {
         /// KiB, at least 1000.
         #[setting("max.partitions", Int in 1..)]
         partitions_max: Option<usize> = None,
+        /// Milliseconds for which a partition waits, after all its in-sync replicas have ended,
+        /// until enough of them have returned to compare their logs. Afterwards the greatest log
+        /// of those that have returned is believed.
+        #[setting("election.wait.ms", Long in 0..)]
+        election_wait: Duration = Duration::from_secs(30),
     }
     others {
         /// The number of in-sync replicas that `acks=all` requires in a topic without a setting of
@@ -29,6 +37,8 @@ settings! {
         /// True if topics without a setting of their own acknowledge records before they are
         /// flushed.
         write_caching: bool = false,
+        /// The rules of elections in force: all of them, except in tests.
+        rules: ElectionRules = ElectionRules::ALL,
     }
 }
 

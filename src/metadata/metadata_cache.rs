@@ -7,9 +7,12 @@
 
 use std::iter::Peekable;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::io::Clock;
-use crate::metadata::controller::{Basis, BlockedNodes, ControllerClaim, Group, plan};
+use crate::metadata::controller::{
+    AwaitedReports, Basis, BlockedNodes, ControllerClaim, Group, plan,
+};
 use crate::metadata::image::Image;
 use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::layout::{CLUSTER, FOLLOWED, NodePath, TOPICS};
@@ -37,6 +40,8 @@ pub(super) struct MetadataCache {
     registered: bool,
     claim: Option<ControllerClaim>,
     blocked: BlockedNodes,
+    /// The partitions for whose replicas this controller waits.
+    awaited: AwaitedReports,
 }
 
 impl MetadataCache {
@@ -56,6 +61,7 @@ impl MetadataCache {
             registered: false,
             claim: None,
             blocked: BlockedNodes::default(),
+            awaited: AwaitedReports::default(),
         }
     }
 
@@ -89,6 +95,12 @@ impl MetadataCache {
     /// The image of the nodes read so far.
     pub(super) fn image(&mut self) -> Image {
         self.builder.build()
+    }
+
+    /// The time, by the monotonic clock, at which an election may become due although nothing has
+    /// changed in the store.
+    pub(super) fn next_election(&self) -> Option<Duration> {
+        self.awaited.next_end()
     }
 
     /// Reads everything, topic by topic: all nodes at once would double the memory.
@@ -136,16 +148,27 @@ impl MetadataCache {
         let mut rounds = 0;
         while rounds < ROUNDS_MAX {
             let image = self.builder.build();
-            let Some(claim) = self.claim_controller(&image).await? else { return Ok(()) };
+            let Some(claim) = self.claim_controller(&image).await? else {
+                self.awaited = AwaitedReports::default();
+                return Ok(());
+            };
             // If the controller role was claimed just now, everything was read again.
             let image = self.builder.build();
-            let settled = self.settled.take();
-            let basis = Basis {
+            if self.awaited.advance(self.clock.monotonic()) {
+                self.settled = None;
+            }
+            let (settled, config) = (self.settled.take(), self.config.clone());
+            let mut basis = Basis {
                 image: &image,
                 settled: settled.as_ref(),
                 epoch: claim.epoch,
-                config: &self.config.clone(),
+                config: &config,
+                awaited: None,
             };
+            let changed = basis.concerned().map(|topic| &**topic);
+            self.awaited.update(&image, changed, config.election_wait);
+            let awaited = self.awaited.clone();
+            basis.awaited = Some(&awaited);
             let blocked = self.blocked.clone();
             let groups = plan(basis).filter(|group| !blocked.covers(group));
             let mut groups = groups.peekable();

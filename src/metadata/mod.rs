@@ -56,10 +56,12 @@ pub use embedded::{
 pub use error::MetadataError;
 pub use image::{
     BrokenNode, Broker, Configs, Controller, Delta, EligibleReplica, Image, Incarnation, IsrMember,
-    KeyHash, KnownBroker, Listener, Loss, Membership, Partition, PartitionState, Registration,
-    ReplicaKey, Replicas, Tombstone, Topic, TopicState,
+    KeyHash, KnownBroker, Listener, LogReport, LogReports, Loss, Membership, Partition,
+    PartitionState, Registration, ReplicaKey, Replicas, Tombstone, Topic, TopicState,
 };
-pub use in_sync::{InSyncOutcome, InSyncStateChange, UncleanRefusal};
+#[cfg(any(test, feature = "internals"))]
+pub use in_sync::ElectionRule;
+pub use in_sync::{ElectionRules, InSyncOutcome, InSyncStateChange, UncleanRefusal};
 pub use lease::Lease;
 #[cfg(any(test, feature = "broker", feature = "internals"))]
 pub use memory::{Lost, MemoryStore};

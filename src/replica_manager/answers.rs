@@ -113,6 +113,7 @@ fn offset(field: &'static str, value: i64) -> Result<Offset, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replication::Floor;
     use crate::wire::describe_log_dirs::{Gap, LogDir, Partition, Topic};
     use crate::wire::fetch::EpochEndOffset;
 
@@ -121,6 +122,7 @@ mod tests {
         offset: Offset::new(7),
         last_epoch: LeaderEpoch(2),
         stored: Offset::new(6),
+        floor: Floor { offset: Offset::ZERO, is_kept: false },
     };
 
     fn answer(error_code: ErrorCode) -> PartitionAnswer {

@@ -122,6 +122,8 @@ fn topics<'a>(
             log_start_offset: log_start.get(),
             partition_max_bytes: in_request(partition_max),
             flushed_offset: position.stored.get(),
+            floor_offset: position.floor.offset.get(),
+            keeps_floor: position.floor.is_kept,
             ..RequestPartition::default()
         };
         match topics.last_mut() {

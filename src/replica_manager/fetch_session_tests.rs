@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::config::ByteSize;
 use crate::io::SeededRandom;
 use crate::replica_manager::fetch_session::{FetchSession, PartitionKey, Positions};
-use crate::replication::{FetchPosition, FollowerPosition};
+use crate::replication::{FetchPosition, Floor, FollowerPosition};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId, seeds};
 use crate::wire::fetch::FetchResponse;
 use crate::wire::{ErrorCode, FetchRequest};
@@ -22,7 +22,13 @@ fn at(offset: i64) -> FollowerPosition {
     let (epoch, offset) = (LeaderEpoch(3), Offset::new(offset));
     FollowerPosition {
         leader: BrokerId(2),
-        position: FetchPosition { epoch, offset, last_epoch: LeaderEpoch(2), stored: offset },
+        position: FetchPosition {
+            epoch,
+            offset,
+            last_epoch: LeaderEpoch(2),
+            stored: offset,
+            floor: Floor::default(),
+        },
         log_start: Offset::ZERO,
     }
 }

@@ -13,6 +13,7 @@ use crate::replica_manager::hand_overs::{DamagedLeaders, PreferredLeaders};
 use crate::replica_manager::in_sync_changes::InSyncChanges;
 use crate::replica_manager::leader_fetcher::LeaderFetcher;
 use crate::replica_manager::leader_link::any_version;
+use crate::replica_manager::log_reporter::LogReporter;
 use crate::replica_manager::{Elections, ReplicaConfig};
 use crate::types::BrokerId;
 
@@ -24,7 +25,8 @@ const CONNECTIONS: &str = "the connections to leaders";
 
 /// Starts the tasks that run until this broker stops. They fetch the partitions that it follows,
 /// and send the changes of in-sync sets of partitions that it leads. They also hand over partitions
-/// that are damaged or have another preferred leader, those that `elections` asks for first.
+/// that are damaged or have another preferred leader, those that `elections` asks for first, and
+/// report the logs of partitions without a leader.
 pub(crate) fn start(
     engine: &Arc<EngineState>,
     config: &ReplicaConfig,
@@ -39,6 +41,7 @@ pub(crate) fn start(
     };
     engine.control.start(returning.run());
     engine.control.start(DamagedLeaders { engine: Arc::clone(engine) }.run());
+    engine.control.start(LogReporter::new(Arc::clone(engine)).run());
     engine.control.start(async move {
         let failure = Arc::clone(&managing.failure);
         let connections = Tasks::on(Handle::current(), move || failure.notice_task(CONNECTIONS));

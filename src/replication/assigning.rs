@@ -33,7 +33,7 @@ impl Partition {
         let epoch = assignment.epoch;
         let followed =
             leader.map(|broker| IsrMember { broker, incarnation: assignment.leader_incarnation });
-        let state = assignment.in_sync.clone();
+        let (state, loss_epoch) = (assignment.in_sync.clone(), assignment.loss_epoch);
         if assignment.lease.is_some() || followed.is_some() {
             leadership.asks.get_or_insert_default().begin(now);
         }
@@ -48,6 +48,7 @@ impl Partition {
             if let Some(asks) = &mut leadership.asks {
                 asks.follow(followed);
             }
+            self.update(|current| Current { loss_epoch, ..current.clone() });
             self.begin_epoch(&mut leadership, (role, epoch), &before);
         } else if let Some(leader) = &mut leadership.leader {
             leader.state_read(state, false);

@@ -36,8 +36,8 @@ pub use partition::{Partition, ReadAnswer, ReadRequest, Reader, TryRead};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{
     Asks, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
-    Follower, FollowerStep, HandOverStage, HandOverStep, InSyncChange, InSyncSet, InSyncState,
-    Leader, LeaderStart, Rule, Rules,
+    Floor, Follower, FollowerStep, HandOverStage, HandOverStep, InSyncChange, InSyncSet,
+    InSyncState, Leader, LeaderStart, Rule, Rules,
 };
 pub use registration::Registration;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, World};
 use streamlog::metadata::{Incarnation, IsrMember, Lease};
 use streamlog::replication::{
-    Acks, Assignment, CountedFetch, Deletion, FetchPosition, FetchingReplica, InSyncState,
+    Acks, Assignment, CountedFetch, Deletion, FetchPosition, FetchingReplica, Floor, InSyncState,
     LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec, Predecessors, ReadRequest,
     Reader, Role, Rules, Target,
 };
@@ -89,6 +89,7 @@ fn led_by(leader: i32, epoch: LeaderEpoch, in_sync: &[i32]) -> Assignment {
     let minimum = members.len().min(2);
     Assignment {
         lease: None,
+        loss_epoch: None,
         epoch,
         leader: Some(BrokerId(leader)),
         leader_incarnation: incarnation(leader),
@@ -216,6 +217,7 @@ fn a_leader_without_a_lease_answers_on_proof_unless_the_store_has_ended_its_sess
             offset: Offset::ZERO,
             last_epoch: LeaderEpoch::NONE,
             stored: Offset::ZERO,
+            floor: Floor::default(),
         };
         partition.lead().unwrap();
         partition.follower_fetched(replica(2, Some(now)), &position, now).unwrap();
@@ -251,6 +253,7 @@ fn a_leader_whose_lease_has_run_out_answers_followers_and_no_clients() {
         offset: Offset::ZERO,
         last_epoch: LeaderEpoch::NONE,
         stored: Offset::ZERO,
+        floor: Floor::default(),
     };
     let counted = partition.follower_fetched(replica, &position, Duration::ZERO).unwrap();
     assert!(matches!(counted, CountedFetch::Counted { .. }), "{counted:?}");

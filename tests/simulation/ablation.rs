@@ -2,6 +2,7 @@
 //!
 //! `STREAMLOG_ABLATION_SEEDS=n` looks for such a seed among the first n, for every rule.
 
+use streamlog::metadata::{ElectionRule, ElectionRules};
 use streamlog::replication::{Rule, Rules};
 
 use crate::seeds::{assert_found, finders};
@@ -23,6 +24,13 @@ const ABLATIONS: &[(Rule, u64)] = &[
     (Rule::AnsweredUnderLease, 0),
     (Rule::NoProofWithEligible, 16),
     (Rule::WaitForAsked, 6),
+];
+
+/// The rules of elections, each with a seed that finds its absence.
+const ELECTIONS: &[(ElectionRule, u64)] = &[
+    (ElectionRule::EndsAreCompared, 0),
+    (ElectionRule::TwoReport, 0),
+    (ElectionRule::GreatestEnd, 0),
 ];
 
 /// The rules whose absence harms no record in any seed; `docs/decisions/0023-simulation.md`, and
@@ -53,6 +61,13 @@ fn each_rule_prevents_damage() {
     for (rule, seed) in ABLATIONS {
         println!("{}", assert_found(&format!("{rule:?}"), without(*rule), *seed));
     }
+    for (rule, seed) in ELECTIONS {
+        println!("{}", assert_found(&format!("{rule:?}"), electing_without(*rule), *seed));
+    }
+}
+
+fn electing_without(rule: ElectionRule) -> Planted {
+    Planted::electing_under(ElectionRules::ALL.without(rule))
 }
 
 fn without(rule: Rule) -> Planted {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Disk, Entry, MemoryDisk, OpenMode, read_exact_at, write_all_at};
 
+use crate::world::TOPIC;
+
 /// The directory that a copy contains.
 pub(crate) const DIRECTORY: &str = "/data";
 
@@ -48,4 +50,32 @@ fn copy_dir((from, to): (&dyn Disk, &dyn Disk), dir: &Path) {
             write_all_at(&*target, &mut [IoSlice::new(&bytes)], 0).unwrap();
         }
     }
+}
+
+/// Removes the log of a partition, or only its last segment with the files beside it; durably.
+/// Returns false if there is none.
+pub(crate) fn remove_log(disk: &FaultyDisk, partition: usize, is_whole: bool) -> bool {
+    let dir = Path::new(DIRECTORY).join(format!("{TOPIC}-{partition}"));
+    if !disk.exists(&dir).unwrap() {
+        return false;
+    }
+    let files = disk.list(&dir).unwrap().into_iter().map(|entry| entry.name);
+    let mut files: Vec<_> = files.collect();
+    let base = |name: &str| name.split_once('.').map(|(base, _)| base.to_owned());
+    if !is_whole {
+        let segments =
+            files.iter().filter(|name| Path::new(name).extension() == Some("log".as_ref()));
+        let Some(last) = segments.max().cloned() else { return false };
+        files.retain(|name| base(name) == base(&last));
+    }
+    for name in &files {
+        disk.remove_file(&dir.join(name)).unwrap();
+    }
+    if is_whole {
+        disk.remove_dir(&dir).unwrap();
+        disk.sync_dir(Path::new(DIRECTORY)).unwrap();
+    } else {
+        disk.sync_dir(&dir).unwrap();
+    }
+    true
 }

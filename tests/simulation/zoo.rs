@@ -4,6 +4,7 @@
 //! of the first n seeds find each bug. `evidence/simulation.md` has a table of both.
 
 use streamlog::io::faulty::{Failure, Fault, FaultyDisk, Operation};
+use streamlog::metadata::ElectionRules;
 use streamlog::replication::Rules;
 
 use crate::seeds::{assert_found, finders};
@@ -13,6 +14,7 @@ use crate::variable;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planted {
     pub(crate) rules: Rules,
+    pub(crate) elections: ElectionRules,
     pub(crate) bug: Option<Bug>,
 }
 
@@ -57,11 +59,17 @@ fn each_planted_bug_is_found() {
 
 impl Planted {
     /// Nothing is wrong.
-    pub(crate) const NOTHING: Self = Self { rules: Rules::ALL, bug: None };
+    pub(crate) const NOTHING: Self =
+        Self { rules: Rules::ALL, elections: ElectionRules::ALL, bug: None };
 
     /// Some rules are not in force.
     pub(crate) const fn under(rules: Rules) -> Self {
         Self { rules, ..Self::NOTHING }
+    }
+
+    /// Some rules of elections are not in force.
+    pub(crate) const fn electing_under(elections: ElectionRules) -> Self {
+        Self { elections, ..Self::NOTHING }
     }
 
     const fn bug(bug: Bug) -> Self {

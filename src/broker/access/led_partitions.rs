@@ -61,6 +61,17 @@ impl<'a> LedPartitions<'a> {
         self.engine.in_sync_changes.request(change);
     }
 
+    /// Stops leading a partition whose log has lost records: a follower's floor shows that records
+    /// were committed that this log does not have.
+    pub(crate) fn records_lost(
+        &self,
+        partition: &Arc<Partition>,
+        follower: BrokerId,
+        floor: Offset,
+    ) {
+        self.engine.losses.add(partition, follower, floor);
+    }
+
     /// Requests the hand-over of a partition whose log is damaged where a client reads. Returns
     /// false if no intact in-sync replica can take over, or an attempt has failed shortly before.
     pub(crate) fn yields(&self, partition: &Arc<Partition>) -> bool {

@@ -6,7 +6,7 @@ use super::partition_fetch::{Outcome, PartitionFetch, Refused};
 use crate::broker::access::LedPartitions;
 use crate::metadata::Incarnation;
 use crate::replication::{
-    CountedFetch, FetchPosition, FetchingReplica, Partition, RequestedChange,
+    CountedFetch, FetchPosition, FetchingReplica, Floor, Partition, RequestedChange,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
 use crate::wire::ErrorCode;
@@ -90,6 +90,10 @@ fn count(
             high_watermark: partition.high_watermark(),
             log_start_offset: partition.log_start_offset(),
         },
+        Ok(CountedFetch::RecordsLost) => {
+            led.records_lost(partition, replica.broker, position.floor.offset);
+            Outcome::Refused(ErrorCode::NotLeaderOrFollower.into())
+        }
         Ok(CountedFetch::Fenced) => Outcome::Refused(ErrorCode::FencedLeaderEpoch.into()),
         Err(error) => Outcome::Refused(Refused::of_follower(partition, &error)),
     }
@@ -102,5 +106,9 @@ fn position(request: &RequestPartition) -> Option<FetchPosition> {
         offset: Offset::checked(request.fetch_offset)?,
         last_epoch: LeaderEpoch(request.last_fetched_epoch).max(LeaderEpoch::NONE),
         stored: Offset::checked(request.flushed_offset).unwrap_or(Offset::ZERO),
+        floor: Floor {
+            offset: Offset::checked(request.floor_offset).unwrap_or(Offset::ZERO),
+            is_kept: request.keeps_floor,
+        },
     })
 }

@@ -1,14 +1,19 @@
 //! A simulated cluster on which plans are carried out, for the tests of the controller.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use crate::metadata::controller::{Basis, plan};
-use crate::metadata::image::{Image, Listener, PartitionState, Registration};
+use crate::metadata::controller::{AwaitedReports, Basis, plan};
+use crate::metadata::image::{
+    Image, Listener, LogReport, LogReports, PartitionState, Registration,
+};
 use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::layout::NodePath;
 use crate::metadata::values::{ConfigValue, KnownBrokerValue, TopicValue, encode, encode_broker};
-use crate::metadata::{Configs, Incarnation, MetadataConfig, Node, Op};
-use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
+use crate::metadata::{
+    Configs, ElectionRule, ElectionRules, Incarnation, MetadataConfig, Node, Op,
+};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId, TopicName};
 
 /// A simulated cluster: the nodes of its metadata store, as an image.
 #[derive(Default)]
@@ -16,6 +21,10 @@ pub(super) struct Cluster {
     builder: ImageBuilder,
     /// The last image for which nothing was due.
     settled: Option<Image>,
+    /// The rules of elections in force.
+    rules: Option<ElectionRules>,
+    awaited: AwaitedReports,
+    now: Duration,
 }
 
 impl Cluster {
@@ -35,20 +44,39 @@ impl Cluster {
     }
 
     pub(super) fn broker_on(&mut self, id: i32, incarnation: i64, directory: &str) {
-        self.register((id, incarnation), directory, BTreeSet::new());
+        self.register((id, incarnation), directory, BTreeSet::new(), LogReports::new());
     }
 
     /// Registers a broker whose disk has lost flushed records of the first partition.
     pub(super) fn broker_with_loss(&mut self, id: i32, incarnation: i64, topic: TopicId) {
         let lost = BTreeSet::from([(topic, PartitionIndex(0))]);
-        self.register((id, incarnation), &format!("d{id}"), lost);
+        self.register((id, incarnation), &format!("d{id}"), lost, LogReports::new());
     }
 
-    fn register(
+    /// Registers a broker that has reported its log of the first partition: the last epoch, the
+    /// end, and the floor.
+    pub(super) fn broker_with_report(
+        &mut self,
+        (id, incarnation): (i32, i64),
+        topic: TopicId,
+        (last_epoch, end, floor): (i32, i64, i64),
+    ) {
+        let report = LogReport {
+            epoch: self.state(0).leader_epoch,
+            last_epoch: LeaderEpoch(last_epoch),
+            end: Offset::new(end),
+            floor: Offset::new(floor),
+        };
+        let reports = LogReports::from([((topic, PartitionIndex(0)), report)]);
+        self.register((id, incarnation), &format!("d{id}"), BTreeSet::new(), reports);
+    }
+
+    pub(super) fn register(
         &mut self,
         (id, incarnation): (i32, i64),
         directory: &str,
         lost: BTreeSet<(TopicId, PartitionIndex)>,
+        reports: LogReports,
     ) {
         let listener = Listener {
             name: "PLAINTEXT".to_owned(),
@@ -60,6 +88,7 @@ impl Cluster {
             listeners: vec![listener],
             directory_id: Some(directory.to_owned()),
             lost,
+            reports,
             ..Registration::default()
         };
         self.put(&NodePath::Broker(BrokerId(id)), encode_broker(&registration, 0), 0, incarnation);
@@ -90,16 +119,37 @@ impl Cluster {
         self.put(&NodePath::TopicConfig(self::name()), value, 1, 1);
     }
 
+    /// Switches a rule of elections off.
+    pub(super) fn without(rule: ElectionRule) -> Self {
+        Self { rules: Some(ElectionRules::ALL.without(rule)), ..Self::default() }
+    }
+
+    /// Lets time pass after all partitions without a leader are known.
+    pub(super) fn wait(&mut self, seconds: u64) {
+        let image = self.builder.build();
+        let topics: Vec<_> = image.topics().collect();
+        let wait = MetadataConfig::default().election_wait;
+        self.awaited.update(&image, topics.iter().map(|topic| &***topic), wait);
+        self.now += Duration::from_secs(seconds);
+        if self.awaited.advance(self.now) {
+            self.settled = None;
+        }
+    }
+
     /// Executes one plan and returns the number of its groups of operations; 0 if nothing was due.
     pub(super) fn settle(&mut self) -> usize {
         let image = self.builder.build();
-        let groups = planned(&image, self.settled.as_ref());
-        assert_eq!(
-            groups,
-            planned(&image, None),
-            "a plan from what changed since {:?}",
-            self.settled
-        );
+        let config = MetadataConfig {
+            rules: self.rules.unwrap_or(ElectionRules::ALL),
+            ..MetadataConfig::default()
+        };
+        let planned = |settled| -> Vec<Vec<Op>> {
+            let awaited = Some(&self.awaited);
+            let basis = Basis { image: &image, settled, epoch: 9, config: &config, awaited };
+            plan(basis).collect()
+        };
+        let groups = planned(self.settled.as_ref());
+        assert_eq!(groups, planned(None), "a plan from what changed since {:?}", self.settled);
         if groups.is_empty() {
             self.settled = Some(image);
         }
@@ -142,7 +192,7 @@ pub(super) fn name() -> TopicName {
 
 pub(super) fn planned(image: &Image, settled: Option<&Image>) -> Vec<Vec<Op>> {
     let config = MetadataConfig::default();
-    plan(Basis { image, settled, epoch: 9, config: &config }).collect()
+    plan(Basis { image, settled, epoch: 9, config: &config, awaited: None }).collect()
 }
 
 pub(super) fn eligible(state: &PartitionState) -> Vec<(i32, &str)> {

@@ -5,6 +5,7 @@
 //! a controller that was deposed without noticing cannot write. Plans depend on the whole image,
 //! not on past events, so a new controller needs no further knowledge to take over.
 
+mod awaited_reports;
 mod blocked_nodes;
 mod claim;
 #[cfg(test)]
@@ -12,13 +13,18 @@ mod cluster_tests;
 mod election;
 #[cfg(test)]
 mod election_tests;
+mod evidence;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
+mod reports;
+#[cfg(test)]
+mod reports_tests;
 mod unclean_election;
 #[cfg(test)]
 mod unclean_election_tests;
 
+pub(super) use awaited_reports::AwaitedReports;
 pub(super) use blocked_nodes::BlockedNodes;
 pub(super) use claim::ControllerClaim;
 pub(super) use plan::{Basis, Group, plan};

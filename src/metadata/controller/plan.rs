@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::metadata::MetadataConfig;
-use crate::metadata::controller::election::{Terms, elect};
+use crate::metadata::controller::AwaitedReports;
+use crate::metadata::controller::election::elect;
+use crate::metadata::controller::evidence::Terms;
 use crate::metadata::image::{Image, Partition, PartitionState, Topic};
 use crate::metadata::in_sync::rules;
 use crate::metadata::layout::NodePath;
@@ -30,6 +32,9 @@ pub(in crate::metadata) struct Basis<'a> {
     pub(in crate::metadata) epoch: i32,
     /// The defaults of topics.
     pub(in crate::metadata) config: &'a MetadataConfig,
+    /// The partitions for which this controller waits until their replicas have reported; `None`
+    /// where no wait ends.
+    pub(in crate::metadata) awaited: Option<&'a AwaitedReports>,
 }
 
 /// All operations that are due, in order; none if the image is as it should be. The plan is
@@ -43,7 +48,7 @@ pub(in crate::metadata) fn plan(basis: Basis<'_>) -> impl Iterator<Item = Group>
 
 impl<'a> Basis<'a> {
     /// The topics in which an election may be due.
-    fn concerned(self) -> impl Iterator<Item = &'a Arc<Topic>> + Send {
+    pub(in crate::metadata) fn concerned(self) -> impl Iterator<Item = &'a Arc<Topic>> + Send {
         let Self { image, settled, .. } = self;
         let settled = settled.filter(|settled| {
             settled.brokers == image.brokers && settled.broker_configs == image.broker_configs
@@ -61,6 +66,8 @@ impl<'a> Basis<'a> {
         partition: &Partition,
     ) -> Terms {
         let (id, replicas) = ((topic.id, index), partition.replicas.len());
+        let is_overdue = self.awaited.is_some_and(|awaited| awaited.are_overdue(id));
+        let rules = self.config.rules;
         let of_brokers = self.image.broker_configs(None);
         let set = |name| {
             let set = topic.configs.get(name).or_else(|| of_brokers?.get(name));
@@ -71,7 +78,8 @@ impl<'a> Basis<'a> {
         {
             // The settings may be stricter than the defaults.
             let minimum = partition.state.as_ref().and_then(|state| state.minimum);
-            return Terms { id, minimum: minimum.unwrap_or(replicas), caches: true };
+            let minimum = minimum.unwrap_or(replicas);
+            return Terms { id, minimum, caches: true, is_overdue, rules };
         }
         let minimum = set(MIN_INSYNC_REPLICAS).and_then(|text| text.parse().ok());
         let caches = set(WRITE_CACHING).and_then(|text| text.parse().ok());
@@ -79,6 +87,8 @@ impl<'a> Basis<'a> {
             id,
             minimum: self.config.required_in_sync(minimum, replicas),
             caches: caches.unwrap_or(self.config.write_caching),
+            is_overdue,
+            rules,
         }
     }
 

@@ -79,8 +79,12 @@ fn the_minimum_is_that_of_the_state_and_follows_the_settings_while_there_is_a_le
     cluster.settle();
     let state = cluster.state(0);
     assert_eq!((state.minimum, eligible(&state)), (Some(3), vec![(1, "d1")]), "nobody leads");
-    cluster.broker(1, 11);
-    cluster.settle();
+    let topic = cluster.image().topic(&name()).unwrap().id;
+    for (id, incarnation) in [(1, 11), (2, 21), (3, 31)] {
+        assert_eq!(leader(&cluster.state(0)), None, "the minimum was 3");
+        cluster.broker_with_report((id, incarnation), topic, (0, 9 - i64::from(id), 0));
+        cluster.settle();
+    }
     let state = cluster.state(0);
     assert_eq!((leader(&state), state.minimum), (Some((1, 11)), Some(1)));
     assert_eq!(eligible(&state), [], "the set has its minimum by the same write");

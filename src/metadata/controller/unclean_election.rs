@@ -1,7 +1,8 @@
 //! Elections that give up records: only on an operator's request, of one partition, and only while
 //! no replica can lead that has all acknowledged records.
 
-use crate::metadata::controller::election::{directory, elect, registered};
+use crate::metadata::controller::election::elect;
+use crate::metadata::controller::evidence::{Terms, directory, registered};
 use crate::metadata::controller::plan::Basis;
 use crate::metadata::image::{IsrMember, Loss, PartitionState, Topic};
 use crate::metadata::in_sync::{UncleanRefusal, UncleanRequest};
@@ -30,7 +31,9 @@ pub(in crate::metadata) fn elect_unclean(
     let may_lead = partition.replicas.contains(&leader) && !is_stopping;
     let member = registered(basis.image, leader).filter(|_| may_lead);
     let member = member.ok_or(UncleanRefusal::NotAlive(leader))?;
-    let settled = elect(partition, basis.image, basis.terms((topic, index), partition));
+    // A replica that has returned leads without this once the wait for others is over.
+    let terms = Terms { is_overdue: true, ..basis.terms((topic, index), partition) };
+    let settled = elect(partition, basis.image, terms);
     let without_loss = settled.as_ref().unwrap_or(state).leader;
     if let Some(other) = without_loss.filter(|other| *other == leader || !accepts_two_leaders) {
         return Err(UncleanRefusal::Unneeded(other));

@@ -19,7 +19,8 @@ impl Cluster {
         accepts_two_leaders: bool,
     ) -> Result<PartitionState, UncleanRefusal> {
         let (image, config) = (self.image(), MetadataConfig::default());
-        let basis = Basis { image: &image, settled: None, epoch: 1, config: &config };
+        let basis =
+            Basis { image: &image, settled: None, epoch: 1, config: &config, awaited: None };
         let topic = image.topic(&name()).unwrap();
         let (leader, given_up_from) = (BrokerId(broker), GIVEN_UP_FROM);
         let request = UncleanRequest { leader, given_up_from, accepts_two_leaders };
@@ -102,8 +103,9 @@ fn no_records_are_given_up_while_a_broker_runs_that_has_them() {
     cluster.broker_gone(2);
     cluster.settle();
     // An eligible replica, or the last member, has returned.
+    let topic = cluster.image().topic(&name()).unwrap().id;
     for (id, incarnation) in [(1, 11), (2, 21)] {
-        cluster.broker(id, incarnation);
+        cluster.broker_with_report((id, incarnation), topic, (0, 9, 9));
         assert_eq!(cluster.unclean(3, false), Err(UncleanRefusal::Unneeded(BrokerId(id))));
         cluster.broker_gone(id);
     }

@@ -1,10 +1,10 @@
 //! The registered brokers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::metadata::image::{KeyHash, ReplicaKey};
-use crate::types::{BrokerId, PartitionIndex, TopicId};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId};
 
 /// A broker's registration, identified by the transaction that created it. The number rises with
 /// every registration, so that state of an earlier incarnation can be told from current state.
@@ -54,6 +54,27 @@ pub struct Registration {
     pub is_stopping: bool,
     /// The partitions of which its disk has lost records that were flushed.
     pub lost: BTreeSet<(TopicId, PartitionIndex)>,
+    /// The logs of its replicas whose partitions have no leader.
+    pub reports: LogReports,
+}
+
+/// The reports of a broker, by partition.
+pub type LogReports = BTreeMap<(TopicId, PartitionIndex), LogReport>;
+
+/// The log of a replica whose partition has no leader, by which the controller compares it with
+/// those of other replicas (rule R21 in docs/replication.md). Nothing is appended to the log or
+/// truncated before a leader is elected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogReport {
+    /// The leader epoch in which nobody leads.
+    pub epoch: LeaderEpoch,
+    /// The leader epoch of the last record.
+    pub last_epoch: LeaderEpoch,
+    /// The log end offset, below which all records are flushed.
+    pub end: Offset,
+    /// The offset below which all records were committed, as this disk knows it. It is above the
+    /// end of a log that has lost records.
+    pub floor: Offset,
 }
 
 /// A broker's own registration in its current session.

@@ -11,7 +11,9 @@ mod replica_key;
 mod topic;
 mod topic_state;
 
-pub use broker::{Broker, Incarnation, KnownBroker, Listener, Membership, Registration};
+pub use broker::{
+    Broker, Incarnation, KnownBroker, Listener, LogReport, LogReports, Membership, Registration,
+};
 pub use cluster_image::{BrokenNode, Controller, Image};
 pub use delta::Delta;
 pub use replica_key::{KeyHash, ReplicaKey};

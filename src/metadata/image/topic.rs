@@ -143,6 +143,9 @@ pub struct EligibleReplica {
     pub broker: BrokerId,
     /// The data directory.
     pub directory: Arc<str>,
+    /// The incarnation that was in sync, or that is damaged; `None` in a state of an earlier
+    /// release.
+    pub incarnation: Option<Incarnation>,
 }
 
 /// A member of an in-sync set, identified by its incarnation.

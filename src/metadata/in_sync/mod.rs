@@ -11,6 +11,9 @@ mod succession_tests;
 mod unclean;
 
 pub use change::{InSyncOutcome, InSyncStateChange};
+#[cfg(any(test, feature = "internals"))]
+pub use rules::ElectionRule;
+pub use rules::ElectionRules;
 pub(super) use succession::{handed_over, with_damage, with_members};
 pub use unclean::UncleanRefusal;
 pub(super) use unclean::UncleanRequest;

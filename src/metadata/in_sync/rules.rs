@@ -1,14 +1,93 @@
 //! The decisions about in-sync sets and elections that are made in the metadata, one predicate
 //! each. Nothing else in this layer makes them.
 //!
-//! The numbers of the rules are those of `docs/replication.md`. R7 and R13 take several predicates.
-//! The replicas' part in R3, R5 and R15 is in `replication/protocol/rules.rs`.
+//! The numbers of the rules are those of `docs/replication.md`. R7, R13 and R21 take several
+//! predicates. The replicas' part in R3, R5 and R15 is in `replication/protocol/rules.rs`. Tests
+//! switch off single parts of R21, to show the damage that each prevents.
 
 use crate::metadata::image::{
-    Broker, DirectoryId, Incarnation, IsrMember, PartitionState, Registration,
+    Broker, DirectoryId, Incarnation, IsrMember, LogReport, PartitionState, Registration,
 };
 use crate::metadata::in_sync::InSyncStateChange;
-use crate::types::{BrokerId, PartitionIndex, TopicId};
+use crate::types::{BrokerId, Offset, PartitionIndex, TopicId};
+
+/// A rule of elections that a test can switch off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElectionRule {
+    /// R21a: after the end of all in-sync replicas, the replicas report their logs before one of
+    /// them leads.
+    EndsAreCompared,
+    /// R21b: an election needs the reports of two replicas, or of the minimum if that is more.
+    TwoReport,
+    /// R21c: the replica with the greatest log leads.
+    GreatestEnd,
+    /// R21d: a replica does not lead whose log ends below an offset known to be committed.
+    FloorExcludes,
+    /// R21g: without a leader, no replica leaves the in-sync or the eligible ones.
+    LastSetIsKept,
+}
+
+/// The rules of elections in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ElectionRules {
+    /// A bit for each rule that is switched off.
+    #[cfg(any(test, feature = "internals"))]
+    off: u8,
+}
+
+impl ElectionRules {
+    /// Every rule in force.
+    pub const ALL: Self = Self {
+        #[cfg(any(test, feature = "internals"))]
+        off: 0,
+    };
+
+    /// These rules without `rule`.
+    #[cfg(any(test, feature = "internals"))]
+    #[must_use]
+    pub const fn without(self, rule: ElectionRule) -> Self {
+        Self { off: self.off | 1 << rule as u8 }
+    }
+
+    #[cfg(any(test, feature = "internals"))]
+    const fn has(self, rule: ElectionRule) -> bool {
+        self.off & 1 << rule as u8 == 0
+    }
+
+    #[cfg(not(any(test, feature = "internals")))]
+    const fn has(self, _: ElectionRule) -> bool {
+        true
+    }
+
+    /// R21a: returns true if replicas report their logs before one of them leads, after the end of
+    /// all in-sync replicas.
+    pub(in crate::metadata) const fn compares_ends(self) -> bool {
+        self.has(ElectionRule::EndsAreCompared)
+    }
+
+    /// R21b: the number of sound reports that an election needs, before the wait is over, if
+    /// `last_set` replicas were in sync or eligible.
+    pub(in crate::metadata) fn reports_needed(self, minimum: usize, last_set: usize) -> usize {
+        let least = if self.has(ElectionRule::TwoReport) { 2 } else { 1 };
+        minimum.max(least).min(last_set)
+    }
+
+    /// R21c: returns true if a replica may lead although another has reported a greater log.
+    pub(in crate::metadata) fn may_elect_lesser(self) -> bool {
+        !self.has(ElectionRule::GreatestEnd)
+    }
+
+    /// R21d: returns true if a reported log reaches the greatest offset that any replica knows to
+    /// be committed.
+    pub(in crate::metadata) fn reaches(self, report: &LogReport, floor: Offset) -> bool {
+        report.end >= floor || !self.has(ElectionRule::FloorExcludes)
+    }
+
+    /// R21g: returns true if replicas may leave the in-sync and the eligible ones.
+    pub(in crate::metadata) fn may_change_set(self, leader: Option<BrokerId>) -> bool {
+        leader.is_some() || !self.has(ElectionRule::LastSetIsKept)
+    }
+}
 
 /// Rule R3: returns true if a change was computed from this state, by the incarnation that leads in
 /// it.

@@ -50,11 +50,12 @@ pub(in crate::metadata) fn handed_over(
 /// The state in which a replica on this data directory is known to be damaged.
 pub(in crate::metadata) fn with_damage(
     mut state: PartitionState,
-    broker: BrokerId,
+    IsrMember { broker, incarnation }: IsrMember,
     directory: DirectoryId,
 ) -> PartitionState {
     state.damaged.retain(|replica| replica.broker != broker);
-    state.damaged.push(EligibleReplica { broker, directory });
+    let incarnation = Some(incarnation);
+    state.damaged.push(EligibleReplica { broker, directory, incarnation });
     state
 }
 
@@ -64,7 +65,8 @@ fn eligible(state: &PartitionState, members: &[IsrMember]) -> Vec<EligibleReplic
     let left = state.isr.iter().zip(&state.directories).filter_map(|(member, directory)| {
         // Without a recorded directory, its later loss could not be detected.
         let directory = directory.clone()?;
-        Some(EligibleReplica { broker: member.broker, directory })
+        let incarnation = Some(member.incarnation);
+        Some(EligibleReplica { broker: member.broker, directory, incarnation })
     });
     let mut eligible: Vec<EligibleReplica> = Vec::new();
     // A member that leaves now holds at least as much as it did when it left before.

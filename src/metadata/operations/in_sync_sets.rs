@@ -55,7 +55,7 @@ impl Metadata {
         topic: &Topic,
         index: PartitionIndex,
     ) -> Vec<BrokerId> {
-        let basis = Basis { image, settled: None, epoch: 0, config: &self.config };
+        let basis = Basis { image, settled: None, epoch: 0, config: &self.config, awaited: None };
         basis.eligible_leaders(topic, index)
     }
 
@@ -196,7 +196,7 @@ impl Metadata {
             None => next,
         };
         let next = match directory(self.broker) {
-            Some(damaged) if change.is_damaged => with_damage(next, self.broker, damaged),
+            Some(damaged) if change.is_damaged => with_damage(next, author, damaged),
             _ => next,
         };
         Ok((Op::set(path_of(change), encode_state(&next), change.version), checked))

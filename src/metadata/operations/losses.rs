@@ -2,9 +2,13 @@
 //! partitions when it registers, and gives the records up once the controller has struck its
 //! replicas out.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use crate::metadata::image::{Image, IsrMember};
 use crate::metadata::in_sync::rules;
 use crate::metadata::layout::NodePath;
+use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::{Metadata, MetadataError};
 use crate::types::{PartitionIndex, TopicId};
 
@@ -40,6 +44,39 @@ impl Metadata {
         self.reload(&paths).await?;
         let known = struck_out(&image.borrow());
         Ok(expected.into_iter().filter(|replica| known.contains(replica)).collect())
+    }
+
+    /// Names the replicas that have lost records in the registration of this broker, and in later
+    /// ones, unless it names just these.
+    ///
+    /// # Errors
+    /// Those of the store. Even then, later registrations name them.
+    pub async fn report_losses(&self, replicas: &BTreeSet<Replica>) -> Result<(), MetadataError> {
+        if let Some(registration) = &mut *self.registration.lock().await {
+            registration.lost.clone_from(replicas);
+        }
+        let image = Arc::clone(&self.image().borrow());
+        let registered = image.broker(self.broker);
+        if registered.is_none_or(|broker| broker.registration.lost == *replicas) {
+            return Ok(());
+        }
+        let mut attempts = Attempts::default();
+        loop {
+            let change = self.change_registration(|own| own.lost.clone_from(replicas));
+            match change.await {
+                Ok(()) => return Ok(()),
+                Err(error) => attempts.again(error)?,
+            }
+        }
+    }
+
+    /// Returns true if the offset below which all records of a replica were committed still counts
+    /// once its losses are given up. It does not if an operator has accepted a loss of records, and
+    /// so perhaps of these.
+    pub fn keeps_floor(&self, image: &Image, (id, index): Replica) -> bool {
+        let partition = image.topic_by_id(id).and_then(|topic| topic.partition(index));
+        let state = partition.and_then(|partition| partition.state.as_ref());
+        state.is_some_and(|state| state.loss.is_none() && state.leader != Some(self.broker))
     }
 
     /// Registers that this broker has given up the records that it had lost of these partitions.

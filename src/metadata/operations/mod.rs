@@ -13,6 +13,7 @@ mod deletion;
 mod in_sync_sets;
 #[cfg(test)]
 mod in_sync_sets_tests;
+mod log_reports;
 mod losses;
 mod partitions;
 mod producer_ids;

@@ -7,9 +7,11 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::metadata::image::{Broker, Incarnation, KeyHash, Listener, Registration};
+use crate::metadata::image::{
+    Broker, Incarnation, KeyHash, Listener, LogReport, LogReports, Registration,
+};
 use crate::metadata::values::{Malformed, decode, encode, is_false};
-use crate::types::{BrokerId, PartitionIndex, TopicId};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId};
 
 #[derive(Serialize, Deserialize)]
 struct BrokerValue {
@@ -50,7 +52,14 @@ struct BrokerValue {
     /// The partitions of which flushed records were lost, by topic id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     lost: BTreeMap<String, Vec<i32>>,
+    /// The reports by topic id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    reports: BTreeMap<String, Vec<ReportValue>>,
 }
+
+/// The number of a partition, then the fields of its report: a broker may have thousands.
+#[derive(Serialize, Deserialize)]
+struct ReportValue(i32, i32, i32, i64, i64);
 
 /// Decodes the registration in a node created by this transaction.
 pub(in crate::metadata) fn decode_broker(
@@ -74,6 +83,7 @@ pub(in crate::metadata) fn decode_broker(
         session_timeout: value.session_timeout_ms.map(Duration::from_millis),
         is_stopping: value.stopping,
         lost: lost(&value.lost)?,
+        reports: reports(&value.reports)?,
     };
     Ok(Broker { id, incarnation: Incarnation(created), registration })
 }
@@ -102,6 +112,7 @@ pub(in crate::metadata) fn encode_broker(registration: &Registration, timestamp_
         session_timeout_ms: registration.session_timeout.map(in_millis),
         stopping: registration.is_stopping,
         lost: by_topic(&registration.lost),
+        reports: reports_by_topic(&registration.reports),
     })
 }
 
@@ -110,11 +121,44 @@ fn lost(
 ) -> Result<BTreeSet<(TopicId, PartitionIndex)>, Malformed> {
     let mut lost = BTreeSet::new();
     for (topic, partitions) in by_topic {
-        let id: TopicId =
-            topic.parse().map_err(|_| Malformed(format!("lost: {topic:?} is no topic id")))?;
+        let id = topic_id("lost", topic)?;
         lost.extend(partitions.iter().map(|index| (id, PartitionIndex(*index))));
     }
     Ok(lost)
+}
+
+fn reports(by_topic: &BTreeMap<String, Vec<ReportValue>>) -> Result<LogReports, Malformed> {
+    let mut reports = LogReports::new();
+    for (topic, partitions) in by_topic {
+        let id = topic_id("reports", topic)?;
+        for ReportValue(index, epoch, last_epoch, end, floor) in partitions {
+            let offset = |name, offset: i64| {
+                let negative = || Malformed(format!("reports: the {name} {offset} is negative"));
+                Offset::checked(offset).ok_or_else(negative)
+            };
+            let report = LogReport {
+                epoch: LeaderEpoch(*epoch),
+                last_epoch: LeaderEpoch(*last_epoch),
+                end: offset("end", *end)?,
+                floor: offset("floor", *floor)?,
+            };
+            reports.insert((id, PartitionIndex(*index)), report);
+        }
+    }
+    Ok(reports)
+}
+
+fn topic_id(field: &str, text: &str) -> Result<TopicId, Malformed> {
+    text.parse().map_err(|_| Malformed(format!("{field}: {text:?} is no topic id")))
+}
+
+fn reports_by_topic(reports: &LogReports) -> BTreeMap<String, Vec<ReportValue>> {
+    let mut by_topic = BTreeMap::<String, Vec<ReportValue>>::new();
+    for ((topic, partition), LogReport { epoch, last_epoch, end, floor }) in reports {
+        let value = ReportValue(partition.0, epoch.0, last_epoch.0, end.get(), floor.get());
+        by_topic.entry(topic.to_string()).or_default().push(value);
+    }
+    by_topic
 }
 
 fn by_topic(lost: &BTreeSet<(TopicId, PartitionIndex)>) -> BTreeMap<String, Vec<i32>> {
@@ -166,6 +210,12 @@ mod tests {
             port: 9092,
             security_protocol: "PLAINTEXT".to_owned(),
         };
+        let report = LogReport {
+            epoch: LeaderEpoch(7),
+            last_epoch: LeaderEpoch(5),
+            end: Offset::new(40),
+            floor: Offset::new(30),
+        };
         let registration = Registration {
             listeners: vec![listener("PLAINTEXT", "127.0.0.1"), listener("INSIDE", "::1")],
             rack: Some("r1".to_owned()),
@@ -177,6 +227,7 @@ mod tests {
             session_timeout: Some(Duration::from_millis(2500)),
             is_stopping: true,
             lost: [0, 3].map(|index| (TopicId([7; 16]), PartitionIndex(index))).into(),
+            reports: [1, 4].map(|index| ((TopicId([7; 16]), PartitionIndex(index)), report)).into(),
         };
         let bytes = encode_broker(&registration, 1_700_000_000_000);
         let broker = decode_broker(BrokerId(3), &bytes, 42).unwrap();

@@ -49,6 +49,8 @@ struct StateValue {
 struct EligibleValue {
     broker: i32,
     directory: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    incarnation: Option<i64>,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -99,8 +101,9 @@ pub(in crate::metadata) fn decode_state(
     })
 }
 
-fn eligible(EligibleValue { broker, directory }: EligibleValue) -> EligibleReplica {
-    EligibleReplica { broker: BrokerId(broker), directory: directory.into() }
+fn eligible(EligibleValue { broker, directory, incarnation }: EligibleValue) -> EligibleReplica {
+    let incarnation = incarnation.map(Incarnation);
+    EligibleReplica { broker: BrokerId(broker), directory: directory.into(), incarnation }
 }
 
 fn loss(value: LossValue) -> Result<Loss, Malformed> {
@@ -117,6 +120,7 @@ pub(in crate::metadata) fn encode_state(state: &PartitionState) -> Bytes {
     let encoded = |replica: &EligibleReplica| EligibleValue {
         broker: replica.broker.0,
         directory: replica.directory.to_string(),
+        incarnation: replica.incarnation.map(|Incarnation(created)| created),
     };
     encode(&StateValue {
         version: 1,
@@ -170,8 +174,13 @@ mod tests {
             br#"{"version":1,"leader":1,"leader_epoch":7,"controller_epoch":3,"isr":[1,2]}"#;
         let mut state = decode_state(kafka, 5).unwrap();
         state.directories = vec![None, Some("d2".into())];
-        state.eligible = vec![EligibleReplica { broker: BrokerId(3), directory: "d3".into() }];
-        state.damaged = vec![EligibleReplica { broker: BrokerId(2), directory: "d2".into() }];
+        let replica = |id, directory: &str, incarnation| EligibleReplica {
+            broker: BrokerId(id),
+            directory: directory.into(),
+            incarnation,
+        };
+        state.eligible = vec![replica(3, "d3", Some(Incarnation(30)))];
+        state.damaged = vec![replica(2, "d2", None)];
         state.minimum = Some(2);
         state.is_handed_over = true;
         let (leader_epoch, from) = (LeaderEpoch(7), Offset::new(12));

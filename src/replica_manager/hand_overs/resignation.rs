@@ -10,8 +10,8 @@ use crate::engine::EngineState;
 use crate::replica_manager::hand_overs::moves::{Move, hand_over, moves};
 use crate::types::WithCauses;
 
-/// The longest wait for the store to note that this broker stops, and for other brokers to take over.
-/// One limit for both: a store that takes long to answer must not keep a broker from handing over.
+/// The longest wait for the store to note that this broker stops, and for other brokers to take
+/// over. One limit for both: a store that takes long to answer must not keep a broker from that.
 const HANDING_OVER_MAX: Duration = Duration::from_secs(5);
 /// The pause after hand-overs of which some have failed.
 const PAUSE: Duration = Duration::from_millis(100);

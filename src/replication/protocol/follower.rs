@@ -3,7 +3,7 @@
 //! It fetches from the end of its log. If that log diverges from the leader's, the follower
 //! truncates it to the last offset up to which the epochs of both agree, and fetches again.
 
-use crate::replication::protocol::{EpochHistory, FetchPosition, Rules};
+use crate::replication::protocol::{EpochHistory, FetchPosition, Floor, Rules};
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
 /// A leader's answer to a fetch.
@@ -46,6 +46,9 @@ pub enum FollowerStep {
     Truncate(Offset),
     /// Remove all records, and continue at this offset.
     StartOver(Offset),
+    /// Nothing: the records that the leader would have removed, from this offset on, were
+    /// committed (rule R24).
+    Keep(Offset),
 }
 
 /// A follower of a partition.
@@ -57,12 +60,25 @@ pub struct Follower {
     high_watermark: Offset,
     /// The largest watermark that the leader has reported, but not above a truncation since.
     leader_watermark: Offset,
+    /// The offset below which all records were committed, as known at the first fetch of this
+    /// epoch. What is learnt later comes from the leader itself.
+    floor: Option<Offset>,
+    /// True once records below the floor would have been removed.
+    keeps_floor: bool,
 }
 
 impl Follower {
     /// Begins to follow `leader` in `epoch`, with the high watermark that this replica knows.
     pub fn new(rules: Rules, leader: BrokerId, epoch: LeaderEpoch, high_watermark: Offset) -> Self {
-        Self { rules, leader, epoch, high_watermark, leader_watermark: high_watermark }
+        Self {
+            rules,
+            leader,
+            epoch,
+            high_watermark,
+            leader_watermark: high_watermark,
+            floor: None,
+            keeps_floor: false,
+        }
     }
 
     /// The leader.
@@ -85,9 +101,22 @@ impl Follower {
         self.rules.truncation_in_new_epoch(self.high_watermark).map(FollowerStep::Truncate)
     }
 
-    /// The position of the next fetch, of a log of which all below `stored` is stored.
-    pub fn position(&self, log: EpochHistory<'_>, stored: Offset) -> FetchPosition {
-        FetchPosition { epoch: self.epoch, offset: log.end(), last_epoch: log.last_epoch(), stored }
+    /// The position of the next fetch, of a log of which all below `stored` is stored, and all
+    /// below `floor` is known to have been committed.
+    pub fn position(
+        &mut self,
+        log: EpochHistory<'_>,
+        stored: Offset,
+        floor: Offset,
+    ) -> FetchPosition {
+        let floor = *self.floor.get_or_insert(floor);
+        FetchPosition {
+            epoch: self.epoch,
+            offset: log.end(),
+            last_epoch: log.last_epoch(),
+            stored,
+            floor: Floor { offset: floor, is_kept: self.keeps_floor },
+        }
     }
 
     /// Takes the answer to a fetch, and returns the action to take on the log, which begins at
@@ -102,11 +131,11 @@ impl Follower {
         if !self.rules.is_same_epoch(position.epoch, self.epoch) || position.offset != log.end() {
             return FollowerStep::Discard;
         }
-        match answer.outcome {
+        let (step, removed_from) = match answer.outcome {
             FetchOutcome::Records => {
                 self.leader_watermark = answer.high_watermark.max(self.leader_watermark);
                 self.stored(position.stored);
-                FollowerStep::Append
+                return FollowerStep::Append;
             }
             FetchOutcome::Diverging { epoch, end } => {
                 if self.rules.takes_watermark_first() {
@@ -115,13 +144,20 @@ impl Follower {
                 }
                 let to = self.rules.truncation_point(log, (epoch, end));
                 if to < log_start {
-                    FollowerStep::StartOver(answer.log_start)
+                    (FollowerStep::StartOver(answer.log_start), answer.log_start)
                 } else {
-                    FollowerStep::Truncate(to)
+                    (FollowerStep::Truncate(to), to)
                 }
             }
-            FetchOutcome::OutOfRange => FollowerStep::StartOver(answer.log_start),
+            FetchOutcome::OutOfRange => {
+                (FollowerStep::StartOver(answer.log_start), answer.log_start)
+            }
+        };
+        if self.rules.keeps_log(removed_from, log.end(), position.floor.offset) {
+            self.keeps_floor = true;
+            return FollowerStep::Keep(removed_from);
         }
+        step
     }
 
     /// Records that this replica has stored all records below `end`: the high watermark follows the

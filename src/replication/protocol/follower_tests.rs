@@ -18,9 +18,9 @@ fn log(end: i64) -> EpochHistory<'static> {
 }
 
 /// The answer to a fetch at the end of a log whose records are all stored.
-fn answer(follower: &Follower, end: i64, outcome: FetchOutcome) -> FetchAnswer {
+fn answer(follower: &mut Follower, end: i64, outcome: FetchOutcome) -> FetchAnswer {
     FetchAnswer {
-        position: follower.position(log(end), Offset::new(end)),
+        position: follower.position(log(end), Offset::new(end), Offset::ZERO),
         outcome,
         high_watermark: Offset::new(8),
         log_start: Offset::new(2),
@@ -34,7 +34,7 @@ fn diverging(epoch: i32, end: i64) -> FetchOutcome {
 #[test]
 fn the_watermark_follows_the_leaders_up_to_what_is_stored() {
     let mut follower = follower();
-    let answer = answer(&follower, 6, FetchOutcome::Records);
+    let answer = answer(&mut follower, 6, FetchOutcome::Records);
     assert_eq!(follower.answered(&answer, log(6), Offset::ZERO), FollowerStep::Append);
     assert_eq!(follower.high_watermark(), Offset::new(6));
     follower.stored(Offset::new(7));
@@ -47,7 +47,7 @@ fn the_watermark_follows_the_leaders_up_to_what_is_stored() {
 fn a_log_is_truncated_where_the_epochs_diverge() {
     for (leaders, to) in [((4, 7), 7), ((3, 5), 5), ((3, 8), 6), ((2, 3), 0)] {
         let mut follower = follower();
-        let answer = answer(&follower, 9, diverging(leaders.0, leaders.1));
+        let answer = answer(&mut follower, 9, diverging(leaders.0, leaders.1));
         let step = follower.answered(&answer, log(9), Offset::ZERO);
         assert_eq!(step, FollowerStep::Truncate(Offset::new(to)), "{leaders:?}");
         assert_eq!(follower.high_watermark(), Offset::new(4), "not before the truncation");
@@ -65,10 +65,10 @@ fn a_watermark_does_not_stay_beyond_the_end_of_the_log() {
 #[test]
 fn a_log_below_the_leaders_starts_over() {
     let mut follower = follower();
-    let behind = answer(&follower, 1, FetchOutcome::OutOfRange);
+    let behind = answer(&mut follower, 1, FetchOutcome::OutOfRange);
     let step = follower.answered(&behind, log(1), Offset::ZERO);
     assert_eq!(step, FollowerStep::StartOver(Offset::new(2)));
-    let diverged = answer(&follower, 9, diverging(3, 4));
+    let diverged = answer(&mut follower, 9, diverging(3, 4));
     let step = follower.answered(&diverged, log(9), Offset::new(5));
     assert_eq!(step, FollowerStep::StartOver(Offset::new(2)), "5 is as far as it goes back");
     follower.started_over(Offset::new(2));
@@ -78,20 +78,53 @@ fn a_log_below_the_leaders_starts_over() {
 #[test]
 fn an_answer_of_another_epoch_or_position_is_discarded() {
     let mut follower = follower();
-    let mut earlier = answer(&follower, 9, diverging(3, 4));
+    let mut earlier = answer(&mut follower, 9, diverging(3, 4));
     earlier.position.epoch = LeaderEpoch(4);
     assert_eq!(follower.answered(&earlier, log(9), Offset::ZERO), FollowerStep::Discard);
-    let behind = answer(&follower, 6, FetchOutcome::Records);
+    let behind = answer(&mut follower, 6, FetchOutcome::Records);
     assert_eq!(follower.answered(&behind, log(9), Offset::ZERO), FollowerStep::Discard);
     assert_eq!(follower.high_watermark(), Offset::new(4));
 }
 
 #[test]
 fn a_follower_fetches_with_the_epoch_of_its_last_record() {
-    let follower = follower();
+    let mut follower = follower();
     assert_eq!(follower.first_step(), None);
-    let position = follower.position(log(6), Offset::new(5));
+    let position = follower.position(log(6), Offset::new(5), Offset::new(3));
     assert_eq!(position.epoch, LeaderEpoch(5));
     assert_eq!(position.last_epoch, LeaderEpoch(3), "epoch 4 has no record below 6");
     assert_eq!((position.offset, position.stored), (Offset::new(6), Offset::new(5)));
+}
+
+#[test]
+fn committed_records_are_kept_and_the_leader_is_told() {
+    let floor = Offset::new(7);
+    for (outcome, from) in [
+        (diverging(4, 6), 6),
+        (diverging(3, 8), 6),
+        (diverging(2, 0), 0),
+        (FetchOutcome::OutOfRange, 2),
+    ] {
+        let mut follower = follower();
+        let position = follower.position(log(9), Offset::new(9), floor);
+        assert!(!position.floor.is_kept);
+        let mut answer = answer(&mut follower, 9, outcome);
+        answer.position = position;
+        let step = follower.answered(&answer, log(9), Offset::ZERO);
+        assert_eq!(step, FollowerStep::Keep(Offset::new(from)), "{outcome:?}");
+        let next = follower.position(log(9), Offset::new(9), Offset::ZERO).floor;
+        assert_eq!((next.offset, next.is_kept), (floor, true), "the floor of the epoch stays");
+    }
+}
+
+#[test]
+fn records_from_the_floor_on_and_those_of_a_log_that_ends_below_it_are_not_kept() {
+    for (floor, to) in [(6, 7), (7, 7), (10, 5)] {
+        let mut follower = follower();
+        let position = follower.position(log(9), Offset::new(9), Offset::new(floor));
+        let mut answer = answer(&mut follower, 9, diverging(4, to));
+        answer.position = position;
+        let step = follower.answered(&answer, log(9), Offset::ZERO);
+        assert_eq!(step, FollowerStep::Truncate(Offset::new(to)), "{floor}");
+    }
 }

@@ -96,6 +96,9 @@ pub enum CountedFetch {
         /// The end of that epoch.
         end: Offset,
     },
+    /// The fetch shows that the leader's log has lost committed records; nothing was counted, and
+    /// the leader must stop.
+    RecordsLost,
     /// The follower's position was counted.
     Counted {
         /// True if the high watermark has moved.
@@ -183,6 +186,9 @@ impl Leader {
         let is_fenced = !self.rules.is_same_epoch(position.epoch, self.epoch);
         if is_fenced || self.followers.iter().any(is_old) {
             return CountedFetch::Fenced;
+        }
+        if self.rules.has_lost_records(log.end(), position.floor) {
+            return CountedFetch::RecordsLost;
         }
         if let Some((epoch, end)) = self.rules.divergence(log, position) {
             return CountedFetch::Diverging { epoch, end };

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    CountedFetch, EpochHistory, FetchPosition, FetchingReplica, InSyncChange, InSyncState, Leader,
-    LeaderStart, Rule, Rules,
+    CountedFetch, EpochHistory, FetchPosition, FetchingReplica, Floor, InSyncChange, InSyncState,
+    Leader, LeaderStart, Rule, Rules,
 };
 use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
 use crate::storage::EpochStart;
@@ -58,7 +58,7 @@ fn position(offset: i64, stored: i64) -> FetchPosition {
         _ => LeaderEpoch(4),
     };
     let (offset, stored) = (Offset::new(offset), Offset::new(stored));
-    FetchPosition { epoch: EPOCH, offset, last_epoch: epoch, stored }
+    FetchPosition { epoch: EPOCH, offset, last_epoch: epoch, stored, floor: Floor::default() }
 }
 
 fn fetch_at(leader: &mut Leader, broker: i32, stored: i64, now: Duration) -> CountedFetch {
@@ -197,6 +197,29 @@ fn a_log_that_diverges_is_not_counted() {
         assert_eq!(leader.fetched(replica(2), &position, log, START), expected);
     }
     assert_eq!(watermark(&leader), 4);
+}
+
+#[test]
+fn a_floor_above_the_log_or_kept_against_it_shows_a_leader_that_it_has_lost_records() {
+    let log = EpochHistory::new(&LOG, Offset::new(9));
+    let answered = |rules, offset, is_kept| {
+        let floor = Floor { offset: Offset::new(offset), is_kept };
+        let position = FetchPosition { floor, ..position(9, 9) };
+        leader_by(rules, &[1, 2]).fetched(replica(2), &position, log, START)
+    };
+    let without = |rule| Rules::ALL.without(rule);
+    assert!(matches!(answered(Rules::ALL, 9, false), CountedFetch::Counted { .. }));
+    assert_eq!(answered(Rules::ALL, 10, false), CountedFetch::RecordsLost);
+    assert_eq!(answered(Rules::ALL, 8, true), CountedFetch::RecordsLost);
+    let rule = without(Rule::FloorAboveEnd);
+    assert!(matches!(answered(rule, 10, false), CountedFetch::Counted { .. }));
+    let rule = without(Rule::FloorAboveDivergence);
+    assert!(matches!(answered(rule, 8, true), CountedFetch::Counted { .. }));
+    let floor = Floor { offset: Offset::new(10), is_kept: true };
+    let position = FetchPosition { floor, epoch: LeaderEpoch(4), ..position(9, 9) };
+    let mut leader = leader_by(Rules::ALL, &[1, 2]);
+    let fenced = leader.fetched(replica(2), &position, log, START);
+    assert_eq!(fenced, CountedFetch::Fenced, "an operator may have given the records up since");
 }
 
 #[test]

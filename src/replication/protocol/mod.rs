@@ -36,5 +36,5 @@ pub use follower::{FetchAnswer, FetchOutcome, Follower, FollowerStep};
 pub use hand_over::{HandOverStage, HandOverStep};
 pub use in_sync_set::{InSyncChange, InSyncSet, InSyncState};
 pub use leader::{CountedFetch, Leader, LeaderStart};
-pub use position::{FetchPosition, FetchingReplica};
+pub use position::{FetchPosition, FetchingReplica, Floor};
 pub use rules::{Rule, Rules};

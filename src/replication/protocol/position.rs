@@ -17,6 +17,19 @@ pub struct FetchPosition {
     /// The offset below which the follower has stored all records: flushed, or only appended with
     /// `write.caching`.
     pub stored: Offset,
+    /// The follower's floor.
+    pub floor: Floor,
+}
+
+/// The offset below which all records were committed, as a follower knows it. Records that an
+/// operator has given up since do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Floor {
+    /// The offset. It is above the end of a log that has lost records.
+    pub offset: Offset,
+    /// True if the leader would have had the follower remove records below it, in this leader
+    /// epoch.
+    pub is_kept: bool,
 }
 
 /// The identity of a replica that fetches.

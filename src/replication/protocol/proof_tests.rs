@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::leader_tests::{EPOCH, START, leader_by, member, state};
 use super::{
-    Asks, CountedFetch, EpochHistory, FetchPosition, FetchingReplica, HandOverStep, InSyncState,
-    Leader, LeaderStart, Rule, Rules,
+    Asks, CountedFetch, EpochHistory, FetchPosition, FetchingReplica, Floor, HandOverStep,
+    InSyncState, Leader, LeaderStart, Rule, Rules,
 };
 use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
 use crate::storage::EpochStart;
@@ -31,7 +31,8 @@ fn fetch(
 ) -> CountedFetch {
     let replica = FetchingReplica { broker, incarnation, registered: Some(incarnation), follows };
     let last_epoch = LeaderEpoch(4);
-    let position = FetchPosition { epoch: EPOCH, offset: END, last_epoch, stored: END };
+    let floor = Floor::default();
+    let position = FetchPosition { epoch: EPOCH, offset: END, last_epoch, stored: END, floor };
     leader.fetched(replica, &position, EpochHistory::new(&LOG, END), now)
 }
 

@@ -14,7 +14,7 @@
 use std::time::Duration;
 
 use crate::metadata::Incarnation;
-use crate::replication::protocol::{EpochHistory, FetchPosition};
+use crate::replication::protocol::{EpochHistory, FetchPosition, Floor};
 use crate::types::{LeaderEpoch, Offset};
 
 /// A rule that a test can switch off.
@@ -74,6 +74,12 @@ pub enum Rule {
     RestartWaits,
     /// R6h: a silent leader neither grows the in-sync set nor hands over.
     WaitChangesNothing,
+    /// R24: a follower removes no record below its floor, unless its log has lost records.
+    FloorHolds,
+    /// R25a: a leader whose log ends below a follower's floor has lost records.
+    FloorAboveEnd,
+    /// R25b: a leader from whose log one diverges below its floor has lost records.
+    FloorAboveDivergence,
 }
 
 /// The time after the sending of an answer during which the next fetch of the same session is a
@@ -244,6 +250,19 @@ impl Rules {
     ) -> bool {
         (stored >= high_watermark || !self.has(Rule::JoinAtWatermark))
             && (stored >= epoch_start || !self.has(Rule::JoinAtEpochStart))
+    }
+
+    /// R24: returns true if a follower whose log ends at `end` keeps it, where it should remove the
+    /// records from `to` on.
+    pub(super) fn keeps_log(self, to: Offset, end: Offset, floor: Offset) -> bool {
+        to < floor && floor <= end && self.has(Rule::FloorHolds)
+    }
+
+    /// R25: returns true if a follower's fetch shows that the log of its leader, which ends at
+    /// `end`, has lost committed records.
+    pub(super) fn has_lost_records(self, end: Offset, floor: Floor) -> bool {
+        floor.offset > end && self.has(Rule::FloorAboveEnd)
+            || floor.is_kept && self.has(Rule::FloorAboveDivergence)
     }
 
     /// R16: returns true if a follower takes the leader's watermark before it truncates its log.

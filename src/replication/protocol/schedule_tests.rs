@@ -167,11 +167,11 @@ impl World {
     }
 
     fn fetch(&mut self, id: usize) {
-        let broker = &self.brokers[id];
-        let Role::Follower(follower) = &broker.role else { return };
+        let broker = &mut self.brokers[id];
+        let Role::Follower(follower) = &mut broker.role else { return };
         let epochs = broker.log.epochs();
         let history = EpochHistory::new(&epochs, broker.log.end());
-        let position = follower.position(history, broker.log.stored(self.rules));
+        let position = follower.position(history, broker.log.stored(self.rules), Offset::ZERO);
         let to = place(follower.leader());
         let incarnation = broker.incarnation;
         self.network.send(Message::Fetch { from: id, to, incarnation, position });
@@ -203,7 +203,7 @@ impl World {
         let history = EpochHistory::new(&epochs, broker.log.end());
         let mut records = Vec::new();
         let outcome = match leader.fetched(replica, &position, history, self.now) {
-            CountedFetch::Fenced => return,
+            CountedFetch::Fenced | CountedFetch::RecordsLost => return,
             CountedFetch::Diverging { epoch, end } => FetchOutcome::Diverging { epoch, end },
             CountedFetch::Counted { change, .. } => {
                 if let Some(change) = change {
@@ -246,7 +246,7 @@ impl World {
         let broker = &mut self.brokers[id];
         let Role::Follower(follower) = &mut broker.role else { return };
         match step {
-            FollowerStep::Discard => {}
+            FollowerStep::Discard | FollowerStep::Keep(_) => {}
             FollowerStep::Append => broker.log.records.extend(records),
             FollowerStep::Truncate(end) => {
                 broker.log.truncate(end);

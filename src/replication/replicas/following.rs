@@ -36,6 +36,17 @@ pub enum FollowerError {
     /// The leader sent records that this log must not take.
     #[error("the records from the leader are refused: {0}")]
     Refused(#[source] FetchedError),
+    /// The leader lacks committed records (rule R24 in docs/replication.md).
+    #[error(
+        "the leader would have the records from {from} on removed, although all below {floor} were \
+         committed: they are kept, and the leader is told that it has lost records"
+    )]
+    BelowFloor {
+        /// The offset from which on records would be removed.
+        from: Offset,
+        /// The offset below which all records were committed.
+        floor: Offset,
+    },
 }
 
 impl FollowerError {
@@ -44,7 +55,7 @@ impl FollowerError {
     pub fn leaves_disk_unknown(&self) -> bool {
         match self {
             Self::Partition(PartitionError::Storage(error)) => error.leaves_disk_unknown(),
-            Self::Partition(_) | Self::Refused(_) => false,
+            Self::Partition(_) | Self::Refused(_) | Self::BelowFloor { .. } => false,
         }
     }
 
@@ -75,11 +86,13 @@ impl Partition {
         let stored = self.stored();
         let log = self.log();
         let epochs = epochs_of(log.as_deref())?;
-        let leadership = self.lock_leadership();
-        let Some(follower) = &leadership.follower else { return Ok(None) };
+        let history = history(log.as_deref(), &epochs);
+        let floor = self.floor(history.last_epoch());
+        let mut leadership = self.lock_leadership();
+        let Some(follower) = &mut leadership.follower else { return Ok(None) };
         Ok(Some(FollowerPosition {
             leader: follower.leader(),
-            position: follower.position(history(log.as_deref(), &epochs), stored),
+            position: follower.position(history, stored, floor),
             log_start: self.log_start_offset(),
         }))
     }
@@ -151,6 +164,10 @@ impl Partition {
                 truncated => truncated,
             },
             FollowerStep::StartOver(at) => self.start_over(epoch, at),
+            FollowerStep::Keep(from) => {
+                let floor = answer.position.floor.offset;
+                return Err(FollowerError::BelowFloor { from, floor });
+            }
         };
         changed.map_err(FollowerError::from).inspect_err(|error| {
             if !error.leaves_disk_unknown() && !error.ends_epoch() {
@@ -224,8 +241,8 @@ impl Partition {
         if to < high_watermark {
             tracing::warn!(
                 partition = %self.id, %to, %high_watermark,
-                "the leader's log diverges below the high watermark: records that were shown to \
-                 consumers are removed here"
+                "the leader's log diverges below the high watermark: records that an operator has \
+                 given up are removed here"
             );
         }
         let truncation = Truncation { log: Arc::clone(&log), epoch, to };

@@ -10,6 +10,7 @@ mod following;
 mod following_tests;
 mod handing_over;
 mod in_sync_changes;
+mod log_report;
 #[cfg(test)]
 mod schedule_tests;
 #[cfg(test)]

@@ -226,6 +226,7 @@ impl World {
         let counted = leader.follower_fetched(replica, &position, self.clock.monotonic());
         let (outcome, records) = match counted {
             Err(_) | Ok(CountedFetch::Fenced) => return,
+            Ok(CountedFetch::RecordsLost) => panic!("in-sync replicas lead, and have lost nothing"),
             Ok(CountedFetch::Diverging { epoch, end }) => {
                 self.truncations += 1;
                 (FetchOutcome::Diverging { epoch, end }, Vec::new())
@@ -320,6 +321,7 @@ impl World {
         let leader = self.brokers[node.leader].id;
         let assignment = Assignment {
             lease: None,
+            loss_epoch: None,
             epoch: node.epoch,
             leader: Some(leader),
             leader_incarnation: node.incarnation,

@@ -9,9 +9,12 @@
 //!
 //! A checkpoint may lag behind the log but never run ahead of it, except that a log start is
 //! recorded before it takes effect. A checkpoint is lowered, durably, before a log is truncated,
-//! before lost records are given up, and before a new log takes a name that was used before. High
-//! watermarks fall for no other reason.
+//! before lost records are given up, and before a new log takes a name that was used before.
+//!
+//! High watermarks fall with a truncation and a new log only. That of a log which has lost records
+//! stays above its end, and so tells of the loss.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
@@ -100,6 +103,13 @@ impl Checkpoints {
         }
     }
 
+    /// The logs that have had records.
+    pub(super) fn logs_with_records(&self) -> BTreeSet<&TopicPartition> {
+        let ends = [Kind::DurablePoint, Kind::HighWatermark];
+        let ends = ends.into_iter().flat_map(|kind| &self.current[kind as usize]);
+        ends.filter(|(_, end)| **end > Offset::ZERO).map(|(partition, _)| partition).collect()
+    }
+
     /// Sets the current offsets of a log.
     pub(super) fn set(&mut self, partition: &TopicPartition, marks: CheckpointOffsets) {
         self.put(Kind::DurablePoint, partition, marks.durable);
@@ -116,10 +126,21 @@ impl Checkpoints {
 
     /// Lowers all offsets but the log start to `offset`, before the log is truncated there.
     pub(super) fn lower(&mut self, partition: &TopicPartition, offset: Offset) {
-        for kind in [Kind::DurablePoint, Kind::RebuildPoint, Kind::HighWatermark] {
-            if self.get(kind, partition).is_some_and(|known| known > offset) {
-                self.put(kind, partition, offset);
-            }
+        self.lower_points(partition, offset);
+        self.lower_kind(Kind::HighWatermark, partition, offset);
+    }
+
+    /// Lowers the durable point and the rebuild point to `offset`, before the records from there on
+    /// are given up as lost.
+    pub(super) fn lower_points(&mut self, partition: &TopicPartition, offset: Offset) {
+        for kind in [Kind::DurablePoint, Kind::RebuildPoint] {
+            self.lower_kind(kind, partition, offset);
+        }
+    }
+
+    fn lower_kind(&mut self, kind: Kind, partition: &TopicPartition, offset: Offset) {
+        if self.get(kind, partition).is_some_and(|known| known > offset) {
+            self.put(kind, partition, offset);
         }
     }
 

@@ -51,8 +51,9 @@ pub struct StartReport {
     pub quarantined: Vec<PathBuf>,
     /// Logs that are not opened because their topic cannot be determined.
     pub unusable: Vec<TopicPartition>,
-    /// Logs that the last run had and that no longer exist.
-    pub missing: Vec<TopicPartition>,
+    /// Logs with records that the last run had and that no longer exist. Their high watermarks stay
+    /// recorded until logs are created in their place.
+    pub missing: BTreeSet<TopicPartition>,
 }
 
 /// An open data directory. All calls may come from several threads at once.
@@ -232,6 +233,20 @@ impl DataDir {
         self.lock_checkpoints().get(Kind::HighWatermark, partition)
     }
 
+    /// Records offsets below which all records were committed, although the logs may lack some of
+    /// them: the next start finds these losses (rule R28 in docs/replication.md). They are durable
+    /// on return.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn record_floors(&self, floors: &[(TopicPartition, Offset)]) -> Result<(), StorageError> {
+        let mut checkpoints = self.lock_checkpoints();
+        for (partition, floor) in floors {
+            checkpoints.raise_high_watermark(partition, *floor);
+        }
+        checkpoints.write(&*self.disk)
+    }
+
     /// The durable point of a partition as recorded in its checkpoint: after any crash, a bad batch
     /// below it is damage and not a torn write.
     pub(in crate::storage) fn recorded_durable_point(
@@ -329,9 +344,12 @@ impl DataDir {
             if !slot.is_known() || slot.needs_recovery() {
                 continue;
             }
-            checkpoints.set(partition, slot.checkpoint_offsets());
+            let offsets = slot.checkpoint_offsets();
+            checkpoints.set(partition, offsets);
             if let Some(offset) = high_watermarks.get(partition) {
-                checkpoints.raise_high_watermark(partition, *offset);
+                // A power failure may remove what is not flushed. With `write.caching` it may be
+                // committed all the same.
+                checkpoints.raise_high_watermark(partition, offsets.durable.min(*offset));
             }
         }
     }

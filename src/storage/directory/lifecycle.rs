@@ -260,10 +260,18 @@ impl DataDir {
         self.lock_logs().values().filter_map(lost).collect()
     }
 
-    /// The offsets that a log has lost at its end.
+    /// The offsets that a log has lost at its end. After a stop in order the log ended where the
+    /// manifest says, and no log has ended before its high watermark.
     fn lost_end(&self, slot: &Slot) -> Result<Option<Range<Offset>>, StorageError> {
+        let stopped = slot.stopped_at();
         let opened = slot.open(&self.env, &self.path, &self.options.configs);
-        match opened.and_then(|log| log.tail().lost_end()) {
+        let lost = opened.and_then(|log| {
+            let end = log.log_end_offset();
+            let recorded = self.high_watermark(slot.partition()).max(stopped);
+            let lacks = recorded.filter(|recorded| end < *recorded).map(|recorded| end..recorded);
+            Ok(log.tail().lost_end()?.or(lacks))
+        });
+        match lost {
             Err(StorageError::Corrupt { .. }) => {
                 let CheckpointOffsets { log_start, durable, .. } = slot.checkpoint_offsets();
                 Ok(Some(log_start..durable))
@@ -278,12 +286,17 @@ impl DataDir {
     /// and the log accepts records again where the loss begins. A log that has lost nothing is
     /// unchanged. Until this call, every start finds the loss again.
     ///
+    /// With `keeps_floor`, the high watermark stays as it is, above the end of the log: the first
+    /// fetch tells the leader how many records were committed, and starts go on finding the loss
+    /// until they are here again. Without it, the records are given up for good.
+    ///
     /// # Errors
     /// Those of the disk.
     pub fn give_up_lost_end(
         &self,
         partition: &TopicPartition,
         topic_id: TopicId,
+        keeps_floor: bool,
     ) -> Result<(), StorageError> {
         let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = self.lock_logs().get(partition).cloned();
@@ -295,7 +308,10 @@ impl DataDir {
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         let mut checkpoints = self.lock_checkpoints();
         // With a higher durable point, the recovery would find the loss again.
-        checkpoints.lower(partition, lost.start);
+        checkpoints.lower_points(partition, lost.start);
+        if !keeps_floor {
+            checkpoints.lower(partition, lost.start);
+        }
         checkpoints.write(&*self.disk)?;
         let CheckpointOffsets { log_start, rebuild, .. } = checkpoints.of(partition);
         let durable = lost.start;
@@ -387,6 +403,13 @@ impl DataDir {
         *deleted = later;
         drop(deleted);
         let mut removed = Ok(());
+        if !due.is_empty()
+            && let Err(error) = self.lock_checkpoints().write(&*self.disk)
+        {
+            // As long as offsets of a deleted log are recorded, its files show that it was deleted.
+            self.lock_deleted().extend(due);
+            return Err(error);
+        }
         for (_, path) in due {
             if let Err(error) = remove_tree(&*self.disk, &path, true) {
                 let again = self.env.clock.monotonic().saturating_add(REMOVAL_PAUSE);

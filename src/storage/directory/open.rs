@@ -4,7 +4,7 @@
 //! anything is written to a log. Otherwise every log is recovered before the new run begins: if
 //! that is interrupted, the next start still knows in which boot the last records were written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,7 +81,7 @@ impl DataDir {
             start: StartReport {
                 rebuilt,
                 quarantined: survey.quarantined,
-                ..last_run.report(&logs)
+                ..last_run.report(&logs, !survey.deleted.is_empty())
             },
             env: LogEnv {
                 disk: plain,
@@ -115,7 +115,9 @@ impl DataDir {
         let disk = &*self.disk;
         let mut checkpoints = self.lock_checkpoints();
         let logs = self.lock_logs();
-        checkpoints.retain(|partition| logs.contains_key(partition));
+        // The offsets of a missing log tell other replicas which records it had.
+        let missing = &self.start.missing;
+        checkpoints.retain(|log| logs.contains_key(log) || missing.contains(log));
         for slot in logs.values().filter(|slot| slot.is_known()) {
             checkpoints.set(slot.partition(), slot.checkpoint_offsets());
         }
@@ -215,15 +217,21 @@ impl LastRun {
     }
 
     /// The part of the report that concerns logs.
-    fn report(&self, logs: &BTreeMap<TopicPartition, Arc<Slot>>) -> StartReport {
+    fn report(&self, logs: &BTreeMap<TopicPartition, Arc<Slot>>, has_deleted: bool) -> StartReport {
         let unusable = logs.values().filter(|slot| !slot.is_known());
         let stopped = self.manifest.iter().flat_map(|manifest| &manifest.logs);
-        let missing = stopped.filter(|log| !logs.contains_key(&log.partition));
+        let stopped = stopped.map(|log| &log.partition);
+        // After a crash, a log that was deleted shortly before may still have recorded offsets. Its
+        // files stay longer than they do.
+        let is_told = self.manifest.is_none() && !has_deleted;
+        let recorded = self.checkpoints.logs_with_records();
+        let recorded = recorded.into_iter().filter(|_| is_told);
+        let missing = stopped.chain(recorded).filter(|log| !logs.contains_key(*log));
         StartReport {
             was_clean: self.manifest.is_some(),
             had_failed_sync: self.had_failed_sync,
             unusable: unusable.map(|slot| slot.partition().clone()).collect(),
-            missing: missing.map(|log| log.partition.clone()).collect(),
+            missing: missing.cloned().collect::<BTreeSet<_>>(),
             ..StartReport::default()
         }
     }

@@ -81,6 +81,14 @@ impl Slot {
         Self::new(self.partition.clone(), Ok(metadata), self.start)
     }
 
+    /// The end of the log when the last run stopped in order.
+    pub(super) fn stopped_at(&self) -> Option<Offset> {
+        match self.start {
+            StartPoint::Clean { log_end, .. } => Some(log_end),
+            StartPoint::New | StartPoint::Unclean { .. } => None,
+        }
+    }
+
     /// The log, opened now if it was not yet; concurrent callers wait.
     pub(super) fn open(
         &self,

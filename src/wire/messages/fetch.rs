@@ -81,6 +81,12 @@ structure! {
         /// flushed, or −1 from other clients. A leader's high watermark depends on this offset, not
         /// on `fetch_offset`.
         flushed_offset: i64 [12.., tag 10_000] = -1,
+        /// A streamlog extension between its brokers: the offset below which all records were
+        /// committed, as the follower knows it, or −1 from other clients.
+        floor_offset: i64 [12.., tag 10_001] = -1,
+        /// A streamlog extension between its brokers: true if the follower has kept records below
+        /// that offset that the leader would have had it remove.
+        keeps_floor: bool [12.., tag 10_002],
     }
 }
 

@@ -2,6 +2,7 @@
 //! or cut off, or hand over, followers that catch up, and what stands on partitions.
 
 mod administration;
+mod data_loss;
 mod fault_runs;
 mod groups;
 mod guards;
@@ -9,7 +10,6 @@ mod kills;
 mod leaders;
 mod leases;
 mod load;
-mod losses;
 mod planned;
 mod producers;
 mod removed_records;

@@ -304,7 +304,8 @@ impl ThreeBrokers {
         IDS.map(|id| format!("broker {id}:\n{}", self.log(id))).concat()
     }
 
-    fn data(&self, id: i32) -> PathBuf {
+    /// The data directory of a broker.
+    pub(super) fn data(&self, id: i32) -> PathBuf {
         self.dir.path().join(format!("broker-{id}"))
     }
 }

@@ -1,9 +1,10 @@
 //! The parts of a broker, its start, and the tasks that keep it in line with the metadata.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -24,6 +25,7 @@ use streamlog::types::{BrokerId, PartitionIndex, TopicPartition};
 
 use crate::broker::applied::AppliedImages;
 use crate::broker::flushing::Flushing;
+use crate::broker::losses::{Lost, found_on_disk};
 use crate::checkers::Violation;
 use crate::clock::VirtualClock;
 use crate::disks::DIRECTORY;
@@ -48,6 +50,8 @@ pub(crate) struct Broker {
     /// The images that have been applied to `partitions`.
     pub(super) applied: AppliedImages,
     pub(super) flushing: Flushing,
+    /// The replicas that have lost records.
+    pub(super) lost: Mutex<BTreeSet<Lost>>,
     has_failed: Arc<AtomicBool>,
 }
 
@@ -65,7 +69,7 @@ impl Broker {
             .map_err(|error| error.to_string())?;
         let store = BrokerSession::open(world, machine).ok_or("the store cannot be reached")?;
         let clock = shared(&world.machines[machine].clock);
-        let config = MetadataConfig::default();
+        let config = MetadataConfig { rules: world.planted.elections, ..MetadataConfig::default() };
         let metadata = Metadata::open(Arc::new(store), clock, id, Some(CLUSTER), config).await;
         let metadata = metadata.map_err(|error| error.to_string())?;
         let is_older_copy = {
@@ -78,11 +82,17 @@ impl Broker {
             logs.data.renew_identity().map_err(|error| error.to_string())?;
         }
         logs.data.note_registration().map_err(|error| error.to_string())?;
+        let lost = found_on_disk(&logs, &metadata.image().borrow());
+        let lost = lost.map_err(|error| error.to_string())?;
+        for (_, number) in &lost {
+            world.note("disk has lost records", &[index(machine), number.0.into()]);
+        }
         let registration = Registration {
             directory_id: Some(logs.data.identity().directory_id),
             starts: Some(logs.data.run().incarnation),
             boot_id: world.machines[machine].disk().boot_id().ok(),
             clean_shutdown: logs.data.start_report().was_clean,
+            lost: lost.clone(),
             ..Registration::default()
         };
         metadata.register(&registration).await.map_err(|error| error.to_string())?;
@@ -96,6 +106,7 @@ impl Broker {
             in_sync_changes: InSyncChanges::default(),
             applied: AppliedImages::default(),
             flushing: Flushing::default(),
+            lost: Mutex::new(lost),
             has_failed: Arc::clone(has_failed),
         }))
     }
@@ -126,6 +137,8 @@ impl Broker {
             Box::pin(Arc::clone(self).maintain()),
             Box::pin(Arc::clone(self).send_in_sync_changes()),
             Box::pin(Arc::clone(self).return_to_preferred_leaders()),
+            Box::pin(Arc::clone(self).report_logs()),
+            Box::pin(Arc::clone(self).give_up_losses()),
         ];
         let others = (0..MACHINES).filter(|other| *other != self.machine);
         for leader in others {
@@ -159,16 +172,16 @@ impl Broker {
         self.metadata.membership().map_or(Incarnation::UNKNOWN, |own| own.incarnation)
     }
 
-    /// True if this broker may lead in the state of a partition: it is an in-sync member, as it is
-    /// registered, or an eligible one, with the data directory that it has.
+    /// True if this broker may lead in the state of a partition without a report of its log: it is
+    /// an in-sync member, or an eligible one, as it is registered.
     pub(crate) fn may_lead(&self, state: &Value) -> bool {
         let (id, Incarnation(incarnation)) = (self.id.0, self.incarnation());
-        let directory = self.logs.data.identity().directory_id;
         let members = state["isr"].as_array().into_iter().flatten();
         let incarnations = state["isr_incarnations"].as_array().into_iter().flatten();
         let mut eligible = state["eligible"].as_array().into_iter().flatten();
         members.zip(incarnations).any(|(member, as_of)| *member == id && *as_of == incarnation)
-            || eligible.any(|replica| replica["broker"] == id && replica["directory"] == directory)
+            || eligible
+                .any(|replica| replica["broker"] == id && replica["incarnation"] == incarnation)
     }
 
     /// The replica of a partition.
@@ -216,16 +229,20 @@ impl Broker {
     }
 
     /// Brings the partitions in line with an image, as `engine::topology` does.
-    fn apply(&self, image: &Image) {
+    pub(super) fn apply(&self, image: &Image) {
         let Some(topic) = image.topics().find(|topic| topic.name.as_str() == TOPIC) else { return };
         let incarnation = image.broker(self.id).map(|broker| broker.incarnation);
         let incarnation = incarnation.unwrap_or(Incarnation::UNKNOWN);
         let (now, lease) = (self.clock().monotonic(), self.metadata.lease(incarnation));
         let config = log_config(topic.configs.iter());
         let ended = |partition: &_| image.ended_replicas(partition);
+        let lost = self.lost_replicas();
         let partitions = topic.numbered().filter_map(|(number, image)| {
             let state = image.state.as_ref()?;
             self.world.observe(number, state);
+            if lost.contains(&(topic.id, number)) {
+                return None;
+            }
             let known = self.partition(number).inspect(|known| known.set_config(config.clone()));
             let partition = known.unwrap_or_else(|| {
                 let partition = TopicPartition { topic: topic.name.clone(), partition: number };

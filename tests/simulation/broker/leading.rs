@@ -130,6 +130,10 @@ impl Broker {
         let counted = partition.follower_fetched(replica, &position.position, now);
         let divergence = match counted {
             Err(_) => return None,
+            Ok(CountedFetch::RecordsLost) => {
+                self.records_lost(number, position.position.floor.offset);
+                return None;
+            }
             Ok(CountedFetch::Fenced) => {
                 self.world.note("fenced fetch", &[number.0.into(), replica.broker.0.into()]);
                 return None;

@@ -8,6 +8,8 @@ mod following;
 mod hand_overs;
 mod in_sync_changes;
 mod leading;
+mod log_reports;
+mod losses;
 
 pub(crate) use assembly::Broker;
 pub(crate) use leading::bytes_of;

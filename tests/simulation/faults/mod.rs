@@ -32,6 +32,8 @@ pub(crate) async fn inject(world: &Arc<World>, time: Duration) {
         let one = sound[world.index(sound.len())].index;
         let is_blackout =
             sound.len() == MACHINES && !world.is_caching && world.chance(BLACKOUT_ONE_IN);
+        // The other machines have everything that was promised.
+        let loses_log = is_blackout && world.is_in_sync() && world.chance(2);
         if is_blackout {
             world.note("blackout", &[]);
         }
@@ -45,7 +47,8 @@ pub(crate) async fn inject(world: &Arc<World>, time: Duration) {
             world.start(async move {
                 let world = injected;
                 if is_blackout {
-                    processes::cut_power(&world, machine).await;
+                    let lost = loses_log.then_some(machine == one);
+                    processes::black_out(&world, machine, lost).await;
                 } else {
                     inject_one(&world, machine).await;
                 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use streamlog::metadata::MemoryStore;
 use tokio::time::sleep;
 
+use crate::disks;
 use crate::ensemble::index;
-use crate::world::World;
+use crate::world::{PARTITIONS, World};
 
 /// The most milliseconds by which a wall clock is wrong: a year.
 const WALL_ERROR_MAX: u64 = 365 * 24 * 3_600_000;
@@ -30,6 +31,29 @@ pub(super) async fn cut_power(world: &Arc<World>, machine: usize) {
     }
     sleep(world.millis(0, 9_000)).await;
     world.machines[machine].start(world);
+}
+
+/// Cuts the power like `cut_power`, as it is cut from all machines. If one of their disks returns
+/// without a log, or without the end of one, `loses_log` tells whether it is this one. All sessions
+/// have ended by then. If those of the others ended first, they could leave the in-sync set, and
+/// with a minimum of 1 nobody but the lost replica could lead.
+pub(super) async fn black_out(world: &Arc<World>, machine: usize, loses_log: Option<bool>) {
+    let place = &world.machines[machine];
+    world.note("power cut", &[index(machine)]);
+    place.cut_power(world.below(u64::MAX)).await;
+    if loses_log.is_some() {
+        world.ensemble.expire(machine);
+    }
+    if loses_log == Some(true) {
+        let partition = world.index(PARTITIONS);
+        let is_whole = world.chance(2);
+        if disks::remove_log(&place.disk(), partition, is_whole) {
+            let name = if is_whole { "log removed" } else { "segment removed" };
+            world.note(name, &[index(machine)]);
+        }
+    }
+    sleep(world.millis(0, 9_000)).await;
+    place.start(world);
 }
 
 pub(super) async fn pause(world: &World, machine: usize) {

@@ -14,8 +14,8 @@ use streamlog::io::SystemClock;
 use streamlog::metadata::{Store, ZooKeeperAddress, ZooKeeperStore};
 use streamlog::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicPartition};
 
-use super::load::{read_all, value};
-use super::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
+use crate::failover::load::{read_all, value};
+use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 use crate::support::BrokerProcess;
 
 const TOPIC: &str = "lost";

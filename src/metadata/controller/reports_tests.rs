@@ -1,0 +1,160 @@
+//! Elections by the reports of replicas, after the end of all in-sync ones (rule R21).
+
+use super::cluster_tests::{Cluster, eligible, isr, leader};
+use crate::metadata::ElectionRule;
+use crate::metadata::image::{LogReport, LogReports};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicId};
+
+/// A cluster of three brokers, all in sync, whose sessions have ended.
+fn outage(mut cluster: Cluster) -> (Cluster, TopicId) {
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    let topic = cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    (1..=3).for_each(|id| cluster.broker_gone(id));
+    cluster.settle();
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), state.leader_epoch), (None, LeaderEpoch(1)));
+    assert_eq!(isr(&state), [(1, 10), (2, 20), (3, 30)], "the last set is kept");
+    (cluster, topic)
+}
+
+fn elected(cluster: &mut Cluster) -> Option<(i32, i64)> {
+    cluster.settle();
+    leader(&cluster.state(0))
+}
+
+#[test]
+fn one_report_of_three_is_not_enough_and_two_elect_the_greatest_log() {
+    let (mut cluster, topic) = outage(Cluster::default());
+    cluster.broker_with_report((1, 11), topic, (0, 5, 5));
+    assert_eq!(elected(&mut cluster), None);
+    cluster.broker_with_report((3, 31), topic, (0, 9, 9));
+    assert_eq!(elected(&mut cluster), Some((3, 31)));
+    let state = cluster.state(0);
+    assert_eq!(isr(&state), [(3, 31)], "the first lacks records");
+    assert_eq!(eligible(&state), [(2, "d2")], "it has ended below what the third knows");
+    assert_eq!(state.leader_epoch, LeaderEpoch(2));
+    assert_eq!(cluster.settle(), 0);
+}
+
+#[test]
+fn the_later_epoch_is_greater_than_the_larger_offset() {
+    let (mut cluster, topic) = outage(Cluster::default());
+    cluster.broker_with_report((1, 11), topic, (0, 12, 5));
+    cluster.broker_with_report((2, 21), topic, (1, 9, 5));
+    assert_eq!(elected(&mut cluster), Some((2, 21)));
+}
+
+#[test]
+fn replicas_with_the_same_end_are_in_sync_and_the_first_of_them_leads() {
+    let (mut cluster, topic) = outage(Cluster::default());
+    cluster.broker_with_report((2, 21), topic, (0, 9, 9));
+    cluster.broker_with_report((3, 31), topic, (0, 9, 9));
+    assert_eq!(elected(&mut cluster), Some((2, 21)));
+    let state = cluster.state(0);
+    assert_eq!((isr(&state), eligible(&state)), (vec![(2, 21), (3, 31)], vec![]));
+}
+
+#[test]
+fn a_report_of_another_epoch_or_disk_or_of_a_replica_with_losses_does_not_count() {
+    let (mut cluster, topic) = outage(Cluster::default());
+    let id = (topic, PartitionIndex(0));
+    let reports = |epoch| {
+        let (last_epoch, offset) = (LeaderEpoch(0), Offset::new(9));
+        let epoch = LeaderEpoch(epoch);
+        LogReports::from([(id, LogReport { epoch, last_epoch, end: offset, floor: offset })])
+    };
+    cluster.broker_with_report((1, 11), topic, (0, 9, 9));
+    for (directory, lost, epoch) in
+        [("new", [].into(), 1), ("d2", [id].into(), 1), ("d2", [].into(), 0)]
+    {
+        cluster.register((2, 21), directory, lost, reports(epoch));
+        assert_eq!(elected(&mut cluster), None, "{directory} {epoch}");
+    }
+    let state = cluster.state(0);
+    assert_eq!(isr(&state), [(1, 10), (2, 20), (3, 30)], "all still count as members");
+    cluster.register((2, 21), "d2", [].into(), reports(1));
+    assert_eq!(elected(&mut cluster), Some((1, 11)));
+}
+
+#[test]
+fn nobody_leads_below_an_offset_that_was_committed_however_long_it_takes() {
+    let (mut cluster, topic) = outage(Cluster::default());
+    cluster.broker_with_report((1, 11), topic, (0, 9, 10));
+    cluster.broker_with_report((2, 21), topic, (0, 9, 9));
+    assert_eq!(elected(&mut cluster), None);
+    cluster.wait(31);
+    assert_eq!(elected(&mut cluster), None);
+    cluster.broker_with_report((3, 31), topic, (0, 10, 9));
+    assert_eq!(elected(&mut cluster), Some((3, 31)));
+    assert_eq!(eligible(&cluster.state(0)), [], "both end below it");
+}
+
+#[test]
+fn once_the_wait_is_over_the_greatest_log_of_those_that_have_returned_is_believed() {
+    let (mut cluster, topic) = outage(Cluster::default());
+    cluster.wait(20);
+    cluster.broker_with_report((3, 31), topic, (0, 9, 9));
+    assert_eq!(elected(&mut cluster), None);
+    cluster.wait(9);
+    assert_eq!(elected(&mut cluster), None);
+    cluster.wait(1);
+    assert_eq!(elected(&mut cluster), Some((3, 31)));
+    let state = cluster.state(0);
+    assert_eq!(isr(&state), [(3, 31)]);
+    assert_eq!(eligible(&state), [(1, "d1"), (2, "d2")], "they may have more");
+}
+
+#[test]
+fn an_only_replica_and_an_only_member_lead_again_without_a_report() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2, 3]]);
+    cluster.set("min.insync.replicas", "1");
+    cluster.settle();
+    (2..=3).for_each(|id| cluster.broker_gone(id));
+    cluster.settle();
+    cluster.broker_gone(1);
+    assert_eq!(elected(&mut cluster), None);
+    cluster.broker(2, 21);
+    assert_eq!(elected(&mut cluster), None);
+    cluster.broker(1, 11);
+    assert_eq!(elected(&mut cluster), Some((1, 11)));
+}
+
+#[test]
+fn each_rule_prevents_the_election_of_a_replica_that_lacks_records() {
+    let (mut cluster, _) = outage(Cluster::without(ElectionRule::EndsAreCompared));
+    cluster.broker(1, 11);
+    assert_eq!(elected(&mut cluster), Some((1, 11)), "whoever returns first leads");
+
+    let mut cluster = Cluster::without(ElectionRule::TwoReport);
+    cluster.set("min.insync.replicas", "1");
+    let (mut cluster, topic) = outage(cluster);
+    cluster.broker_with_report((1, 11), topic, (-1, 0, 0));
+    assert_eq!(elected(&mut cluster), Some((1, 11)), "one report is enough");
+
+    let (mut cluster, topic) = outage(Cluster::without(ElectionRule::GreatestEnd));
+    cluster.broker_with_report((1, 11), topic, (0, 5, 5));
+    cluster.broker_with_report((2, 21), topic, (0, 9, 5));
+    assert_eq!(elected(&mut cluster), Some((1, 11)), "the preferred one leads");
+
+    let (mut cluster, topic) = outage(Cluster::without(ElectionRule::FloorExcludes));
+    cluster.broker_with_report((1, 11), topic, (0, 8, 9));
+    cluster.broker_with_report((2, 21), topic, (0, 8, 8));
+    assert_eq!(elected(&mut cluster), Some((1, 11)), "below what it knows itself");
+
+    let (mut cluster, topic) = {
+        let mut cluster = Cluster::without(ElectionRule::LastSetIsKept);
+        (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+        let topic = cluster.topic(&[&[1, 2, 3]]);
+        cluster.settle();
+        (1..=3).for_each(|id| cluster.broker_gone(id));
+        cluster.broker_with_loss(2, 21, topic);
+        cluster.broker_with_loss(3, 31, topic);
+        cluster.settle();
+        (cluster, topic)
+    };
+    cluster.broker_with_report((1, 11), topic, (-1, 0, 0));
+    assert_eq!(elected(&mut cluster), Some((1, 11)), "alone in the set that is left");
+}

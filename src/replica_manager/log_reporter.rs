@@ -1,0 +1,151 @@
+//! Reports the logs of this broker's replicas to the controller, while their partitions have no
+//! leader (rule R21 in docs/replication.md).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::engine::{EngineState, Unavailable};
+use crate::metadata::{LogReport, LogReports};
+use crate::replication::{Partition, Role};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicId, TopicPartition, WithCauses};
+
+/// The maximum number of reports at a time, so that the registration stays small. Others follow
+/// once leaders are elected for these.
+const REPORTS_MAX: usize = 10_000;
+
+/// The pause before reports that failed are tried again.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+
+/// A replica whose partition has no leader.
+type Leaderless = ((TopicId, PartitionIndex), Arc<Partition>);
+
+/// The task that reports logs.
+pub(super) struct LogReporter {
+    engine: Arc<EngineState>,
+    /// The reports in the registration.
+    reported: LogReports,
+}
+
+impl LogReporter {
+    pub(super) fn new(engine: Arc<EngineState>) -> Self {
+        Self { engine, reported: LogReports::new() }
+    }
+
+    /// Reports until this broker stops.
+    pub(super) async fn run(mut self) {
+        let stopping = self.engine.stopping.clone();
+        let mut applied = self.engine.applied.subscribe();
+        let reporting = async {
+            loop {
+                applied.mark_unchanged();
+                let Ok(is_done) = self.report().await else { return };
+                tokio::select! {
+                    changed = applied.changed() => if changed.is_err() { return },
+                    () = sleep(RETRY_PAUSE), if !is_done => {}
+                }
+            }
+        };
+        stopping.run_until_cancelled(reporting).await;
+    }
+
+    /// Brings the registration in line with the partitions that have no leader. Returns false if
+    /// that has to be tried again.
+    async fn report(&mut self) -> Result<bool, Unavailable> {
+        let mut reports = self.reports_of_lost();
+        let leaderless = self.leaderless();
+        let mut due = Vec::new();
+        for (id, partition) in leaderless.into_iter().take(REPORTS_MAX) {
+            match self.reported.get(&id).filter(|known| known.epoch == partition.epoch()) {
+                Some(known) => drop(reports.insert(id, *known)),
+                None => due.push((id, partition)),
+            }
+        }
+        let asked = due.len();
+        let found = self.look_at(due).await?;
+        let is_complete = found.len() == asked;
+        reports.extend(found);
+        if reports == self.reported {
+            return Ok(is_complete);
+        }
+        match self.engine.metadata.report_logs(&reports).await {
+            Ok(()) => {
+                if !reports.is_empty() {
+                    let count = reports.len();
+                    tracing::info!("{count} replicas without a leader: their logs are reported");
+                }
+                self.reported = reports;
+                Ok(is_complete)
+            }
+            Err(error) => {
+                // The store is unreachable, and the connection to it has logged that.
+                tracing::debug!("logs are reported later: {}", WithCauses(&error));
+                Ok(false)
+            }
+        }
+    }
+
+    /// The replicas whose partitions have no leader, and more than one replica.
+    fn leaderless(&self) -> Vec<Leaderless> {
+        let image = self.engine.image();
+        let mut leaderless = Vec::new();
+        for topic in self.engine.partitions.topics() {
+            let Some(known) = image.topic_by_id(topic.id) else { continue };
+            for partition in topic.partitions() {
+                let index = partition.id().partition;
+                let is_shared = known.partition(index).is_some_and(|p| p.replicas.len() > 1);
+                if is_shared && partition.role() == (Role::Follower { leader: None }) {
+                    leaderless.push(((topic.id, index), Arc::clone(partition)));
+                }
+            }
+        }
+        leaderless.sort_unstable_by_key(|(id, _)| *id);
+        leaderless
+    }
+
+    /// The reports of these logs, once they are flushed. Those that cannot be read are left out.
+    async fn look_at(&self, due: Vec<Leaderless>) -> Result<LogReports, Unavailable> {
+        if due.is_empty() {
+            return Ok(LogReports::new());
+        }
+        let control = &self.engine.control;
+        let opened = control.run_blocking(move || {
+            let is_open = |(_, partition): &Leaderless| match partition.open() {
+                Ok(()) => true,
+                Err(error) => {
+                    let (id, error) = (partition.id(), WithCauses(&error));
+                    tracing::error!("the log of {id} cannot be reported: {error}");
+                    false
+                }
+            };
+            due.into_iter().filter(is_open).collect::<Vec<_>>()
+        });
+        let opened = opened.await?;
+        for (_, partition) in &opened {
+            partition.all_flushed().await;
+        }
+        let report = |(id, partition): Leaderless| Some((id, partition.log_report().ok()??));
+        control.run_blocking(move || opened.into_iter().filter_map(report).collect()).await
+    }
+
+    /// The reports of replicas whose disk has lost records. They count for the offsets that are
+    /// known to have been committed, and never for an election of these replicas.
+    fn reports_of_lost(&self) -> LogReports {
+        let image = self.engine.image();
+        let lost = self.engine.losses.replicas().into_iter().filter_map(|(id, index)| {
+            let topic = image.topic_by_id(id)?;
+            let state = topic.partition(index)?.state.as_ref()?;
+            let partition = TopicPartition { topic: topic.name.clone(), partition: index };
+            let floor = self.engine.logs.data.high_watermark(&partition).unwrap_or_default();
+            let report = LogReport {
+                epoch: state.leader_epoch,
+                last_epoch: LeaderEpoch::NONE,
+                end: Offset::ZERO,
+                floor: if state.loss.is_some() { Offset::ZERO } else { floor },
+            };
+            (state.leader.is_none()).then_some(((id, index), report))
+        });
+        lost.collect()
+    }
+}

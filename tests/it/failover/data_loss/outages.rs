@@ -1,0 +1,116 @@
+//! Full outages: all brokers end, and the disk of the one that returns first has lost records.
+
+use std::fs::{self, File};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use streamlog::client::{Client, ProducerConfig, ProducerRecord};
+
+use crate::failover::load::read_all;
+use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers};
+
+const TOPIC: &str = "kept";
+
+/// The number of records in each half.
+const HALF: u64 = 300;
+
+/// The loss of a disk.
+#[derive(Clone, Copy, Debug)]
+enum Loss {
+    /// The folder of the partition is gone.
+    Folder,
+    /// The last segment is half as long.
+    End,
+    /// The whole data directory is a copy from earlier in the same run.
+    OlderCopy,
+}
+
+/// Writes numbers, each acknowledged by all in-sync replicas.
+fn write(client: &Client, numbers: Range<u64>) {
+    let producer = client.producer(ProducerConfig::default()).unwrap();
+    for number in numbers {
+        let value = number.to_string();
+        let value = Some(value.as_bytes());
+        producer
+            .send(&ProducerRecord { topic: TOPIC, value, ..ProducerRecord::default() })
+            .unwrap();
+    }
+    producer.close(Some(PATIENCE)).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+}
+
+/// The last segment of the partition in a data directory.
+fn last_segment(data: &Path) -> PathBuf {
+    let files = fs::read_dir(data.join(format!("{TOPIC}-0"))).unwrap();
+    let paths = files.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|kind| kind == "log")).max().unwrap()
+}
+
+/// Loses records on a disk of which a copy was made earlier.
+fn lose(loss: Loss, data: &Path, older: &Path) {
+    match loss {
+        Loss::Folder => fs::remove_dir_all(data.join(format!("{TOPIC}-0"))).unwrap(),
+        Loss::End => {
+            let file = File::options().write(true).open(last_segment(data)).unwrap();
+            file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+        }
+        Loss::OlderCopy => {
+            fs::remove_dir_all(data).unwrap();
+            copy(older, data);
+        }
+    }
+}
+
+#[test]
+fn a_replica_that_has_lost_records_does_not_lead_although_it_returns_first() {
+    for loss in [Loss::Folder, Loss::End, Loss::OlderCopy] {
+        let mut cluster = ThreeBrokers::start(&[]);
+        cluster.make_topic(TOPIC, 1);
+        write(&cluster.client(), 0..HALF);
+        let last = cluster.leader(TOPIC);
+        let data = cluster.data(last);
+        let older = data.with_extension("older");
+        copy(&data, &older);
+        write(&cluster.client(), HALF..2 * HALF);
+        // The leader is the last to end, and so in sync to the last.
+        for id in IDS.into_iter().filter(|id| *id != last) {
+            cluster.kill(id);
+        }
+        cluster.kill(last);
+        lose(loss, &data, &older);
+        cluster.start_broker(last);
+        for id in IDS.into_iter().filter(|id| *id != last) {
+            cluster.start_broker(id);
+        }
+        cluster.await_in_sync(TOPIC, &IDS);
+        let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
+        assert_eq!(numbers, (0..2 * HALF).collect::<Vec<_>>(), "{loss:?}\n{}", cluster.logs());
+        write(&cluster.client(), 0..1);
+    }
+}
+
+#[test]
+fn one_replica_of_three_that_returns_is_believed_once_the_wait_is_over() {
+    let mut cluster = ThreeBrokers::start(&["election.wait.ms=3000"]);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster.client(), 0..HALF);
+    let last = cluster.leader(TOPIC);
+    for id in IDS.into_iter().filter(|id| *id != last) {
+        cluster.kill(id);
+    }
+    cluster.kill(last);
+    cluster.start_broker(last);
+    cluster.await_seen_by(last, TOPIC, |partition| partition.leader_id == last);
+    let told = cluster.log(last);
+    assert!(told.contains("their logs are reported"), "{told}");
+    for id in IDS.into_iter().filter(|id| *id != last) {
+        cluster.start_broker(id);
+    }
+    cluster.await_in_sync(TOPIC, &IDS);
+    let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
+    assert_eq!(numbers, (0..HALF).collect::<Vec<_>>());
+}
