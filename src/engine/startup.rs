@@ -8,8 +8,8 @@ use crate::engine::matching::{
 use crate::engine::{EngineConfig, EngineError, Failure, Losses};
 use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
 use crate::metadata::{
-    EmbeddedStore, Listener, LogReports, Metadata, MetadataConfig, MetadataError, Registration,
-    Store,
+    DirectoryPlace, EmbeddedStore, Listener, LogReports, Metadata, MetadataConfig, MetadataError,
+    Registration, Store,
 };
 use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
@@ -157,6 +157,7 @@ pub(crate) async fn open_metadata(
         directory_id: is_shared.then(|| data.identity().directory_id),
         starts: is_shared.then(|| data.run().incarnation),
         boot_id: data.disk().boot_id().ok(),
+        place: data.locked_inode().map(DirectoryPlace::from),
         clean_shutdown: data.start_report().was_clean,
         key_hash: None,
         session_timeout: None,

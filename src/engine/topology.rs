@@ -12,7 +12,7 @@ use crate::config::Settings;
 use crate::engine::topic_settings::resolve;
 use crate::engine::{EngineState, log_defaults};
 use crate::metadata::{
-    Configs, Image, Incarnation, Partition as PartitionImage, Tombstone, Topic as TopicImage,
+    Configs, Image, Partition as PartitionImage, Tombstone, Topic as TopicImage,
 };
 use crate::replication::{Assignment, Partition, PartitionSpec, Role, Rules, Topic};
 use crate::storage::{CleanupPolicy, LogConfig, Remedy};
@@ -158,8 +158,7 @@ fn replicas<'a>(
 /// A topic's partitions on this broker, each with the role that the image assigns.
 fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &LogConfig) -> Topic {
     let config = settings(topic, defaults);
-    let incarnation = image.broker(engine.config.broker_id).map(|broker| broker.incarnation);
-    let incarnation = incarnation.unwrap_or(Incarnation::UNKNOWN);
+    let incarnation = engine.metadata.incarnation_in(image);
     let before = engine.partitions.topic_by_id(topic.id);
     let (now, lease) = (engine.clock.monotonic(), engine.metadata.lease(incarnation));
     let ended = |partition: &PartitionImage| image.ended_replicas(partition);

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::io::Clock;
 use crate::metadata::bootstrap::bootstrap;
-use crate::metadata::image::{Delta, Image, Membership, Registration};
+use crate::metadata::image::{Delta, Image, Incarnation, Membership, Registration};
 use crate::metadata::layout::FOLLOWED;
 use crate::metadata::member::Member;
 use crate::metadata::metadata_cache::MetadataCache;
@@ -114,6 +114,16 @@ impl Metadata {
     /// from the end of a session until the next registration.
     pub fn membership(&self) -> Option<Membership> {
         self.member().map(|member| member.membership)
+    }
+
+    /// The incarnation as which this broker leads what `image` assigns to it: that of its own
+    /// registration, as long as `image` shows this one under the broker's id. Otherwise it is
+    /// unknown: the session may have ended, or another process may have registered under this id,
+    /// as whose incarnation this broker must not lead.
+    pub fn incarnation_in(&self, image: &Image) -> Incarnation {
+        let shown = image.broker(self.broker).map(|broker| broker.incarnation);
+        let own = self.membership().map(|own| own.incarnation);
+        own.filter(|_| own == shown).unwrap_or(Incarnation::UNKNOWN)
     }
 
     pub(super) fn member(&self) -> Option<Arc<Member>> {
@@ -261,6 +271,11 @@ impl Metadata {
         drop(cache);
         settled?;
         self.restore_known().await
+    }
+
+    /// Has the current image applied again, although it is the same.
+    pub(super) fn republish(&self) {
+        self.images.send_modify(|_| {});
     }
 
     pub(super) fn publish(&self, cache: &mut MetadataCache) {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::metadata::image::{
-    BrokenNode, Configs, Controller, Image, KnownBroker, Partition, PartitionState, Replicas,
-    Tombstone, Topic,
+    BrokenNode, Configs, Controller, Image, Incarnation, KnownBroker, Partition, PartitionState,
+    Replicas, Tombstone, Topic,
 };
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::Node;
@@ -56,9 +56,9 @@ impl ImageBuilder {
         }
     }
 
-    /// True if the registration of this broker exists and can be read.
-    pub(in crate::metadata) fn has_broker(&self, id: BrokerId) -> bool {
-        self.image.brokers.contains_key(&id)
+    /// The incarnation that is registered under a broker id, if its registration can be read.
+    pub(in crate::metadata) fn incarnation_of(&self, id: BrokerId) -> Option<Incarnation> {
+        self.image.brokers.get(&id).map(|broker| broker.incarnation)
     }
 
     /// True if the node by which this broker is known while it is away exists and can be read.

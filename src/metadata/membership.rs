@@ -81,10 +81,13 @@ impl Metadata {
             sent,
         )));
         let mut cache = self.cache.lock().await;
-        cache.mark_registered();
+        cache.mark_registered(incarnation);
         cache.refresh(&[path, NodePath::KnownBroker(self.broker).to_string()]).await?;
         let settled = cache.settle().await;
         self.publish(&mut cache);
+        // An image with the new registration may have been applied before the registration was
+        // known as this broker's own.
+        self.republish();
         settled.map(|()| incarnation)
     }
 
@@ -116,8 +119,13 @@ impl Metadata {
     /// Registers the broker again if it was registered and no longer is: the session is new, or the
     /// registration was removed.
     pub(super) async fn register_again(&self) -> Result<(), MetadataError> {
-        if self.cache.lock().await.is_registered() {
-            return Ok(());
+        {
+            let mut cache = self.cache.lock().await;
+            if cache.is_registered() {
+                return Ok(());
+            }
+            // The registration may be another's now: stop leading before the store is asked.
+            self.publish(&mut cache);
         }
         let Some(registration) = self.registration.lock().await.clone() else { return Ok(()) };
         if let Some(member) = self.member() {
@@ -279,8 +287,9 @@ impl Metadata {
     /// Finds a dead process on the same data directory, and the operations that remove its nodes.
     /// No operation is needed if its session has just ended.
     ///
-    /// If the directory and the boot id are the same, that process has ended, since this one holds
-    /// the directory's lock. The new process need not wait until the store notices that.
+    /// If the boot id, the directory and its place are the same, that process has ended, since this
+    /// one holds the directory's lock. The new process need not wait until the store notices that.
+    /// The directory id alone proves nothing: a copy of the directory of a live broker has it too.
     ///
     /// # Errors
     /// `BrokerIdInUse` unless that process is known to be dead, or the registration is this
@@ -297,11 +306,7 @@ impl Metadata {
             return Ok(Predecessor::default());
         };
         let found = self.registration_in(predecessor);
-        let is_dead = found.is_some_and(|found| {
-            is_same_directory(&found, registration)
-                && found.boot_id.is_some()
-                && found.boot_id == registration.boot_id
-        });
+        let is_dead = found.is_some_and(|found| found.locks_directory_of(registration));
         // The registration that this broker made in this session may have been overwritten by hand.
         let is_own = self.membership().is_some() && predecessor.owner == Some(store.session());
         if !is_dead && !is_own {
@@ -326,15 +331,15 @@ impl Metadata {
         path: &str,
         registration: &Registration,
     ) -> Result<Duration, MetadataError> {
+        if self.registration.lock().await.is_some() {
+            // This process has been registered: whoever holds the id has taken it since, and lives.
+            return Ok(Duration::ZERO);
+        }
         let node = self.store().get(path).await?;
         let found = node.and_then(|node| self.registration_in(&node));
         let Some(found) = found.filter(|found| !is_same_directory(found, registration)) else {
             return Ok(PREDECESSOR_WAIT_MAX);
         };
-        if self.registration.lock().await.is_some() {
-            // This process has been registered: whoever holds the id has taken it since, and lives.
-            return Ok(Duration::ZERO);
-        }
         let timeout = found.session_timeout.or_else(|| self.store().session_timeout());
         // ZooKeeper ends a session up to a tick late, and grants no time-out below two ticks.
         let patience = timeout.unwrap_or_default() * 3 / 2;

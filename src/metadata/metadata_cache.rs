@@ -13,7 +13,7 @@ use crate::io::Clock;
 use crate::metadata::controller::{
     AwaitedReports, Basis, BlockedNodes, ControllerClaim, Group, plan,
 };
-use crate::metadata::image::Image;
+use crate::metadata::image::{Image, Incarnation};
 use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::layout::{CLUSTER, FOLLOWED, NodePath, TOPICS};
 use crate::metadata::store::{Store, StoreError, children_prefix};
@@ -36,8 +36,9 @@ pub(super) struct MetadataCache {
     config: MetadataConfig,
     /// The last image for which nothing was due, in this claim to the controller role.
     settled: Option<Image>,
-    /// True if this broker has registered in this session. Otherwise it may not become controller.
-    registered: bool,
+    /// The registration of this broker in this session. Without one, the broker may not become
+    /// controller.
+    registered: Option<Incarnation>,
     claim: Option<ControllerClaim>,
     blocked: BlockedNodes,
     /// The partitions for whose replicas this controller waits.
@@ -58,21 +59,21 @@ impl MetadataCache {
             builder: ImageBuilder::default(),
             config,
             settled: None,
-            registered: false,
+            registered: None,
             claim: None,
             blocked: BlockedNodes::default(),
             awaited: AwaitedReports::default(),
         }
     }
 
-    pub(super) fn mark_registered(&mut self) {
-        self.registered = true;
+    pub(super) fn mark_registered(&mut self, incarnation: Incarnation) {
+        self.registered = Some(incarnation);
     }
 
-    /// True if this broker has registered in the current session, and a readable registration of it
-    /// exists.
+    /// True if this broker has registered in the current session, and its registration exists and
+    /// can be read. The registration of another process under the same id is not its own.
     pub(super) fn is_registered(&self) -> bool {
-        self.registered && self.builder.has_broker(self.broker)
+        self.registered.is_some() && self.builder.incarnation_of(self.broker) == self.registered
     }
 
     /// True if the node by which this broker is known while it is away exists and can be read.
@@ -86,7 +87,7 @@ impl MetadataCache {
         store: Arc<dyn Store>,
     ) -> Result<(), MetadataError> {
         self.store = store;
-        self.registered = false;
+        self.registered = None;
         self.claim = None;
         self.settled = None;
         self.resync().await
@@ -198,7 +199,7 @@ impl MetadataCache {
     ) -> Result<Option<ControllerClaim>, MetadataError> {
         let held = self.claim.filter(|claim| image.controller() == Some(claim.holder));
         self.claim = held;
-        if held.is_some() || !self.registered {
+        if held.is_some() || self.registered.is_none() {
             return Ok(held);
         }
         let is_taken = image.controller().is_some() || image.is_controller_broken();

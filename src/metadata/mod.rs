@@ -55,9 +55,10 @@ pub use embedded::{
 };
 pub use error::MetadataError;
 pub use image::{
-    BrokenNode, Broker, Configs, Controller, Delta, EligibleReplica, Image, Incarnation, IsrMember,
-    KeyHash, KnownBroker, Listener, LogReport, LogReports, Loss, Membership, Partition,
-    PartitionState, Registration, ReplicaKey, Replicas, Tombstone, Topic, TopicState,
+    BrokenNode, Broker, Configs, Controller, Delta, DirectoryPlace, EligibleReplica, Image,
+    Incarnation, IsrMember, KeyHash, KnownBroker, Listener, LogReport, LogReports, Loss,
+    Membership, Partition, PartitionState, Registration, ReplicaKey, Replicas, Tombstone, Topic,
+    TopicState,
 };
 #[cfg(any(test, feature = "internals"))]
 pub use in_sync::ElectionRule;

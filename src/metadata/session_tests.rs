@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use crate::io::{Clock, ManualClock};
 use crate::metadata::{
-    ConfigEdit, ConfigRules, ConfigTarget, Image, Listener, Lost, MemoryStore, Metadata,
-    MetadataConfig, MetadataError, NewTopic, Registration, Store,
+    ConfigEdit, ConfigRules, ConfigTarget, DirectoryPlace, Image, Incarnation, Listener, Lost,
+    MemoryStore, Metadata, MetadataConfig, MetadataError, NewTopic, Op, Registration, Store,
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
 
@@ -35,8 +35,14 @@ fn registration(directory: &str, boot: &str) -> Registration {
     Registration {
         directory_id: Some(directory.to_owned()),
         boot_id: Some(boot.to_owned()),
+        place: Some(DirectoryPlace { device: 1, inode: 2 }),
         ..Registration::default()
     }
+}
+
+/// The registration of a process on a copy of the data directory of `registration`.
+fn on_a_copy(registration: Registration) -> Registration {
+    Registration { place: Some(DirectoryPlace { device: 1, inode: 3 }), ..registration }
 }
 
 fn topic(name: &str) -> NewTopic {
@@ -210,6 +216,49 @@ async fn a_broker_whose_id_was_taken_while_it_ran_ends_at_once() {
     let error = replaced.run().await;
     assert!(matches!(error, MetadataError::BrokerIdInUse { broker: BrokerId(1), .. }), "{error}");
     assert!(began.elapsed() < MemoryStore::SESSION_TIMEOUT, "after {:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_on_a_copy_of_the_directory_of_a_live_broker_is_refused() {
+    let store = fresh();
+    let alive = start(&store, 1).await;
+    alive.create_topic(&topic("clicks"), &|_, _| Ok(())).await.unwrap();
+    let before = alive.membership();
+    for copy in [
+        on_a_copy(registration("directory", "boot")),
+        // An earlier build does not tell the place.
+        Registration { place: None, ..registration("directory", "boot") },
+    ] {
+        let second = open(&Arc::new(store.another()), 1).await;
+        let error = second.register(&copy).await.unwrap_err();
+        assert!(matches!(error, MetadataError::BrokerIdInUse { .. }), "{error}");
+    }
+    alive.new_producer_id().await.unwrap();
+    assert_eq!(alive.membership(), before);
+    let image = Arc::clone(&alive.image().borrow());
+    assert!(leads(&image, "clicks", 0), "{image:?}");
+    assert_eq!(alive.incarnation_in(&image), before.unwrap().incarnation);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broker_whose_registration_is_replaced_leads_no_more_and_ends() {
+    let store = fresh();
+    let replaced = start(&store, 1).await;
+    replaced.create_topic(&topic("clicks"), &|_, _| Ok(())).await.unwrap();
+    let path = "/brokers/ids/1";
+    let node = store.get(path).await.unwrap().unwrap();
+    // The session lives on, but its registration is deleted and another process takes the id.
+    store.multi(vec![Op::delete(path, node.version)]).await.unwrap();
+    let rival = open(&Arc::new(store.another()), 1).await;
+    let copy = on_a_copy(registration("directory", "boot"));
+    let incarnation = rival.register(&copy).await.unwrap();
+    let error = replaced.run().await;
+    assert!(matches!(error, MetadataError::BrokerIdInUse { .. }), "{error}");
+    let image = Arc::clone(&replaced.image().borrow());
+    assert_eq!(image.broker(BrokerId(1)).unwrap().incarnation, incarnation);
+    assert_eq!(replaced.incarnation_in(&image), Incarnation::UNKNOWN);
+    let image = Arc::clone(&rival.image().borrow());
+    assert_eq!(rival.incarnation_in(&image), incarnation);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::io::Inode;
 use crate::metadata::image::{KeyHash, ReplicaKey};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId};
 
@@ -42,6 +43,8 @@ pub struct Registration {
     pub starts: Option<u64>,
     /// The boot of its machine.
     pub boot_id: Option<String>,
+    /// The place of its data directory on the machine.
+    pub place: Option<DirectoryPlace>,
     /// True if the broker had been shut down cleanly, so that its log lacks nothing that it wrote.
     pub clean_shutdown: bool,
     /// The hash of the key by which other brokers recognize the requests of this incarnation; set
@@ -75,6 +78,42 @@ pub struct LogReport {
     /// The offset below which all records were committed, as this disk knows it. It is above the
     /// end of a log that has lost records.
     pub floor: Offset,
+}
+
+/// The place of a data directory on its machine. It distinguishes the directory from its copies,
+/// which carry the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectoryPlace {
+    /// The number of the file system, which may change with each boot of the machine.
+    pub device: u64,
+    /// The number of the directory on the file system.
+    pub inode: u64,
+}
+
+impl From<Inode> for DirectoryPlace {
+    fn from(Inode { device, number, .. }: Inode) -> Self {
+        Self { device, inode: number }
+    }
+}
+
+impl Registration {
+    /// Returns true if a process with this registration locks the same data directory as one with
+    /// the registration `other`: both are in the same boot of the same machine, with the directory
+    /// at the same place. Only one of them can have the lock, so the other one has ended.
+    pub(in crate::metadata) fn locks_directory_of(&self, other: &Self) -> bool {
+        self.has_directory_id_of(other)
+            && self.is_in_boot_of(other)
+            && self.place.is_some()
+            && self.place == other.place
+    }
+
+    fn has_directory_id_of(&self, other: &Self) -> bool {
+        self.directory_id.is_some() && self.directory_id == other.directory_id
+    }
+
+    fn is_in_boot_of(&self, other: &Self) -> bool {
+        self.boot_id.is_some() && self.boot_id == other.boot_id
+    }
 }
 
 /// A broker's own registration in its current session.

@@ -12,7 +12,8 @@ mod topic;
 mod topic_state;
 
 pub use broker::{
-    Broker, Incarnation, KnownBroker, Listener, LogReport, LogReports, Membership, Registration,
+    Broker, DirectoryPlace, Incarnation, KnownBroker, Listener, LogReport, LogReports, Membership,
+    Registration,
 };
 pub use cluster_image::{BrokenNode, Controller, Image};
 pub use delta::Delta;

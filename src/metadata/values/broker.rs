@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::metadata::image::{
-    Broker, Incarnation, KeyHash, Listener, LogReport, LogReports, Registration,
+    Broker, DirectoryPlace, Incarnation, KeyHash, Listener, LogReport, LogReports, Registration,
 };
 use crate::metadata::values::{Malformed, decode, encode, is_false};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId};
@@ -37,6 +37,12 @@ struct BrokerValue {
     /// The boot of the broker's machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     boot_id: Option<String>,
+    /// The file system of the data directory, as the machine numbers it in this boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directory_device: Option<u64>,
+    /// The number of the data directory on the file system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directory_inode: Option<u64>,
     /// True if the broker had been shut down cleanly before it registered.
     #[serde(default)]
     clean_shutdown: bool,
@@ -72,12 +78,14 @@ pub(in crate::metadata) fn decode_broker(
         listener(endpoint, &value.listener_security_protocol_map)
             .ok_or_else(|| Malformed(format!("endpoint {endpoint:?} is not NAME://HOST:PORT")))
     });
+    let place = value.directory_device.zip(value.directory_inode);
     let registration = Registration {
         listeners: listeners.collect::<Result<_, _>>()?,
         rack: value.rack,
         directory_id: value.directory_id,
         starts: None,
         boot_id: value.boot_id,
+        place: place.map(|(device, inode)| DirectoryPlace { device, inode }),
         clean_shutdown: value.clean_shutdown,
         key_hash: value.key_hash.map(|text| key_hash(&text)).transpose()?,
         session_timeout: value.session_timeout_ms.map(Duration::from_millis),
@@ -107,6 +115,8 @@ pub(in crate::metadata) fn encode_broker(registration: &Registration, timestamp_
         features: Map::new(),
         directory_id: registration.directory_id.clone(),
         boot_id: registration.boot_id.clone(),
+        directory_device: registration.place.map(|place| place.device),
+        directory_inode: registration.place.map(|place| place.inode),
         clean_shutdown: registration.clean_shutdown,
         key_hash: registration.key_hash.map(|hash| hash.to_string()),
         session_timeout_ms: registration.session_timeout.map(in_millis),
@@ -222,6 +232,7 @@ mod tests {
             directory_id: None,
             starts: None,
             boot_id: Some("b1".to_owned()),
+            place: Some(DirectoryPlace { device: 66, inode: u64::MAX }),
             clean_shutdown: true,
             key_hash: KeyHash::of(b"key"),
             session_timeout: Some(Duration::from_millis(2500)),

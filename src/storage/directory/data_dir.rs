@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use crate::io::{DirLock, Disk, OpenFiles, Share, require_dir_in_place};
+use crate::io::{DirLock, Disk, Inode, OpenFiles, Share, require_dir_in_place};
 use crate::storage::directory::checkpoints::{Checkpoints, Kind};
 use crate::storage::directory::identity::{Identity, Opener};
 use crate::storage::directory::names;
@@ -324,6 +324,11 @@ impl DataDir {
     /// reads will follow.
     pub fn unlock(&self) {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// The directory on which this process holds the lock; `None` after [`DataDir::unlock`].
+    pub fn locked_inode(&self) -> Option<Inode> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(DirLock::inode)
     }
 
     /// Fails unless its path still refers to the directory that was opened.

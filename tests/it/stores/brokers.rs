@@ -235,6 +235,25 @@ fn a_second_broker_with_the_same_number_is_refused_and_the_first_is_unharmed() {
 }
 
 #[test]
+fn a_broker_on_a_copy_of_the_directory_of_a_live_one_is_refused_and_the_first_is_unharmed() {
+    let (server, dirs) = (ZooKeeper::start(), Directories::new());
+    let (data, copy) = (dirs.path("one"), dirs.path("copy"));
+    let session = ["zookeeper.session.timeout.ms=2000"];
+    let first = start(&data, &tree(&server), &session).unwrap();
+    first.make_test_topic();
+    let mut client = first.connect();
+    assert_eq!(append(&mut client, 7), 0);
+    // A small file may be replaced while it is copied: then `cp` fails, and copies the others.
+    Command::new("cp").arg("-a").args([&data, &copy]).status().unwrap();
+    assert!(copy.join("meta.properties").exists());
+    let log = start(&copy, &tree(&server), &session).err().unwrap();
+    assert!(log.contains("broker id 1 is in use by the broker at 127.0.0.1:"), "{log}");
+    assert_eq!(append(&mut client, 8), 1);
+    assert_eq!(numbers(&mut client), [7, 8]);
+    assert!(first.stop().success());
+}
+
+#[test]
 fn a_directory_with_logs_is_not_taken_to_an_empty_tree_or_to_another_cluster() {
     let (server, dirs) = (ZooKeeper::start(), Directories::new());
     let data = dirs.path("one");

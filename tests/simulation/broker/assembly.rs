@@ -11,8 +11,8 @@ use serde_json::Value;
 use streamlog::config::{ByteSize, Settings};
 use streamlog::io::{Clock, Disk, Share, World as IoWorld};
 use streamlog::metadata::{
-    ConfigEdit, ConfigRules, ConfigTarget, Image, Incarnation, Metadata, MetadataConfig,
-    MetadataError, NewTopic, Registration,
+    ConfigEdit, ConfigRules, ConfigTarget, DirectoryPlace, Image, Incarnation, Metadata,
+    MetadataConfig, MetadataError, NewTopic, Registration,
 };
 use streamlog::replication::{
     Assignment, InSyncChanges, LocalLogs, Partition, PartitionSpec, Partitions, Topic,
@@ -91,6 +91,7 @@ impl Broker {
             directory_id: Some(logs.data.identity().directory_id),
             starts: Some(logs.data.run().incarnation),
             boot_id: world.machines[machine].disk().boot_id().ok(),
+            place: logs.data.locked_inode().map(DirectoryPlace::from),
             clean_shutdown: logs.data.start_report().was_clean,
             lost: lost.clone(),
             ..Registration::default()
@@ -231,8 +232,7 @@ impl Broker {
     /// Brings the partitions in line with an image, as `engine::topology` does.
     pub(super) fn apply(&self, image: &Image) {
         let Some(topic) = image.topics().find(|topic| topic.name.as_str() == TOPIC) else { return };
-        let incarnation = image.broker(self.id).map(|broker| broker.incarnation);
-        let incarnation = incarnation.unwrap_or(Incarnation::UNKNOWN);
+        let incarnation = self.metadata.incarnation_in(image);
         let (now, lease) = (self.clock().monotonic(), self.metadata.lease(incarnation));
         let config = log_config(topic.configs.iter());
         let ended = |partition: &_| image.ended_replicas(partition);
