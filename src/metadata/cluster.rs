@@ -153,7 +153,7 @@ impl Metadata {
             // From here on this broker answers no client, so the next leader of a partition need
             // not be silent.
             member.lease.end();
-            if let Err(error) = store.multi(vec![member.at_end()]).await {
+            if let Err(error) = store.multi(vec![member.at_stop()]).await {
                 tracing::debug!(%error, "the end of this broker is not noted");
             }
         }

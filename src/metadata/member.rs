@@ -9,13 +9,21 @@ use crate::metadata::image::{Incarnation, Membership};
 use crate::metadata::lease::Lease;
 use crate::metadata::store::{Op, SessionError, Store, StoreError};
 
+/// The operations that note the end of an incarnation.
+#[derive(Clone, Debug)]
+pub(super) struct EndNotes {
+    /// By the observer of the process, once the end is certain.
+    pub(super) at_proven_end: Op,
+    /// By the process itself when it stops.
+    pub(super) at_stop: Op,
+}
+
 /// A registration of this broker.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) membership: Membership,
     pub(super) lease: Arc<Lease>,
-    /// The operation that notes the end of this incarnation once it is certain.
-    at_end: Mutex<Op>,
+    end_notes: Mutex<EndNotes>,
     /// The session of the registration.
     store: Arc<dyn Store>,
     /// The node of the registration.
@@ -24,9 +32,9 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// A registration that was requested at `sent`, with the operation that notes its end.
+    /// A registration that was requested at `sent`, with the operations that note its end.
     pub(super) fn new(
-        (membership, at_end): (Membership, Op),
+        (membership, end_notes): (Membership, EndNotes),
         (store, path): (Arc<dyn Store>, String),
         clock: Arc<dyn Clock>,
         sent: Duration,
@@ -35,20 +43,20 @@ impl Member {
             Some(timeout) => Lease::begin(Arc::clone(&clock), sent, timeout),
             None => Lease::unlimited(Arc::clone(&clock)),
         };
-        let (lease, at_end) = (Arc::new(lease), Mutex::new(at_end));
-        Self { membership, lease, at_end, store, path, clock }
+        let (lease, end_notes) = (Arc::new(lease), Mutex::new(end_notes));
+        Self { membership, lease, end_notes, store, path, clock }
     }
 
-    /// The operation that notes the end of this incarnation once it is certain.
-    pub(super) fn at_end(&self) -> Op {
-        self.at_end.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The operation that notes that this incarnation has stopped.
+    pub(super) fn at_stop(&self) -> Op {
+        self.end_notes.lock().unwrap_or_else(PoisonError::into_inner).at_stop.clone()
     }
 
-    /// Replaces the operation that notes the end of this incarnation, also for the observer of this
+    /// Replaces the operations that note the end of this incarnation, also for the observer of this
     /// process.
-    pub(super) fn set_at_end(&self, op: Op) {
-        self.store.at_proven_end(op.clone());
-        *self.at_end.lock().unwrap_or_else(PoisonError::into_inner) = op;
+    pub(super) fn set_end_notes(&self, end_notes: EndNotes) {
+        self.store.at_proven_end(end_notes.at_proven_end.clone());
+        *self.end_notes.lock().unwrap_or_else(PoisonError::into_inner) = end_notes;
     }
 
     /// The operation that fails once this incarnation is not registered any more.

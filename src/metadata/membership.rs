@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::metadata::bootstrap::check_cluster_id;
 use crate::metadata::cluster::Session;
 use crate::metadata::image::{Incarnation, Membership, Registration, ReplicaKey};
 use crate::metadata::layout::{KNOWN_BROKERS, NodePath};
-use crate::metadata::member::Member;
+use crate::metadata::member::{EndNotes, Member};
 use crate::metadata::store::{Node, Op, OpResult, Store, StoreError, transact};
 use crate::metadata::values::{KnownBrokerValue, decode, decode_broker, encode, encode_broker};
 use crate::metadata::{Metadata, MetadataError, Remedy};
 
-/// The longest wait for the end of an earlier process's session: ZooKeeper's default settings allow
-/// no session time-out above it.
-const PREDECESSOR_WAIT_MAX: Duration = Duration::from_mins(1);
+/// The longest wait for the end of an earlier process's session, whatever time-out its registration
+/// names.
+const PREDECESSOR_WAIT_MAX: Duration = Duration::from_mins(10);
 /// The pause between two attempts to register.
 const PREDECESSOR_PAUSE: Duration = Duration::from_millis(200);
 /// The maximum number of attempts at the transaction when nodes change meanwhile.
@@ -25,8 +25,8 @@ const ATTEMPTS_MAX: usize = 32;
 /// A registration that was made.
 struct Registered {
     incarnation: Incarnation,
-    /// The operation that notes the end of this process once it is proved.
-    at_end: Op,
+    /// The operations that note the end of this process.
+    end_notes: EndNotes,
 }
 
 /// The node by which a broker is known while it is away.
@@ -34,6 +34,12 @@ struct Known {
     /// The operations that write the node.
     ops: Vec<Op>,
     value: KnownBrokerValue,
+}
+
+/// A registration on another data directory that has held this broker's id.
+struct Holder {
+    incarnation: Incarnation,
+    address: Option<String>,
 }
 
 /// An earlier process of this broker.
@@ -56,7 +62,8 @@ impl Metadata {
     /// directory that is known to have ended.
     ///
     /// # Errors
-    /// `BrokerIdInUse` if another broker has the id and lives on, or the errors of the store.
+    /// `BrokerIdInUse` if another broker has the id and lives on, or stops in order meanwhile; or
+    /// the errors of the store.
     pub async fn register(
         &self,
         registration: &Registration,
@@ -69,13 +76,13 @@ impl Metadata {
             ..registration.clone()
         };
         let (registered, sent) = self.registered_in_time(&path, &keyed).await?;
-        let Registered { incarnation, at_end } = registered;
+        let Registered { incarnation, end_notes } = registered;
         *self.registration.lock().await = Some(registration.clone());
         let membership = Membership { incarnation, key };
-        self.store().at_proven_end(at_end.clone());
+        self.store().at_proven_end(end_notes.at_proven_end.clone());
         let place = (self.store(), path.clone());
         self.set_member(Some(Member::new(
-            (membership, at_end),
+            (membership, end_notes),
             place,
             Arc::clone(&self.clock),
             sent,
@@ -159,26 +166,37 @@ impl Metadata {
         path: &str,
         registration: &Registration,
     ) -> Result<(Registered, Duration), MetadataError> {
-        let mut waited = Duration::ZERO;
+        let began = Instant::now();
+        let mut is_waiting = false;
+        let mut holder = None;
         loop {
             let sent = self.clock.monotonic();
-            let refused = match self.create_registration(path, registration).await {
+            let registering = self.create_registration(path, registration, holder.as_ref());
+            let refused = match registering.await {
                 Err(refused @ MetadataError::BrokerIdInUse { .. }) => refused,
                 created => return Ok((created?, sent)),
             };
-            let patience = self.predecessor_patience(path, registration).await?;
-            if waited >= patience {
+            let node = self.store().get(path).await?;
+            let found = node.as_ref().and_then(|node| self.registration_in(node));
+            let patience = self.predecessor_patience(found.as_ref()).await;
+            if began.elapsed() >= patience {
                 return Err(refused);
             }
-            if waited.is_zero() {
+            if !is_waiting {
                 tracing::warn!(
                     broker = %self.broker,
                     "the id of this broker is registered; waiting up to {patience:?} for the end \
                      of that session, which an earlier process of this broker may have left"
                 );
             }
+            is_waiting = true;
+            if let (Some(node), Some(found)) = (node, found)
+                && found.has_other_directory_than(registration)
+            {
+                let address = address_of(&found);
+                holder = Some(Holder { incarnation: Incarnation(node.created), address });
+            }
             sleep(PREDECESSOR_PAUSE).await;
-            waited += PREDECESSOR_PAUSE;
         }
     }
 
@@ -187,10 +205,17 @@ impl Metadata {
     /// The same transaction writes the broker's node below `/streamlog/brokers`, which outlives the
     /// session. The version of that node rises with every registration. The version of the
     /// ephemeral registration does not.
+    ///
+    /// Refuses to follow `holder`, for whose end this process has waited, if the holder has stopped
+    /// in order: it was not left behind by a dead process, but is a broker on another directory
+    /// that probably starts again. A process that is started with its id by mistake, again and
+    /// again, must not take its place meanwhile. It goes on waiting, so that the broker has time to
+    /// return before the next such process comes.
     async fn create_registration(
         &self,
         path: &str,
         registration: &Registration,
+        holder: Option<&Holder>,
     ) -> Result<Registered, MetadataError> {
         let store = self.store();
         let value = encode_broker(registration, self.clock.now().millis());
@@ -199,6 +224,12 @@ impl Metadata {
         loop {
             let mut ops = predecessor.removal.clone();
             let known = self.known_as(&*store, registration, predecessor.ended).await?;
+            if let Some(Holder { incarnation, address }) = holder
+                && known.value.has_stopped(*incarnation)
+            {
+                let (broker, address) = (self.broker, address.clone());
+                return Err(MetadataError::BrokerIdInUse { broker, address });
+            }
             ops.extend(known.ops);
             ops.push(Op::create_ephemeral(path, value.clone()));
             attempts += 1;
@@ -207,8 +238,8 @@ impl Metadata {
                     [.., of_known, OpResult::Created { created, .. }] => {
                         let incarnation = Incarnation(*created);
                         let version = version_after(of_known);
-                        let at_end = self.end_of(incarnation, known.value, version);
-                        return Ok(Registered { incarnation, at_end });
+                        let end_notes = self.end_notes(incarnation, known.value, version);
+                        return Ok(Registered { incarnation, end_notes });
                     }
                     _ => panic!("a creation answered {results:?}"),
                 },
@@ -241,16 +272,26 @@ impl Metadata {
         let ops = std::iter::once(check).chain(known.ops).collect();
         let results = self.execute(&*store, ops).await?;
         let version = results.last().map_or(0, version_after);
-        member.set_at_end(self.end_of(member.membership.incarnation, known.value, version));
+        let incarnation = member.membership.incarnation;
+        member.set_end_notes(self.end_notes(incarnation, known.value, version));
         tracing::warn!("{path} was deleted or damaged by hand: it is written again");
         Ok(())
     }
 
-    /// The operation that notes the end of an incarnation of this broker, of which the known node
+    /// The operations that note the end of an incarnation of this broker, of which the known node
     /// has this value and version.
-    fn end_of(&self, incarnation: Incarnation, known: KnownBrokerValue, version: i32) -> Op {
+    fn end_notes(
+        &self,
+        incarnation: Incarnation,
+        known: KnownBrokerValue,
+        version: i32,
+    ) -> EndNotes {
         let path = NodePath::KnownBroker(self.broker).to_string();
-        Op::set(path, encode(&known.with_end(incarnation)), version)
+        let set = |value: KnownBrokerValue| Op::set(path.clone(), encode(&value), version);
+        EndNotes {
+            at_proven_end: set(known.clone().with_end(incarnation)),
+            at_stop: set(known.with_stop(incarnation)),
+        }
     }
 
     /// The operations that write this broker's node below `/streamlog/brokers`.
@@ -320,37 +361,23 @@ impl Metadata {
         Ok(Predecessor { removal, ended })
     }
 
-    /// The longest wait for the end of the session whose registration holds this broker's id.
-    ///
-    /// An earlier process on this data directory has surely left that registration, unless the
-    /// directory was copied. If it is another directory's, this broker's may have been emptied or
-    /// replaced: the session of a dead process ends after its time-out, and that of a live broker
-    /// goes on.
-    async fn predecessor_patience(
-        &self,
-        path: &str,
-        registration: &Registration,
-    ) -> Result<Duration, MetadataError> {
+    /// The longest wait for the end of the session whose registration, `found`, holds this broker's
+    /// id: the session of a dead process ends after its time-out, and that of a live broker goes
+    /// on. No wait if this process has been registered: then another process has taken the id
+    /// since, and lives.
+    async fn predecessor_patience(&self, found: Option<&Registration>) -> Duration {
         if self.registration.lock().await.is_some() {
-            // This process has been registered: whoever holds the id has taken it since, and lives.
-            return Ok(Duration::ZERO);
+            return Duration::ZERO;
         }
-        let node = self.store().get(path).await?;
-        let found = node.and_then(|node| self.registration_in(&node));
-        let Some(found) = found.filter(|found| !is_same_directory(found, registration)) else {
-            return Ok(PREDECESSOR_WAIT_MAX);
-        };
-        let timeout = found.session_timeout.or_else(|| self.store().session_timeout());
+        let timeout = found.and_then(|found| found.session_timeout);
+        let timeout = timeout.or_else(|| self.store().session_timeout()).unwrap_or_default();
         // ZooKeeper ends a session up to a tick late, and grants no time-out below two ticks.
-        let patience = timeout.unwrap_or_default() * 3 / 2;
-        Ok(patience.min(PREDECESSOR_WAIT_MAX))
+        (timeout.min(PREDECESSOR_WAIT_MAX) * 3 / 2).min(PREDECESSOR_WAIT_MAX)
     }
 
     /// The error that this broker's id is taken, by the registration in `node`.
     fn id_in_use(&self, node: &Node) -> MetadataError {
-        let registration = self.registration_in(node).unwrap_or_default();
-        let address = registration.listeners.first();
-        let address = address.map(|listener| format!("{}:{}", listener.host, listener.port));
+        let address = self.registration_in(node).and_then(|found| address_of(&found));
         MetadataError::BrokerIdInUse { broker: self.broker, address }
     }
 
@@ -368,6 +395,8 @@ fn version_after(result: &OpResult) -> i32 {
     }
 }
 
-fn is_same_directory(found: &Registration, own: &Registration) -> bool {
-    found.directory_id.is_some() && found.directory_id == own.directory_id
+/// The first address of a registered broker.
+fn address_of(registration: &Registration) -> Option<String> {
+    let listener = registration.listeners.first()?;
+    Some(format!("{}:{}", listener.host, listener.port))
 }

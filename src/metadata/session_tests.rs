@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::io::{Clock, ManualClock};
 use crate::metadata::{
@@ -259,6 +259,51 @@ async fn a_broker_whose_registration_is_replaced_leads_no_more_and_ends() {
     assert_eq!(replaced.incarnation_in(&image), Incarnation::UNKNOWN);
     let image = Arc::clone(&rival.image().borrow());
     assert_eq!(rival.incarnation_in(&image), incarnation);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_waits_for_an_id_does_not_take_it_when_the_broker_stops_in_order() {
+    for waiting in [registration("another", "boot"), on_a_copy(registration("directory", "boot"))] {
+        let store = fresh();
+        let stopped = start(&store, 1).await;
+        let duplicate = open(&Arc::new(store.another()), 1).await;
+        let (refused, left) = tokio::join!(duplicate.register(&waiting), async {
+            sleep(Duration::from_secs(1)).await;
+            stopped.leave().await
+        });
+        left.unwrap();
+        let error = refused.unwrap_err();
+        assert!(matches!(error, MetadataError::BrokerIdInUse { .. }), "{error}");
+        start(&Arc::new(store.another()), 1).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_on_an_emptied_disk_takes_the_id_once_the_guard_of_its_predecessor_acts() {
+    let store = fresh();
+    let _killed = start(&store, 1).await;
+    let next = open(&Arc::new(store.another()), 1).await;
+    let emptied = registration("emptied", "boot");
+    let (registered, ()) = tokio::join!(next.register(&emptied), async {
+        sleep(Duration::from_secs(1)).await;
+        store.prove_end();
+    });
+    registered.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_long_session_is_awaited() {
+    let timeout = Duration::from_secs(60);
+    let store = Arc::new(MemoryStore::with_timeout(clock(), timeout));
+    let _dead = start(&store, 1).await;
+    let next = open(&Arc::new(store.another()), 1).await;
+    let emptied = registration("emptied", "boot");
+    let (registered, ()) = tokio::join!(next.register(&emptied), async {
+        // ZooKeeper ends a session up to a tick late.
+        sleep(timeout + Duration::from_secs(2)).await;
+        store.expire();
+    });
+    registered.unwrap();
 }
 
 #[tokio::test]

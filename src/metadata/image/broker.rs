@@ -107,6 +107,16 @@ impl Registration {
             && self.place == other.place
     }
 
+    /// Returns true if the data directories of two registrations certainly differ: their ids do, or
+    /// one is a copy of the other at another place of the same machine.
+    pub(in crate::metadata) fn has_other_directory_than(&self, other: &Self) -> bool {
+        let is_copy = self.is_in_boot_of(other)
+            && self.place.is_some()
+            && other.place.is_some()
+            && self.place != other.place;
+        !self.has_directory_id_of(other) || is_copy
+    }
+
     fn has_directory_id_of(&self, other: &Self) -> bool {
         self.directory_id.is_some() && self.directory_id == other.directory_id
     }
