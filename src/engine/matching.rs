@@ -6,13 +6,17 @@
 //! directory, where a command rebuilds it. If a topic's node is missing in ZooKeeper, its logs are
 //! left alone, and the other topics are served.
 
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
 
 use crate::engine::EngineError;
 use crate::engine::topic_settings::OFFSET_UNIT;
 use crate::io::Disk;
-use crate::metadata::{Image, Store, StoreError, cluster_id};
-use crate::storage::{DataDir, OffsetUnit, PartitionMetadata, StorageError};
+use crate::metadata::{DirectoryTokens, Image, Store, StoreError, StoreFuture, cluster_id};
+use crate::storage::{DataDir, Identity, OffsetUnit, PartitionMetadata, StorageError};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicPartition, WithCauses};
 
 /// The maximum number of partitions listed in a message.
@@ -139,6 +143,30 @@ fn report_strays(data: &DataDir, image: &Image, strays: &[TopicPartition]) {
     }
 }
 
+/// The tokens of registrations in the data directory.
+#[derive(Debug)]
+pub(super) struct RecordedTokens(pub(super) Arc<DataDir>);
+
+impl DirectoryTokens for RecordedTokens {
+    fn held(&self) -> Vec<String> {
+        self.0.identity().tokens
+    }
+
+    fn replace(&self, tokens: Vec<String>) -> StoreFuture<'_, ()> {
+        let data = Arc::clone(&self.0);
+        let failed = |source| StoreError::Io {
+            action: "write a token to",
+            file: self.0.path().to_owned(),
+            source,
+        };
+        Box::pin(async move {
+            let written = spawn_blocking(move || data.replace_tokens(tokens)).await;
+            let written = written.map_err(|error| failed(io::Error::other(error)))?;
+            written.map_err(|error| failed(io::Error::other(error)))
+        })
+    }
+}
+
 /// Gives an older copy of the broker's data directory a new id, so that it counts as a replaced
 /// disk. Its replicas may lack acknowledged records: they must not lead, nor count as in sync,
 /// until they have fetched them again.
@@ -150,9 +178,9 @@ pub(super) fn renew_older_copy(
     image: &Image,
     broker: BrokerId,
 ) -> Result<(), EngineError> {
-    let (identity, registered) = (data.identity(), data.registered_run());
+    let Identity { directory_id, tokens, .. } = data.identity();
     let known = image.known_broker(broker);
-    if !known.is_some_and(|known| known.is_ahead_of(&identity.directory_id, registered)) {
+    if !known.is_some_and(|known| known.is_another_disk(&directory_id, &tokens)) {
         return Ok(());
     }
     data.renew_identity()?;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::engine::matching::{
-    match_logs, renew_older_copy, require_cluster, require_journal, require_own_metadata,
+    RecordedTokens, match_logs, renew_older_copy, require_cluster, require_journal,
+    require_own_metadata,
 };
 use crate::engine::{EngineConfig, EngineError, Failure, Losses};
 use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
@@ -113,7 +114,7 @@ fn report(data: &DataDir) {
 pub(crate) async fn open_metadata(
     config: &EngineConfig,
     clock: &Arc<dyn Clock>,
-    data: &DataDir,
+    data: &Arc<DataDir>,
     listeners: Vec<Listener>,
     store: Option<Arc<dyn Store>>,
 ) -> Result<(Metadata, Losses), EngineError> {
@@ -138,7 +139,7 @@ pub(crate) async fn open_metadata(
         Some(&identity.cluster_id),
         defaults.limited_by(usable_memory()),
     );
-    let metadata = metadata.await?;
+    let mut metadata = metadata.await?;
     match_logs(data, &metadata.image().borrow(), is_shared)?;
     let losses = Losses::find(data, &metadata.image().borrow(), is_shared)?;
     if is_shared {
@@ -146,8 +147,7 @@ pub(crate) async fn open_metadata(
             data.move_to_zookeeper()?;
         }
         renew_older_copy(data, &metadata.image().borrow(), config.broker_id)?;
-        // After the renewal: an older copy that fails to start must still be recognized.
-        data.note_registration()?;
+        metadata = metadata.with_directory(Arc::new(RecordedTokens(Arc::clone(data))));
     }
     let registration = Registration {
         listeners,
@@ -155,7 +155,7 @@ pub(crate) async fn open_metadata(
         // The directory id reveals a replaced disk to a shared store only. An embedded store is in
         // the directory itself, and is lost with it.
         directory_id: is_shared.then(|| data.identity().directory_id),
-        starts: is_shared.then(|| data.run().incarnation),
+        token: None,
         boot_id: data.disk().boot_id().ok(),
         place: data.locked_inode().map(DirectoryPlace::from),
         clean_shutdown: data.start_report().was_clean,

@@ -9,6 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::io::Clock;
 use crate::metadata::bootstrap::bootstrap;
+use crate::metadata::directory_tokens::DirectoryTokens;
 use crate::metadata::image::{Delta, Image, Incarnation, Membership, Registration};
 use crate::metadata::layout::FOLLOWED;
 use crate::metadata::member::Member;
@@ -41,6 +42,8 @@ pub struct Metadata {
     pub(super) creation_lock: Mutex<()>,
     images: watch::Sender<Arc<Image>>,
     pub(super) cache: Mutex<MetadataCache>,
+    /// The tokens in the data directory of this broker, if it can be another's.
+    pub(super) directory: Option<Arc<dyn DirectoryTokens>>,
     /// The registration to repeat in each further session.
     pub(super) registration: Mutex<Option<Registration>>,
     /// The registration in the current session.
@@ -91,9 +94,16 @@ impl Metadata {
             creation_lock: Mutex::default(),
             images: watch::Sender::new(Arc::new(image)),
             cache: Mutex::new(cache),
+            directory: None,
             registration: Mutex::default(),
             member: RwLock::default(),
         })
+    }
+
+    /// Has each registration of this broker leave a token in its data directory.
+    #[must_use]
+    pub fn with_directory(self, directory: Arc<dyn DirectoryTokens>) -> Self {
+        Self { directory: Some(directory), ..self }
     }
 
     /// The handle of the current session.

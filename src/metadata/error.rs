@@ -30,8 +30,11 @@ pub enum MetadataError {
     },
     /// Another live broker has this broker's id.
     #[error(
-        "broker id {broker} is in use by the broker at {}; give this broker another id with \
-         --broker-id", .address.as_deref().unwrap_or("an unknown address")
+        "broker id {broker} is in use by {}; give this broker another id with --broker-id",
+        .address.as_ref().map_or_else(
+            || "another process".to_owned(),
+            |address| format!("the broker at {address}"),
+        )
     )]
     BrokerIdInUse {
         /// The id.

@@ -18,8 +18,9 @@
 //! | `/admin/deleted_topics/<topic id>` | tombstone: the brokers that have data to remove | yes |
 //!
 //! The value of `/streamlog/brokers/<id>` tells, as of the last registration: rack, data directory,
-//! the number of starts on it, and whether the broker had been shut down cleanly before. It also
-//! tells the last registration of a process that is known to have ended.
+//! and whether the broker had been shut down cleanly before. It also tells the last registrations
+//! that are known to have ended and to have stopped in order, and the token of the last
+//! registration with each of the broker's data directories.
 
 use std::fmt;
 

@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::metadata::bootstrap::check_cluster_id;
 use crate::metadata::cluster::Session;
+use crate::metadata::directory_tokens::{random, with_next};
 use crate::metadata::image::{Incarnation, Membership, Registration, ReplicaKey};
 use crate::metadata::layout::{KNOWN_BROKERS, NodePath};
 use crate::metadata::member::{EndNotes, Member};
@@ -34,6 +35,8 @@ struct Known {
     /// The operations that write the node.
     ops: Vec<Op>,
     value: KnownBrokerValue,
+    /// The token that the node has for the data directory of the registration.
+    token: Option<String>,
 }
 
 /// A registration on another data directory that has held this broker's id.
@@ -73,6 +76,7 @@ impl Metadata {
         let keyed = Registration {
             key_hash: key.hash(),
             session_timeout: self.store().session_timeout(),
+            token: self.directory.is_some().then(random),
             ..registration.clone()
         };
         let (registered, sent) = self.registered_in_time(&path, &keyed).await?;
@@ -230,6 +234,7 @@ impl Metadata {
                 let (broker, address) = (self.broker, address.clone());
                 return Err(MetadataError::BrokerIdInUse { broker, address });
             }
+            self.prepare_directory(registration, known.token.as_deref()).await?;
             ops.extend(known.ops);
             ops.push(Op::create_ephemeral(path, value.clone()));
             attempts += 1;
@@ -255,6 +260,31 @@ impl Metadata {
         }
     }
 
+    /// Writes the token of a registration into the data directory, before it can be in the store.
+    /// `last` is the token that the store has for the directory.
+    ///
+    /// # Errors
+    /// `BrokerIdInUse` if the directory does not have that token: another process has registered
+    /// with a copy of it. Or the error of the disk.
+    async fn prepare_directory(
+        &self,
+        registration: &Registration,
+        last: Option<&str>,
+    ) -> Result<(), MetadataError> {
+        let (Some(directory), Some(next)) = (&self.directory, &registration.token) else {
+            return Ok(());
+        };
+        let held = directory.held();
+        if last.is_some_and(|last| !held.iter().any(|token| token == last)) {
+            return Err(MetadataError::BrokerIdInUse { broker: self.broker, address: None });
+        }
+        let tokens = with_next(&held, last, next);
+        if tokens != held {
+            directory.replace(tokens).await?;
+        }
+        Ok(())
+    }
+
     /// Writes the node by which this broker is known while it is away again if somebody has deleted
     /// or damaged it. Without the node, no in-sync set is changed by this broker, or joined by it.
     ///
@@ -265,6 +295,9 @@ impl Metadata {
             return Ok(());
         };
         let Some(registration) = self.registration.lock().await.clone() else { return Ok(()) };
+        // The newest token in the directory is that of the present registration.
+        let token = self.directory.as_ref().and_then(|directory| directory.held().pop());
+        let registration = Registration { token, ..registration };
         let (store, path) = (self.store(), NodePath::KnownBroker(self.broker));
         // Another process may have registered under this id since.
         let check = member.check().await?;
@@ -307,9 +340,12 @@ impl Metadata {
             return Err(StoreError::NoNode { path }.into());
         };
         let before = known.as_ref().map(|node| decode::<KnownBrokerValue>(&node.value));
-        // An unreadable value is replaced. Only the known end of earlier processes is lost, without
-        // which an unclean election may be refused.
-        let value = KnownBrokerValue::after(before.and_then(Result::ok), registration);
+        // An unreadable value is replaced. Lost are the known end of earlier processes, without
+        // which an unclean election may be refused, and the tokens of data directories.
+        let before = before.and_then(Result::ok);
+        let directory_id = registration.directory_id.as_deref();
+        let token = directory_id.and_then(|id| before.as_ref()?.token_of(id).map(str::to_owned));
+        let value = KnownBrokerValue::after(before, registration);
         let value = match ended {
             Some(ended) => value.with_end(ended),
             None => value,
@@ -322,7 +358,7 @@ impl Metadata {
             Some(node) => Op::set(path, encode(&value), node.version),
             None => Op::create(path, encode(&value)),
         });
-        Ok(Known { ops, value })
+        Ok(Known { ops, value, token })
     }
 
     /// Finds a dead process on the same data directory, and the operations that remove its nodes.

@@ -14,6 +14,9 @@ mod cluster;
 mod cluster_tests;
 mod config;
 mod controller;
+mod directory_tokens;
+#[cfg(test)]
+mod directory_tokens_tests;
 mod embedded;
 mod error;
 #[cfg(test)]
@@ -49,6 +52,7 @@ mod zookeeper;
 pub use bootstrap::{cluster_id, ensure_cluster_id};
 pub use cluster::{Changes, Metadata};
 pub use config::MetadataConfig;
+pub use directory_tokens::DirectoryTokens;
 pub use embedded::{
     EmbeddedStore, FoundCluster, FoundTopic, JournalFinding, Rebuild, RebuiltTopic, Salvage,
     inspect_journal,

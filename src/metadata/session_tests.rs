@@ -375,21 +375,6 @@ async fn a_broker_stays_known_with_its_directory_after_its_session() {
     assert_eq!(known, [(BrokerId(1), Some("directory".to_owned()))]);
 }
 
-#[tokio::test]
-async fn a_copy_from_before_of_the_last_data_directory_is_recognized() {
-    let store = fresh();
-    let opened = |starts| Registration { starts: Some(starts), ..registration("one", "boot") };
-    let first = open(&store, 1).await;
-    assert!(first.image().borrow().known_broker(BrokerId(1)).is_none());
-    first.register(&opened(5)).await.unwrap();
-    let image = Arc::clone(&first.image().borrow());
-    let known = image.known_broker(BrokerId(1)).unwrap();
-    assert!(known.is_ahead_of("one", 0) && known.is_ahead_of("one", 4));
-    assert!(!known.is_ahead_of("one", 5), "the directory itself");
-    assert!(!known.is_ahead_of("one", 6), "it was about to register again");
-    assert!(!known.is_ahead_of("two", 1), "another disk");
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_second_broker_of_the_same_id_is_told_the_address_of_the_first() {
     let store = fresh();

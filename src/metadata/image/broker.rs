@@ -38,9 +38,9 @@ pub struct Registration {
     pub rack: Option<String>,
     /// The id of its data directory.
     pub directory_id: Option<String>,
-    /// The number of times that the data directory has been opened. It is kept in the broker's node
-    /// below `/streamlog/brokers`.
-    pub starts: Option<u64>,
+    /// The token of this registration, which the data directory has too. It is kept in the broker's
+    /// node below `/streamlog/brokers`; set when it registers.
+    pub token: Option<String>,
     /// The boot of its machine.
     pub boot_id: Option<String>,
     /// The place of its data directory on the machine.
@@ -142,8 +142,8 @@ pub struct KnownBroker {
     pub rack: Option<String>,
     /// The data directory of its last registration.
     pub directory_id: Option<String>,
-    /// The number of times that this data directory had been opened then.
-    pub starts: Option<u64>,
+    /// The token of the last registration with each of its data directories, by directory id.
+    pub tokens: BTreeMap<String, String>,
     /// True if it had been shut down cleanly before its last registration.
     pub clean_shutdown: bool,
     /// The last incarnation of the broker whose process is known to have ended. The end of a
@@ -152,13 +152,16 @@ pub struct KnownBroker {
 }
 
 impl KnownBroker {
-    /// Rule R20 in docs/replication.md: returns true if `directory_id` is an older copy, because a
-    /// later start of it has registered than `registered`, the last one that the directory records.
-    /// A copy may lack records that the broker has acknowledged. The starts of the copy itself do
-    /// not count, because it may have failed to start any number of times.
-    pub fn is_ahead_of(&self, directory_id: &str, registered: u64) -> bool {
-        self.directory_id.as_deref() == Some(directory_id)
-            && self.starts.is_some_and(|known| known > registered)
+    /// Rule R26 in docs/replication.md: returns true if the data directory of this id, with these
+    /// tokens, is not the one that has registered last under its id. It is an older copy then,
+    /// which may lack records that the broker has acknowledged since.
+    ///
+    /// A directory without any token has not registered yet, nor has a broker without any.
+    pub fn is_another_disk(&self, directory_id: &str, tokens: &[String]) -> bool {
+        match self.tokens.get(directory_id) {
+            Some(last) => !tokens.contains(last),
+            None => !self.tokens.is_empty() && !tokens.is_empty(),
+        }
     }
 }
 

@@ -40,6 +40,11 @@ impl StoppingDisk {
         Self { disk: disk.clone(), left: Arc::new(AtomicI64::new(steps)) }
     }
 
+    /// Stops after so many further steps.
+    fn stop_after(&self, steps: i64) {
+        self.left.store(steps, Ordering::Release);
+    }
+
     pub(crate) fn has_stopped(&self) -> bool {
         self.left.load(Ordering::Acquire) < 0
     }
@@ -367,5 +372,23 @@ fn a_checkpoint_interrupted_at_any_step_is_the_old_or_the_new() {
         let read = checkpoint.read(&disk.crash(seed).unwrap()).unwrap();
         let is_new = read == Stored::Sound(offsets(2));
         assert!(is_new || (written.is_err() && read == Stored::Sound(offsets(1))), "{read:?}");
+    }
+}
+
+#[test]
+fn tokens_that_are_written_when_power_fails_are_the_old_or_the_new() {
+    let tokens = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+    for (steps, seed) in (0..8).flat_map(|steps| (0..20).map(move |seed| (steps, seed))) {
+        let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+        let stopping = StoppingDisk::new(&disk, i64::MAX);
+        let world = World::on(Arc::new(stopping.clone()));
+        let directory = world.open().unwrap();
+        directory.replace_tokens(tokens(["A", "B"])).unwrap();
+        stopping.stop_after(steps);
+        let written = directory.replace_tokens(tokens(["B", "C"]));
+        let after = World::on(shared(&disk.crash(seed).unwrap()));
+        let read = after.open().unwrap().identity().tokens;
+        let is_new = read == tokens(["B", "C"]);
+        assert!(is_new || (written.is_err() && read == tokens(["A", "B"])), "{read:?}");
     }
 }

@@ -10,7 +10,7 @@ use crate::storage::directory::checkpoints::{Checkpoints, Kind};
 use crate::storage::directory::identity::{Identity, Opener};
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
-use crate::storage::directory::run::{FailedSyncs, Manifest, Run, Runs, StoppedLog};
+use crate::storage::directory::run::{FailedSyncs, Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StorageError};
@@ -67,8 +67,8 @@ pub struct DataDir {
     pub(super) path: PathBuf,
     pub(super) options: DataDirOptions,
     pub(super) identity: RwLock<Identity>,
-    /// The runs so far, as they were before the current one registered with a cluster.
-    pub(super) runs: Runs,
+    /// The current run.
+    pub(super) run: Run,
     pub(super) failed_syncs: Arc<FailedSyncs>,
     /// The last wall time that an earlier run recorded, as read at opening.
     pub(super) last_known_time: Option<Timestamp>,
@@ -117,9 +117,7 @@ impl DataDir {
     /// # Errors
     /// Those of the disk.
     pub fn renew_identity(&self) -> Result<(), StorageError> {
-        let mut identity = self.identity.write().unwrap_or_else(PoisonError::into_inner);
-        *identity = identity.renew(&*self.disk, &self.path.join(names::IDENTITY))?;
-        Ok(())
+        self.change_identity(|identity, path| identity.renew(&*self.disk, path))
     }
 
     /// Records in the directory that its metadata is in ZooKeeper; durable on return.
@@ -127,28 +125,31 @@ impl DataDir {
     /// # Errors
     /// Those of the disk.
     pub fn move_to_zookeeper(&self) -> Result<(), StorageError> {
-        let mut identity = self.identity.write().unwrap_or_else(PoisonError::into_inner);
-        *identity = identity.move_to_zookeeper(&*self.disk, &self.path.join(names::IDENTITY))?;
+        self.change_identity(|identity, path| identity.move_to_zookeeper(&*self.disk, path))
+    }
+
+    /// Replaces the tokens of registrations; durable on return.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn replace_tokens(&self, tokens: Vec<String>) -> Result<(), StorageError> {
+        self.change_identity(|identity, path| identity.replace_tokens(&*self.disk, path, tokens))
+    }
+
+    /// Changes the identity. No lock is held meanwhile: only the start changes it, and then the
+    /// task that registers the broker.
+    fn change_identity(
+        &self,
+        change: impl FnOnce(&Identity, &Path) -> Result<Identity, StorageError>,
+    ) -> Result<(), StorageError> {
+        let changed = change(&self.identity(), &self.path.join(names::IDENTITY))?;
+        *self.identity.write().unwrap_or_else(PoisonError::into_inner) = changed;
         Ok(())
     }
 
     /// The current run.
     pub fn run(&self) -> &Run {
-        &self.runs.last
-    }
-
-    /// The number of the last earlier run that registered with a cluster, or was about to; 0 if
-    /// there was none.
-    pub fn registered_run(&self) -> u64 {
-        self.runs.registered
-    }
-
-    /// Records that the current run is about to register; durable on return.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn note_registration(&self) -> Result<(), StorageError> {
-        self.runs.with_registration().write(&*self.disk, &self.path.join(names::RUN))
+        &self.run
     }
 
     /// The condition in which the directory was found.
@@ -310,7 +311,7 @@ impl DataDir {
         let are_recorded = unless_full(checkpoints.write(&*self.disk))?;
         let mut logs = self.stopped_logs(&checkpoints);
         logs.retain(|log| !to_recover.contains(&log.partition));
-        let manifest = Manifest { run: self.runs.last.clone(), logs };
+        let manifest = Manifest { run: self.run.clone(), logs };
         let path = self.path.join(names::MANIFEST);
         let is_complete = unless_full(manifest.write(&*self.disk, &path))? && to_recover.is_empty();
         if !(are_recorded && is_complete) {
@@ -403,6 +404,6 @@ fn unless_full(written: Result<(), StorageError>) -> Result<bool, StorageError> 
 
 impl std::fmt::Debug for DataDir {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DataDir({}, run {})", self.path.display(), self.runs.last.incarnation)
+        write!(f, "DataDir({}, run {})", self.path.display(), self.run.incarnation)
     }
 }

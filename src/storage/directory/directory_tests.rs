@@ -167,18 +167,19 @@ fn a_directory_that_lost_the_number_of_its_run_takes_a_higher_one() {
 }
 
 #[test]
-fn only_runs_that_are_about_to_register_count_as_registered() {
+fn a_directory_keeps_the_tokens_of_registrations_until_it_gets_a_new_id() {
     let world = World::new();
-    let registered = |world: &World| world.open().unwrap().registered_run();
-    assert_eq!([registered(&world), registered(&world)], [0, 0]);
+    let tokens = vec!["one".to_owned(), "two".to_owned()];
     let directory = world.open().unwrap();
-    directory.note_registration().unwrap();
+    assert!(directory.identity().tokens.is_empty());
+    directory.replace_tokens(tokens.clone()).unwrap();
     stop(directory, 0);
     let directory = world.open().unwrap();
     assert!(directory.start_report().was_clean);
-    assert_eq!((directory.run().incarnation, directory.registered_run()), (4, 3));
+    assert_eq!(directory.identity().tokens, tokens);
+    directory.renew_identity().unwrap();
     drop(directory);
-    assert_eq!(registered(&world), 3);
+    assert!(world.open().unwrap().identity().tokens.is_empty());
 }
 
 #[test]

@@ -7,13 +7,18 @@
 //! | `broker.id=…` | the broker that writes to the directory |
 //! | `directory.id=…` | random: it distinguishes a replaced disk from the old one |
 //! | `metadata=zookeeper` | only if the metadata is in ZooKeeper and not in the directory |
+//! | `registration.tokens=…,…` | random: those of the last registrations, if there are any |
 //! | `crc=…` | CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
 //! Earlier releases wrote no checksum; their files are accepted. `meta.properties` is the first
-//! file written to a new directory. A broker changes it only when it moves to ZooKeeper, or when
-//! the directory proves to be an older copy and gets a new id. If the directory has a metadata
-//! journal, `streamlog log rebuild-metadata` creates a lost or damaged file again. Apache Kafka has
-//! a file of the same name, without `streamlog.format`, and its directories are refused.
+//! file written to a new directory. A broker changes it only when it moves to ZooKeeper, before it
+//! registers there, or when the directory proves to be an older copy and gets a new id. If the
+//! directory has a metadata journal, `streamlog log rebuild-metadata` creates a lost or damaged
+//! file again. Apache Kafka has a file of the same name, without `streamlog.format`, and its
+//! directories are refused.
+//!
+//! The tokens are in this file and not in a checkpoint of their own: a damaged checkpoint is
+//! rebuilt, but a directory that has lost its tokens counts as another disk.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,6 +41,9 @@ pub struct Identity {
     pub directory_id: String,
     /// True if the metadata is in ZooKeeper, and not in the directory.
     pub is_on_zookeeper: bool,
+    /// The tokens of the last registrations with the directory, oldest first. The metadata decides
+    /// which are kept.
+    pub tokens: Vec<String>,
 }
 
 /// The broker that opens a data directory.
@@ -53,8 +61,9 @@ const FORMAT_KEY: &str = "streamlog.format";
 const CRC_KEY: &str = "crc";
 const METADATA_KEY: &str = "metadata";
 const ZOOKEEPER: &str = "zookeeper";
-const KEYS: [&str; 6] =
-    [FORMAT_KEY, "cluster.id", "broker.id", "directory.id", METADATA_KEY, CRC_KEY];
+const TOKENS_KEY: &str = "registration.tokens";
+const KEYS: [&str; 7] =
+    [FORMAT_KEY, "cluster.id", "broker.id", "directory.id", METADATA_KEY, TOKENS_KEY, CRC_KEY];
 
 impl Identity {
     /// Reads the identity; `None` if there is no file.
@@ -79,6 +88,7 @@ impl Identity {
             broker_id: opener.broker_id,
             directory_id: random(),
             is_on_zookeeper: false,
+            tokens: Vec::new(),
         };
         identity.write(disk, path)?;
         Ok(identity)
@@ -95,11 +105,25 @@ impl Identity {
         Ok(moved)
     }
 
-    /// Gives the directory a new id, and returns the new identity; durable on return.
+    /// Gives the directory a new id, without tokens, and returns the new identity; durable on
+    /// return.
     pub(super) fn renew(&self, disk: &dyn Disk, path: &Path) -> Result<Self, StorageError> {
-        let renewed = Self { directory_id: Uuid::new_v4().to_string(), ..self.clone() };
+        let directory_id = Uuid::new_v4().to_string();
+        let renewed = Self { directory_id, tokens: Vec::new(), ..self.clone() };
         renewed.write(disk, path)?;
         Ok(renewed)
+    }
+
+    /// Replaces the tokens, and returns the new identity; durable on return.
+    pub(super) fn replace_tokens(
+        &self,
+        disk: &dyn Disk,
+        path: &Path,
+        tokens: Vec<String>,
+    ) -> Result<Self, StorageError> {
+        let changed = Self { tokens, ..self.clone() };
+        changed.write(disk, path)?;
+        Ok(changed)
     }
 
     fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
@@ -128,12 +152,14 @@ impl Identity {
     }
 
     fn encode(&self) -> String {
-        let Self { cluster_id, broker_id, directory_id, is_on_zookeeper } = self;
+        let Self { cluster_id, broker_id, directory_id, is_on_zookeeper, tokens } = self;
         let metadata = is_on_zookeeper.then(|| format!("{METADATA_KEY}={ZOOKEEPER}\n"));
+        let tokens = (!tokens.is_empty()).then(|| format!("{TOKENS_KEY}={}\n", tokens.join(",")));
         let text = format!(
             "{FORMAT_KEY}={FORMAT}\ncluster.id={cluster_id}\nbroker.id={broker_id}\n\
-             directory.id={directory_id}\n{}",
-            metadata.unwrap_or_default()
+             directory.id={directory_id}\n{}{}",
+            metadata.unwrap_or_default(),
+            tokens.unwrap_or_default()
         );
         let crc = crc32c::crc32c(text.as_bytes());
         format!("{text}{CRC_KEY}={crc:08x}\n")
@@ -167,6 +193,7 @@ impl Identity {
             Some(ZOOKEEPER) => true,
             Some(other) => return Err(damaged(format!("'{other}' is no place of metadata"))),
         };
+        let tokens = values.get(TOKENS_KEY).into_iter().flat_map(|tokens| tokens.split(','));
         Ok(Self {
             cluster_id: value("cluster.id")?.to_owned(),
             broker_id: broker_id
@@ -175,6 +202,7 @@ impl Identity {
                 .map_err(|_| damaged(format!("'{broker_id}' is no broker id")))?,
             directory_id: value("directory.id")?.to_owned(),
             is_on_zookeeper,
+            tokens: tokens.map(|token| token.trim().to_owned()).collect(),
         })
     }
 }
@@ -311,6 +339,9 @@ mod tests {
         let created = Identity::create(&disk, path, &opener(Some("c1"), 3)).unwrap();
         let identity = created.move_to_zookeeper(&disk, path).unwrap();
         assert_eq!(identity, Identity { is_on_zookeeper: true, ..created });
+        let tokens = vec!["one".to_owned(), "two".to_owned()];
+        let identity = identity.replace_tokens(&disk, path, tokens.clone()).unwrap();
+        assert_eq!(identity.tokens, tokens);
         let sound = small_file::read(&disk, path).unwrap().unwrap();
         for bit in 0..sound.len() * 8 {
             let mut bytes = sound.clone();

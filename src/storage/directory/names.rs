@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `.lock` | the lock, held while the directory is open |
 //! | `meta.properties` | the cluster and the broker to which the directory belongs |
-//! | `run` | the number of the current or last run, its boot, and the last run that registered |
+//! | `run` | the number of the current or last run, and its boot |
 //! | `clean-stop` | the bounds of all logs at the end of that run, if it was shut down cleanly |
 //! | `durable-point-checkpoint` | for each partition, the offset up to which its log is synced |
 //! | `rebuild-point-checkpoint` | the same for its indexes and producer snapshots |

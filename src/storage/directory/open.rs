@@ -16,7 +16,7 @@ use crate::storage::directory::checkpoints::{Checkpoints, durable_points};
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::{Identity, Opener, has_metadata};
 use crate::storage::directory::partition_metadata::PartitionMetadata;
-use crate::storage::directory::run::{FailedSyncs, Manifest, Runs};
+use crate::storage::directory::run::{FailedSyncs, Manifest, Run};
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{Survey, quarantine, require_empty};
 use crate::storage::directory::{last_time, names};
@@ -28,7 +28,7 @@ use crate::types::{Timestamp, TopicPartition};
 
 /// The files left by the last run.
 struct LastRun {
-    runs: Option<Runs>,
+    run: Option<Run>,
     /// The manifest of this run; `None` if it was not shut down cleanly, or a sync has failed.
     manifest: Option<Manifest>,
     had_failed_sync: bool,
@@ -75,7 +75,7 @@ impl DataDir {
         let logs: BTreeMap<_, _> = slots.collect();
         let due = clock.monotonic().saturating_add(options.keep_deleted);
         let mut directory = Self {
-            runs: last_run.next(&options.boot_id, (!is_new).then(|| clock.now())),
+            run: last_run.next(&options.boot_id, (!is_new).then(|| clock.now())),
             failed_syncs,
             last_known_time,
             start: StartReport {
@@ -124,7 +124,7 @@ impl DataDir {
         // Write the checkpoints before the run: from the new run number on the manifest no longer
         // counts, and a start after a crash uses the checkpoints.
         checkpoints.write(disk)?;
-        self.runs.write(disk, &self.path.join(names::RUN))?;
+        self.run.write(disk, &self.path.join(names::RUN))?;
         let manifest = self.path.join(names::MANIFEST);
         small_file::remove(disk, &manifest)
             .map_err(|source| StorageError::io("remove", &manifest, source))?;
@@ -180,8 +180,8 @@ impl DataDir {
 impl LastRun {
     fn read(disk: &dyn Disk, path: &Path) -> Result<(Self, Vec<&'static str>), StorageError> {
         let (mut checkpoints, mut rebuilt) = Checkpoints::read(disk, path)?;
-        let runs = match Runs::read(disk, &path.join(names::RUN))? {
-            Stored::Sound(runs) => Some(runs),
+        let run = match Run::read(disk, &path.join(names::RUN))? {
+            Stored::Sound(run) => Some(run),
             Stored::Absent => None,
             Stored::Damaged(_) => {
                 rebuilt.push(names::RUN);
@@ -197,22 +197,22 @@ impl LastRun {
             }
         };
         let had_failed_sync = FailedSyncs::were_noted(disk, path)?;
-        let run = runs.as_ref().map(|runs| &runs.last);
-        let manifest = manifest.filter(|manifest| Some(&manifest.run) == run && !had_failed_sync);
+        let is_of_run = |manifest: &Manifest| Some(&manifest.run) == run.as_ref();
+        let manifest = manifest.filter(|manifest| is_of_run(manifest) && !had_failed_sync);
         for log in manifest.iter().flat_map(|manifest| &manifest.logs) {
             if let Some(offset) = log.high_watermark {
                 checkpoints.raise_high_watermark(&log.partition, offset);
             }
         }
-        Ok((Self { runs, manifest, had_failed_sync, checkpoints }, rebuilt))
+        Ok((Self { run, manifest, had_failed_sync, checkpoints }, rebuilt))
     }
 
-    /// The runs once this start has begun another. `now` is `None` only for a new directory.
-    fn next(&self, boot_id: &str, now: Option<Timestamp>) -> Runs {
-        match (&self.runs, now) {
-            (Some(runs), _) => runs.next(boot_id),
-            (None, None) => Runs::first(boot_id),
-            (None, Some(now)) => Runs::after_lost(boot_id, now),
+    /// The run that this start begins. `now` is `None` only for a new directory.
+    fn next(&self, boot_id: &str, now: Option<Timestamp>) -> Run {
+        match (&self.run, now) {
+            (Some(run), _) => run.next(boot_id),
+            (None, None) => Run::first(boot_id),
+            (None, Some(now)) => Run::after_lost(boot_id, now),
         }
     }
 
@@ -258,7 +258,7 @@ impl LastRun {
             // Without a known boot, assume the same one: then damage is never mistaken for a torn
             // tail. A failed sync may lose any written bytes, as a power failure may.
             same_boot: !self.had_failed_sync
-                && self.runs.as_ref().is_none_or(|runs| runs.last.boot_id == boot_id),
+                && self.run.as_ref().is_none_or(|run| run.boot_id == boot_id),
         }
     }
 }
@@ -275,7 +275,7 @@ pub(crate) fn start_points(
     let (last_run, rebuilt) = LastRun::read(disk, dir)?;
     // Unless the checkpoint is damaged, a log that is not in it has no record known to be durable.
     let is_told = last_run.manifest.is_some()
-        || (last_run.runs.is_some() || durable_points(disk, dir)?.is_some())
+        || (last_run.run.is_some() || durable_points(disk, dir)?.is_some())
             && !rebuilt.contains(&names::DURABLE_POINTS);
     let start = move |partition: &TopicPartition, owner: &PartitionOwner| {
         last_run.start_point(partition, owner, &boot_id)
@@ -369,8 +369,8 @@ fn admit(disk: &dyn Disk, path: &Path, options: &DataDirOptions) -> Result<Ident
         "'streamlog log rebuild-metadata' makes it again from the metadata journal"
     } else {
         "take it from a backup, or write it again with the lines streamlog.format=1, cluster.id=, \
-         broker.id=, directory.id= and metadata=zookeeper; the nodes /cluster/id and \
-         /streamlog/brokers/ID of ZooKeeper have both ids"
+         broker.id=, directory.id=, metadata=zookeeper and registration.tokens=; the nodes \
+         /cluster/id and /streamlog/brokers/ID of ZooKeeper have the ids and the token"
     };
     let damaged = |reason: &str| StorageError::Damaged {
         path: file.clone(),

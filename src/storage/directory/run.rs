@@ -1,10 +1,8 @@
 //! The runs of a data directory, and the manifest of a clean shutdown.
 //!
 //! A run lasts from one opening of the directory to the next. It has a number, which rises by one,
-//! and the boot id of the machine at the time. `run` is a checked text of version 0 with the rows
-//! `run <number> <boot id>` and `registered <number>`, which names the last run that registered
-//! with a cluster, or was about to. An older copy of the directory keeps its lower number, however
-//! often it is opened. Earlier releases wrote no such row; any run may have registered then.
+//! and the boot id of the machine at the time. `run` is a checked text of version 0 with the row
+//! `run <number> <boot id>`. Earlier builds wrote a second row, which is ignored.
 //!
 //! `clean-stop` is a checked text of version 0: the row of its run, and for each log `log <topic>
 //! <partition> <topic id> <log start> <log end> <high watermark>`, with −1 for no high watermark.
@@ -35,15 +33,6 @@ pub struct Run {
     pub boot_id: String,
 }
 
-/// The runs of a data directory so far, the content of `run`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Runs {
-    /// The last run.
-    pub(super) last: Run,
-    /// The last run that registered with a cluster, or was about to; 0 if there was none.
-    pub(super) registered: u64,
-}
-
 /// The manifest of a clean shutdown: everything is flushed, and the logs end as listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
@@ -70,39 +59,29 @@ pub(super) struct FailedSyncs {
 }
 
 const VERSION: i64 = 0;
-const REGISTERED: &str = "registered ";
 
 impl Run {
     fn parse(row: &str) -> Option<Self> {
         let (number, boot_id) = row.strip_prefix("run ")?.split_once(' ')?;
         Some(Self { incarnation: number.parse().ok()?, boot_id: boot_id.to_owned() })
     }
-}
 
-impl Runs {
     /// The first run of a new directory.
     pub(super) fn first(boot_id: &str) -> Self {
-        Self { last: Run { incarnation: 1, boot_id: boot_id.to_owned() }, registered: 0 }
+        Self { incarnation: 1, boot_id: boot_id.to_owned() }
     }
 
     /// The run of a directory whose runs are not known. Its number is the time in seconds since
     /// 1970, which exceeds any earlier number of the directory, as numbers rise by one at each
-    /// opening. It must exceed them, because a cluster may remember the last one.
+    /// opening. So no manifest of an earlier run is valid for it.
     pub(super) fn after_lost(boot_id: &str, now: Timestamp) -> Self {
         let seconds = u64::try_from(now.millis() / 1000).unwrap_or_default();
-        let last = Run { incarnation: seconds.max(1), boot_id: boot_id.to_owned() };
-        Self { registered: last.incarnation, last }
+        Self { incarnation: seconds.max(1), boot_id: boot_id.to_owned() }
     }
 
-    /// The runs once another has begun.
+    /// The run after this one.
     pub(super) fn next(&self, boot_id: &str) -> Self {
-        let incarnation = self.last.incarnation + 1;
-        Self { last: Run { incarnation, boot_id: boot_id.to_owned() }, ..*self }
-    }
-
-    /// The runs once the last one has registered.
-    pub(super) fn with_registration(&self) -> Self {
-        Self { registered: self.last.incarnation, ..self.clone() }
+        Self { incarnation: self.incarnation + 1, boot_id: boot_id.to_owned() }
     }
 
     /// Reads the file.
@@ -112,28 +91,17 @@ impl Runs {
         Ok(match rows {
             Stored::Absent => Stored::Absent,
             Stored::Damaged(reason) => Stored::Damaged(reason),
-            Stored::Sound(rows) => match Self::from_rows(&rows) {
-                Some(runs) => Stored::Sound(runs),
-                None => Stored::Damaged("its rows are not those of a run".to_owned()),
+            Stored::Sound(rows) => match rows.first().and_then(|row| Self::parse(row)) {
+                Some(run) => Stored::Sound(run),
+                None => Stored::Damaged("its first row is not that of a run".to_owned()),
             },
         })
     }
 
     /// Writes the file; durable on return.
     pub(super) fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
-        let rows = [self.last.to_string(), format!("{REGISTERED}{}", self.registered)];
-        checked_text::write(disk, path, VERSION, rows.iter())
+        checked_text::write(disk, path, VERSION, [self].into_iter())
             .map_err(|source| StorageError::io("write", path, source))
-    }
-
-    fn from_rows(rows: &[String]) -> Option<Self> {
-        let last = Run::parse(rows.first()?)?;
-        let registered = match rows {
-            [_] => last.incarnation,
-            [_, registered] => registered.strip_prefix(REGISTERED)?.parse().ok()?,
-            _ => return None,
-        };
-        Some(Self { last, registered })
     }
 }
 
@@ -292,20 +260,19 @@ mod tests {
     #[test]
     fn runs_are_numbered() {
         let (disk, path) = (MemoryDisk::default(), Path::new("/run"));
-        let first = Runs::first("boot-1");
+        let first = Run::first("boot-1");
         first.write(&disk, path).unwrap();
         first.next("boot-2").write(&disk, path).unwrap();
-        let last = Run { incarnation: 2, boot_id: "boot-2".to_owned() };
-        let expected = Runs { last, registered: 0 };
-        assert_eq!(Runs::read(&disk, path).unwrap(), Stored::Sound(expected));
+        let expected = Run { incarnation: 2, boot_id: "boot-2".to_owned() };
+        assert_eq!(Run::read(&disk, path).unwrap(), Stored::Sound(expected));
     }
 
     #[test]
-    fn any_run_of_an_earlier_release_may_have_registered() {
+    fn a_second_row_of_an_earlier_build_is_ignored() {
         let (disk, path) = (MemoryDisk::default(), Path::new("/run"));
-        checked_text::write(&disk, path, VERSION, ["run 7 boot-1"].into_iter()).unwrap();
-        let Stored::Sound(runs) = Runs::read(&disk, path).unwrap() else { panic!("damaged") };
-        assert_eq!(runs.registered, 7);
-        assert_eq!(runs.next("boot-2").registered, 7);
+        let rows = ["run 7 boot-1", "registered 6"];
+        checked_text::write(&disk, path, VERSION, rows.into_iter()).unwrap();
+        let expected = Run { incarnation: 7, boot_id: "boot-1".to_owned() };
+        assert_eq!(Run::read(&disk, path).unwrap(), Stored::Sound(expected));
     }
 }

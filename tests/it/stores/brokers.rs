@@ -315,6 +315,36 @@ fn a_broker_on_an_older_copy_of_its_disk_does_not_lead_without_the_records_writt
 }
 
 #[test]
+fn an_older_copy_that_returns_after_another_disk_does_not_lead() {
+    let (server, dirs) = (ZooKeeper::start(), Directories::new());
+    let (disk, backup, other) = (dirs.path("disk"), dirs.path("backup"), dirs.path("other"));
+    let broker = start(&disk, &tree(&server), &[]).unwrap();
+    broker.make_test_topic();
+    assert_eq!(append(&mut broker.connect(), 7), 0);
+    assert!(broker.stop().success());
+    let copied = Command::new("cp").arg("-a").args([&disk, &backup]).status().unwrap();
+    assert!(copied.success());
+    let broker = start(&disk, &tree(&server), &[]).unwrap();
+    assert_eq!(append(&mut broker.connect(), 8), 1);
+    assert!(broker.stop().success());
+
+    // The disk was not mounted, and the broker registers with an empty directory.
+    assert!(start(&other, &tree(&server), &[]).unwrap().stop().success());
+    let broker = start(&backup, &tree(&server), &[]).unwrap();
+    broker.await_log("is an older copy of the data directory of broker 1");
+    broker.await_log("has no leader");
+    let refused = broker.connect().produce(batch([9]), -1).unwrap();
+    assert_eq!(refused, Err(ErrorCode::NotLeaderOrFollower));
+    assert!(broker.stop().success());
+
+    let broker = start(&disk, &tree(&server), &[]).unwrap();
+    let mut client = broker.connect();
+    assert_eq!(append(&mut client, 9), 2);
+    assert_eq!(numbers(&mut client), [7, 8, 9]);
+    assert!(broker.stop().success());
+}
+
+#[test]
 fn a_broker_on_a_new_disk_does_not_lead_partitions_whose_records_it_lacks() {
     let (server, dirs) = (ZooKeeper::start(), Directories::new());
     let (old, new) = (dirs.path("old"), dirs.path("new"));

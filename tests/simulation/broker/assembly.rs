@@ -1,6 +1,7 @@
 //! The parts of a broker, its start, and the tasks that keep it in line with the metadata.
 
 use std::collections::BTreeSet;
+use std::future::ready;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +12,14 @@ use serde_json::Value;
 use streamlog::config::{ByteSize, Settings};
 use streamlog::io::{Clock, Disk, Share, World as IoWorld};
 use streamlog::metadata::{
-    ConfigEdit, ConfigRules, ConfigTarget, DirectoryPlace, Image, Incarnation, Metadata,
-    MetadataConfig, MetadataError, NewTopic, Registration,
+    ConfigEdit, ConfigRules, ConfigTarget, DirectoryPlace, DirectoryTokens, Image, Incarnation,
+    Metadata, MetadataConfig, MetadataError, NewTopic, Registration, StoreError, StoreFuture,
 };
 use streamlog::replication::{
     Assignment, InSyncChanges, LocalLogs, Partition, PartitionSpec, Partitions, Topic,
 };
 use streamlog::storage::{
-    DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig, Opener,
+    DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Identity, LogConfig, Opener,
     ProducerLimits, StorageError, Upkeep, UpkeepListener, UpkeepOptions,
 };
 use streamlog::types::{BrokerId, PartitionIndex, TopicPartition};
@@ -37,6 +38,25 @@ const CLUSTER: &str = "cluster";
 
 /// A part of a broker that runs until its process ends.
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+/// The tokens in the data directory of a machine.
+#[derive(Debug)]
+struct RecordedTokens(Arc<DataDir>);
+
+impl DirectoryTokens for RecordedTokens {
+    fn held(&self) -> Vec<String> {
+        self.0.identity().tokens
+    }
+
+    fn replace(&self, tokens: Vec<String>) -> StoreFuture<'_, ()> {
+        let written = self.0.replace_tokens(tokens).map_err(|error| StoreError::Io {
+            action: "write a token to",
+            file: self.0.path().to_owned(),
+            source: std::io::Error::other(error),
+        });
+        Box::pin(ready(written))
+    }
+}
 
 /// A broker that has registered.
 pub(crate) struct Broker {
@@ -73,23 +93,22 @@ impl Broker {
         let metadata = Metadata::open(Arc::new(store), clock, id, Some(CLUSTER), config).await;
         let metadata = metadata.map_err(|error| error.to_string())?;
         let is_older_copy = {
-            let (directory, registered) =
-                (logs.data.identity().directory_id, logs.data.registered_run());
+            let Identity { directory_id, tokens, .. } = logs.data.identity();
             let image = Arc::clone(&metadata.image().borrow());
-            image.known_broker(id).is_some_and(|known| known.is_ahead_of(&directory, registered))
+            let known = image.known_broker(id);
+            known.is_some_and(|known| known.is_another_disk(&directory_id, &tokens))
         };
         if is_older_copy {
             logs.data.renew_identity().map_err(|error| error.to_string())?;
         }
-        logs.data.note_registration().map_err(|error| error.to_string())?;
         let lost = found_on_disk(&logs, &metadata.image().borrow());
         let lost = lost.map_err(|error| error.to_string())?;
         for (_, number) in &lost {
             world.note("disk has lost records", &[index(machine), number.0.into()]);
         }
+        let metadata = metadata.with_directory(Arc::new(RecordedTokens(Arc::clone(&logs.data))));
         let registration = Registration {
             directory_id: Some(logs.data.identity().directory_id),
-            starts: Some(logs.data.run().incarnation),
             boot_id: world.machines[machine].disk().boot_id().ok(),
             place: logs.data.locked_inode().map(DirectoryPlace::from),
             clean_shutdown: logs.data.start_report().was_clean,
