@@ -293,7 +293,7 @@ async fn a_process_on_an_emptied_disk_takes_the_id_once_the_guard_of_its_predece
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_long_session_is_awaited() {
-    let timeout = Duration::from_secs(60);
+    let timeout = Duration::from_mins(1);
     let store = Arc::new(MemoryStore::with_timeout(clock(), timeout));
     let _dead = start(&store, 1).await;
     let next = open(&Arc::new(store.another()), 1).await;
