@@ -15,8 +15,8 @@ use crate::engine::{
 };
 use crate::io::World;
 use crate::metadata::{Listener, Store, cluster_id, ensure_cluster_id};
-use crate::replication::{DamageReports, InSyncChanges, Partitions};
-use crate::storage;
+use crate::replication::{DamageReports, InSyncChanges, LocalLogs, Partitions};
+use crate::storage::{self, Offsets};
 use crate::types::WithCauses;
 
 /// Threads that may block on a disk for the control thread, in addition to those for slow work of
@@ -59,8 +59,9 @@ impl Engine {
         };
         let logs = open_data(&config, cluster_id, world, Arc::clone(&partitions), &failure)?;
         let clock = &world.clock;
-        let (metadata, losses) =
-            runtime.block_on(open_metadata(&config, clock, &logs.data, addresses, store))?;
+        let (metadata, losses) = runtime
+            .block_on(open_metadata(&config, clock, &logs.data, addresses, store))
+            .inspect_err(|_| close_unused(&logs))?;
         let state = Arc::new(EngineState {
             partitions,
             control: Control::new(runtime.handle().clone(), Arc::clone(&failure)),
@@ -172,6 +173,21 @@ impl Engine {
             Ok(Err(error)) => tracing::warn!("the session was not closed: {}", WithCauses(&error)),
             Err(_elapsed) => tracing::warn!("the metadata store did not close the session in time"),
         }
+    }
+}
+
+/// Closes the data directory of an engine that does not start, so that the next start needs no
+/// recovery if this one needed none. After a recovery the next start must not look like one after a
+/// clean stop: the cluster would trust logs that may have lost their ends.
+fn close_unused(logs: &LocalLogs) {
+    let start = logs.data.start_report();
+    if !start.was_clean || start.recovered > 0 {
+        return;
+    }
+    logs.flusher.stop();
+    logs.upkeep.stop();
+    if let Err(error) = logs.data.close(&Offsets::default()) {
+        tracing::warn!("the next start has to recover the logs: {}", WithCauses(&error));
     }
 }
 

@@ -104,6 +104,10 @@ fn report(data: &DataDir) {
     for path in &start.quarantined {
         tracing::warn!("moved to '{}': no log or checkpoint has such a name", path.display());
     }
+    for (path, reason) in &start.left_alone {
+        let path = path.display();
+        tracing::warn!("left '{path}' alone: no log or checkpoint has such a name, and {reason}");
+    }
     for partition in &start.missing {
         tracing::error!("the log of {partition} is gone: it had records when the broker last ran");
     }

@@ -62,6 +62,9 @@ pub trait Disk: Send + Sync + Debug {
     /// `NotFound` if nothing exists at the path.
     fn inode(&self, path: &Path) -> io::Result<Inode>;
 
+    /// Returns true if another file system is known to be mounted at `path` or below it.
+    fn has_mounts(&self, path: &Path) -> io::Result<bool>;
+
     /// Makes the names in a directory durable.
     ///
     /// # Errors

@@ -20,6 +20,21 @@ fn create(directory: &TempDir, name: &str) -> Arc<dyn File> {
     SystemDisk::default().open(&directory.path().join(name), OpenMode::CreateNew).unwrap()
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn mounts_are_found_at_a_path_and_below_it() {
+    let disk = SystemDisk::default();
+    for path in ["/proc", "/proc/", "/"] {
+        assert!(disk.has_mounts(Path::new(path)).unwrap(), "{path}");
+    }
+    let directory = TempDir::new().unwrap();
+    let link = directory.path().join("link to /proc");
+    std::os::unix::fs::symlink("/proc", &link).unwrap();
+    for path in [directory.path(), &link, Path::new("/pro")] {
+        assert!(!disk.has_mounts(path).unwrap(), "{}", path.display());
+    }
+}
+
 /// Bytes in which every position differs from its neighbours and pages differ from each other.
 fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|index| ((index + index / 4096) % 251).to_le_bytes()[0]).collect()

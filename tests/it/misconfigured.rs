@@ -64,6 +64,21 @@ fn every_mistake_in_a_configuration_is_told_at_once() {
 }
 
 #[test]
+fn a_start_that_was_refused_after_a_clean_stop_costs_no_recovery() {
+    let data = TempDir::new().unwrap();
+    Broker::start(config(&data)).unwrap().stop().unwrap();
+    let elsewhere = TempDir::new().unwrap();
+    let [manifest, journal] = ["clean-stop", "metadata"].map(|name| data.path().join(name));
+    let away = elsewhere.path().join("metadata");
+    assert!(manifest.is_file());
+    fs::rename(&journal, &away).unwrap();
+    refusal(config(&data));
+    assert!(manifest.is_file(), "the next start would recover all logs");
+    fs::rename(&away, &journal).unwrap();
+    Broker::start(config(&data)).unwrap().stop().unwrap();
+}
+
+#[test]
 fn data_of_a_later_release_is_left_alone() {
     let data = TempDir::new().unwrap();
     Broker::start(config(&data)).unwrap().stop().unwrap();

@@ -198,6 +198,10 @@ impl Disk for FaultyDisk {
         self.begin(Operation::Look, path)?.names.inode(path)
     }
 
+    fn has_mounts(&self, path: &Path) -> io::Result<bool> {
+        self.begin(Operation::Look, path).map(|_| false)
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let (mut machine, failure) =
             self.shared.begin(self.incarnation, Operation::SyncDir, dir)?;

@@ -43,6 +43,8 @@ pub enum Failure {
     InputOutput,
     /// ENOSPC. A write takes nothing; a sync of data loses the bytes it should have written.
     NoSpace,
+    /// EPERM.
+    NotPermitted,
     /// EMFILE. A sync is not tried and loses nothing.
     TooManyOpenFiles,
     /// `sync_data`, `sync_dir` or `sync_filesystem` does nothing, and succeeds. Other calls are not
@@ -69,6 +71,7 @@ impl Failure {
         let errno = match self {
             Self::InputOutput => Errno::EIO,
             Self::NoSpace => Errno::ENOSPC,
+            Self::NotPermitted => Errno::EPERM,
             Self::TooManyOpenFiles => Errno::EMFILE,
             Self::Ignored | Self::Unnoticed | Self::ShortWrite(_) | Self::FlipBit { .. } => {
                 return None;

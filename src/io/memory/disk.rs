@@ -113,6 +113,10 @@ impl Disk for MemoryDisk {
         Ok(self.tree().names.at(path)?.inode())
     }
 
+    fn has_mounts(&self, _path: &Path) -> io::Result<bool> {
+        Ok(false)
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         self.tree().names.directory(dir).map(drop)
     }

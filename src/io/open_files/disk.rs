@@ -63,6 +63,10 @@ impl Disk for OpenFiles {
         self.disk().inode(path)
     }
 
+    fn has_mounts(&self, path: &Path) -> io::Result<bool> {
+        self.disk().has_mounts(path)
+    }
+
     fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock> {
         self.with_descriptor(|| self.disk().lock(dir, note, owner))
     }

@@ -81,6 +81,10 @@ impl Disk for ReportingDisk {
         self.reported("look for", path, self.inner.inode(path))
     }
 
+    fn has_mounts(&self, path: &Path) -> io::Result<bool> {
+        self.reported("look for mounts in", path, self.inner.has_mounts(path))
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         self.reported("sync", dir, self.inner.sync_dir(dir))
     }

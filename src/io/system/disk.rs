@@ -3,8 +3,10 @@
 #![expect(clippy::disallowed_methods, reason = "this is the disk they are reached through")]
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, TryLockError};
 use std::io::{self, ErrorKind, IoSlice, Read};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -25,12 +27,29 @@ use crate::io::{
 /// The maximum number of bytes read from the note of another owner.
 const OWNER_LIMIT: u64 = 1024;
 
+/// The mounts that this process sees (`proc_pid_mountinfo(5)`).
+const MOUNTS: &str = "/proc/self/mountinfo";
+
 /// The file systems of the machine. Clones share the descriptors for `sync_filesystem`.
 #[derive(Clone, Debug, Default)]
 pub struct SystemDisk {
     /// The directories given to `sync_filesystem`. The kernel reports a failed write-back once to
     /// each descriptor that was open when it happened, so these stay open.
     filesystems: Arc<Mutex<BTreeMap<PathBuf, Arc<fs::File>>>>,
+}
+
+/// The mount point in a line of [`MOUNTS`]: the fifth field, with spaces and such as `\040`.
+fn mount_point(line: &[u8]) -> Option<PathBuf> {
+    let field = line.split(|byte| *byte == b' ').nth(4)?;
+    let mut path = Vec::with_capacity(field.len());
+    let mut left = field;
+    while let [byte, rest @ ..] = left {
+        let code = (*byte == b'\\').then(|| rest.get(..3)).flatten();
+        let code = code.and_then(|code| u8::from_str_radix(str::from_utf8(code).ok()?, 8).ok());
+        path.push(code.unwrap_or(*byte));
+        left = if code.is_some() { &rest[3..] } else { rest };
+    }
+    Some(PathBuf::from(OsString::from_vec(path)))
 }
 
 impl SystemDisk {
@@ -90,6 +109,23 @@ impl Disk for SystemDisk {
 
     fn inode(&self, path: &Path) -> io::Result<Inode> {
         Ok(inode_of(&fs::metadata(path)?))
+    }
+
+    /// On other systems than Linux no mount is known, and moving one fails.
+    fn has_mounts(&self, path: &Path) -> io::Result<bool> {
+        let mounts = match fs::read(MOUNTS) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            mounts => mounts?,
+        };
+        // Resolve the parent only: a symbolic link to another file system is no mount.
+        let path = match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => {
+                fs::canonicalize(parent)?.join(name)
+            }
+            _ => std::path::absolute(path)?,
+        };
+        let points = mounts.split(|byte| *byte == b'\n').filter_map(mount_point);
+        Ok(points.into_iter().any(|point| point.starts_with(&path)))
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Tests of a data directory on a disk that is full, fails, or has lost files or records.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::directory_tests::{
@@ -264,4 +264,37 @@ fn a_log_can_be_removed_while_nothing_can_be_written() {
     assert_eq!(log.flush().unwrap(), log.flushed_offset());
     assert_eq!(log.flushes().unflushed(), None);
     assert!(append(&log, 1).is_err());
+}
+
+#[test]
+fn what_cannot_be_moved_is_left_alone_and_prevents_no_start() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let world = World::on(Arc::new(disk.clone()));
+    let (directory, _) = with_ten_records(&world);
+    stop(directory, 10);
+    world.put("/data/notes.txt", b"immutable");
+    world.put("/data/photos/1", b"of another user");
+    world.put("/data/\u{FFFD}/1", b"not UTF-8");
+    for name in ["/notes.txt", "/photos"] {
+        disk.inject(Fault::new(Operation::Rename, Failure::NotPermitted).on(name));
+    }
+    let directory = world.open().unwrap();
+    let report = directory.start_report();
+    let left: Vec<_> = report.left_alone.iter().map(|(path, _)| path.clone()).collect();
+    let paths = ["/data/notes.txt", "/data/photos", "/data/\u{FFFD}"];
+    assert_eq!(left, paths.map(PathBuf::from));
+    assert!(report.was_clean && report.quarantined.is_empty(), "{report:?}");
+    assert_eq!(world.names("/data/quarantine"), [""; 0], "an empty directory is left behind");
+    for path in left {
+        assert!(world.disk.exists(&path).unwrap());
+    }
+}
+
+#[test]
+fn a_new_volume_may_have_directories_of_its_file_system() {
+    let world = World::new();
+    world.put("/data/.snapshot/hourly.0", b"the file system's");
+    world.put("/data/lost+found/1", b"the file system's");
+    let report = world.open().unwrap().start_report().clone();
+    assert!(report.quarantined.is_empty() && report.left_alone.is_empty(), "{report:?}");
 }

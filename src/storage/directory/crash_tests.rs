@@ -113,6 +113,10 @@ impl Disk for StoppingDisk {
         self.disk.inode(path)
     }
 
+    fn has_mounts(&self, path: &Path) -> io::Result<bool> {
+        self.disk.has_mounts(path)
+    }
+
     fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock> {
         step(&self.left)?;
         self.disk.lock(dir, note, owner)

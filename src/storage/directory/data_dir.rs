@@ -49,6 +49,8 @@ pub struct StartReport {
     pub rebuilt: Vec<&'static str>,
     /// The quarantine paths of files and directories with unknown names.
     pub quarantined: Vec<PathBuf>,
+    /// Files and directories with unknown names that stay where they are, with the reasons.
+    pub left_alone: Vec<(PathBuf, String)>,
     /// Logs that are not opened because their topic cannot be determined.
     pub unusable: Vec<TopicPartition>,
     /// Logs with records that the last run had and that no longer exist. Their high watermarks stay

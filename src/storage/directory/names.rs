@@ -19,7 +19,7 @@
 //! | `<uuid>.deleted/` | a deleted log, kept for a while |
 //! | `reserve/` | space reserved for a full disk |
 //! | `quarantine/` | files with unknown names, torn tails, skipped damage; never removed |
-//! | `lost+found/` | the file system's own |
+//! | `lost+found/`, `.snapshot/`, `.snapshots/`, `.zfs/` | the file system's own |
 
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,8 @@ pub(crate) const CHECKED_TEXTS: [&str; 8] = [
     SCRUB_CHECKPOINT,
     LAST_TIME,
 ];
-const LOST_AND_FOUND: &str = "lost+found";
+/// Directories that file systems show in the root of a volume.
+const OF_FILE_SYSTEMS: [&str; 4] = ["lost+found", ".snapshot", ".snapshots", ".zfs"];
 const UNFINISHED: &str = ".tmp";
 const DELETED: &str = ".deleted";
 
@@ -109,7 +110,7 @@ pub(super) fn meaning(name: &str, is_dir: bool) -> Meaning {
 
 fn directory(name: &str) -> Meaning {
     let is_uuid = |stem: &str| Uuid::parse_str(stem).is_ok();
-    if [RESERVE, QUARANTINE, METADATA, LOST_AND_FOUND].contains(&name) {
+    if [RESERVE, QUARANTINE, METADATA].contains(&name) || OF_FILE_SYSTEMS.contains(&name) {
         Meaning::Own
     } else if name.strip_suffix(UNFINISHED).is_some_and(|stem| stem == METADATA || is_uuid(stem)) {
         Meaning::Unfinished
@@ -169,6 +170,14 @@ mod tests {
             assert_eq!(meaning(name, true), Meaning::Unknown, "{name}");
         }
         assert_eq!(meaning("web-0", false), Meaning::Unknown, "a file");
+    }
+
+    #[test]
+    fn directories_of_file_systems_are_known() {
+        for name in ["lost+found", ".snapshot", ".snapshots", ".zfs"] {
+            assert_eq!(meaning(name, true), Meaning::Own, "{name}");
+            assert_eq!(meaning(name, false), Meaning::Unknown, "a file {name}");
+        }
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl DataDir {
                 None
             }
         };
-        let survey = Survey::take(&*disk, path)?;
+        let survey = Survey::take(&*disk, &files, path)?;
         let slots = survey.logs.into_iter().map(|(partition, metadata)| {
             let start = last_run.start_point(&partition, &metadata, &options.boot_id);
             (partition.clone(), Arc::new(Slot::new(partition, metadata, start)))
@@ -81,6 +81,7 @@ impl DataDir {
             start: StartReport {
                 rebuilt,
                 quarantined: survey.quarantined,
+                left_alone: survey.left_alone,
                 ..last_run.report(&logs, !survey.deleted.is_empty())
             },
             env: LogEnv {

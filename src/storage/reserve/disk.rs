@@ -106,6 +106,10 @@ impl Disk for ReservedDisk {
         self.disk.inode(path)
     }
 
+    fn has_mounts(&self, path: &Path) -> io::Result<bool> {
+        self.disk.has_mounts(path)
+    }
+
     fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock> {
         self.access.spend(|| self.disk.lock(dir, note, owner))
     }
