@@ -55,6 +55,7 @@ def check_fit(
             f"batch {last.batch} was committed with {', and '.join(differences)}: {_CAUSES}. "
             "Continue with the checkpoint and the topics of the committed batch. A copied "
             f"checkpoint is the same query: for another target, or without that one, {_anew(last)}"
+            f"{_as_done(last) if last.batch == number and plan is None else ''}"
         )
 
 
@@ -92,6 +93,20 @@ def _staged(rows: Sequence[StagedRows]) -> Counter[str]:
         for (staged, _), part in row.parts.items():
             counts[targets[staged]] += part.records
     return +counts
+
+
+def _as_done(last: BatchRecord) -> str:
+    """Returns the instruction for a repetition that is one, but cannot be recognized.
+
+    Without the plan of the checkpoint, as in an object store, other numbers of rows look the same
+    whether they come from other source offsets or from a function such as ``rand()``.
+    """
+    return (
+        f". The file offsets/{last.batch} of the checkpoint cannot be read from here, as in an "
+        "object store. If the checkpoint is the right one, and only the query gives other rows "
+        "each time, as with rand(), the batch is published: mark it as done by a file "
+        f"commits/{last.batch} in the checkpoint, with the content of the one before"
+    )
 
 
 def _anew(last: BatchRecord) -> str:
