@@ -226,7 +226,7 @@ class MessageTooLarge(StreamlogError, ValueError):
     """
 
     size: int
-    """The size in bytes of the record, or of the batch that the broker refused."""
+    """The size in bytes of a batch with this record alone."""
     limit: int | None
     """The limit of the producer; None if the broker refused the batch."""
 

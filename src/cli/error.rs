@@ -199,7 +199,8 @@ fn exit_of(error: &ClientError) -> Exit {
         }
         ClientError::Broker { code, .. } => match code {
             ErrorCode::TopicAlreadyExists | ErrorCode::GroupIdNotFound => Exit::Missing,
-            ErrorCode::TopicAuthorizationFailed
+            ErrorCode::NonEmptyGroup
+            | ErrorCode::TopicAuthorizationFailed
             | ErrorCode::GroupAuthorizationFailed
             | ErrorCode::ClusterAuthorizationFailed => Exit::Denied,
             _ => Exit::Failed,

@@ -60,7 +60,7 @@ pub enum ClientError {
     /// A record, or a batch holding it, exceeds a size limit.
     #[error("{}", too_large(*size, *limit))]
     MessageTooLarge {
-        /// Size in bytes of the record, or of the single-record batch that a broker refused.
+        /// Size in bytes of a batch with this record alone.
         size: usize,
         /// The producer's own limit; `None` when a broker refused the batch, whose limit is the
         /// topic's `max.message.bytes`.
@@ -277,7 +277,10 @@ fn meant(nearest: Option<&str>) -> String {
 fn too_large(size: usize, limit: Option<usize>) -> String {
     match limit {
         Some(limit) => {
-            format!("a record of {size} bytes is more than the {limit} of max.request.size")
+            format!(
+                "a record that takes {size} bytes in a batch is more than the {limit} of \
+                 max.request.size"
+            )
         }
         None => format!("a batch of {size} bytes is more than max.message.bytes of the topic"),
     }

@@ -24,7 +24,7 @@ pub(super) struct Options {
     /// Topic to reset; may be repeated [default: all topics with committed offsets]
     #[arg(short, long, value_name = "TOPIC", add = Names::Topics)]
     topic: Vec<String>,
-    /// earliest, latest, an offset, +N or -N from the committed offset, a time, or -1h for an hour
+    /// earliest, latest, an offset, +N or -N from each committed offset, a time, or -1h for an hour
     /// ago
     #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
     to: Position,
@@ -67,6 +67,15 @@ impl Options {
         }
         let names: Vec<&str> = topics.iter().map(String::as_str).collect();
         let plan = admin.plan_reset(&self.group, &names, reset_to(self.to))?;
+        if let (Position::Relative(_), true) = (self.to, plan.is_empty()) {
+            let reason = format!(
+                "group '{}' has no offsets in {} to count from: use earliest, latest, an offset or \
+                 a time",
+                self.group,
+                names.join(", ")
+            );
+            return Err(ConfigError::single("--to", reason).into());
+        }
         if self.yes {
             let rows: Vec<_> = plan.iter().map(|row| (row.partition.clone(), row.to)).collect();
             admin.set_offsets(&self.group, &rows)?;

@@ -51,12 +51,22 @@ const REPORTS_MAX: u64 = 10;
 
 /// The complaint about a line that is too long.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "{place} is not sent: it is longer than {line_max} bytes; a larger max.request.size allows it"
-)]
+#[error("{place} is not sent: {}; a larger max.request.size allows it", self.excess())]
 struct TooLong {
     place: String,
-    line_max: u64,
+    /// The size of the record in a batch; `None` for a line that was not read as a whole.
+    size: Option<usize>,
+    record_max: u64,
+}
+
+impl TooLong {
+    fn excess(&self) -> String {
+        let Self { size, record_max, .. } = self;
+        match size {
+            Some(size) => format!("its record takes {size} bytes, more than {record_max}"),
+            None => format!("it is longer than {record_max} bytes"),
+        }
+    }
 }
 
 /// The reason why a line is not a valid record.
@@ -175,7 +185,7 @@ impl Options {
             let record_max = settings.producer.request_max.0;
             let line_max = self.line_max(record_max);
             let producer = client.producer(settings.producer)?;
-            producer.on_refusal(tell_refusal);
+            producer.on_delay(tell_delay);
             let mut sending = Sending {
                 options: &self,
                 producer: &producer,
@@ -223,12 +233,17 @@ impl Options {
         })
     }
 
-    /// Refuses a key that is invalid in its encoding, and a file without an option that says how to
-    /// read it.
+    /// Refuses a key that is invalid in its encoding, an empty delimiter of keys, and a file
+    /// without an option that says how to read it.
     fn check(&self) -> Result<(), ConfigError> {
         if let Some(key) = &self.key {
             let encoded = self.encodings.of_key().encode(key.clone().into_bytes());
             encoded.map_err(|misfit| ConfigError::single("--key", misfit.to_string()))?;
+        }
+        if self.key_delimiter.as_deref() == Some("") {
+            let reason =
+                "it is empty, so it divides no line: leave it out, or name a text as in -K :";
+            return Err(ConfigError::single("--key-delimiter", reason));
         }
         let Some(path) = self.beyond.first() else { return Ok(()) };
         let path = path.display();
@@ -290,11 +305,11 @@ impl Sending<'_> {
                 },
             };
             match sent {
-                Err(CommandError::Client(ClientError::MessageTooLarge { .. })) => {
+                Err(CommandError::Client(ClientError::MessageTooLarge { size, limit })) => {
                     passed_over += 1;
                     if passed_over <= REPORTS_MAX {
-                        let place = lines.place();
-                        report(&TooLong { place, line_max: self.record_max });
+                        let (place, size) = (lines.place(), limit.map(|_| size));
+                        report(&TooLong { place, size, record_max: self.record_max });
                     }
                 }
                 sent => sent?,
@@ -431,7 +446,7 @@ impl PlaceRow {
 }
 
 /// Reports why records are delayed. A failed delivery is reported at the end.
-fn tell_refusal(error: &ClientError) {
+fn tell_delay(error: &ClientError) {
     notify(&format!("retrying: {}", WithCauses(error)));
 }
 

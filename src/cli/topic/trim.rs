@@ -9,7 +9,7 @@ use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::position::Position;
 use crate::cli::topic::places::{Place, places};
-use crate::cli::{ClusterOptions, CommandError};
+use crate::cli::{ClusterOptions, CommandError, notify};
 
 /// Shows the records to delete from the start of a topic; deletes them with --yes
 #[derive(Debug, Args)]
@@ -64,10 +64,14 @@ impl Options {
             self.partition.is_empty() || self.partition.contains(&place.partition.partition.0)
         };
         let mut rows = cluster.rows();
+        let mut emptied = Vec::new();
         for place in found.into_iter().filter(is_asked) {
             let mut to = place.offset;
             if self.yes && to > place.begin {
                 to = admin.delete_records(&place.partition, to)?;
+            }
+            if place.begin < place.end && to >= place.end {
+                emptied.push(place.partition.to_string());
             }
             rows.push(
                 out,
@@ -81,6 +85,15 @@ impl Options {
                 },
             )?;
         }
-        rows.finish(out)
+        rows.finish(out)?;
+        if !emptied.is_empty() {
+            let partitions = emptied.join(", ");
+            if self.yes {
+                notify(&format_args!("all records of {partitions} were deleted"));
+            } else {
+                notify(&format_args!("this deletes all records of {partitions}"));
+            }
+        }
+        Ok(())
     }
 }

@@ -33,7 +33,8 @@ pub enum ResetTo {
     Latest,
     /// This offset.
     Offset(Offset),
-    /// The committed offset plus this number, which may be negative.
+    /// The committed offset plus this number, which may be negative. Partitions without a committed
+    /// offset are left out.
     Shift(i64),
     /// The first record with this timestamp or a later one.
     Time(Timestamp),
@@ -131,6 +132,9 @@ impl AdminCalls {
                     let to = to.place(from, (begin, end), of_time).clamp(begin, end);
                     changes.push(OffsetChange { partition, from, to });
                 }
+                    if from.is_none() && matches!(to, ResetTo::Shift(_)) {
+                        continue;
+                    }
             }
             Ok(changes)
         })
@@ -165,7 +169,7 @@ impl AdminCalls {
         self.with_brokers("storing a group's offsets", async move |brokers, deadline| {
             match calls.group(&name).await {
                 Ok(found) if found.state != EMPTY => {
-                    return Err(non_empty(&name));
+                    return Err(non_empty(&name, &found.members));
                 }
                 Err(error) if error.code() != Some(ErrorCode::GroupIdNotFound) => {
                     return Err(error);

@@ -14,6 +14,9 @@ const DEAD: &str = "Dead";
 /// The state of a group that has offsets and no members.
 pub(super) const EMPTY: &str = "Empty";
 
+/// The maximum number of members that an error names.
+const MEMBERS_SHOWN: usize = 5;
+
 /// An entry in a list of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupListing {
@@ -108,7 +111,7 @@ impl AdminCalls {
 
     /// [`Admin::delete_group`](super::Admin::delete_group) as a call.
     pub fn delete_group(&self, group: &str) -> Call<()> {
-        let name = group.to_owned();
+        let (calls, name) = (self.clone(), group.to_owned());
         let request = DeleteGroupsRequest { groups_names: vec![name.clone()] };
         self.with_brokers("deleting a group", async move |brokers, deadline| {
             let asking = || async {
@@ -116,7 +119,10 @@ impl AdminCalls {
                 let answer = brokers.call(&coordinator, &request).await?;
                 let row = answer.results.first().ok_or_else(|| unanswered(&name))?;
                 match row.error_code {
-                    ErrorCode::NonEmptyGroup => Err(non_empty(&name)),
+                    ErrorCode::NonEmptyGroup => {
+                        let found = calls.group(&name).await;
+                        Err(non_empty(&name, &found.map(|group| group.members).unwrap_or_default()))
+                    }
                     code => ClientError::check(code, &name, None),
                 }
             };
@@ -125,9 +131,16 @@ impl AdminCalls {
     }
 }
 
-/// The error of a change that a group with members does not permit.
-pub(super) fn non_empty(group: &str) -> ClientError {
-    let words = format!("group '{group}' has members; stop them first");
+/// The error of a change that a group with these members does not permit.
+pub(super) fn non_empty(group: &str, members: &[MemberDescription]) -> ClientError {
+    let shown = members.iter().take(MEMBERS_SHOWN);
+    let shown = shown.map(|member| format!("'{}' at {}", member.client_id, member.host));
+    let mut shown: Vec<String> = shown.collect();
+    if members.len() > MEMBERS_SHOWN {
+        shown.push(format!("{} more", members.len() - MEMBERS_SHOWN));
+    }
+    let names = if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) };
+    let words = format!("group '{group}' has members{names}; stop them first");
     ClientError::from_code(ErrorCode::NonEmptyGroup, group, Some(&words))
 }
 

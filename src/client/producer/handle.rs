@@ -103,11 +103,12 @@ impl Producer {
         Ok(known.queues.len())
     }
 
-    /// Sets the callback for a broker that cannot store records, usually because its disk is full,
-    /// while the producer retries until `delivery.timeout.ms`. It is called once per outage. Only
-    /// the first callback is kept.
-    pub(crate) fn on_refusal(&self, listener: fn(&ClientError)) {
-        let _ = self.shared.on_refusal.set(listener);
+    /// Sets the callback for records that are delayed while the producer retries until
+    /// `delivery.timeout.ms`: a broker cannot store them, usually because its disk is full, or
+    /// cannot be reached for some seconds. It is called once per outage. Only the first callback is
+    /// kept.
+    pub(crate) fn on_delay(&self, listener: impl Fn(&ClientError) + Send + Sync + 'static) {
+        self.shared.delay_report.listen(listener);
     }
 
     /// Waits until every record sent before this call is delivered or has failed. Batches are sent
@@ -179,7 +180,9 @@ impl Producer {
     pub(crate) fn size_of(&self, record: &ProducerRecord<'_>) -> Result<usize, ClientError> {
         let size = BatchBuilder::record_size_max(record.key, record.value, record.headers);
         let limit = in_memory(self.shared.config.request_max.0);
-        if size.saturating_add(HEADER_SIZE) > limit {
+        let size_in_batch = size.saturating_add(HEADER_SIZE);
+        if size_in_batch > limit {
+            let size = size_in_batch;
             return Err(ClientError::MessageTooLarge { size, limit: Some(limit) });
         }
         if self.shared.is_closed() { Err(ClientError::Closed) } else { Ok(size) }

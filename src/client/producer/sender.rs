@@ -51,8 +51,6 @@ pub(crate) struct Sender {
     publish_at: Option<Duration>,
     /// The last failure, if nothing has succeeded since.
     trouble: Option<ClientError>,
-    /// True if the callback has been called in the present outage.
-    is_refusal_reported: bool,
 }
 
 /// The result of a job.
@@ -85,7 +83,6 @@ impl Sender {
             backoff,
             publish_at: None,
             trouble: None,
-            is_refusal_reported: false,
         }
     }
 
@@ -258,6 +255,7 @@ impl Sender {
                     Err(error) => {
                         tracing::debug!(%error, "the producer cannot reach a broker");
                         route.failed(now);
+                        self.report_delay(&error, now);
                         self.trouble = Some(error);
                         self.refreshes.mark_all(self.shared.topics.names());
                     }
@@ -284,7 +282,10 @@ impl Sender {
                         self.shared.learn_partitions();
                         self.give_up_deleted(&topics);
                     }
-                    Err(error) => self.trouble = Some(error),
+                    Err(error) => {
+                        self.report_delay(&error, now);
+                        self.trouble = Some(error);
+                    }
                 }
             }
         }
@@ -302,11 +303,11 @@ impl Sender {
                     }
                     self.backoff.reset();
                     self.trouble = None;
-                    self.is_refusal_reported = false;
+                    self.shared.delay_report.delivered();
                 }
                 Err(Refused { error, .. }) => match error.remedy() {
                     Remedy::Refresh => {
-                        self.report_refusal(error);
+                        self.report_delay(error, now);
                         self.refreshes.mark(&batch.delivery.partition().topic);
                         self.trouble = Some(error.clone());
                     }
@@ -324,14 +325,11 @@ impl Sender {
         self.shared.settled(settled);
     }
 
-    /// Reports a broker that cannot store records, once per outage.
-    fn report_refusal(&mut self, error: &ClientError) {
-        if error.code() == Some(ErrorCode::KafkaStorageError)
-            && !std::mem::replace(&mut self.is_refusal_reported, true)
-            && let Some(listener) = self.shared.on_refusal.get()
-        {
-            listener(error);
-        }
+    /// Reports an error that delays records.
+    fn report_delay(&self, error: &ClientError, now: Duration) {
+        let oldest = self.active.iter().filter_map(|&number| self.send_queues[number].oldest());
+        let waited = oldest.min().map(|opened_at| now.saturating_sub(opened_at));
+        self.shared.delay_report.failed(error, waited);
     }
 
     /// Gives up batches past the delivery timeout, and returns the time at which the next batch

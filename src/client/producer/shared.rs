@@ -1,7 +1,7 @@
 //! State shared by callers and the sending task.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -10,7 +10,7 @@ use super::audit::Audit;
 use super::buffer_pool::BufferPool;
 use super::config::ProducerConfig;
 use super::delivered::Delivered;
-use super::delivery::{Delivery, Settled, Ticket, Undelivered, Wakeups};
+use super::delivery::{DelayReport, Delivery, Settled, Ticket, Undelivered, Wakeups};
 use super::partitioner::Chosen;
 use super::queue::{Appending, Dues, Queue};
 use super::record::ProducerRecord;
@@ -35,8 +35,7 @@ pub(crate) struct Shared {
     listed: Mutex<Vec<Arc<Queue>>>,
     flush_below: AtomicU64,
     pub(super) is_closed: AtomicBool,
-    /// The callback for a broker that cannot store records at present.
-    pub(super) on_refusal: OnceLock<fn(&ClientError)>,
+    pub(super) delay_report: DelayReport,
 }
 
 impl Shared {
@@ -57,7 +56,7 @@ impl Shared {
             listed: Mutex::default(),
             flush_below: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
-            on_refusal: OnceLock::new(),
+            delay_report: DelayReport::default(),
             config,
         }
     }

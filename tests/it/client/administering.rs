@@ -156,6 +156,10 @@ fn a_reset_stays_within_the_log_and_changes_nothing_until_applied() {
     admin.set_offsets("g", &rows).unwrap();
     assert_eq!(plan(ResetTo::Shift(-1)), [3, 3]);
     assert_eq!(plan(ResetTo::Shift(-9)), [0, 0]);
+    admin.set_offsets("half", &[(place(1), Offset::new(2))]).unwrap();
+    let shifted = admin.plan_reset("half", &["t"], ResetTo::Shift(1)).unwrap();
+    let rows: Vec<_> = shifted.into_iter().map(|row| (row.partition, row.to)).collect();
+    assert_eq!(rows, [(place(1), Offset::new(3))], "partition 0 was never committed");
     assert_eq!(member(&client).until_end().unwrap().count(), 2);
 }
 
@@ -167,6 +171,7 @@ fn offsets_of_a_group_with_members_cannot_be_set() {
     assert_eq!(consumer.until_end().unwrap().count(), 2);
     let refused = client.admin().set_offsets("g", &[(place(0), Offset::ZERO)]).unwrap_err();
     assert_eq!(refused.code(), Some(ErrorCode::NonEmptyGroup));
+    assert!(refused.to_string().contains("members ('streamlog' at 127.0.0.1)"), "{refused}");
     consumer.close();
 }
 

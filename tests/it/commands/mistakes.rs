@@ -68,6 +68,52 @@ fn a_line_that_is_just_too_long_is_reported() {
 }
 
 #[test]
+fn a_line_whose_record_is_too_large_is_reported_with_the_size_of_the_record() {
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "-p", "1"]);
+    let sent = command_line.run_with(&["produce", "t"], &"y".repeat(1_048_505));
+    let words = String::from_utf8(sent.stderr).unwrap();
+    assert_eq!(sent.status.code(), Some(1), "{words}");
+    assert!(!words.contains("longer than"), "{words}");
+    let size = words.split("takes ").nth(1).and_then(|rest| rest.split(' ').next());
+    assert!(size.unwrap().parse::<u64>().unwrap() > 1_048_576, "{words}");
+}
+
+#[test]
+fn an_empty_text_between_key_and_value_is_refused() {
+    let command_line = CommandLine::new();
+    let (code, words) = said(&command_line, &["produce", "t", "-K", ""]);
+    assert!(code == 2 && words.contains("--key-delimiter: it is empty"), "{words}");
+    assert!(command_line.rows(&["topic", "list"]).is_empty());
+}
+
+#[test]
+fn a_group_with_members_is_not_reset_and_its_members_are_named() {
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "-p", "1"]);
+    command_line.run_with(&["produce", "t"], "a\n");
+    let mut member = command_line.command(&["consume", "t", "-g", "busy"]);
+    let mut member = member.stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 2];
+    member.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(first, *b"a\n");
+    let reset = ["group", "reset", "busy", "-t", "t", "--to", "earliest", "--yes"];
+    let (code, words) = said(&command_line, &reset);
+    assert!(code == 4 && words.contains("has members ('streamlog' at 127.0.0.1)"), "{words}");
+    assert_eq!(said(&command_line, &["group", "delete", "busy", "--yes"]).0, 4);
+    member.kill().unwrap();
+    member.wait().unwrap();
+}
+
+#[test]
+fn a_relative_reset_needs_committed_offsets() {
+    let command_line = CommandLine::new();
+    command_line.text(&["topic", "create", "t", "-p", "2"]);
+    let (code, words) = said(&command_line, &["group", "reset", "none", "-t", "t", "--to", "+1"]);
+    assert!(code == 2 && words.contains("no offsets in t to count from"), "{words}");
+}
+
+#[test]
 fn a_format_without_a_letter_is_refused() {
     let command_line = CommandLine::new();
     let (code, words) = said(&command_line, &["consume", "t", "-f", "json"]);

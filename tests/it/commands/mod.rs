@@ -10,3 +10,4 @@ mod on_log_files;
 mod records;
 mod terminals;
 mod topics;
+mod unreachable;

@@ -76,7 +76,12 @@ fn a_topic_is_trimmed_only_with_yes() {
 
     let (code, words) = command_line.failure(&[&trim[..], &["--yes", "-p", "2"]].concat());
     assert!(code == 5 && words.contains("has no partition 2"), "{words}");
-    command_line.text(&["topic", "trim", "a-1", "--before", "latest", "--yes"]);
+    let all = ["topic", "trim", "a-1", "--before", "latest"];
+    let words = |arguments: &[&str]| String::from_utf8(command_line.run(arguments).stderr).unwrap();
+    assert_eq!(words(&all), "streamlog: this deletes all records of a-1-0\n");
+    assert_eq!(words(&[&all[..], &["-p", "1"]].concat()), "", "it is empty");
+    let said = words(&[&all[..], &["--yes"]].concat());
+    assert_eq!(said, "streamlog: all records of a-1-0 were deleted\n");
     assert_eq!(command_line.text(&["consume", "a-1", "-e"]), "");
 }
 

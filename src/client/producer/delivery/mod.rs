@@ -1,10 +1,12 @@
 //! The outcomes of records: tickets for callers, and the batches that are not delivered yet or have
 //! failed.
 
+mod delay_report;
 mod outcome;
 mod tickets;
 mod undelivered;
 
+pub(crate) use delay_report::DelayReport;
 pub(crate) use outcome::{BatchAck, Part};
 pub(crate) use tickets::{Delivery, Settled, Wakeups};
 pub use tickets::{RecordMetadata, Ticket};
