@@ -11,7 +11,7 @@ from streamlog._core.bounded import open_range
 from streamlog._core.reading import Message
 from streamlog.backwards import Decoders, newest_first
 from streamlog.errors import ConfigError, TopicNotFound
-from streamlog.readable import Place, Readable, check_place
+from streamlog.readable import Place, Readable, checked_place
 
 __all__ = ["Partition", "offset_of", "sliced"]
 
@@ -75,6 +75,7 @@ class Partition(Readable):
         start: Place | None = None,
         stop: Place | None = None,
         *,
+        limit: int | None = None,
         on_out_of_range: Literal["earliest", "error"] = "earliest",
         columns: Sequence[str] | None = None,
         max_rows: int = 65_536,
@@ -86,6 +87,7 @@ class Partition(Readable):
         Args:
             start: The first position; the first message if omitted.
             stop: The end, excluded; the current end if omitted, and never beyond it.
+            limit: The maximal number of rows of all batches.
             on_out_of_range: If the log no longer has `start`, ``"earliest"`` begins with its first
                 message, and ``"error"`` raises OffsetOutOfRange.
             columns: As for ``Consumer.arrow``, like the arguments after it.
@@ -110,7 +112,11 @@ class Partition(Readable):
         span = [(self.number, first, last)]
         messages = open_range(self._client, self.topic, span, on_out_of_range)
         return messages.arrow(
-            columns=columns, max_rows=max_rows, max_bytes=max_bytes, max_wait=max_wait
+            columns=columns,
+            max_rows=max_rows,
+            max_bytes=max_bytes,
+            max_wait=max_wait,
+            limit=limit,
         )
 
     @overload
@@ -182,14 +188,14 @@ class Partition(Readable):
         raise IndexError(f"no message has offset {offset} in {self.topic}-{self.number}")
 
     def _offset(self, place: Place, begin: int, end: int) -> int:
-        check_place(place)
-        if isinstance(place, datetime | timedelta):
-            found = self._client.admin.offsets_at(self.topic, place).get(self.number)
+        position = checked_place(place)
+        if isinstance(position, datetime | timedelta):
+            found = self._client.admin.offsets_at(self.topic, position).get(self.number)
             return end if found is None else found
-        if place >= 0:
-            return place
+        if position >= 0:
+            return position
         span = (self.number, begin, end)
-        newest = islice(newest_first(self._client, self.topic, span), -place)
+        newest = islice(newest_first(self._client, self.topic, span), -position)
         return min((message.offset for message in newest), default=end)
 
 

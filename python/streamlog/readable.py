@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeVar, overload
 
@@ -10,16 +11,16 @@ from streamlog.arguments.counts import limited
 from streamlog.backwards import Decoders
 from streamlog.errors import ConfigError
 
-__all__ = ["Decoder", "Place", "Readable", "check_place"]
+__all__ = ["Decoder", "Place", "Readable", "checked_place"]
 
 _T = TypeVar("_T")
 
 Decoder: TypeAlias = Callable[[bytes], _T]
 """Decodes the bytes of a key or a value."""
 
-Place: TypeAlias = int | datetime | timedelta
-"""An offset, a time, or a timedelta relative to now. A negative number counts messages from the
-end."""
+Place: TypeAlias = int | str | datetime | timedelta
+"""An offset, a time, also as a text, or a timedelta relative to now. A negative number counts
+messages from the end."""
 
 _LAST_OFFSET = 2**63 - 1
 
@@ -61,10 +62,10 @@ class Readable(ABC):
         The partitions of a topic are interleaved as they are fetched.
 
         Args:
-            start: The first position in each partition: an offset, an aware datetime, or a
-                timedelta from now; the first message if omitted. A negative number reads that
-                many of the last messages: of a topic over all partitions, in the order of their
-                timestamps.
+            start: The first position in each partition: an offset, an aware datetime, a time as
+                ``"2026-11-01T08:00Z"``, or a timedelta from now; the first message if omitted. A
+                negative number reads that many of the last messages: of a topic over all
+                partitions, in the order of their timestamps.
             stop: The end, excluded, in the same form; the current end if omitted, and never beyond
                 it. It may be negative for a partition only.
             limit: The maximal number of messages.
@@ -148,13 +149,19 @@ class Readable(ABC):
         """Iterates over the messages, the newest first."""
 
 
-def check_place(place: object) -> None:
-    """Raises an error if `place` is neither an offset nor a time.
+def checked_place(place: object) -> int | datetime | timedelta:
+    """Returns `place` as an offset or a time; a text is a time in ISO 8601.
 
     Raises:
         ConfigError: It is neither.
     """
-    is_offset = isinstance(place, int) and abs(place) <= _LAST_OFFSET
-    if not is_offset and not isinstance(place, datetime | timedelta):
-        message = f"{place!r} is no place in a topic: expected an offset, an aware datetime or a "
-        raise ConfigError(message + "timedelta; leave it out for the beginning or the end")
+    if isinstance(place, str):
+        with suppress(ValueError):
+            return datetime.fromisoformat(place)
+    if isinstance(place, datetime | timedelta):
+        return place
+    if isinstance(place, int) and abs(place) <= _LAST_OFFSET:
+        return place
+    message = f"{place!r} is no place in a topic: expected an offset, an aware datetime, a time as "
+    message += "'2026-11-01T08:00Z', or a timedelta; leave it out for the beginning or the end"
+    raise ConfigError(message)

@@ -15,7 +15,7 @@ from streamlog.arguments.counts import limited
 from streamlog.backwards import Decoders, Span, by_time, newest_first
 from streamlog.errors import ConfigError
 from streamlog.partition import Partition
-from streamlog.readable import Place, Readable, check_place
+from streamlog.readable import Place, Readable, checked_place
 
 if TYPE_CHECKING:
     from streamlog.descriptions import TopicDescription
@@ -117,6 +117,7 @@ class Topic(Readable):
         start: Place | None = None,
         stop: Place | None = None,
         *,
+        limit: int | None = None,
         columns: Sequence[str] | None = None,
         max_rows: int = 65_536,
         max_bytes: int | str = "4 MiB",
@@ -125,9 +126,10 @@ class Topic(Readable):
         """Iterates over Arrow record batches of the existing messages, as they are fetched.
 
         Args:
-            start: The first position in each partition: an offset, an aware datetime, or a
-                timedelta from now; the first message if omitted.
+            start: The first position in each partition, as for ``read``. A negative number reads
+                that many of the last messages of all partitions.
             stop: The end, excluded, in the same form; the current end if omitted.
+            limit: The maximal number of rows of all batches.
             columns: As for ``Consumer.arrow``, like the arguments after it.
             max_rows: The maximal number of rows in a batch.
             max_bytes: The number of bytes at which a batch is full.
@@ -142,9 +144,14 @@ class Topic(Readable):
             >>> table.num_rows
             3
         """
-        messages = open_range(self._client, self.name, self._spans(start, stop))
+        spans = self._newest(start, stop) or self._spans(start, stop)
+        messages = open_range(self._client, self.name, spans)
         return messages.arrow(
-            columns=columns, max_rows=max_rows, max_bytes=max_bytes, max_wait=max_wait
+            columns=columns,
+            max_rows=max_rows,
+            max_bytes=max_bytes,
+            max_wait=max_wait,
+            limit=limit,
         )
 
     def replay(
@@ -183,7 +190,7 @@ class Topic(Readable):
         self, start: Place | None, stop: Place | None, decoders: Decoders
     ) -> Iterator[Message[Any]]:
         if isinstance(start, int) and start < 0:
-            check_place(start)
+            checked_place(start)
             newest = list(limited(self._reversed(None, stop, decoders), -start))
             return iter(newest[::-1])
         spans = self._spans(start, stop)
@@ -192,9 +199,24 @@ class Topic(Readable):
     def _reversed(
         self, start: Place | None, stop: Place | None, decoders: Decoders
     ) -> Iterator[Message[Any]]:
-        spans = self._spans(start, stop)
+        return self._merged(self._spans(start, stop), decoders)
+
+    def _merged(
+        self, spans: Sequence[Span], decoders: Decoders = (None, None)
+    ) -> Iterator[Message[Any]]:
         logs = [newest_first(self._client, self.name, span, decoders) for span in spans]
         return merge(*logs, key=by_time, reverse=True)
+
+    def _newest(self, start: Place | None, stop: Place | None) -> list[Span]:
+        """Returns the spans of the last messages that a negative `start` counts; else none."""
+        if not isinstance(start, int) or start >= 0:
+            return []
+        checked_place(start)
+        spans = self._spans(None, stop)
+        firsts: dict[int, int] = {}
+        for message in limited(self._merged(spans), -start):
+            firsts[message.partition] = message.offset
+        return [(number, firsts.get(number, last), last) for number, _, last in spans]
 
     def _spans(self, start: Place | None, stop: Place | None) -> list[Span]:
         begins, ends = known(self.begin_offsets()), known(self.end_offsets())
@@ -203,10 +225,10 @@ class Topic(Readable):
         return clipped(starts, stops, begins, ends)
 
     def _places(self, name: str, place: Place, ends: dict[int, int]) -> dict[int, int]:
-        check_place(place)
-        if isinstance(place, datetime | timedelta):
-            return ends | known(self.offsets_at(place))
-        return same_offset(name, place, ends)
+        position = checked_place(place)
+        if isinstance(position, datetime | timedelta):
+            return ends | known(self.offsets_at(position))
+        return same_offset(name, position, ends)
 
 
 def known(offsets: dict[int, int | None]) -> dict[int, int]:

@@ -258,6 +258,9 @@ class Group:
         The lag is the number of offsets between the committed offset, or the first offset of the
         log, and the end.
 
+        Raises:
+            BrokerError: There is no such group.
+
         Example:
             >>> with client.consumer("orders", group="billing") as consumer:
             ...     seen = list(consumer.until_end())

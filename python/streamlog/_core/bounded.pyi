@@ -57,12 +57,14 @@ class Range:
         max_rows: int = 65536,
         max_bytes: int | str = "4 MiB",
         max_wait: float = 0.2,
+        limit: int | None = None,
         timeout: float | None = None,
     ) -> ArrowBatches:
         """Iterates over Arrow record batches, like ``Consumer.arrow``.
 
-        With a ``timeout``, a batch that takes longer than that many seconds raises RequestTimeout.
-        The next call resumes at the same position.
+        All batches together have at most ``limit`` rows. With a ``timeout``, a batch that takes
+        longer than that many seconds raises RequestTimeout. The next call resumes at the same
+        position.
         """
 
 def open_range(

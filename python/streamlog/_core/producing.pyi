@@ -225,7 +225,11 @@ class RecordMetadata:
 
     @property
     def timestamp(self) -> datetime | None:
-        """Its timestamp, in UTC."""
+        """Its timestamp, in UTC; None if it has none.
+
+        Raises:
+            ValueError: It is outside the years 1 to 9999: read ``timestamp_ms``.
+        """
 
     @property
     def timestamp_ms(self) -> int:

@@ -62,7 +62,11 @@ class Message(Generic[_V, _K]):
 
     @property
     def timestamp(self) -> datetime | None:
-        """Its timestamp, in UTC."""
+        """Its timestamp, in UTC; None if it has none.
+
+        Raises:
+            ValueError: It is outside the years 1 to 9999: read ``timestamp_ms``.
+        """
 
     @property
     def timestamp_ms(self) -> int:

@@ -9,7 +9,7 @@ from streamlog.aio.backwards import newest_first
 from streamlog.aio.messages import Readable, limited
 from streamlog.backwards import Decoders, Span
 from streamlog.partition import offset_of, sliced
-from streamlog.readable import Place, check_place
+from streamlog.readable import Place, checked_place
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client
@@ -105,13 +105,13 @@ class Partition(Readable):
         return (self.number, max(first, begin), min(last, end))
 
     async def _offset(self, place: Place, begin: int, end: int) -> int:
-        check_place(place)
-        if isinstance(place, datetime | timedelta):
-            found = await self._client.admin.offsets_at(self.topic, place)
+        position = checked_place(place)
+        if isinstance(position, datetime | timedelta):
+            found = await self._client.admin.offsets_at(self.topic, position)
             offset = found.get(self.number)
             return end if offset is None else offset
-        if place >= 0:
-            return place
+        if position >= 0:
+            return position
         newest = newest_first(self._client, self.topic, (self.number, begin, end))
-        offsets = [message.offset async for message in limited(newest, -place)]
+        offsets = [message.offset async for message in limited(newest, -position)]
         return min(offsets, default=end)

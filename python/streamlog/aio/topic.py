@@ -10,7 +10,7 @@ from streamlog.aio.messages import Readable, limited
 from streamlog.aio.partition import Partition
 from streamlog.backwards import Decoders, Span
 from streamlog.descriptions import TopicDescription
-from streamlog.readable import Place, check_place
+from streamlog.readable import Place, checked_place
 from streamlog.topic import clipped, known, same_offset
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Topic(Readable):
         self, start: Place | None, stop: Place | None, decoders: Decoders
     ) -> AsyncIterator[Message[Any]]:
         if isinstance(start, int) and start < 0:
-            check_place(start)
+            checked_place(start)
             backwards = limited(self._reversed(None, stop, decoders), -start)
             newest = [message async for message in backwards]
             for message in reversed(newest):
@@ -117,7 +117,7 @@ class Topic(Readable):
         return clipped(starts, stops, begins, ends)
 
     async def _places(self, name: str, place: Place, ends: dict[int, int]) -> dict[int, int]:
-        check_place(place)
-        if isinstance(place, datetime | timedelta):
-            return ends | known(await self.offsets_at(place))
-        return same_offset(name, place, ends)
+        position = checked_place(place)
+        if isinstance(position, datetime | timedelta):
+            return ends | known(await self.offsets_at(position))
+        return same_offset(name, position, ends)

@@ -6,6 +6,7 @@ support for queues.
 """
 
 import math
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from streamlog.errors import ConfigError
 
 __all__ = ["Letter", "Plan", "deliveries", "origin", "seconds_until_due"]
 
+_TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_TOPIC_NAME_MAX = 249
 _DELIVERIES = "streamlog-deliveries"
 _DUE = "streamlog-due"
 _TOPIC = "streamlog-topic"
@@ -62,7 +65,9 @@ class Plan:
             )
         if checked("max_deliveries", max_deliveries) < 1:
             raise ConfigError("max_deliveries: a message is delivered at least once")
-        return cls(group, tuple(map(float, backoff)), max_deliveries)
+        plan = cls(group, tuple(map(float, backoff)), max_deliveries)
+        plan._check_names()
+        return plan
 
     @property
     def dead_letters(self) -> str:
@@ -92,6 +97,19 @@ class Plan:
         """Returns the message as a dead letter."""
         own = [(_DELIVERIES, b"%d" % deliveries(message))]
         return Letter(self.dead_letters, _headers(message, own, reason))
+
+    def _check_names(self) -> None:
+        """Raises an error that names the group, whose topics the caller has not named.
+
+        Raises:
+            ConfigError: The group's name cannot be that of topics.
+        """
+        longest = max(map(len, [*self.retry_topics, self.dead_letters]))
+        if not _TOPIC_NAME.fullmatch(self.group) or longest > _TOPIC_NAME_MAX:
+            most = _TOPIC_NAME_MAX - longest + len(self.group)
+            expected = f"at most {most} ASCII letters, digits, '.', '_' and '-'"
+            reason = "as the topics of a work queue are named after its group"
+            raise ConfigError(f"group: invalid value {self.group!r}: expected {expected}, {reason}")
 
     def _step(self, count: int, delay: float | None) -> float:
         if delay is None:

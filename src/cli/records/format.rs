@@ -3,7 +3,7 @@
 //! | letters | meaning |
 //! |---|---|
 //! | `%t` `%p` `%o` | topic, partition, offset |
-//! | `%T` `%d` | timestamp in milliseconds, time as `2026-11-01T08:00:00Z` |
+//! | `%T` `%d` | timestamp in milliseconds, time as `2026-11-01T08:00:00Z` (`-` without one) |
 //! | `%k` `%K` | key, its length (−1 without a key) |
 //! | `%s` or `%v`, `%S` or `%V` | value, its length (−1 for a tombstone) |
 //! | `%k{i64}` `%v{hex}` | key or value in this encoding |
@@ -21,6 +21,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::output::Output;
 use crate::cli::records::encoding::{Encoding, Encodings, Hex};
 use crate::client::Message;
+use crate::types::Timestamp;
 
 /// The percent letters, for error messages.
 const LETTERS: &str = "%t %p %o %T %d %k %K %s %S %R %h";
@@ -193,10 +194,7 @@ impl Piece {
             Self::Partition => write!(out, "{}", message.partition().0),
             Self::Offset => write!(out, "{}", message.offset()),
             Self::Timestamp => write!(out, "{}", message.timestamp()),
-            Self::Time => match jiff::Timestamp::from_millisecond(message.timestamp().millis()) {
-                Ok(time) => write!(out, "{time}"),
-                Err(_) => write!(out, "-"),
-            },
+            Self::Time => out.write_all(time(message.timestamp()).as_bytes()),
             Self::Key(named) => look.write(out, named.unwrap_or(look.key), message.key()),
             Self::KeyLength => out.write_all(length(message.key()).as_bytes()),
             Self::Value(named) => look.write(out, named.unwrap_or(look.value), message.value()),
@@ -220,6 +218,13 @@ impl Format {
     ) -> io::Result<()> {
         self.0.iter().try_for_each(|piece| piece.write(out, message, look))
     }
+}
+
+/// The time of a record; `-` if it has none, or one that no calendar shows.
+fn time(timestamp: Timestamp) -> String {
+    let time = Some(timestamp).filter(|timestamp| *timestamp != Timestamp::NONE);
+    let time = time.and_then(|time| jiff::Timestamp::from_millisecond(time.millis()).ok());
+    time.map_or_else(|| "-".to_owned(), |time| time.to_string())
 }
 
 /// The error for a format without letters.
@@ -313,6 +318,15 @@ mod tests {
         assert_eq!(shown(false, Encoding::Text, b"\xff"), b"\xff");
         assert_eq!(shown(false, Encoding::I16, b"\x01\x02"), b"258");
         assert_eq!(shown(false, Encoding::I16, b"\xff"), b"0xff");
+    }
+
+    #[test]
+    fn a_record_without_a_timestamp_has_no_time() {
+        assert_eq!(time(Timestamp::from_millis(0)), "1970-01-01T00:00:00Z");
+        assert_eq!(time(Timestamp::from_millis(-2)), "1969-12-31T23:59:59.998Z");
+        for none in [Timestamp::NONE, Timestamp::from_millis(i64::MAX)] {
+            assert_eq!(time(none), "-");
+        }
     }
 
     #[test]

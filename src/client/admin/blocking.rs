@@ -130,7 +130,8 @@ impl Admin {
     /// Returns a group's lag in every partition of the topics for which it has committed offsets.
     ///
     /// # Errors
-    /// Connection errors. Topics deleted since are left out.
+    /// Connection errors, and [`ErrorCode::GroupIdNotFound`](crate::wire::ErrorCode) for a group
+    /// that does not exist. Topics deleted since are left out.
     pub fn lag(&self, group: &str) -> AdminResult<Vec<PartitionLag>> {
         self.calls().lag(group).wait()
     }

@@ -96,6 +96,11 @@ impl AdminCalls {
         let (calls, group) = (self.clone(), group.to_owned());
         self.call(async move {
             let committed = calls.committed(&group).await?;
+            if committed.is_empty() {
+                // Brokers answer the same for a group that does not exist: a mistyped name is an
+                // error, and not a group that has read everything.
+                calls.group(&group).await?;
+            }
             let topics: BTreeSet<&str> =
                 committed.keys().map(|place| place.topic.as_str()).collect();
             let mut lags = Vec::new();
@@ -127,14 +132,14 @@ impl AdminCalls {
                 };
                 for (partition, begin, end) in calls.bounds(&topic).await? {
                     let from = committed.get(&partition).copied();
+                    if from.is_none() && matches!(to, ResetTo::Shift(_)) {
+                        continue;
+                    }
                     // No record has that timestamp or a later one yet, so start at the end.
                     let of_time = at.get(&partition).copied().flatten().unwrap_or(end);
                     let to = to.place(from, (begin, end), of_time).clamp(begin, end);
                     changes.push(OffsetChange { partition, from, to });
                 }
-                    if from.is_none() && matches!(to, ResetTo::Shift(_)) {
-                        continue;
-                    }
             }
             Ok(changes)
         })

@@ -15,7 +15,7 @@
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
-use crate::config::{ConfigError, Fault};
+use crate::config::{ConfigError, Fault, nearest};
 
 /// A column of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,19 +72,18 @@ impl Column {
     pub fn named(names: &[&str]) -> Result<Vec<Self>, ConfigError> {
         let mut columns = Vec::with_capacity(names.len());
         let mut faults = Vec::new();
+        let fault = |reason| Fault { key: "columns".to_owned(), reason };
         for name in names {
             match Self::ALL.into_iter().find(|column| column.name() == *name) {
                 Some(column) if columns.contains(&column) => {
-                    let reason = "named twice".to_owned();
-                    faults.push(Fault { key: (*name).to_owned(), reason });
+                    faults.push(fault(format!("'{name}' is named twice")));
                 }
                 Some(column) => columns.push(column),
-                None => faults.push(Fault::unknown(name, Self::ALL.into_iter().map(Self::name))),
+                None => faults.push(fault(unknown(name))),
             }
         }
         if names.is_empty() {
-            let reason = "a batch has at least one column".to_owned();
-            faults.push(Fault { key: "columns".to_owned(), reason });
+            faults.push(fault("a batch has at least one column".to_owned()));
         }
         ConfigError::from_faults(faults).map(|()| columns)
     }
@@ -111,6 +110,18 @@ impl Column {
             Self::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
             Self::Key | Self::Value => DataType::Binary,
             Self::Headers => DataType::new_list(header(), true),
+        }
+    }
+}
+
+/// The reason why `name` is refused: it names no column.
+fn unknown(name: &str) -> String {
+    let names = || Column::ALL.into_iter().map(Column::name);
+    match nearest(name, names()) {
+        Some(meant) => format!("there is no column '{name}'; did you mean '{meant}'?"),
+        None => {
+            let all = names().collect::<Vec<_>>().join(", ");
+            format!("there is no column '{name}': the columns are {all}")
         }
     }
 }

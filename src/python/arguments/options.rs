@@ -12,7 +12,7 @@ use pyo3::{Bound, Py, PyAny, PyErr, PyResult};
 
 use super::values::{Expected, value};
 use crate::client::ClientSettings;
-use crate::config::{ConfigError, Fault};
+use crate::config::{ConfigError, Fault, in_unit_of};
 use crate::python::errors::refused;
 
 /// The Python form of an option's value.
@@ -198,7 +198,7 @@ fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(Stri
             return Err(refused(&ConfigError::single(&name, reason)));
         }
         if !value.is_none() {
-            let value = text(&name, Form::List, &value)?;
+            let value = plain(&name, &value)?;
             values.push((name, value));
         }
     }
@@ -229,9 +229,10 @@ pub(crate) fn mapping<'py>(
     mapping.items()?.iter().map(|row| row.extract()).collect()
 }
 
-/// The value of the setting `name` as text.
+/// The value of Kafka's setting `name` as text; `7d` and `1GiB` are converted to its unit.
 pub(crate) fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    text(name, Form::List, value)
+    let text = text(name, Form::List, value)?;
+    Ok(in_unit_of(&name.replace('_', "."), &text))
 }
 
 /// The value as the text that settings are parsed from.

@@ -1,8 +1,9 @@
 //! Times: milliseconds since 1970 in the log, aware datetimes and timedeltas in Python.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::types::{PyAnyMethods, PyDateTime, PyDelta, PyTzInfo};
 use pyo3::{Bound, PyAny, PyResult, Python};
 
@@ -13,22 +14,39 @@ use crate::types::Timestamp;
 
 const MILLIS: f64 = 1e3;
 
+const MILLIS_PER_DAY: i64 = 86_400_000;
+/// The milliseconds since 1970 that a datetime can hold: the years 1 to 9999.
+const DATETIMES: RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
+
 /// The longest finite wait in seconds, 31 years.
 const LONGEST: f64 = 1e9;
 /// The expected form of a waiting time.
 const SECONDS: &str = "seconds, not negative";
 
-/// The timestamp as a datetime in UTC; `None` for a record without one.
+/// The timestamp of the record at `place` as a datetime in UTC; `None` for a record without one.
 pub(crate) fn datetime(
     py: Python<'_>,
     timestamp: Timestamp,
-) -> PyResult<Option<Bound<'_, PyDateTime>>> {
+    place: impl FnOnce() -> String,
+) -> PyResult<Option<Bound<'_, PyAny>>> {
     if timestamp == Timestamp::NONE {
         return Ok(None);
     }
-    #[expect(clippy::cast_precision_loss, reason = "exact for the next 285,000 years")]
-    let seconds = timestamp.millis() as f64 / MILLIS;
-    PyDateTime::from_timestamp(py, seconds, Some(&*PyTzInfo::utc(py)?)).map(Some)
+    let millis = timestamp.millis();
+    if !DATETIMES.contains(&millis) {
+        return Err(PyValueError::new_err(format!(
+            "the timestamp of {}, {millis} ms since 1970, is outside the years 1 to 9999 of a \
+             datetime: read timestamp_ms",
+            place()
+        )));
+    }
+    // Add whole numbers: seconds as a float are not exact to the microsecond after the year 2242.
+    let epoch = PyDateTime::from_timestamp(py, 0.0, Some(&*PyTzInfo::utc(py)?))?;
+    let (days, rest) = (millis.div_euclid(MILLIS_PER_DAY), millis.rem_euclid(MILLIS_PER_DAY));
+    let (seconds, micros) = (rest / 1000, rest % 1000 * 1000);
+    let int = |number: i64| i32::try_from(number).unwrap_or(i32::MAX);
+    let since = PyDelta::new(py, int(days), int(seconds), int(micros), false)?;
+    epoch.add(since).map(Some)
 }
 
 /// The time of Python's monotonic clock in seconds.

@@ -2,8 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use pyo3::types::{PyDateTime, PyString};
-use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
+use pyo3::types::PyString;
+use pyo3::{Bound, PyAny, PyResult, Python, pyclass, pymethods};
 
 use crate::client;
 use crate::python::arguments::datetime;
@@ -56,8 +56,12 @@ impl RecordMetadata {
 
     #[doc = stub!("RecordMetadata.timestamp")]
     #[getter]
-    fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDateTime>>> {
-        datetime(py, Timestamp::from_millis(self.timestamp_ms))
+    fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let place = || match self.offset {
+            Some(offset) => format!("{}-{} at offset {offset}", self.topic, self.partition),
+            None => format!("a record of {}-{}", self.topic, self.partition),
+        };
+        datetime(py, Timestamp::from_millis(self.timestamp_ms), place)
     }
 
     fn __getnewargs__(&self) -> (&str, i32, Option<i64>, i64) {

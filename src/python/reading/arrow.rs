@@ -3,6 +3,7 @@
 //! Columns are filled in Rust with the interpreter released, and exported through Arrow's C data
 //! interface. pyarrow is an optional dependency, imported when first needed.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use arrow_data::ffi::FFI_ArrowArray;
@@ -32,6 +33,8 @@ pub(crate) struct ArrowBatches {
     /// The object read from; the reference keeps it from being closed.
     readable: Box<dyn Readable>,
     cut: Cut,
+    /// The number of rows that may still follow; `None` without a limit.
+    left: Option<Mutex<usize>>,
     pyarrow: Py<PyModule>,
 }
 
@@ -57,36 +60,51 @@ impl ArrowBatches {
         readable: impl Readable + 'static,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        Self::read_options(py, Box::new(readable), Options::of(given)?, None)
+        Self::read_options(py, Box::new(readable), Options::of(given)?, (None, None))
     }
 
-    /// Creates batches with the additional option `timeout`, which limits the wait for each batch.
-    pub(crate) fn within_timeout(
+    /// Creates batches with two more options: `limit`, the number of rows of all batches, and
+    /// `timeout`, which limits the wait for each batch.
+    pub(crate) fn limited(
         py: Python<'_>,
         readable: impl Readable + 'static,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let mut options = Options::of(given)?;
         let timeout = arguments::timeout("timeout", options.take("timeout").as_ref())?;
-        Self::read_options(py, Box::new(readable), options, timeout)
+        let limit = options.take_as("limit")?;
+        Self::read_options(py, Box::new(readable), options, (limit, timeout))
     }
 
     fn read_options(
         py: Python<'_>,
         readable: Box<dyn Readable>,
         options: Options<'_>,
-        timeout: Option<Duration>,
+        (limit, timeout): (Option<usize>, Option<Duration>),
     ) -> PyResult<Self> {
         let cut = Cut::read(options, timeout)?;
         let pyarrow = py.import("pyarrow").map_err(|error| missing(py, error))?.unbind();
-        Ok(Self { readable, cut, pyarrow })
+        Ok(Self { readable, cut, left: limit.map(Mutex::new), pyarrow })
     }
 
-    /// Reads the next batch; it is empty if there are no records.
-    fn read(&self, source: &dyn Source) -> Result<RecordBatch, ClientError> {
-        let mut rows = Rows::new(&self.cut.columns, self.cut.max);
+    /// Reads the next batch; it is empty if there are no records, `None` at the limit of rows.
+    fn read(&self, source: &dyn Source) -> Result<Option<RecordBatch>, ClientError> {
+        let mut max = self.cut.max;
+        // Held while reading: threads that share the iterator must not exceed the limit together.
+        let mut left = self.left.as_ref().map(|l| l.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(left) = &left {
+            max.rows = max.rows.min(**left);
+        }
+        if max.rows == 0 {
+            return Ok(None);
+        }
+        let mut rows = Rows::new(&self.cut.columns, max);
         source.read_into(&mut rows, self.cut.patience)?;
-        Ok(rows.finish())
+        let batch = rows.finish();
+        if let Some(left) = &mut left {
+            **left = left.saturating_sub(batch.len());
+        }
+        Ok(Some(batch))
     }
 }
 
@@ -103,12 +121,13 @@ impl ArrowBatches {
             hooks.attend(py, source.consumer())?;
             hooks.read_again(source).map_err(|error| raised(py, error))?;
             match py.detach(|| self.read(source)) {
-                Ok(batch) if !batch.is_empty() => {
+                Ok(None) => return Ok(None),
+                Ok(Some(batch)) if !batch.is_empty() => {
                     let batch = Bound::new(py, ArrowBatch { batch })?;
                     return self.pyarrow.bind(py).call_method1("record_batch", (batch,)).map(Some);
                 }
-                Ok(_) if source.is_over() => return Ok(None),
-                Ok(_) => {
+                Ok(Some(_)) if source.is_over() => return Ok(None),
+                Ok(Some(_)) => {
                     if let Some(elapsed) = self.cut.patience.first {
                         return Err(raised(py, late(elapsed)));
                     }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use pyo3::types::{PyAnyMethods, PyBytes, PyDateTime, PyString, PyTuple, PyType};
+use pyo3::types::{PyAnyMethods, PyBytes, PyString, PyTuple, PyType};
 use pyo3::{Bound, IntoPyObject, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use crate::client;
@@ -174,8 +174,12 @@ impl Message {
 
     #[doc = stub!("Message.timestamp")]
     #[getter]
-    fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDateTime>>> {
-        datetime(py, Timestamp::from_millis(self.timestamp_ms()))
+    fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let place = || {
+            let (topic, partition, offset) = self.place();
+            format!("{topic}-{partition} at offset {offset}")
+        };
+        datetime(py, Timestamp::from_millis(self.timestamp_ms()), place)
     }
 
     #[doc = stub!("Message.timestamp_ms")]

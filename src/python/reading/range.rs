@@ -171,13 +171,13 @@ impl Range {
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', \
-                          max_wait=0.2, timeout=None)"
+                          max_wait=0.2, limit=None, timeout=None)"
     )]
     fn arrow(
         this: Py<Self>,
         py: Python<'_>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ArrowBatches> {
-        ArrowBatches::within_timeout(py, this, options)
+        ArrowBatches::limited(py, this, options)
     }
 }

@@ -176,6 +176,18 @@ fn offsets_of_a_group_with_members_cannot_be_set() {
 }
 
 #[test]
+fn the_lag_of_a_group_that_does_not_exist_is_an_error() {
+    let broker = TestBroker::start();
+    let client = with_records(&broker, 2);
+    let refused = client.admin().lag("typo").unwrap_err();
+    assert_eq!(refused.code(), Some(ErrorCode::GroupIdNotFound));
+    let consumer = member(&client);
+    assert_eq!(consumer.until_end().unwrap().count(), 2);
+    consumer.close();
+    assert_eq!(client.admin().lag("g").unwrap().len(), 2);
+}
+
+#[test]
 fn a_broker_that_does_not_run_delays_only_the_first_call() {
     let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     // The client prefers the advertised broker, at which nothing listens, to the bootstrap one.

@@ -1,6 +1,7 @@
 """Messages and metadata are values: they compare, hash, match and pickle, and are immutable."""
 
 import pickle
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -27,6 +28,31 @@ def test_a_message_survives_pickling(message: Message) -> None:
     assert (copy.key, copy.value, copy.headers) == (message.key, message.value, message.headers)
     assert copy.timestamp == message.timestamp
     assert pickle.loads(pickle.dumps(copy)) == message
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "millis", [0, 1, -2, 8_589_934_592_001, 253_402_300_799_999, -62_135_596_800_000]
+)
+def test_a_timestamp_is_exact(millis: int) -> None:
+    expected = EPOCH + timedelta(milliseconds=millis)
+    state: tuple[object, ...] = ("t", 0, 5, millis, None, None, [])
+    assert Message(state).timestamp == expected
+    metadata = RecordMetadata("t", 0, 5, millis)
+    assert metadata.timestamp == expected
+
+
+@pytest.mark.parametrize("millis", [253_402_300_800_000, -62_135_596_800_001, 2**63 - 1])
+def test_a_timestamp_that_no_datetime_holds_is_reported_with_its_record(millis: int) -> None:
+    expected = f"the timestamp of t-0 at offset 5, {millis} ms .* read timestamp_ms"
+    message = Message(("t", 0, 5, millis, None, None, []))
+    metadata = RecordMetadata("t", 0, 5, millis)
+    for record in (message, metadata):
+        with pytest.raises(ValueError, match=expected):
+            _ = record.timestamp
+        assert record.timestamp_ms == millis
 
 
 def test_a_message_matches_by_its_parts(message: Message) -> None:
