@@ -11,6 +11,9 @@ The classes are written in Rust and re-exported here unchanged; their docstrings
 ``_core``.
 """
 
+import atexit
+import sys
+
 from streamlog._core import Client, __version__
 from streamlog._core.admin import Admin, Group
 from streamlog._core.arrow import ArrowBatches
@@ -91,6 +94,19 @@ __all__ = [
 ]
 
 connect = Client
+
+
+@atexit.register
+def _close_all() -> None:
+    """Closes at exit what the program has left open.
+
+    Handlers run in the reverse order of their registration. Registered here, and not by the first
+    producer, this one runs after those that the program registers after its imports: they may
+    still send and commit.
+    """
+    if stopping := sys.modules.get("streamlog.stopping"):
+        stopping.close_all()
+
 
 _LOADED_WHEN_USED = {
     "BROADCAST": "streamlog.groups",

@@ -7,10 +7,11 @@ producer that is a global name of the module that also defines its ``value=`` fu
 would be lost, and a consumer would stay in its group until the session timeout.
 """
 
-import atexit
 import os
 import signal
+import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
@@ -21,8 +22,10 @@ from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer
 from streamlog.errors import ConfigError, RequestTimeout
 
-__all__ = ["Event", "close_at_exit", "forget", "watch"]
+__all__ = ["Event", "close_all", "close_at_exit", "forget", "watch"]
 
+_AFTER_CTRL_C_SECONDS = 5.0
+"""The time that the end of a program waits for undelivered records if Ctrl-C has ended it."""
 _LOOK_SECONDS = 1.0
 """The interval at which a watching thread checks whether its consumer still exists."""
 
@@ -114,21 +117,25 @@ def close_at_exit(opened: Producer[Any, Any] | Consumer[Any, Any]) -> None:
         _open_consumers.add(opened)
 
 
-@atexit.register
-def _close_all() -> None:
+def close_all() -> None:
+    """Closes what is still open; called at the end of the program."""
     producers = tuple(_open_producers)
+    # Set if an exception that nobody has caught is ending the program.
+    is_interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt
+    end = time.monotonic() + _AFTER_CTRL_C_SECONDS if is_interrupted else None
     with ExitStack() as closing:
         # The last is called first: producers deliver before consumers commit.
-        for consumer in tuple(_open_consumers):
-            closing.callback(consumer.close)
+        closing.callback(Consumer._close_all, tuple(_open_consumers))
         for producer in producers:
-            closing.callback(_deliver, producer, producers)
+            closing.callback(_deliver, producer, producers, end)
 
 
-def _deliver(producer: Producer[Any, Any], producers: Sequence[Producer[Any, Any]]) -> None:
+def _deliver(
+    producer: Producer[Any, Any], producers: Sequence[Producer[Any, Any]], end: float | None
+) -> None:
     """Closes one of the producers; Ctrl-C meanwhile gives up the records of all of them."""
     try:
-        producer.close()
+        producer.close(None if end is None else max(0.0, end - time.monotonic()))
     except KeyboardInterrupt:
         for other in producers:
             with suppress(RequestTimeout):

@@ -31,7 +31,8 @@ pub enum ClientError {
         operation: &'static str,
         /// The time spent trying.
         elapsed: Duration,
-        /// The last error before the deadline.
+        /// The last error before the deadline, or the number of records that a producer gave up
+        /// then.
         #[source]
         last_error: Option<Box<ClientError>>,
     },

@@ -1,6 +1,7 @@
 //! The client's handle, from which producers, consumers and admin are created.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::client::admin::Admin;
 use crate::client::call::Call;
@@ -17,8 +18,8 @@ use crate::types::TopicPartition;
 /// producer or consumer created from it are dropped.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Arc<Core>,
-    made: Arc<Made>,
+    pub(super) core: Arc<Core>,
+    pub(super) made: Arc<Made>,
 }
 
 impl Client {
@@ -49,7 +50,7 @@ impl Client {
         self.core.call(async move { brokers.find().await })
     }
 
-    fn start(config: ClientConfig) -> Result<Self, ClientError> {
+    pub(super) fn start(config: ClientConfig) -> Result<Self, ClientError> {
         let core = Arc::new(Core::start(config, Arc::new(SystemClock))?);
         Ok(Self { core, made: Arc::default() })
     }
@@ -73,7 +74,7 @@ impl Client {
             return Err(ClientError::Closed);
         }
         let producer = Producer::new(Arc::clone(&self.core), config)?;
-        self.made.add_producer(&producer);
+        self.made.add_producer(&producer)?;
         Ok(producer)
     }
 
@@ -100,7 +101,7 @@ impl Client {
         topics: &[&str],
         config: ConsumerConfig,
     ) -> Result<Consumer, ClientError> {
-        self.made(Consumer::making_of_topics(Arc::clone(&self.core), topics, config).await)
+        self.making(Consumer::making_of_topics(Arc::clone(&self.core), topics, config).await).await
     }
 
     /// [`partition_consumer`](Self::partition_consumer) as a future.
@@ -112,7 +113,8 @@ impl Client {
         partitions: &[(TopicPartition, Start)],
         config: ConsumerConfig,
     ) -> Result<Consumer, ClientError> {
-        self.made(Consumer::making_of_partitions(Arc::clone(&self.core), partitions, config).await)
+        let core = Arc::clone(&self.core);
+        self.making(Consumer::making_of_partitions(core, partitions, config).await).await
     }
 
     /// Creates a consumer of the given partitions, each with its own start position.
@@ -127,9 +129,27 @@ impl Client {
         self.made(Consumer::of_partitions(Arc::clone(&self.core), partitions, config))
     }
 
-    /// Registers a consumer, so that closing the client closes it.
+    /// Registers a consumer, so that closing the client closes it. If that has begun, the consumer
+    /// is closed at once.
     fn made(&self, consumer: Result<Consumer, ClientError>) -> Result<Consumer, ClientError> {
-        consumer.inspect(|consumer| self.made.add_consumer(consumer))
+        let consumer = consumer?;
+        self.made.add_consumer(&consumer)?;
+        Ok(consumer)
+    }
+
+    /// [`made`](Self::made) as a future: dropping a consumer would block the caller's thread.
+    async fn making(
+        &self,
+        consumer: Result<Consumer, ClientError>,
+    ) -> Result<Consumer, ClientError> {
+        let consumer = consumer?;
+        match self.made.add_consumer(&consumer) {
+            Ok(()) => Ok(consumer),
+            Err(error) => {
+                consumer.closing().await;
+                Err(error)
+            }
+        }
     }
 
     /// The administration of topics, groups, settings and the cluster.
@@ -174,7 +194,15 @@ impl Client {
     /// [`ClientError::Delivery`] with the failures that no caller has received from a ticket or a
     /// producer. The client is closed nevertheless.
     pub fn close(&self) -> Result<(), ClientError> {
-        let delivered = self.made.close(&self.core);
+        self.close_within(None)
+    }
+
+    /// [`close`](Self::close), giving up the records that are undelivered after `timeout`.
+    ///
+    /// # Errors
+    /// As [`close`](Self::close), and as [`Producer::close`] after the timeout.
+    pub fn close_within(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
+        let delivered = self.made.close(&self.core, timeout);
         self.core.close();
         delivered
     }

@@ -1,6 +1,7 @@
 //! The native class `Client`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pyfunction, pymethods};
@@ -12,7 +13,7 @@ use super::producing::Producer;
 use super::reading::{Consumer, Decoders, Part, Range};
 use super::watching;
 use crate::python::docstrings::stub;
-use crate::python::errors::{left_block, raised};
+use crate::python::errors::{block_limit, left_block, raised};
 
 #[doc = stub!("Client")]
 #[pyclass(frozen, weakref, module = "streamlog")]
@@ -25,6 +26,12 @@ impl Client {
     /// Wraps an open connection.
     pub(crate) fn of(connection: Connection) -> Self {
         Self { connection: Arc::new(connection) }
+    }
+
+    fn close_within(&self, py: Python<'_>, timeout: Option<Duration>) -> PyResult<()> {
+        // A forked child that has not used the client has nothing to close.
+        let Some(client) = self.connection.if_here()? else { return Ok(()) };
+        py.detach(|| client.close_within(timeout)).map_err(|error| raised(py, error))
     }
 
     /// The connection, shared by everything created from the client.
@@ -110,16 +117,15 @@ impl Client {
 
     #[doc = stub!("Client.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        // A forked child that has not used the client has nothing to close.
-        let Some(client) = self.connection.if_here()? else { return Ok(()) };
-        py.detach(|| client.close()).map_err(|error| raised(py, error))
+        self.close_within(py, None)
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
         this
     }
 
-    /// Lets the block's own exception propagate, with a note about undelivered records.
+    /// Lets the block's own exception propagate, with a note about undelivered records. After
+    /// Ctrl-C it does not wait for them for long.
     fn __exit__(
         &self,
         py: Python<'_>,
@@ -127,7 +133,7 @@ impl Client {
         error: &Bound<'_, PyAny>,
         _trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        left_block("client", error, self.close(py))
+        left_block("client", error, self.close_within(py, block_limit(error)))
     }
 
     /// Pickles the client as its settings; the copy opens its own connections.

@@ -1,5 +1,7 @@
 //! Conversion of the client's errors to the exceptions of `streamlog.errors`.
 
+use std::time::Duration;
+
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::types::PyAnyMethods;
 use pyo3::{Bound, PyAny, PyErr, PyResult, Python, import_exception};
@@ -28,6 +30,15 @@ import_exception!(streamlog.errors, TopicNotFound);
 
 /// Kafka's error code for damaged records.
 const CORRUPT_MESSAGE: i16 = 2;
+
+/// The time that leaving a block waits for undelivered records after Ctrl-C. Without a limit the
+/// program would seem to ignore the key for as long as `delivery_timeout`.
+const AFTER_CTRL_C: Duration = Duration::from_secs(5);
+
+/// The time limit of closing what a block has used, if `error` has ended the block.
+pub(crate) fn block_limit(error: &Bound<'_, PyAny>) -> Option<Duration> {
+    error.is_instance_of::<PyKeyboardInterrupt>().then_some(AFTER_CTRL_C)
+}
 
 /// The outcome of leaving the block of a producer or a client, `what`: an error of the block
 /// propagates, with a note about what was not delivered.

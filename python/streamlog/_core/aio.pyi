@@ -103,6 +103,13 @@ class Outbox:
     def buffer(self) -> int:
         """The size of the buffer in bytes."""
 
+    @property
+    def undelivered(self) -> int:
+        """The number of queued records without an outcome, or given up."""
+
+    def knows(self, topic: str) -> bool:
+        """Returns true if the topic's metadata is known, so that its records need not wait."""
+
     def prepare(
         self,
         topic: str,

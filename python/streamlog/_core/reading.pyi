@@ -62,11 +62,7 @@ class Message(Generic[_V, _K]):
 
     @property
     def timestamp(self) -> datetime | None:
-        """Its timestamp, in UTC; None if it has none.
-
-        Raises:
-            ValueError: It is outside the years 1 to 9999: read ``timestamp_ms``.
-        """
+        """Its timestamp in UTC, or None; ValueError if no datetime holds its ``timestamp_ms``."""
 
     @property
     def timestamp_ms(self) -> int:
@@ -356,6 +352,10 @@ class Consumer(Generic[_V, _K]):
             ...     message.offset
             0
         """
+
+    @staticmethod
+    def _close_all(consumers: Sequence[Consumer[Any, Any]]) -> None:
+        """Closes several consumers at the same time, within the time limit of one."""
 
     @property
     def closed(self) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import copy
 from datetime import datetime
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
@@ -12,7 +13,7 @@ from streamlog._core import producing
 from streamlog._core.aio import Outbox, Prepared
 from streamlog.aio.ticket import Ticket
 from streamlog.aio.waiting import within
-from streamlog.errors import Closed, DeliveryError, StreamlogError
+from streamlog.errors import Closed, DeliveryError, RequestTimeout, StreamlogError
 
 __all__ = ["Producer"]
 
@@ -23,6 +24,8 @@ _Headers: TypeAlias = Mapping[str, _HeaderValue] | Iterable[tuple[str, _HeaderVa
 _Sent = producing.Ticket
 _Handing: TypeAlias = asyncio.Future[producing.Ticket]
 _Failure: TypeAlias = tuple[str, int, int, Exception]
+_Waiting: TypeAlias = tuple[Prepared, _Handing, Ticket]
+"""A record that is not queued yet, the future of its native ticket, and its ticket."""
 
 if TYPE_CHECKING:
     from typing import Generic
@@ -53,7 +56,7 @@ class Producer(Sending[_S, _KS]):
     def __init__(self, outbox: Outbox) -> None:
         """Created by ``Client.producer``."""
         self._outbox = outbox
-        self._waiting: deque[tuple[Prepared, _Handing, Ticket]] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._waiting_bytes = 0
         # Plain futures: a task could be cancelled by anyone, through asyncio.all_tasks().
         self._making_way: asyncio.Future[producing.Ticket | None] | None = None
@@ -173,6 +176,8 @@ class Producer(Sending[_S, _KS]):
         self._closing = asyncio.get_running_loop().create_future()
         try:
             await within(timeout, "closing the producer", self._flush(self._outbox.close))
+        except RequestTimeout as error:
+            raise self._given_up(error) from error.__cause__
         finally:
             self.give_up()
             self._closing.set_result(None)
@@ -196,6 +201,12 @@ class Producer(Sending[_S, _KS]):
         """Closes it; an error of the block propagates, with a note about delivery errors."""
         with noted(error, "producer"):
             await self.close()
+
+    def _given_up(self, error: RequestTimeout) -> RequestTimeout:
+        """Returns the error of closing it, with the number of records that are dropped."""
+        records = len(self._waiting) + self._outbox.undelivered
+        dropped = DeliveryError(f"{records} records were not delivered", [], records)
+        return RequestTimeout(f"{error}: {dropped}", error.operation, error.elapsed, dropped)
 
     def _wait_with(self, record: Prepared) -> Ticket:
         if self._waiting_bytes + record.size > self._outbox.buffer and self._waiting:
@@ -233,15 +244,30 @@ class Producer(Sending[_S, _KS]):
         error = way.exception()
         # Without an error and a ticket, the record is to be tried again.
         outcome = way.result() if error is None else error
-        if isinstance(outcome, producing.Ticket | Exception):
+        if isinstance(outcome, Exception) and not self._outbox.knows(self._waiting[0][0].topic):
+            self._settle_topic(self._waiting[0][0].topic, outcome)
+        elif isinstance(outcome, producing.Ticket | Exception):
             self._settle_first(outcome)
         elif outcome is not None:
             raise outcome
         self._hand_waiting_over()
 
+    def _settle_topic(self, topic: str, error: Exception) -> None:
+        """Ends the wait of all records of a topic that was not found: none of them looks again."""
+        waiting, self._waiting = self._waiting, deque()
+        meant: list[_Waiting] = []
+        for one in waiting:
+            (meant if one[0].topic == topic else self._waiting).append(one)
+        for one in meant:
+            # Raising the same exception for each record would lengthen its traceback each time.
+            self._settle(one, copy(error))
+
     def _settle_first(self, outcome: producing.Ticket | Exception) -> None:
         """Ends the wait of the first record, with its ticket or its error."""
-        record, handing, ticket = self._waiting.popleft()
+        self._settle(self._waiting.popleft(), outcome)
+
+    def _settle(self, waiting: _Waiting, outcome: producing.Ticket | Exception) -> None:
+        record, handing, ticket = waiting
         self._waiting_bytes -= record.size
         if isinstance(outcome, Exception):
             # Record the failure at once: the next flush must not miss it.

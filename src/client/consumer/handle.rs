@@ -307,13 +307,24 @@ impl Consumer {
 
     /// [`close`](Self::close) as a future.
     pub async fn closing(&self) {
-        self.downgrade().closing(&self.core).await;
+        WeakConsumer::closing_all(vec![self.downgrade()], &self.core).await;
     }
 
     /// Ends all waits and all fetching; a member commits its last offsets and leaves the group. A
     /// second call does nothing.
     pub fn close(&self) {
-        self.downgrade().close(&self.core);
+        // If the wait is interrupted, the member leaves by session timeout.
+        let _ = Self::close_all(&[self]);
+    }
+
+    /// [`close`](Self::close) for several consumers at the same time.
+    ///
+    /// # Errors
+    /// [`ClientError::Interrupted`]; the consumers are closed nevertheless.
+    pub fn close_all(consumers: &[&Self]) -> Result<(), ClientError> {
+        let consumers: Vec<_> =
+            consumers.iter().map(|consumer| (consumer.downgrade(), &*consumer.core)).collect();
+        WeakConsumer::close_all(&consumers)
     }
 
     /// The reference for the client.
@@ -366,31 +377,52 @@ impl WeakConsumer {
         self.shared.strong_count() > 0
     }
 
-    /// As [`Consumer::closing`].
-    pub(crate) async fn closing(&self, core: &Core) {
-        self.stop_reading();
-        if let Some(membership) = self.membership.clone() {
-            membership.leaving.cancel();
-            let leaving = async move {
-                let over = membership.over.cancelled();
-                Ok(tokio::time::timeout(LEAVE_MAX, over).await.is_ok())
+    /// As [`Consumer::closing`], for several consumers of a client within one time limit.
+    pub(crate) async fn closing_all(consumers: Vec<Self>, core: &Core) {
+        consumers.iter().for_each(Self::begin_leaving);
+        let leaving: Vec<_> = consumers.iter().filter_map(|it| it.membership.clone()).collect();
+        let left = async move {
+            let all = async {
+                for membership in leaving {
+                    membership.over.cancelled().await;
+                }
             };
-            // If the client's thread ends meanwhile, the member leaves by session timeout.
-            let _ = core.call(leaving).await;
-        }
-        self.end_tasks();
+            Ok(tokio::time::timeout(LEAVE_MAX, all).await.is_ok())
+        };
+        // If the client's thread ends meanwhile, the members leave by session timeout.
+        let _ = core.call(left).await;
+        consumers.iter().for_each(Self::end_tasks);
     }
 
-    /// As [`Consumer::close`].
-    pub(crate) fn close(&self, core: &Core) {
+    /// As [`Consumer::close`], for several consumers, each with its client, within one time limit.
+    ///
+    /// # Errors
+    /// [`ClientError::Interrupted`]; the consumers are closed nevertheless.
+    pub(crate) fn close_all(consumers: &[(Self, &Core)]) -> Result<(), ClientError> {
+        consumers.iter().for_each(|(consumer, _)| consumer.begin_leaving());
+        let mut deadline = None;
+        let left = consumers.iter().try_for_each(|(consumer, core)| {
+            let Some(membership) = &consumer.membership else { return Ok(()) };
+            let now = core.brokers.clock().monotonic();
+            let deadline = *deadline.get_or_insert(now.saturating_add(LEAVE_MAX));
+            let is_over = || membership.over.is_cancelled().then_some(());
+            let timeout = Some(deadline.saturating_sub(now));
+            core.waiter.wait(&membership.changed, timeout, is_over).map(drop)
+        });
+        consumers.iter().for_each(|(consumer, _)| consumer.end_tasks());
+        match left {
+            Err(ClientError::Interrupted) => left,
+            // Members that nobody could wait for leave by session timeout.
+            _ => Ok(()),
+        }
+    }
+
+    /// Stops reading, and lets a member leave its group.
+    fn begin_leaving(&self) {
         self.stop_reading();
         if let Some(membership) = &self.membership {
             membership.leaving.cancel();
-            let is_over = || membership.over.is_cancelled().then_some(());
-            // If the wait is interrupted, the member leaves by session timeout.
-            let _ = core.waiter.wait(&membership.changed, Some(LEAVE_MAX), is_over);
         }
-        self.end_tasks();
     }
 
     fn stop_reading(&self) {

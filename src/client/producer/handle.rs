@@ -153,23 +153,36 @@ impl Producer {
     /// only reports failures that were not reported yet.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
+    /// As [`flush`](Self::flush). The last error of a [`ClientError::Timeout`] has the number of
+    /// records that were given up.
     pub fn close(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
         if self.shared.is_closed.swap(true, Ordering::AcqRel) {
             return self.shared.undelivered.report();
         }
         self.shared.pool.wake_all();
         let flushed = self.flush(timeout);
-        if matches!(flushed, Err(ClientError::Timeout { .. })) {
-            self.shared.undelivered.give_up();
-        }
+        let closed = match flushed {
+            Err(ClientError::Timeout { elapsed, last_error, operation }) => {
+                Err(match self.shared.undelivered.give_up() {
+                    // Only the audit counts are not published.
+                    0 => ClientError::Timeout { operation, elapsed, last_error },
+                    records => dropped(records, elapsed),
+                })
+            }
+            flushed => flushed,
+        };
         self.task.abort();
-        flushed
+        closed
     }
 
     /// The reference for the client.
     pub(crate) fn downgrade(&self) -> WeakProducer {
         WeakProducer { shared: Arc::downgrade(&self.shared), task: self.task.clone() }
+    }
+
+    /// The number of records without an outcome, or given up.
+    pub fn undelivered_records(&self) -> u64 {
+        self.shared.undelivered.records()
     }
 
     /// The number of records that were delivered to a topic.
@@ -277,12 +290,16 @@ impl WeakProducer {
 
     /// Closes the producer. If the application has closed it already, only waits for the end of
     /// that.
-    pub(crate) fn close(&self, core: &Arc<Core>) -> Result<(), ClientError> {
+    pub(crate) fn close(
+        &self,
+        core: &Arc<Core>,
+        timeout: Option<Duration>,
+    ) -> Result<(), ClientError> {
         let Some(producer) = self.upgrade(core) else { return Ok(()) };
         if producer.shared.is_closed() {
-            return producer.wait_settled(None);
+            return producer.wait_settled(timeout);
         }
-        producer.close(None)
+        producer.close(timeout)
     }
 
     /// [`close`](Self::close) as a future. If it is dropped early, undelivered records are given
@@ -326,6 +343,13 @@ async fn create_topic(
         }
         Err(error) => Err(brokers.with_nearest(error).await),
     }
+}
+
+/// The error of closing a producer that has dropped records after a timeout.
+fn dropped(records: u64, elapsed: Duration) -> ClientError {
+    let dropped = ClientError::Delivery { failures: Vec::new(), unlisted: records };
+    let last_error = Some(Box::new(dropped));
+    ClientError::Timeout { operation: "closing the producer", elapsed, last_error }
 }
 
 fn missing(record: &ProducerRecord<'_>) -> ClientError {

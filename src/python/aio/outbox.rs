@@ -79,6 +79,17 @@ impl Outbox {
         self.producer.get().buffer()
     }
 
+    /// The number of queued records without an outcome, or given up.
+    #[getter]
+    fn undelivered(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.sender(py)?.get()?.undelivered_records())
+    }
+
+    /// Returns true if the topic's metadata is known.
+    fn knows(&self, py: Python<'_>, topic: &str) -> PyResult<bool> {
+        Ok(self.sender(py)?.get()?.knows(topic))
+    }
+
     /// Creates a record from the arguments.
     #[pyo3(signature = (
         topic, value, *, key=None, headers=None, partition=None, timestamp=None

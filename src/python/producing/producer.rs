@@ -1,6 +1,7 @@
 //! The native class `Producer`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::Guard;
 use pyo3::types::{PyAnyMethods, PyDict, PyString, PyType};
@@ -17,7 +18,7 @@ use crate::python::arguments::{Options, Word};
 use crate::python::connection::Connection;
 use crate::python::docstrings::stub;
 use crate::python::dropping::{close_at_exit, while_dropped};
-use crate::python::errors::{left_block, raised};
+use crate::python::errors::{block_limit, left_block, raised};
 use crate::python::owned::{Owned, Renewed};
 use crate::python::reading::generic;
 use crate::types::PartitionIndex;
@@ -151,6 +152,12 @@ impl Producer {
         Ok(ticket.map(|ticket| Ticket::new(ticket, sender.birth())))
     }
 
+    fn close_within(&self, py: Python<'_>, timeout: Option<Duration>) -> PyResult<()> {
+        let Some(sender) = self.inner.if_here() else { return Ok(()) };
+        let producer = sender.get()?;
+        py.detach(|| producer.close(timeout)).map_err(|error| raised(py, error))
+    }
+
     fn send_record(
         &self,
         py: Python<'_>,
@@ -247,10 +254,7 @@ impl Producer {
     #[doc = stub!("Producer.close")]
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let timeout = arguments::timeout("timeout", timeout)?;
-        let Some(sender) = self.inner.if_here() else { return Ok(()) };
-        let producer = sender.get()?;
-        py.detach(|| producer.close(timeout)).map_err(|error| raised(py, error))
+        self.close_within(py, arguments::timeout("timeout", timeout)?)
     }
 
     /// Supports `Producer[int]` in type annotations.
@@ -270,7 +274,8 @@ impl Producer {
         format!("<Producer at {}>", self.connection.address())
     }
 
-    /// Lets the block's own exception propagate, with a note about undelivered records.
+    /// Lets the block's own exception propagate, with a note about undelivered records. After
+    /// Ctrl-C it does not wait for them for long.
     fn __exit__(
         &self,
         py: Python<'_>,
@@ -278,7 +283,7 @@ impl Producer {
         error: &Bound<'_, PyAny>,
         _trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        left_block("producer", error, self.close(py, None))
+        left_block("producer", error, self.close_within(py, block_limit(error)))
     }
 }
 

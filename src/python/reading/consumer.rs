@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::types::{PyAnyMethods, PyDelta, PyDict, PyModule, PyType};
-use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
+use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
 use super::arrow::ArrowBatches;
 use super::batches::Batches;
@@ -349,12 +349,27 @@ impl Consumer {
     #[doc = stub!("Consumer.close")]
     fn close(this: &Bound<'_, Self>) -> PyResult<()> {
         let py = this.py();
-        let consumer = this.get().consumer().get()?;
+        // A forked child that ends within the block of its parent's consumer has nothing to close.
+        let Ok(consumer) = this.get().consumer().get() else { return Ok(()) };
         py.detach(|| consumer.close());
+        // The exception of a signal handler that has interrupted the wait for leaving the group.
+        let raised = PyErr::take(py);
         if this.get().is_watched {
             stopping(py)?.call_method1("forget", (this,))?;
         }
-        Ok(())
+        raised.map_or(Ok(()), Err)
+    }
+
+    #[doc = stub!("Consumer._close_all")]
+    #[staticmethod]
+    fn _close_all(py: Python<'_>, consumers: Vec<Bound<'_, Self>>) -> PyResult<()> {
+        let own = |consumer: &Bound<'_, Self>| consumer.get().consumer().get().ok().cloned();
+        let consumers: Vec<_> = consumers.iter().filter_map(own).collect();
+        let closed = py.detach(|| {
+            let consumers: Vec<&client::Consumer> = consumers.iter().map(|it| &**it).collect();
+            client::Consumer::close_all(&consumers)
+        });
+        closed.map_err(|error| raised(py, error))
     }
 
     #[doc = stub!("Consumer.closed")]

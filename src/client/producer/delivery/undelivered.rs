@@ -20,8 +20,8 @@ struct State {
     next_ordinal: u64,
     open: BTreeMap<u64, Arc<Delivery>>,
     is_closed: bool,
-    /// True once a caller has given up all batches without an outcome.
-    is_given_up: bool,
+    /// The number of records in batches without an outcome when a caller gave these up.
+    given_up: Option<u64>,
     failed: Failed,
 }
 
@@ -61,17 +61,25 @@ impl Undelivered {
                 continue;
             }
             delivery.settle(Err(ClientError::Closed));
-            if !state.is_given_up {
+            if state.given_up.is_none() {
                 let records = delivery.records();
                 state.failed.add(delivery, records);
             }
         }
     }
 
-    /// Excludes the batches that are still without an outcome from all reports: a caller has
-    /// stopped waiting for them.
-    pub(crate) fn give_up(&self) {
-        self.state().is_given_up = true;
+    /// Excludes the batches that are still without an outcome from all reports, since a caller has
+    /// stopped waiting for them. Returns their number of records.
+    pub(crate) fn give_up(&self) -> u64 {
+        let mut state = self.state();
+        let records = state.undelivered();
+        state.given_up = Some(records);
+        records
+    }
+
+    /// The number of records in batches without an outcome, or given up.
+    pub(crate) fn records(&self) -> u64 {
+        self.state().undelivered()
     }
 
     /// Records that a batch of `records` records has an outcome.
@@ -117,6 +125,14 @@ impl Undelivered {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn undelivered(&self) -> u64 {
+        let open = self.open.values().filter(|delivery| !delivery.is_settled());
+        let records = || open.map(|delivery| u64::from(delivery.records())).sum();
+        self.given_up.unwrap_or_else(records)
     }
 }
 
@@ -231,9 +247,10 @@ mod tests {
             failing.fail();
             let _ = (failing.open(), failing.open());
             if is_given_up {
-                failing.undelivered.give_up();
+                assert_eq!(failing.undelivered.give_up(), 2);
             }
             failing.undelivered.close_all();
+            assert_eq!(failing.undelivered.records(), if is_given_up { 2 } else { 0 });
             assert_eq!(failing.reported(), (if is_given_up { 1 } else { 3 }, 0));
         }
     }
