@@ -137,7 +137,9 @@ fn joined(
 
 #[cfg(test)]
 mod tests {
-    use crate::client::{Client, ClientConfig, ClientError, ConsumerConfig, ProducerConfig};
+    use crate::client::{
+        Client, ClientConfig, ClientError, ConsumerConfig, ProducerConfig, ProducerRecord,
+    };
 
     /// A thread may make an object after another one has begun to close the client, and before the
     /// client's tasks are stopped.
@@ -147,7 +149,7 @@ mod tests {
         let producer = client.producer(ProducerConfig::default()).unwrap();
         let consumer = client.partition_consumer(&[], ConsumerConfig::default()).unwrap();
         client.made.close(&client.core, None).unwrap();
-        assert!(producer.size_of(&Default::default()).is_err() && consumer.is_closed());
+        assert!(producer.size_of(&ProducerRecord::default()).is_err() && consumer.is_closed());
         let late = client.producer(ProducerConfig::default());
         assert!(matches!(late, Err(ClientError::Closed)), "{late:?}");
         let late = client.partition_consumer(&[], ConsumerConfig::default());

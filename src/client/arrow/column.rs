@@ -117,13 +117,11 @@ impl Column {
 /// The reason why `name` is refused: it names no column.
 fn unknown(name: &str) -> String {
     let names = || Column::ALL.into_iter().map(Column::name);
-    match nearest(name, names()) {
-        Some(meant) => format!("there is no column '{name}'; did you mean '{meant}'?"),
-        None => {
-            let all = names().collect::<Vec<_>>().join(", ");
-            format!("there is no column '{name}': the columns are {all}")
-        }
+    if let Some(meant) = nearest(name, names()) {
+        return format!("there is no column '{name}'; did you mean '{meant}'?");
     }
+    let all = names().collect::<Vec<_>>().join(", ");
+    format!("there is no column '{name}': the columns are {all}")
 }
 
 /// Exports a type through Arrow's C data interface.

@@ -399,7 +399,9 @@ impl WeakConsumer {
     /// # Errors
     /// [`ClientError::Interrupted`]; the consumers are closed nevertheless.
     pub(crate) fn close_all(consumers: &[(Self, &Core)]) -> Result<(), ClientError> {
-        consumers.iter().for_each(|(consumer, _)| consumer.begin_leaving());
+        for (consumer, _) in consumers {
+            consumer.begin_leaving();
+        }
         let mut deadline = None;
         let left = consumers.iter().try_for_each(|(consumer, core)| {
             let Some(membership) = &consumer.membership else { return Ok(()) };
@@ -409,7 +411,9 @@ impl WeakConsumer {
             let timeout = Some(deadline.saturating_sub(now));
             core.waiter.wait(&membership.changed, timeout, is_over).map(drop)
         });
-        consumers.iter().for_each(|(consumer, _)| consumer.end_tasks());
+        for (consumer, _) in consumers {
+            consumer.end_tasks();
+        }
         match left {
             Err(ClientError::Interrupted) => left,
             // Members that nobody could wait for leave by session timeout.

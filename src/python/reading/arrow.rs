@@ -121,7 +121,7 @@ impl ArrowBatches {
             hooks.attend(py, source.consumer())?;
             hooks.read_again(source).map_err(|error| raised(py, error))?;
             match py.detach(|| self.read(source)) {
-                Ok(None) => return Ok(None),
+                Ok(None) | Err(ClientError::Closed) => return Ok(None),
                 Ok(Some(batch)) if !batch.is_empty() => {
                     let batch = Bound::new(py, ArrowBatch { batch })?;
                     return self.pyarrow.bind(py).call_method1("record_batch", (batch,)).map(Some);
@@ -132,7 +132,6 @@ impl ArrowBatches {
                         return Err(raised(py, late(elapsed)));
                     }
                 }
-                Err(ClientError::Closed) => return Ok(None),
                 Err(error) => return Err(raised(py, error)),
             }
         }

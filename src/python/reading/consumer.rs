@@ -362,6 +362,7 @@ impl Consumer {
 
     #[doc = stub!("Consumer._close_all")]
     #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 converts a list to a vector")]
     fn _close_all(py: Python<'_>, consumers: Vec<Bound<'_, Self>>) -> PyResult<()> {
         let own = |consumer: &Bound<'_, Self>| consumer.get().consumer().get().ok().cloned();
         let consumers: Vec<_> = consumers.iter().filter_map(own).collect();

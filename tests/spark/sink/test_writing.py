@@ -2,7 +2,6 @@
 
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
@@ -12,9 +11,8 @@ from pyspark.sql.types import StructType
 
 import streamlog
 from py.support.broker import BrokerProcess
-from spark.sink.query import counted, counted_by_confluent
+from spark.sink.query import counted
 from streamlog.errors import ConfigError
-from streamlog.spark.sink.exactly.staging import staged_by
 from streamlog.spark.sink.settings import Settings
 
 _HEADERS = "array<struct<key: string, value: binary>>"
