@@ -150,6 +150,7 @@ impl DataDir {
     }
 
     /// The current run.
+    #[cfg(any(test, feature = "internals"))]
     pub fn run(&self) -> &Run {
         &self.run
     }
