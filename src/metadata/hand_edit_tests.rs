@@ -71,16 +71,35 @@ fn epoch(image: &Image, topic: &str, partition: i32) -> Option<LeaderEpoch> {
 #[tokio::test]
 async fn a_deleted_state_stops_its_partition_and_no_other() {
     let (metadata, _, person) = start().await;
-    let state = "/brokers/topics/clicks/partitions/1/state";
-    let deleted = delete(&person, state).await;
-    follow_until(&metadata, |image| epoch(image, "clicks", 1).is_none()).await;
-    create(&metadata, "views").await;
-    let image = Arc::clone(&metadata.image().borrow());
-    for (topic, partition) in [("clicks", 0), ("clicks", 2), ("views", 0), ("views", 2)] {
-        assert_eq!(epoch(&image, topic, partition), Some(LeaderEpoch(0)), "{topic} {partition}");
+    let partition = "/brokers/topics/clicks/partitions/1";
+    let state = format!("{partition}/state");
+    // With the node above it, nothing would prevent a new state.
+    for (path, other) in [(&*state, "views"), (partition, "visits")] {
+        let deleted = delete(&person, path).await;
+        follow_until(&metadata, |image| epoch(image, "clicks", 1).is_none()).await;
+        create(&metadata, other).await;
+        let image = Arc::clone(&metadata.image().borrow());
+        assert_eq!(epoch(&image, "clicks", 1), None, "{path} is made again");
+        for (topic, partition) in [("clicks", 0), ("clicks", 2), (other, 0), (other, 2)] {
+            let epoch = epoch(&image, topic, partition);
+            assert_eq!(epoch, Some(LeaderEpoch(0)), "{topic} {partition}");
+        }
+        let creation = |(path, node): (String, Node)| Op::create(path, node.value);
+        person.multi(deleted.into_iter().map(creation).collect()).await.unwrap();
+        follow_until(&metadata, |image| epoch(image, "clicks", 1) == Some(LeaderEpoch(0))).await;
     }
-    person.multi(vec![Op::create(state, deleted[0].1.value.clone())]).await.unwrap();
-    follow_until(&metadata, |image| epoch(image, "clicks", 1) == Some(LeaderEpoch(0))).await;
+}
+
+#[tokio::test]
+async fn the_states_of_added_partitions_are_made_and_no_deleted_one_with_them() {
+    let (metadata, _, person) = start().await;
+    delete(&person, "/brokers/topics/clicks/partitions/1").await;
+    follow_until(&metadata, |image| epoch(image, "clicks", 1).is_none()).await;
+    let name = "clicks".parse().unwrap();
+    metadata.create_partitions(&name, 5, &[]).await.unwrap();
+    follow_until(&metadata, |image| epoch(image, "clicks", 4).is_some()).await;
+    let image = Arc::clone(&metadata.image().borrow());
+    assert_eq!(epoch(&image, "clicks", 1), None);
 }
 
 #[tokio::test]

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use crate::metadata::image::{
     BrokenNode, Configs, Controller, Image, Incarnation, KnownBroker, Partition, PartitionState,
-    Replicas, Tombstone, Topic,
+    PartitionsNode, Replicas, Tombstone, Topic,
 };
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::Node;
 use crate::metadata::values::{
-    ClusterIdValue, ConfigValue, ControllerValue, KnownBrokerValue, Malformed, TombstoneValue,
-    TopicValue, decode, decode_broker, decode_state,
+    ClusterIdValue, ConfigValue, ControllerValue, NewPartitionsValue, KnownBrokerValue, Malformed,
+    TombstoneValue, TopicValue, decode, decode_broker, decode_state,
 };
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
@@ -32,6 +32,7 @@ pub(in crate::metadata) struct ImageBuilder {
 struct TopicNodes {
     topic: Option<TopicNode>,
     configs: Option<(Arc<Configs>, i32)>,
+    parent: Option<PartitionsNode>,
     states: BTreeMap<PartitionIndex, Arc<PartitionState>>,
 }
 
@@ -116,6 +117,13 @@ impl ImageBuilder {
                 };
                 self.nodes_of(name).configs = node.map(decoded).transpose()?;
             }
+            NodePath::Partitions(name) => {
+                let decoded = |node: &Node| {
+                    let new_from = NewPartitionsValue::first_in(&node.value)?;
+                    Ok(PartitionsNode { new_from, version: node.version })
+                };
+                self.nodes_of(name).parent = node.map(decoded).transpose()?;
+            }
             NodePath::PartitionState(name, index) => {
                 let decoded = |node: &Node| decode_state(&node.value, node.version);
                 let state = node.map(decoded).transpose()?;
@@ -125,7 +133,6 @@ impl ImageBuilder {
             NodePath::Marker
             | NodePath::ControllerEpoch
             | NodePath::ProducerIds
-            | NodePath::Partitions(_)
             | NodePath::Partition(..) => {}
         }
         Ok(())
@@ -177,7 +184,7 @@ impl ImageBuilder {
         }
         let Some(nodes) = self.topics.get(name) else { return };
         let Some(topic) = nodes.topic(name) else {
-            if nodes.configs.is_none() && nodes.states.is_empty() {
+            if nodes.configs.is_none() && nodes.parent.is_none() && nodes.states.is_empty() {
                 self.topics.remove(name);
             }
             return;
@@ -230,6 +237,7 @@ impl TopicNodes {
             configs,
             version: *version,
             config_version,
+            parent: self.parent,
         })
     }
 }

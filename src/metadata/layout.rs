@@ -8,6 +8,7 @@
 //! | `/cluster/id` | id of the cluster | |
 //! | `/brokers/ids/<id>` | registration of a live broker; ephemeral | |
 //! | `/brokers/topics/<topic>` | id and replica assignment of a topic | |
+//! | `/brokers/topics/<topic>/partitions` | the first new partition without a state, if any | |
 //! | `/brokers/topics/<topic>/partitions/<p>/state` | leader, epoch, in-sync replicas | |
 //! | `/config/topics/<topic>` | settings of a topic that differ from the broker's | |
 //! | `/config/brokers/<id>` | settings of a broker changed while it ran | |

@@ -9,7 +9,9 @@ use crate::metadata::image::{
 };
 use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::layout::NodePath;
-use crate::metadata::values::{ConfigValue, KnownBrokerValue, TopicValue, encode, encode_broker};
+use crate::metadata::values::{
+    ConfigValue, KnownBrokerValue, NewPartitionsValue, TopicValue, encode, encode_broker,
+};
 use crate::metadata::{
     Configs, ElectionRule, ElectionRules, Incarnation, MetadataConfig, Node, Op,
 };
@@ -110,6 +112,7 @@ impl Cluster {
             replicas.iter().map(|ids| ids.iter().copied().map(BrokerId).collect()).collect();
         let id = TopicId::random();
         self.put(&NodePath::Topic(name()), encode(&TopicValue::new(id, &assignment)), 4, 1);
+        self.put(&NodePath::Partitions(name()), NewPartitionsValue::from(PartitionIndex(0)), 0, 1);
         id
     }
 

@@ -340,6 +340,7 @@ impl Case {
             }
         }
         cluster.topic(&[&[2, 0, 3, 1]]);
+        cluster.put(&NodePath::Partitions(name()), "", 1, 1);
         let place = NodePath::PartitionState(name(), PartitionIndex(0));
         cluster.put(&place, encode_state(&self.state()), 7, 1);
         cluster

@@ -113,7 +113,13 @@ impl<'a> Basis<'a> {
 }
 
 fn elections<'a>(basis: Basis<'a>, topic: &'a Topic) -> impl Iterator<Item = Group> + Send + 'a {
-    topic.numbered().filter_map(move |(index, partition)| {
+    let grown = grown(basis.image, topic);
+    let elections = topic.numbered().filter_map(move |(index, partition)| {
+        if partition.state.is_none() && !topic.is_new(index) {
+            // Rule R27: somebody has deleted the state, which may have had a higher leader epoch
+            // and fewer in-sync replicas than a new one.
+            return None;
+        }
         let terms = basis.terms((topic, index), partition);
         let state = elect(partition, basis.image, terms)?;
         let path = NodePath::PartitionState(topic.name.clone(), index).to_string();
@@ -132,7 +138,20 @@ fn elections<'a>(basis: Basis<'a>, topic: &'a Topic) -> impl Iterator<Item = Gro
             let directory = NodePath::Partition(topic.name.clone(), index).to_string();
             vec![Op::create(directory, ""), Op::create(path, value)]
         })
-    })
+    });
+    elections.chain(grown)
+}
+
+/// Notes that the states of all partitions of a topic are made, once they are or the same plan
+/// makes the last of them.
+fn grown(image: &Image, topic: &Topic) -> Option<Group> {
+    let parent = topic.parent.filter(|parent| parent.new_from.is_some())?;
+    let lives = |broker: &BrokerId| image.broker(*broker).is_some();
+    let mut new = topic.numbered().filter(|(index, _)| topic.is_new(*index));
+    let are_made =
+        new.all(|(_, partition)| partition.state.is_some() || partition.replicas.iter().any(lives));
+    let path = NodePath::Partitions(topic.name.clone()).to_string();
+    are_made.then(|| vec![Op::set(path, "", parent.version)])
 }
 
 /// Logs that a partition has no leader, and the remedy.
@@ -179,7 +198,9 @@ fn removals(image: &Image, topic: &Topic) -> Vec<Group> {
             ])
         })
         .collect();
-    let mut last = vec![Op::delete(NodePath::Partitions(topic.name.clone()).to_string(), 0)];
+    let parent = NodePath::Partitions(topic.name.clone()).to_string();
+    let parent = topic.parent.map(|known| Op::delete(parent, known.version));
+    let mut last: Vec<Op> = parent.into_iter().collect();
     if let Some(version) = topic.config_version {
         last.push(Op::delete(NodePath::TopicConfig(topic.name.clone()).to_string(), version));
     }

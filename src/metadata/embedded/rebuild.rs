@@ -20,8 +20,8 @@ use crate::metadata::layout::{DIRECTORIES, NodePath};
 use crate::metadata::store::{Op, SessionId, StoreError};
 use crate::metadata::tree::Tree;
 use crate::metadata::values::{
-    ClusterIdValue, ConfigValue, MarkerValue, ProducerIdBlock, TopicValue, decode, decode_state,
-    encode, encode_state,
+    ClusterIdValue, ConfigValue, MarkerValue, NewPartitionsValue, ProducerIdBlock, TopicValue,
+    decode, decode_state, encode, encode_state,
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicName};
 
@@ -218,9 +218,8 @@ impl Rebuild {
         value.add_partitions(&vec![vec![broker]; partitions - known]);
         self.put(path, encode(&value))?;
         let parent = NodePath::Partitions(topic.name.clone()).to_string();
-        if self.tree.get(&parent).is_none() {
-            self.put(parent, Bytes::new())?;
-        }
+        // The controller makes the states that are not known from logs.
+        self.put(parent, NewPartitionsValue::from(PartitionIndex(0)))?;
         for (partition, epoch) in &topic.epochs {
             self.add_state(&topic.name, *partition, *epoch, broker)?;
         }

@@ -1,8 +1,11 @@
-//! Nodes that cannot be read, because they were edited by hand or written by a later release.
+//! Nodes that cannot be read, because they were edited by hand or written by a later release, and
+//! states of partitions that somebody has deleted.
 //!
 //! The dependents of such a node stop until it is repaired: a topic or partition is not served, a
 //! broker counts as stopped, records are not deleted by inherited settings, or no leaders are
 //! elected. Data is kept.
+
+use std::sync::Arc;
 
 use crate::metadata::image::{BrokenNode, Image};
 use crate::metadata::layout::NodePath;
@@ -39,9 +42,28 @@ impl Image {
         !self.broken.is_empty() && self.broken.contains_key(&node().to_string())
     }
 
-    /// Logs the nodes that have become unreadable since the image `before`, and the nodes that were
-    /// repaired or deleted since.
+    /// Logs the nodes that have become unreadable or went missing since the image `before`, and the
+    /// nodes that were repaired or deleted since.
     pub(in crate::metadata) fn report_broken_nodes(&self, before: &Self) {
+        for topic in self.topics() {
+            let known = before.topic(&topic.name);
+            if known.is_some_and(|known| Arc::ptr_eq(known, topic)) {
+                continue;
+            }
+            let missing = topic
+                .numbered()
+                .filter(|(index, now)| now.state.is_none() && !topic.is_new(*index));
+            for (index, _) in missing {
+                let path = NodePath::PartitionState(topic.name.clone(), index).to_string();
+                let was_there = known.is_none_or(|known| {
+                    let partition = known.partition(index);
+                    known.is_new(index) || partition.is_some_and(|p| p.state.is_some())
+                });
+                if was_there && !self.broken.contains_key(&path) {
+                    tracing::error!("node {path} is missing; {}", consequence(&path));
+                }
+            }
+        }
         for (path, BrokenNode { reason, .. }) in &self.broken {
             if before.broken.get(path).is_none_or(|known| known.reason != *reason) {
                 tracing::error!("node {path} cannot be read: {reason}; {}", consequence(path));

@@ -18,9 +18,9 @@ pub use broker::{
 pub use cluster_image::{BrokenNode, Controller, Image};
 pub use delta::Delta;
 pub use replica_key::{KeyHash, ReplicaKey};
-pub(in crate::metadata) use topic::DirectoryId;
 pub use topic::{
     Configs, EligibleReplica, IsrMember, Loss, Partition, PartitionState, Replicas, Tombstone,
     Topic,
 };
+pub(in crate::metadata) use topic::{DirectoryId, PartitionsNode};
 pub use topic_state::TopicState;

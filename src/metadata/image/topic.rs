@@ -26,6 +26,17 @@ pub struct Topic {
     pub(in crate::metadata) version: i32,
     /// The version of the node with the topic's settings, if it exists.
     pub(in crate::metadata) config_version: Option<i32>,
+    /// The parent of the partitions' nodes, if it exists.
+    pub(in crate::metadata) parent: Option<PartitionsNode>,
+}
+
+/// The node that has the nodes of all partitions below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::metadata) struct PartitionsNode {
+    /// The first of the new partitions whose states are to be made, if there are any. Any other
+    /// state that is missing was deleted (rule R27 in docs/replication.md).
+    pub(in crate::metadata) new_from: Option<PartitionIndex>,
+    pub(in crate::metadata) version: i32,
 }
 
 impl Topic {
@@ -37,6 +48,11 @@ impl Topic {
     /// The partitions with their numbers.
     pub fn numbered(&self) -> impl Iterator<Item = (PartitionIndex, &Partition)> {
         (0..).map(PartitionIndex).zip(&self.partitions)
+    }
+
+    /// True if the state of a partition is to be made if it is missing.
+    pub(in crate::metadata) fn is_new(&self, index: PartitionIndex) -> bool {
+        self.parent.and_then(|parent| parent.new_from).is_some_and(|first| first <= index)
     }
 
     /// True if every partition has a leader.

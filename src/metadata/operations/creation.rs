@@ -7,9 +7,9 @@ use crate::metadata::layout::NodePath;
 use crate::metadata::operations::assignment;
 use crate::metadata::operations::configs::ConfigCheck;
 use crate::metadata::store::{Op, StoreError};
-use crate::metadata::values::{ConfigValue, TopicValue, encode};
+use crate::metadata::values::{ConfigValue, NewPartitionsValue, TopicValue, encode};
 use crate::metadata::{Metadata, MetadataError};
-use crate::types::{BrokerId, TopicId, TopicName};
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
 /// The default replication factor, if there are enough brokers.
 const REPLICATION_FACTOR: usize = 3;
@@ -56,9 +56,10 @@ impl Metadata {
         let replicas = self.check_new_topic(topic, check)?;
         let id = TopicId::random();
         let path = NodePath::Topic(topic.name.clone()).to_string();
+        let new = NewPartitionsValue::from(PartitionIndex(0));
         let mut ops = vec![
             Op::create(path.clone(), encode(&TopicValue::new(id, &replicas))),
-            Op::create(NodePath::Partitions(topic.name.clone()).to_string(), ""),
+            Op::create(NodePath::Partitions(topic.name.clone()).to_string(), new),
         ];
         if !topic.configs.is_empty() {
             let value = encode(&ConfigValue::new(topic.configs.clone()));

@@ -6,9 +6,9 @@ use crate::metadata::layout::NodePath;
 use crate::metadata::operations::assignment;
 use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::store::{Op, Store};
-use crate::metadata::values::{TopicValue, decode, encode};
+use crate::metadata::values::{NewPartitionsValue, TopicValue, decode, encode};
 use crate::metadata::{Metadata, MetadataError};
-use crate::types::{BrokerId, TopicName};
+use crate::types::{BrokerId, PartitionIndex, TopicName};
 
 impl Metadata {
     /// Extends a topic to `total` partitions. The new partitions get the replicas in `replicas`, or
@@ -27,8 +27,22 @@ impl Metadata {
         let mut attempts = Attempts::default();
         loop {
             let store = self.store();
-            let (op, _) = self.added_partitions(&*store, name, total, replicas).await?;
-            match self.execute(&*store, vec![op]).await {
+            // Read this first: if the controller notes meanwhile that earlier partitions are made,
+            // this transaction fails.
+            let path = NodePath::Partitions(name.clone()).to_string();
+            let parent = store.get(&path).await?;
+            let (op, added) = self.added_partitions(&*store, name, total, replicas).await?;
+            let present = total - i32::try_from(added.len()).unwrap_or(total);
+            let known = parent.as_ref().map(|node| NewPartitionsValue::first_in(&node.value));
+            let known = known.and_then(Result::ok).flatten();
+            let new_from =
+                known.map_or(PartitionIndex(present), |known| known.min(PartitionIndex(present)));
+            let new = NewPartitionsValue::from(new_from);
+            let grows = match parent {
+                Some(node) => Op::set(path, new, node.version),
+                None => Op::create(path, new),
+            };
+            match self.execute(&*store, vec![op, grows]).await {
                 Ok(_) => return Ok(()),
                 Err(error) => attempts.again(error)?,
             }

@@ -21,5 +21,5 @@ pub(super) use config::ConfigValue;
 pub(super) use json::{Malformed, decode, encode, is_false};
 pub(super) use known_broker::KnownBrokerValue;
 pub(super) use partition::{decode_state, encode_state};
-pub(super) use topic::{TombstoneValue, TopicValue};
+pub(super) use topic::{NewPartitionsValue, TombstoneValue, TopicValue};
 pub(super) use unclean_election::UncleanElectionValue;

@@ -3,12 +3,35 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::metadata::image::Replicas;
-use crate::metadata::values::Malformed;
-use crate::types::{BrokerId, TopicId};
+use crate::metadata::values::{Malformed, decode, encode};
+use crate::types::{BrokerId, PartitionIndex, TopicId};
+
+/// The value of `/brokers/topics/<topic>/partitions` while the states of new partitions are to be
+/// made; empty otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::metadata) struct NewPartitionsValue {
+    /// The number of the first new partition.
+    new_from: i32,
+}
+
+impl NewPartitionsValue {
+    pub(in crate::metadata) fn from(first: PartitionIndex) -> Bytes {
+        encode(&Self { new_from: first.0 })
+    }
+
+    /// The first new partition, if there is one.
+    pub(in crate::metadata) fn first_in(bytes: &[u8]) -> Result<Option<PartitionIndex>, Malformed> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        decode(bytes).map(|Self { new_from }| Some(PartitionIndex(new_from)))
+    }
+}
 
 /// The id and replica assignment of a topic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
