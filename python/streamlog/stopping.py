@@ -120,8 +120,9 @@ def close_at_exit(opened: Producer[Any, Any] | Consumer[Any, Any]) -> None:
 def close_all() -> None:
     """Closes what is still open; called at the end of the program."""
     producers = tuple(_open_producers)
-    # Set if an exception that nobody has caught is ending the program.
-    is_interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt
+    # Set if an exception that nobody has caught is ending the program, and at a prompt by any.
+    last = None if hasattr(sys, "ps1") else getattr(sys, "last_type", None)
+    is_interrupted = last is KeyboardInterrupt
     end = time.monotonic() + _AFTER_CTRL_C_SECONDS if is_interrupted else None
     with ExitStack() as closing:
         # The last is called first: producers deliver before consumers commit.

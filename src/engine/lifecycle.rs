@@ -177,11 +177,11 @@ impl Engine {
 }
 
 /// Closes the data directory of an engine that does not start, so that the next start needs no
-/// recovery if this one needed none. After a recovery the next start must not look like one after a
-/// clean stop: the cluster would trust logs that may have lost their ends.
+/// recovery if this one needed none. After a recovery, or with a log missing, the next start must
+/// not look like one after a clean stop: the cluster would trust logs that have lost records.
 fn close_unused(logs: &LocalLogs) {
     let start = logs.data.start_report();
-    if !start.was_clean || start.recovered > 0 {
+    if !start.was_clean || start.recovered > 0 || !start.missing.is_empty() {
         return;
     }
     logs.flusher.stop();

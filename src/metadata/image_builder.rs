@@ -11,7 +11,7 @@ use crate::metadata::image::{
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::Node;
 use crate::metadata::values::{
-    ClusterIdValue, ConfigValue, ControllerValue, NewPartitionsValue, KnownBrokerValue, Malformed,
+    ClusterIdValue, ConfigValue, ControllerValue, KnownBrokerValue, Malformed, NewPartitionsValue,
     TombstoneValue, TopicValue, decode, decode_broker, decode_state,
 };
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};

@@ -16,7 +16,15 @@ impl Signals for Interpreter {
         if !may_be_main_thread() {
             return None;
         }
-        Python::attach(|py| set_wakeup_fd(py, pipe).ok())
+        Python::attach(|py| {
+            // The exception of a handler that has interrupted another wait may be pending.
+            let pending = PyErr::take(py);
+            let before = set_wakeup_fd(py, pipe).ok();
+            if let Some(pending) = pending {
+                pending.restore(py);
+            }
+            before
+        })
     }
 
     fn restore(&self, before: RawFd, missed: &[u8]) {
@@ -39,12 +47,13 @@ impl Signals for Interpreter {
     /// Runs the handlers. Returns true if one of them raised; its exception is then pending in this
     /// thread, for [`raised`](super::errors::raised) to take.
     fn gives_up(&self) -> bool {
-        Python::attach(|py| match py.check_signals() {
-            Ok(()) => false,
-            Err(raised) => {
+        Python::attach(|py| {
+            let raised = PyErr::take(py).or_else(|| py.check_signals().err());
+            let gives_up = raised.is_some();
+            if let Some(raised) = raised {
                 raised.restore(py);
-                true
             }
+            gives_up
         })
     }
 }

@@ -471,6 +471,8 @@ impl Sender {
             }
             Err(error) if matches!(error.remedy(), Remedy::Retry | Remedy::Refresh) => {
                 self.pause_until = now.saturating_add(self.backoff.next_pause());
+                self.report_delay(&error, now);
+                self.trouble = Some(error);
             }
             Err(error) => {
                 tracing::warn!(%error, count = self.active.len(), "no producer id is available");

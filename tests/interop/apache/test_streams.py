@@ -59,7 +59,8 @@ class Counting:
 
         Words that are counted but not committed would be counted again after a kill.
         """
-        lag = self.client.admin.group(self.name).lag()
+        is_known = self.name in self.client.admin.groups()
+        lag = self.client.admin.group(self.name).lag() if is_known else {}
         is_done = self.filled() <= lag.keys() and not any(lag.values())
         return is_done and self.last_counts(since) == expected
 

@@ -75,6 +75,11 @@ def test_triggers_that_start_while_a_broker_is_unreachable_continue_when_it_is_b
         def is_copied() -> bool:
             return all(_size(to, target) == _size(of, source) for of, source, to, target in ways)
 
+        def is_committed() -> bool:
+            group = f"{topic}.back"
+            admin = there.admin
+            return group in admin.groups() and sum(admin.group(group).lag().values()) == 0
+
         def outage() -> None:
             until(is_copied, _PATIENCE)
             # Otherwise the next trigger may start only after the broker is back.
@@ -85,7 +90,7 @@ def test_triggers_that_start_while_a_broker_is_unreachable_continue_when_it_is_b
             _publish(there, "in", 100, 200)
             until(is_copied, _PATIENCE)
             # The progress is committed again too.
-            until(lambda: sum(there.admin.group(f"{topic}.back").lag().values()) == 0, _PATIENCE)
+            until(is_committed, _PATIENCE)
 
         check_topics(job)
         ended = beside.submit(outage)
