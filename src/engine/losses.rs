@@ -3,8 +3,8 @@
 //!
 //! The disk shows a loss at a start, or a follower's floor shows it to this broker as leader. This
 //! broker names the partitions in its registration. It neither leads nor follows these until the
-//! controller has struck its replicas out. Then it truncates their logs to the records that are
-//! left, and fetches the others.
+//! controller has struck its replicas out, or an operator has it lead all the same. Then it
+//! truncates their logs to the records that are left, and fetches the others.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,8 +21,6 @@ use crate::types::{BrokerId, Offset, PartitionIndex, TopicId, TopicPartition, Wi
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     replicas: Mutex<BTreeSet<(TopicId, PartitionIndex)>>,
-    /// The floors of followers by which losses were found that are not recorded yet.
-    unrecorded: Mutex<Vec<(TopicPartition, Offset)>>,
     found: Notify,
 }
 
@@ -51,11 +49,11 @@ impl Losses {
                 data.log(&partition)?;
             }
         }
-        for partition in data.start_report().missing.iter().filter(|_| is_shared) {
-            let Some(topic) = image.topic(&partition.topic) else { continue };
-            let assigned = topic.partition(partition.partition);
+        for (partition, id) in data.start_report().missing.iter().filter(|_| is_shared) {
+            let index = partition.partition;
+            let assigned = image.topic_by_id(*id).and_then(|topic| topic.partition(index));
             if assigned.is_some_and(|assigned| assigned.replicas.len() > 1) {
-                replicas.insert((topic.id, partition.partition));
+                replicas.insert((*id, index));
             }
         }
         Ok(Self { replicas: Mutex::new(replicas), ..Self::default() })
@@ -73,7 +71,6 @@ impl Losses {
             partition.id()
         );
         partition.stop("its log has lost committed records, and another replica is to lead");
-        self.lock_unrecorded().push((partition.id().clone(), floor));
         self.found.notify_one();
     }
 
@@ -82,27 +79,8 @@ impl Losses {
         self.found.notified().await;
     }
 
-    /// Records the floors of followers on the disk, so that a loss is found again at the next
-    /// start, and names the replicas in the registration.
-    pub(super) async fn register(
-        &self,
-        metadata: &Metadata,
-        logs: &Arc<LocalLogs>,
-        control: &Control,
-        failure: &Arc<Failure>,
-    ) {
-        let unrecorded = std::mem::take(&mut *self.lock_unrecorded());
-        if !unrecorded.is_empty() {
-            let (logs, failure) = (Arc::clone(logs), Arc::clone(failure));
-            let record = move || {
-                if let Err(error) = logs.data.record_floors(&unrecorded) {
-                    report(&failure, &unrecorded[0].0, &error);
-                }
-            };
-            if control.run_blocking(record).await.is_err() {
-                return;
-            }
-        }
+    /// Names the replicas in the registration.
+    pub(super) async fn register(&self, metadata: &Metadata) {
         if let Err(error) = metadata.report_losses(&self.replicas()).await {
             tracing::debug!("losses are registered later: {}", WithCauses(&error));
         }
@@ -156,8 +134,7 @@ impl Losses {
             };
             let partition = TopicPartition { topic, partition: index };
             let (logs, failure) = (Arc::clone(logs), Arc::clone(failure));
-            let keeps_floor = metadata.keeps_floor(&image, (id, index));
-            let cut = move || cut(&logs, &failure, (&partition, id), keeps_floor);
+            let cut = move || cut(&logs, &failure, &partition, id);
             if control.run_blocking(cut).await.unwrap_or(false) {
                 self.remove((id, index));
                 given_up.push((id, index));
@@ -172,24 +149,15 @@ impl Losses {
         true
     }
 
-    fn lock_unrecorded(&self) -> MutexGuard<'_, Vec<(TopicPartition, Offset)>> {
-        self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn lock(&self) -> MutexGuard<'_, BTreeSet<(TopicId, PartitionIndex)>> {
         self.replicas.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Truncates a log to the records that are left, and returns true if that succeeded.
-fn cut(
-    logs: &LocalLogs,
-    failure: &Failure,
-    (partition, id): (&TopicPartition, TopicId),
-    keeps_floor: bool,
-) -> bool {
+fn cut(logs: &LocalLogs, failure: &Failure, partition: &TopicPartition, id: TopicId) -> bool {
     logs.flusher.forget(partition);
-    match logs.data.give_up_lost_end(partition, id, keeps_floor) {
+    match logs.data.give_up_lost_end(partition, id) {
         Ok(()) => true,
         Err(error) => {
             report(failure, partition, &error);

@@ -108,8 +108,8 @@ fn report(data: &DataDir) {
         let path = path.display();
         tracing::warn!("left '{path}' alone: no log or checkpoint has such a name, and {reason}");
     }
-    for partition in &start.missing {
-        tracing::error!("the log of {partition} is gone: it had records when the broker last ran");
+    for partition in start.missing.keys() {
+        tracing::error!("the log of {partition} is gone: it had records when the broker stopped");
     }
 }
 

@@ -178,7 +178,7 @@ impl Metadata {
             let watch = self.session().watch;
             let next_election = self.cache.lock().await.next_election();
             let pause = next_election.map(|due| due.saturating_sub(self.clock.monotonic()));
-            let pause = pause.into_iter().chain(unsettled.then_some(RETRY_PAUSE)).min();
+            let pause = if unsettled { Some(RETRY_PAUSE) } else { pause };
             let event = match pause {
                 Some(pause) => timeout(pause, watch.next()).await.ok(),
                 None => Some(watch.next().await),

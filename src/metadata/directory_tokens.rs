@@ -25,7 +25,7 @@ use uuid::Uuid;
 use crate::metadata::store::StoreFuture;
 
 /// The maximum number of tokens in a directory.
-const TOKENS_MAX: usize = 8;
+const TOKENS_MAX: usize = 64;
 
 /// The tokens in the data directory of this broker.
 pub trait DirectoryTokens: fmt::Debug + Send + Sync {
@@ -44,16 +44,14 @@ pub(super) fn random() -> String {
 /// The tokens that a directory with the tokens `held` has while the token `next` is registered, if
 /// `last` is that of the node.
 ///
-/// Keeps the tokens after `last` too: the node may have been read on a server that lags behind. Of
-/// many attempts with unknown outcomes the newest are kept.
+/// Keeps all earlier ones: the node may have been read on a server that lags behind, or the store
+/// may have been restored from a snapshot. If there are too many, the newest are kept, and that of
+/// the node.
 pub(super) fn with_next(held: &[String], last: Option<&str>, next: &str) -> Vec<String> {
-    let first = last.and_then(|last| held.iter().position(|token| token == last)).unwrap_or(0);
-    let others = held.iter().skip(first).filter(|token| *token != next);
-    let mut tokens: Vec<String> = others.cloned().collect();
-    let surplus = (tokens.len() + 1).saturating_sub(TOKENS_MAX);
-    if surplus > 0 {
-        // The first one is that of the node.
-        tokens.drain(1..=surplus);
+    let mut tokens: Vec<String> = held.iter().filter(|token| *token != next).cloned().collect();
+    while tokens.len() >= TOKENS_MAX {
+        let is_other = |token: &String| Some(token.as_str()) != last;
+        tokens.remove(tokens.iter().position(is_other).unwrap_or(0));
     }
     tokens.push(next.to_owned());
     tokens
@@ -72,7 +70,7 @@ mod tests {
         assert_eq!(with_next(&[], None, "A"), tokens("A"));
         assert_eq!(with_next(&tokens("A"), None, "B"), tokens("AB"), "it may be registered");
         assert_eq!(with_next(&tokens("A"), Some("A"), "B"), tokens("AB"));
-        assert_eq!(with_next(&tokens("AB"), Some("B"), "C"), tokens("BC"));
+        assert_eq!(with_next(&tokens("AB"), Some("B"), "C"), tokens("ABC"));
         assert_eq!(with_next(&tokens("AB"), Some("A"), "C"), tokens("ABC"), "the server may lag");
         assert_eq!(with_next(&tokens("AB"), Some("A"), "B"), tokens("AB"), "another attempt");
     }
@@ -80,7 +78,7 @@ mod tests {
     #[test]
     fn the_token_of_the_node_stays_through_any_number_of_attempts() {
         let mut held = tokens("A");
-        for attempt in 0..20 {
+        for attempt in 0..2 * TOKENS_MAX {
             held = with_next(&held, Some("A"), &attempt.to_string());
             assert!(held.len() <= TOKENS_MAX && held[0] == "A", "{held:?}");
             assert_eq!(*held.last().unwrap(), attempt.to_string());

@@ -81,7 +81,16 @@ impl Metadata {
         };
         let (registered, sent) = self.registered_in_time(&path, &keyed).await?;
         let Registered { incarnation, end_notes } = registered;
-        *self.registration.lock().await = Some(registration.clone());
+        {
+            let mut stored = self.registration.lock().await;
+            // Losses and reports may have been added while this waited.
+            let newer = stored.take();
+            let (lost, reports) = newer.map_or_else(
+                || (registration.lost.clone(), registration.reports.clone()),
+                |newer| (newer.lost, newer.reports),
+            );
+            *stored = Some(Registration { lost, reports, ..registration.clone() });
+        }
         let membership = Membership { incarnation, key };
         self.store().at_proven_end(end_notes.at_proven_end.clone());
         let place = (self.store(), path.clone());
@@ -120,6 +129,10 @@ impl Metadata {
         let Some(node) = store.get(&path).await? else {
             return Err(StoreError::NoNode { path }.into());
         };
+        if self.membership().is_none_or(|own| own.incarnation != Incarnation(node.created)) {
+            // It is that of another process.
+            return Err(StoreError::NoNode { path }.into());
+        }
         let Some(mut registration) = self.registration_in(&node) else { return Ok(()) };
         change(&mut registration);
         let value = encode_broker(&registration, self.clock.now().millis());

@@ -90,6 +90,7 @@ impl MetadataCache {
         self.registered = None;
         self.claim = None;
         self.settled = None;
+        self.awaited = AwaitedReports::default();
         self.resync().await
     }
 

@@ -1,10 +1,11 @@
 //! Reports the logs of this broker's replicas to the controller, while their partitions have no
 //! leader (rule R21 in docs/replication.md).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::engine::{EngineState, Unavailable};
 use crate::metadata::{LogReport, LogReports};
@@ -24,13 +25,13 @@ type Leaderless = ((TopicId, PartitionIndex), Arc<Partition>);
 /// The task that reports logs.
 pub(super) struct LogReporter {
     engine: Arc<EngineState>,
-    /// The reports in the registration.
-    reported: LogReports,
+    /// The replicas of which it was said that their logs cannot be reported.
+    failed: BTreeSet<(TopicId, PartitionIndex)>,
 }
 
 impl LogReporter {
     pub(super) fn new(engine: Arc<EngineState>) -> Self {
-        Self { engine, reported: LogReports::new() }
+        Self { engine, failed: BTreeSet::new() }
     }
 
     /// Reports until this broker stops.
@@ -53,11 +54,14 @@ impl LogReporter {
     /// Brings the registration in line with the partitions that have no leader. Returns false if
     /// that has to be tried again.
     async fn report(&mut self) -> Result<bool, Unavailable> {
+        let me = self.engine.config.broker_id;
+        let registered = self.engine.image().broker(me).map(|own| own.registration.reports.clone());
+        let Some(reported) = registered else { return Ok(false) };
         let mut reports = self.reports_of_lost();
         let leaderless = self.leaderless();
         let mut due = Vec::new();
         for (id, partition) in leaderless.into_iter().take(REPORTS_MAX) {
-            match self.reported.get(&id).filter(|known| known.epoch == partition.epoch()) {
+            match reported.get(&id).filter(|known| known.epoch == partition.epoch()) {
                 Some(known) => drop(reports.insert(id, *known)),
                 None => due.push((id, partition)),
             }
@@ -66,7 +70,7 @@ impl LogReporter {
         let found = self.look_at(due).await?;
         let is_complete = found.len() == asked;
         reports.extend(found);
-        if reports == self.reported {
+        if reports == reported {
             return Ok(is_complete);
         }
         match self.engine.metadata.report_logs(&reports).await {
@@ -75,7 +79,6 @@ impl LogReporter {
                     let count = reports.len();
                     tracing::info!("{count} replicas without a leader: their logs are reported");
                 }
-                self.reported = reports;
                 Ok(is_complete)
             }
             Err(error) => {
@@ -105,28 +108,38 @@ impl LogReporter {
     }
 
     /// The reports of these logs, once they are flushed. Those that cannot be read are left out.
-    async fn look_at(&self, due: Vec<Leaderless>) -> Result<LogReports, Unavailable> {
+    async fn look_at(&mut self, due: Vec<Leaderless>) -> Result<LogReports, Unavailable> {
         if due.is_empty() {
             return Ok(LogReports::new());
         }
-        let control = &self.engine.control;
+        let control = self.engine.control.clone();
         let opened = control.run_blocking(move || {
-            let is_open = |(_, partition): &Leaderless| match partition.open() {
-                Ok(()) => true,
-                Err(error) => {
+            let open = |due: Leaderless| {
+                let error = due.1.open().err();
+                (due, error)
+            };
+            due.into_iter().map(open).collect::<Vec<_>>()
+        });
+        let mut ready = Vec::new();
+        for ((id, partition), error) in opened.await? {
+            match error {
+                None => ready.push((id, partition)),
+                Some(error) if self.failed.insert(id) => {
                     let (id, error) = (partition.id(), WithCauses(&error));
                     tracing::error!("the log of {id} cannot be reported: {error}");
-                    false
                 }
-            };
-            due.into_iter().filter(is_open).collect::<Vec<_>>()
-        });
-        let opened = opened.await?;
-        for (_, partition) in &opened {
-            partition.all_flushed().await;
+                Some(_) => {}
+            }
         }
+        // A log whose flush does not end must not hold up the others.
+        let _ = timeout(RETRY_PAUSE, async {
+            for (_, partition) in &ready {
+                partition.all_flushed().await;
+            }
+        })
+        .await;
         let report = |(id, partition): Leaderless| Some((id, partition.log_report().ok()??));
-        control.run_blocking(move || opened.into_iter().filter_map(report).collect()).await
+        control.run_blocking(move || ready.into_iter().filter_map(report).collect()).await
     }
 
     /// The reports of replicas whose disk has lost records. They count for the offsets that are
@@ -137,7 +150,7 @@ impl LogReporter {
             let topic = image.topic_by_id(id)?;
             let state = topic.partition(index)?.state.as_ref()?;
             let partition = TopicPartition { topic: topic.name.clone(), partition: index };
-            let floor = self.engine.logs.data.high_watermark(&partition).unwrap_or_default();
+            let floor = self.engine.logs.data.floor(&partition, id).unwrap_or_default();
             let report = LogReport {
                 epoch: state.leader_epoch,
                 last_epoch: LeaderEpoch::NONE,
@@ -146,6 +159,6 @@ impl LogReporter {
             };
             (state.leader.is_none()).then_some(((id, index), report))
         });
-        lost.collect()
+        lost.take(REPORTS_MAX).collect()
     }
 }

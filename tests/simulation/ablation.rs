@@ -22,22 +22,21 @@ const ABLATIONS: &[(Rule, u64)] = &[
     (Rule::HandOverUnknown, 38),
     (Rule::ReadFromEpochStart, 0),
     (Rule::AnsweredUnderLease, 0),
-    (Rule::NoProofWithEligible, 16),
     (Rule::WaitForAsked, 6),
 ];
 
-/// The rules of elections, each with a seed that finds its absence.
-const ELECTIONS: &[(ElectionRule, u64)] = &[
-    (ElectionRule::EndsAreCompared, 0),
-    (ElectionRule::TwoReport, 0),
-    (ElectionRule::GreatestEnd, 0),
-];
+/// The rules of elections, each with a seed that finds its absence. That of the others is shown by
+/// the model and by `src/metadata/controller/reports_tests.rs`: only one disk at a time loses
+/// records here, and a leader that lacks them is told so by the floors of the others.
+const ELECTIONS: &[(ElectionRule, u64)] =
+    &[(ElectionRule::EndsAreCompared, 0), (ElectionRule::GreatestEnd, 0)];
 
 /// The rules whose absence harms no record in any seed; `docs/decisions/0023-simulation.md`, and
 /// 0025 for proof and silence, have the reasons.
 const NOT_FOUND: &[Rule] = &[
     Rule::CompareAndSet,
     Rule::JoinByIncarnation,
+    Rule::NoProofWithEligible,
     Rule::FetchIsFenced,
     Rule::HandOverSilent,
     Rule::HandOverAtEnd,

@@ -33,7 +33,8 @@ pub(super) struct Evidence<'a> {
 impl Evidence<'_> {
     /// Returns true if an in-sync replica has been alive since it was in sync, with its data.
     pub(super) fn stays(self, state: &PartitionState, member: &IsrMember) -> bool {
-        registered(self.image, member.broker) == Some(*member) && self.has_data(state, member)
+        registered(self.image, member.broker) == Some(*member)
+            && (self.has_data(state, member) || rules::leads_with_loss(state, member))
     }
 
     /// The in-sync replicas whose brokers have registered again, with the data that they had.

@@ -19,7 +19,9 @@ impl<'a> LastSet<'a> {
     pub(super) fn of(state: &'a PartitionState, with_eligible: bool) -> Self {
         let members = state.isr.iter().zip(&state.directories);
         let members = members.map(|(member, directory)| (member.broker, directory.as_ref()));
+        let is_member = |id| state.isr.iter().any(|member| member.broker == id);
         let eligible = state.eligible.iter().filter(|_| with_eligible);
+        let eligible = eligible.filter(|replica| !is_member(replica.broker));
         let eligible = eligible.map(|replica| (replica.broker, Some(&replica.directory)));
         Self { replicas: members.chain(eligible).collect() }
     }
@@ -27,6 +29,20 @@ impl<'a> LastSet<'a> {
     pub(super) fn len(&self) -> usize {
         self.replicas.len()
     }
+}
+
+/// A replica of the last set that has returned with its data, and has not reported yet.
+pub(super) fn unreported(
+    state: &PartitionState,
+    last_set: &LastSet<'_>,
+    evidence: Evidence<'_>,
+) -> Option<BrokerId> {
+    let replicas = last_set.replicas.iter();
+    let mut returned = replicas
+        .filter(|(broker, _)| registered(evidence.image, *broker).is_some())
+        .filter(|(broker, directory)| !evidence.has_lost_data(*broker, *directory));
+    let has_reported = |broker| report_of(broker, state, evidence).is_some();
+    returned.find(|(broker, _)| !has_reported(*broker)).map(|(broker, _)| *broker)
 }
 
 /// The in-sync set after an election by the reports of the partition's current epoch; empty if they

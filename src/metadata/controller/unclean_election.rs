@@ -2,10 +2,11 @@
 //! no replica can lead that has all acknowledged records.
 
 use crate::metadata::controller::election::elect;
-use crate::metadata::controller::evidence::{Terms, directory, registered};
+use crate::metadata::controller::evidence::{Evidence, Terms, directory, registered};
 use crate::metadata::controller::plan::Basis;
+use crate::metadata::controller::reports::{LastSet, unreported};
 use crate::metadata::image::{IsrMember, Loss, PartitionState, Topic};
-use crate::metadata::in_sync::{UncleanRefusal, UncleanRequest};
+use crate::metadata::in_sync::{UncleanRefusal, UncleanRequest, rules};
 use crate::types::{LeaderEpoch, PartitionIndex};
 
 /// The state in which the requested broker leads a partition, alone in sync.
@@ -36,6 +37,13 @@ pub(in crate::metadata) fn elect_unclean(
     let settled = elect(partition, basis.image, terms);
     let without_loss = settled.as_ref().unwrap_or(state).leader;
     if let Some(other) = without_loss.filter(|other| *other == leader || !accepts_two_leaders) {
+        return Err(UncleanRefusal::Unneeded(other));
+    }
+    // One that has just returned may have all records: its report tells.
+    let evidence = Evidence { image: basis.image, id: terms.id };
+    let last_set = LastSet::of(state, rules::may_elect_eligible(terms.caches));
+    let unreported = unreported(state, &last_set, evidence);
+    if let Some(other) = unreported.filter(|other| *other != leader && !accepts_two_leaders) {
         return Err(UncleanRefusal::Unneeded(other));
     }
     let may_live = |member: &&IsrMember| !basis.image.has_ended(member);

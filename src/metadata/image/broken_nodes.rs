@@ -60,7 +60,7 @@ impl Image {
                     known.is_new(index) || partition.is_some_and(|p| p.state.is_some())
                 });
                 if was_there && !self.broken.contains_key(&path) {
-                    tracing::error!("node {path} is missing; {}", consequence(&path));
+                    tracing::error!("node {path} was deleted by hand; {}", consequence(&path));
                 }
             }
         }

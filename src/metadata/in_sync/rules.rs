@@ -139,8 +139,8 @@ pub(in crate::metadata) fn has_lost_data(
 
 /// Rule R7: returns true if a replica that has lost records, now the incarnation `own` in the data
 /// directory `directory`, can no longer be elected for the records that it had: it is neither a
-/// member of the in-sync set nor eligible. It may then truncate its log to the records that are
-/// left.
+/// member of the in-sync set nor eligible, or an operator has it lead without them. It may then
+/// truncate its log to the records that are left.
 pub(in crate::metadata) fn is_struck_out(
     state: &PartitionState,
     own: &IsrMember,
@@ -148,9 +148,17 @@ pub(in crate::metadata) fn is_struck_out(
 ) -> bool {
     let is_it = |recorded: Option<&DirectoryId>| recorded.is_none_or(|id| **id == *directory);
     let mut members = state.isr.iter().filter(|member| member.broker == own.broker);
-    let is_member = members.any(|member| member != own && is_it(state.directory_of(member)));
+    let is_member = members.any(|member| is_it(state.directory_of(member)));
     let mut eligible = state.eligible.iter().filter(|replica| replica.broker == own.broker);
-    !is_member && !eligible.any(|replica| is_it(Some(&replica.directory)))
+    leads_with_loss(state, own)
+        || !is_member && !eligible.any(|replica| is_it(Some(&replica.directory)))
+}
+
+/// Returns true if a replica leads because an operator has accepted the loss of what it lacks.
+pub(in crate::metadata) fn leads_with_loss(state: &PartitionState, member: &IsrMember) -> bool {
+    state.leader == Some(member.broker)
+        && state.leader_incarnation == member.incarnation
+        && state.loss.is_some_and(|loss| loss.leader_epoch == state.leader_epoch)
 }
 
 /// Rule R13: returns true if the members that leave an in-sync set stay eligible, because the set

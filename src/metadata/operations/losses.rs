@@ -26,7 +26,10 @@ impl Metadata {
         };
         let Some(directory) = &registration.directory_id else { return Ok(Vec::new()) };
         let struck_out = |image: &Image| -> Vec<Replica> {
-            let lost = registration.lost.iter().copied();
+            // The controller must have seen a loss before it can have struck the replica out.
+            let Some(registered) = image.broker(self.broker) else { return Vec::new() };
+            let is_registered = |lost: &Replica| registered.registration.lost.contains(lost);
+            let lost = registration.lost.iter().copied().filter(is_registered);
             lost.filter(|replica| self.is_struck_out(image, replica, directory)).collect()
         };
         let image = self.image();
@@ -68,15 +71,6 @@ impl Metadata {
                 Err(error) => attempts.again(error)?,
             }
         }
-    }
-
-    /// Returns true if the offset below which all records of a replica were committed still counts
-    /// once its losses are given up. It does not if an operator has accepted a loss of records, and
-    /// so perhaps of these.
-    pub fn keeps_floor(&self, image: &Image, (id, index): Replica) -> bool {
-        let partition = image.topic_by_id(id).and_then(|topic| topic.partition(index));
-        let state = partition.and_then(|partition| partition.state.as_ref());
-        state.is_some_and(|state| state.loss.is_none() && state.leader != Some(self.broker))
     }
 
     /// Registers that this broker has given up the records that it had lost of these partitions.

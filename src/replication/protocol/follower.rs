@@ -96,20 +96,26 @@ impl Follower {
         self.high_watermark
     }
 
+    /// True until the first fetch of this epoch has told the floor.
+    pub fn needs_floor(&self) -> bool {
+        self.floor.is_none()
+    }
+
     /// The action before the first fetch, if any.
     pub fn first_step(&self) -> Option<FollowerStep> {
         self.rules.truncation_in_new_epoch(self.high_watermark).map(FollowerStep::Truncate)
     }
 
     /// The position of the next fetch, of a log of which all below `stored` is stored, and all
-    /// below `floor` is known to have been committed.
+    /// below `floor` is known to have been committed; only the first floor of the epoch counts.
     pub fn position(
         &mut self,
         log: EpochHistory<'_>,
         stored: Offset,
-        floor: Offset,
+        floor: Option<Offset>,
     ) -> FetchPosition {
-        let floor = *self.floor.get_or_insert(floor);
+        self.floor = self.floor.or(floor);
+        let floor = self.floor.unwrap_or(Offset::ZERO);
         FetchPosition {
             epoch: self.epoch,
             offset: log.end(),

@@ -20,7 +20,7 @@ fn log(end: i64) -> EpochHistory<'static> {
 /// The answer to a fetch at the end of a log whose records are all stored.
 fn answer(follower: &mut Follower, end: i64, outcome: FetchOutcome) -> FetchAnswer {
     FetchAnswer {
-        position: follower.position(log(end), Offset::new(end), Offset::ZERO),
+        position: follower.position(log(end), Offset::new(end), Some(Offset::ZERO)),
         outcome,
         high_watermark: Offset::new(8),
         log_start: Offset::new(2),
@@ -90,7 +90,7 @@ fn an_answer_of_another_epoch_or_position_is_discarded() {
 fn a_follower_fetches_with_the_epoch_of_its_last_record() {
     let mut follower = follower();
     assert_eq!(follower.first_step(), None);
-    let position = follower.position(log(6), Offset::new(5), Offset::new(3));
+    let position = follower.position(log(6), Offset::new(5), Some(Offset::new(3)));
     assert_eq!(position.epoch, LeaderEpoch(5));
     assert_eq!(position.last_epoch, LeaderEpoch(3), "epoch 4 has no record below 6");
     assert_eq!((position.offset, position.stored), (Offset::new(6), Offset::new(5)));
@@ -106,13 +106,13 @@ fn committed_records_are_kept_and_the_leader_is_told() {
         (FetchOutcome::OutOfRange, 2),
     ] {
         let mut follower = follower();
-        let position = follower.position(log(9), Offset::new(9), floor);
+        let position = follower.position(log(9), Offset::new(9), Some(floor));
         assert!(!position.floor.is_kept);
         let mut answer = answer(&mut follower, 9, outcome);
         answer.position = position;
         let step = follower.answered(&answer, log(9), Offset::ZERO);
         assert_eq!(step, FollowerStep::Keep(Offset::new(from)), "{outcome:?}");
-        let next = follower.position(log(9), Offset::new(9), Offset::ZERO).floor;
+        let next = follower.position(log(9), Offset::new(9), None).floor;
         assert_eq!((next.offset, next.is_kept), (floor, true), "the floor of the epoch stays");
     }
 }
@@ -121,7 +121,7 @@ fn committed_records_are_kept_and_the_leader_is_told() {
 fn records_from_the_floor_on_and_those_of_a_log_that_ends_below_it_are_not_kept() {
     for (floor, to) in [(6, 7), (7, 7), (10, 5)] {
         let mut follower = follower();
-        let position = follower.position(log(9), Offset::new(9), Offset::new(floor));
+        let position = follower.position(log(9), Offset::new(9), Some(Offset::new(floor)));
         let mut answer = answer(&mut follower, 9, diverging(4, to));
         answer.position = position;
         let step = follower.answered(&answer, log(9), Offset::ZERO);

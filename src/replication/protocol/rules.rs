@@ -151,7 +151,7 @@ impl Rules {
 
     /// R4: returns true if a broker may lead in an epoch for which `elected` was chosen.
     pub fn may_lead(self, elected: Incarnation, own: Incarnation) -> bool {
-        elected == own || !self.has(Rule::OwnIncarnation)
+        elected == own && own != Incarnation::UNKNOWN || !self.has(Rule::OwnIncarnation)
     }
 
     /// R5: the incarnation as which a replica joins the in-sync set, if it may.

@@ -171,7 +171,7 @@ impl World {
         let Role::Follower(follower) = &mut broker.role else { return };
         let epochs = broker.log.epochs();
         let history = EpochHistory::new(&epochs, broker.log.end());
-        let position = follower.position(history, broker.log.stored(self.rules), Offset::ZERO);
+        let position = follower.position(history, broker.log.stored(self.rules), None);
         let to = place(follower.leader());
         let incarnation = broker.incarnation;
         self.network.send(Message::Fetch { from: id, to, incarnation, position });

@@ -87,7 +87,9 @@ impl Partition {
         let log = self.log();
         let epochs = epochs_of(log.as_deref())?;
         let history = history(log.as_deref(), &epochs);
-        let floor = self.floor(history.last_epoch());
+        let needs_floor = self.lock_leadership().follower.as_ref().is_some_and(|f| f.needs_floor());
+        // Reading it may wait for a checkpoint that is being written.
+        let floor = needs_floor.then(|| self.floor(history.last_epoch()));
         let mut leadership = self.lock_leadership();
         let Some(follower) = &mut leadership.follower else { return Ok(None) };
         Ok(Some(FollowerPosition {

@@ -68,22 +68,23 @@ impl Partition {
         Ok((is_current && is_flushed).then_some(LogReport { epoch, last_epoch, end, floor }))
     }
 
-    /// The offset below which all records were committed, as far as this disk knows, given the
-    /// epoch of the log's last record. Records that an operator has given up since do not count
-    /// (rule R24 in docs/replication.md).
+    /// The offset below which all records were committed and flushed, as far as this disk knows,
+    /// given the epoch of the log's last record. Zero for a topic with `write.caching`, of which
+    /// other disks may have lost records that this one has flushed.
     ///
+    /// Records that an operator has given up since do not count (rule R24 in docs/replication.md).
     /// A replica follows the leader that was elected with the loss once its log has a record of
     /// that leader's epoch or of a later one: before, its watermark may be that of records that are
     /// given up.
     pub(super) fn floor(&self, last_epoch: LeaderEpoch) -> Offset {
         let current = self.current();
-        if current.loss_epoch.is_some_and(|loss| last_epoch < loss) {
+        let is_given_up = current.loss_epoch.is_some_and(|loss| last_epoch < loss);
+        if is_given_up || self.config().write_caching {
             return Offset::ZERO;
         }
-        let recorded = self.logs().data.high_watermark(self.id()).unwrap_or_default();
-        // Only what is flushed is certain to be here after a power failure.
+        let recorded = self.logs().data.floor(self.id(), self.topic_id());
         let flushed = current.log.as_ref().map_or(Offset::ZERO, |log| log.flushed_offset());
-        self.high_watermark().min(flushed).max(recorded)
+        self.high_watermark().min(flushed).max(recorded.unwrap_or_default())
     }
 
     fn has_no_leader(&self) -> bool {

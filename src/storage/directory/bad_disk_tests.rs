@@ -19,7 +19,7 @@ fn a_log_that_disappeared_is_reported() {
     stop(directory, 10);
     world.disk.rename(Path::new("/data/web-0"), Path::new("/elsewhere")).unwrap();
     let directory = world.open().unwrap();
-    assert_eq!(directory.start_report().missing, [partition(0)].into());
+    assert_eq!(directory.start_report().missing, [(partition(0), topic(1).topic_id)].into());
 }
 
 #[test]
@@ -160,12 +160,9 @@ fn records_lost_at_the_end_are_found_by_each_start_until_they_are_given_up() {
             assert_eq!(world.open().unwrap().losses().unwrap(), [(partition(0), theirs)]);
         }
         let directory = world.open().unwrap();
-        directory.give_up_lost_end(&partition(0), topic(2).topic_id, false).unwrap();
+        directory.give_up_lost_end(&partition(0), topic(2).topic_id).unwrap();
         assert_eq!(directory.losses().unwrap().len(), 1, "the loss of another topic");
-        directory.give_up_lost_end(&partition(0), theirs, true).unwrap();
-        let is_recorded = !directory.losses().unwrap().is_empty();
-        assert_eq!(is_recorded, is_clean, "the high watermark tells of the loss, if it is known");
-        directory.give_up_lost_end(&partition(0), theirs, false).unwrap();
+        directory.give_up_lost_end(&partition(0), theirs).unwrap();
         assert_eq!(directory.losses().unwrap(), []);
         let log = directory.log(&partition(0)).unwrap().unwrap();
         let end = log.log_end_offset();
@@ -191,7 +188,7 @@ fn a_log_that_has_lost_all_segments_is_a_loss_and_begins_again_where_it_is_given
         world.disk.remove_file(path).unwrap();
         let directory = world.open().unwrap();
         assert_eq!(directory.losses().unwrap(), [(partition(0), topic(1).topic_id)]);
-        directory.give_up_lost_end(&partition(0), topic(1).topic_id, false).unwrap();
+        directory.give_up_lost_end(&partition(0), topic(1).topic_id).unwrap();
         let log = directory.log(&partition(0)).unwrap().unwrap();
         assert_eq!(log.log_end_offset(), Offset::ZERO);
         append(&log, 3).unwrap();
@@ -200,38 +197,40 @@ fn a_log_that_has_lost_all_segments_is_a_loss_and_begins_again_where_it_is_given
 }
 
 #[test]
-fn a_log_that_ends_below_its_high_watermark_or_is_gone_has_lost_records() {
-    let theirs = topic(1).topic_id;
-    for is_clean in [false, true] {
-        let world = World::new();
-        let (directory, log) = with_ten_records(&world);
-        log.flush().unwrap();
-        let floor = [(partition(0), Offset::new(12))];
-        directory.record_floors(&floor).unwrap();
-        drop(log);
-        if is_clean {
-            stop(directory, 10);
-        } else {
-            drop(directory);
-        }
-        let directory = world.open().unwrap();
-        assert_eq!(directory.losses().unwrap(), [(partition(0), theirs)], "a leader was told");
-        drop(directory);
-        world.disk.remove_file(Path::new("/data/web-0/00000000000000000000.log")).unwrap();
-        assert_eq!(world.open().unwrap().losses().unwrap(), [(partition(0), theirs)]);
-        for entry in world.disk.list(Path::new("/data/web-0")).unwrap() {
-            world.disk.remove_file(&Path::new("/data/web-0").join(entry.name)).unwrap();
-        }
-        world.disk.remove_dir(Path::new("/data/web-0")).unwrap();
-        for _ in 0..2 {
-            let directory = world.open().unwrap();
-            assert_eq!(directory.start_report().missing, [partition(0)].into());
-            assert_eq!(directory.high_watermark(&partition(0)), Some(Offset::new(12)));
-        }
-        let directory = world.open().unwrap();
-        directory.create_log(&partition(0), topic(1)).unwrap();
-        assert_eq!(directory.high_watermark(&partition(0)), None, "it begins anew");
+fn a_log_that_is_gone_after_a_stop_in_order_is_missed_until_it_is_given_up() {
+    let world = World::new();
+    let (directory, log) = with_ten_records(&world);
+    log.flush().unwrap();
+    drop(log);
+    stop(directory, 10);
+    for entry in world.disk.list(Path::new("/data/web-0")).unwrap() {
+        world.disk.remove_file(&Path::new("/data/web-0").join(entry.name)).unwrap();
     }
+    world.disk.remove_dir(Path::new("/data/web-0")).unwrap();
+    let (theirs, other) = (topic(1).topic_id, topic(2).topic_id);
+    for _ in 0..2 {
+        let directory = world.open().unwrap();
+        assert_eq!(directory.start_report().missing, [(partition(0), theirs)].into());
+        assert_eq!(directory.floor(&partition(0), theirs), Some(Offset::new(10)));
+        assert_eq!(directory.floor(&partition(0), other), None, "another topic of the name");
+        directory.close(&Offsets::new()).unwrap();
+    }
+    let directory = world.open().unwrap();
+    directory.give_up_lost_end(&partition(0), theirs).unwrap();
+    assert_eq!(directory.floor(&partition(0), theirs), None);
+    directory.close(&Offsets::new()).unwrap();
+    drop(directory);
+    assert!(world.open().unwrap().start_report().missing.is_empty());
+}
+
+#[test]
+fn a_log_that_ends_before_its_end_at_the_stop_in_order_has_lost_records() {
+    let world = with_a_lost_end(true, 20);
+    let directory = world.open().unwrap();
+    assert_eq!(directory.losses().unwrap(), [(partition(0), topic(1).topic_id)]);
+    directory.give_up_lost_end(&partition(0), topic(1).topic_id).unwrap();
+    assert_eq!(directory.losses().unwrap(), []);
+    assert_eq!(directory.floor(&partition(0), topic(1).topic_id), None);
 }
 
 #[test]
@@ -240,7 +239,7 @@ fn a_log_that_ends_as_recorded_is_no_loss() {
     let directory = world.open().unwrap();
     directory.create_log(&partition(1), topic(2)).unwrap();
     assert_eq!(directory.losses().unwrap(), []);
-    directory.give_up_lost_end(&partition(0), topic(1).topic_id, false).unwrap();
+    directory.give_up_lost_end(&partition(0), topic(1).topic_id).unwrap();
     let log = directory.log(&partition(0)).unwrap().unwrap();
     assert_eq!(log.log_end_offset(), Offset::new(10));
 }

@@ -9,12 +9,9 @@
 //!
 //! A checkpoint may lag behind the log but never run ahead of it, except that a log start is
 //! recorded before it takes effect. A checkpoint is lowered, durably, before a log is truncated,
-//! before lost records are given up, and before a new log takes a name that was used before.
-//!
-//! High watermarks fall with a truncation and a new log only. That of a log which has lost records
-//! stays above its end, and so tells of the loss.
+//! before lost records are given up, and before a new log takes a name that was used before. High
+//! watermarks fall for no other reason.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
@@ -103,13 +100,6 @@ impl Checkpoints {
         }
     }
 
-    /// The logs that have had records.
-    pub(super) fn logs_with_records(&self) -> BTreeSet<&TopicPartition> {
-        let ends = [Kind::DurablePoint, Kind::HighWatermark];
-        let ends = ends.into_iter().flat_map(|kind| &self.current[kind as usize]);
-        ends.filter(|(_, end)| **end > Offset::ZERO).map(|(partition, _)| partition).collect()
-    }
-
     /// Sets the current offsets of a log.
     pub(super) fn set(&mut self, partition: &TopicPartition, marks: CheckpointOffsets) {
         self.put(Kind::DurablePoint, partition, marks.durable);
@@ -126,22 +116,16 @@ impl Checkpoints {
 
     /// Lowers all offsets but the log start to `offset`, before the log is truncated there.
     pub(super) fn lower(&mut self, partition: &TopicPartition, offset: Offset) {
-        self.lower_points(partition, offset);
-        self.lower_kind(Kind::HighWatermark, partition, offset);
-    }
-
-    /// Lowers the durable point and the rebuild point to `offset`, before the records from there on
-    /// are given up as lost.
-    pub(super) fn lower_points(&mut self, partition: &TopicPartition, offset: Offset) {
-        for kind in [Kind::DurablePoint, Kind::RebuildPoint] {
-            self.lower_kind(kind, partition, offset);
+        for kind in [Kind::DurablePoint, Kind::RebuildPoint, Kind::HighWatermark] {
+            if self.get(kind, partition).is_some_and(|known| known > offset) {
+                self.put(kind, partition, offset);
+            }
         }
     }
 
-    fn lower_kind(&mut self, kind: Kind, partition: &TopicPartition, offset: Offset) {
-        if self.get(kind, partition).is_some_and(|known| known > offset) {
-            self.put(kind, partition, offset);
-        }
+    /// Removes the high watermark of a log that has lost records.
+    pub(super) fn forget_high_watermark(&mut self, partition: &TopicPartition) {
+        self.current[Kind::HighWatermark as usize].remove(partition);
     }
 
     /// Lowers all offsets, the log start too.

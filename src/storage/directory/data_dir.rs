@@ -13,7 +13,9 @@ use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{FailedSyncs, Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
 use crate::storage::skipping::AuditLog;
-use crate::storage::{Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StorageError};
+use crate::storage::{
+    CheckpointOffsets, Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StorageError,
+};
 use crate::types::{Offset, Timestamp, TopicId, TopicPartition};
 
 /// The options of a data directory.
@@ -53,9 +55,9 @@ pub struct StartReport {
     pub left_alone: Vec<(PathBuf, String)>,
     /// Logs that are not opened because their topic cannot be determined.
     pub unusable: Vec<TopicPartition>,
-    /// Logs with records that the last run had and that no longer exist. Their high watermarks stay
-    /// recorded until logs are created in their place.
-    pub missing: BTreeSet<TopicPartition>,
+    /// Logs with records that the last run had when it stopped in order, and that no longer exist,
+    /// with their topics.
+    pub missing: BTreeMap<TopicPartition, TopicId>,
 }
 
 /// An open data directory. All calls may come from several threads at once.
@@ -237,18 +239,15 @@ impl DataDir {
         self.lock_checkpoints().get(Kind::HighWatermark, partition)
     }
 
-    /// Records offsets below which all records were committed, although the logs may lack some of
-    /// them: the next start finds these losses (rule R28 in docs/replication.md). They are durable
-    /// on return.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn record_floors(&self, floors: &[(TopicPartition, Offset)]) -> Result<(), StorageError> {
-        let mut checkpoints = self.lock_checkpoints();
-        for (partition, floor) in floors {
-            checkpoints.raise_high_watermark(partition, *floor);
-        }
-        checkpoints.write(&*self.disk)
+    /// The recorded high watermark of a partition's log, or of one that is missing, if that is the
+    /// log of this topic: another topic may have had the same name.
+    pub fn floor(&self, partition: &TopicPartition, topic_id: TopicId) -> Option<Offset> {
+        let slot = self.lock_logs().get(partition).cloned();
+        let owner = match slot {
+            Some(slot) => slot.metadata(&self.path).ok().map(|metadata| metadata.topic_id),
+            None => self.start.missing.get(partition).copied(),
+        };
+        self.high_watermark(partition).filter(|_| owner == Some(topic_id))
     }
 
     /// The durable point of a partition as recorded in its checkpoint: after any crash, a bad batch
@@ -377,7 +376,22 @@ impl DataDir {
             })
         };
         let logs = self.lock_logs();
-        logs.values().filter(|slot| !slot.needs_recovery()).filter_map(stopped).collect()
+        let mut all: Vec<_> =
+            logs.values().filter(|slot| !slot.needs_recovery()).filter_map(stopped).collect();
+        // A log that is missing is missed by the next start too, until it is given up or replaced.
+        for (partition, topic_id) in &self.start.missing {
+            let CheckpointOffsets { log_start, durable, .. } = checkpoints.of(partition);
+            if !logs.contains_key(partition) && durable > Offset::ZERO {
+                all.push(StoppedLog {
+                    high_watermark: checkpoints.get(Kind::HighWatermark, partition),
+                    partition: partition.clone(),
+                    topic_id: *topic_id,
+                    log_start,
+                    log_end: durable,
+                });
+            }
+        }
+        all
     }
 
     pub(super) fn lock_logs(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, Arc<Slot>>> {

@@ -261,14 +261,13 @@ impl DataDir {
     }
 
     /// The offsets that a log has lost at its end. After a stop in order the log ended where the
-    /// manifest says, and no log has ended before its high watermark.
+    /// manifest says.
     fn lost_end(&self, slot: &Slot) -> Result<Option<Range<Offset>>, StorageError> {
         let stopped = slot.stopped_at();
         let opened = slot.open(&self.env, &self.path, &self.options.configs);
         let lost = opened.and_then(|log| {
             let end = log.log_end_offset();
-            let recorded = self.high_watermark(slot.partition()).max(stopped);
-            let lacks = recorded.filter(|recorded| end < *recorded).map(|recorded| end..recorded);
+            let lacks = stopped.filter(|stopped| end < *stopped).map(|stopped| end..stopped);
             Ok(log.tail().lost_end()?.or(lacks))
         });
         match lost {
@@ -286,9 +285,8 @@ impl DataDir {
     /// and the log accepts records again where the loss begins. A log that has lost nothing is
     /// unchanged. Until this call, every start finds the loss again.
     ///
-    /// With `keeps_floor`, the high watermark stays as it is, above the end of the log: the first
-    /// fetch tells the leader how many records were committed, and starts go on finding the loss
-    /// until they are here again. Without it, the records are given up for good.
+    /// The recorded high watermark is given up too, whether records are lost or not: the replica is
+    /// neither in sync nor eligible, and its leader knows better what was committed.
     ///
     /// # Errors
     /// Those of the disk.
@@ -296,22 +294,28 @@ impl DataDir {
         &self,
         partition: &TopicPartition,
         topic_id: TopicId,
-        keeps_floor: bool,
     ) -> Result<(), StorageError> {
         let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = self.lock_logs().get(partition).cloned();
         let is_theirs = |slot: &Arc<Slot>| {
             slot.metadata(&self.path).is_ok_and(|metadata| metadata.topic_id == topic_id)
         };
+        if slot.is_none() && self.start.missing.get(partition) == Some(&topic_id) {
+            let mut checkpoints = self.lock_checkpoints();
+            checkpoints.forget(partition);
+            return checkpoints.write(&*self.disk);
+        }
         let Some(slot) = slot.filter(is_theirs) else { return Ok(()) };
-        let Some(lost) = self.lost_end(&slot)? else { return Ok(()) };
+        let Some(lost) = self.lost_end(&slot)? else {
+            let mut checkpoints = self.lock_checkpoints();
+            checkpoints.forget_high_watermark(partition);
+            return checkpoints.write(&*self.disk);
+        };
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         let mut checkpoints = self.lock_checkpoints();
         // With a higher durable point, the recovery would find the loss again.
-        checkpoints.lower_points(partition, lost.start);
-        if !keeps_floor {
-            checkpoints.lower(partition, lost.start);
-        }
+        checkpoints.lower(partition, lost.start);
+        checkpoints.forget_high_watermark(partition);
         checkpoints.write(&*self.disk)?;
         let CheckpointOffsets { log_start, rebuild, .. } = checkpoints.of(partition);
         let durable = lost.start;
@@ -403,13 +407,6 @@ impl DataDir {
         *deleted = later;
         drop(deleted);
         let mut removed = Ok(());
-        if !due.is_empty()
-            && let Err(error) = self.lock_checkpoints().write(&*self.disk)
-        {
-            // As long as offsets of a deleted log are recorded, its files show that it was deleted.
-            self.lock_deleted().extend(due);
-            return Err(error);
-        }
         for (_, path) in due {
             if let Err(error) = remove_tree(&*self.disk, &path, true) {
                 let again = self.env.clock.monotonic().saturating_add(REMOVAL_PAUSE);

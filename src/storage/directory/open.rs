@@ -4,7 +4,7 @@
 //! anything is written to a log. Otherwise every log is recovered before the new run begins: if
 //! that is interrupted, the next start still knows in which boot the last records were written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::storage::directory::checkpoints::{Checkpoints, durable_points};
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::{Identity, Opener, has_metadata};
 use crate::storage::directory::partition_metadata::PartitionMetadata;
-use crate::storage::directory::run::{FailedSyncs, Manifest, Run};
+use crate::storage::directory::run::{FailedSyncs, Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{Survey, quarantine, require_empty};
 use crate::storage::directory::{last_time, names};
@@ -24,7 +24,7 @@ use crate::storage::expendable::free_space_from_indexes;
 use crate::storage::reserve::{Purpose, Reserve};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{ColdReads, LogEnv, StartPoint, StorageError, Stored, small_file};
-use crate::types::{Timestamp, TopicPartition};
+use crate::types::{Offset, Timestamp, TopicPartition};
 
 /// The files left by the last run.
 struct LastRun {
@@ -82,7 +82,7 @@ impl DataDir {
                 rebuilt,
                 quarantined: survey.quarantined,
                 left_alone: survey.left_alone,
-                ..last_run.report(&logs, !survey.deleted.is_empty())
+                ..last_run.report(&logs)
             },
             env: LogEnv {
                 disk: plain,
@@ -118,7 +118,7 @@ impl DataDir {
         let logs = self.lock_logs();
         // The offsets of a missing log tell other replicas which records it had.
         let missing = &self.start.missing;
-        checkpoints.retain(|log| logs.contains_key(log) || missing.contains(log));
+        checkpoints.retain(|log| logs.contains_key(log) || missing.contains_key(log));
         for slot in logs.values().filter(|slot| slot.is_known()) {
             checkpoints.set(slot.partition(), slot.checkpoint_offsets());
         }
@@ -217,22 +217,24 @@ impl LastRun {
         }
     }
 
-    /// The part of the report that concerns logs.
-    fn report(&self, logs: &BTreeMap<TopicPartition, Arc<Slot>>, has_deleted: bool) -> StartReport {
-        let unusable = logs.values().filter(|slot| !slot.is_known());
+    /// The logs with records that the last run had when it stopped in order, and that are gone.
+    fn missing<'a>(
+        &'a self,
+        logs: &'a BTreeMap<TopicPartition, Arc<Slot>>,
+    ) -> impl Iterator<Item = &'a StoppedLog> {
         let stopped = self.manifest.iter().flat_map(|manifest| &manifest.logs);
-        let stopped = stopped.map(|log| &log.partition);
-        // After a crash, a log that was deleted shortly before may still have recorded offsets. Its
-        // files stay longer than they do.
-        let is_told = self.manifest.is_none() && !has_deleted;
-        let recorded = self.checkpoints.logs_with_records();
-        let recorded = recorded.into_iter().filter(|_| is_told);
-        let missing = stopped.chain(recorded).filter(|log| !logs.contains_key(*log));
+        stopped.filter(|log| log.log_end > Offset::ZERO && !logs.contains_key(&log.partition))
+    }
+
+    /// The part of the report that concerns logs.
+    fn report(&self, logs: &BTreeMap<TopicPartition, Arc<Slot>>) -> StartReport {
+        let unusable = logs.values().filter(|slot| !slot.is_known());
+        let missing = self.missing(logs);
         StartReport {
             was_clean: self.manifest.is_some(),
             had_failed_sync: self.had_failed_sync,
             unusable: unusable.map(|slot| slot.partition().clone()).collect(),
-            missing: missing.cloned().collect::<BTreeSet<_>>(),
+            missing: missing.map(|log| (log.partition.clone(), log.topic_id)).collect(),
             ..StartReport::default()
         }
     }

@@ -131,7 +131,7 @@ impl Broker {
         let divergence = match counted {
             Err(_) => return None,
             Ok(CountedFetch::RecordsLost) => {
-                self.records_lost(number, position.position.floor.offset);
+                self.records_lost(number);
                 return None;
             }
             Ok(CountedFetch::Fenced) => {

@@ -65,7 +65,7 @@ impl Broker {
                 epoch: state.leader_epoch,
                 last_epoch: LeaderEpoch::NONE,
                 end: Offset::ZERO,
-                floor: self.logs.data.high_watermark(&partition).unwrap_or_default(),
+                floor: self.logs.data.floor(&partition, topic.id).unwrap_or_default(),
             };
             state.leader.is_none().then_some(((topic.id, number), report))
         });

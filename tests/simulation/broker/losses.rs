@@ -7,7 +7,7 @@ use std::time::Duration;
 use streamlog::metadata::Image;
 use streamlog::replication::LocalLogs;
 use streamlog::storage::StorageError;
-use streamlog::types::{Offset, PartitionIndex, TopicId, TopicPartition};
+use streamlog::types::{PartitionIndex, TopicId, TopicPartition};
 use tokio::time::sleep;
 
 use crate::broker::Broker;
@@ -28,9 +28,9 @@ pub(super) fn found_on_disk(
 ) -> Result<BTreeSet<Lost>, StorageError> {
     let losses = logs.data.losses()?.into_iter();
     let mut lost: BTreeSet<Lost> = losses.map(|(log, id)| (id, log.partition)).collect();
-    for log in &logs.data.start_report().missing {
-        if let Some(topic) = image.topic(&log.topic) {
-            lost.insert((topic.id, log.partition));
+    for (log, id) in &logs.data.start_report().missing {
+        if image.topic_by_id(*id).is_some() {
+            lost.insert((*id, log.partition));
         }
     }
     Ok(lost)
@@ -48,16 +48,13 @@ impl Broker {
     }
 
     /// Stops leading a partition, because a follower knows of records that this log lacks.
-    pub(super) fn records_lost(&self, number: PartitionIndex, floor: Offset) {
+    pub(super) fn records_lost(&self, number: PartitionIndex) {
         let Some(partition) = self.partition(number) else { return };
         if !locked(&self.lost).insert((partition.topic_id(), number)) {
             return;
         }
         self.world.note("leader has lost records", &[index(self.machine), number.0.into()]);
         partition.stop("its log has lost committed records");
-        if self.logs.data.record_floors(&[(Self::named(number), floor)]).is_err() {
-            self.fail();
-        }
     }
 
     /// Registers the losses, and gives the records up once the replicas are struck out.
@@ -77,8 +74,7 @@ impl Broker {
             for (topic, number) in struck_out {
                 let partition = Self::named(number);
                 self.logs.flusher.forget(&partition);
-                let keeps = metadata.keeps_floor(&image, (topic, number));
-                if self.logs.data.give_up_lost_end(&partition, topic, keeps).is_err() {
+                if self.logs.data.give_up_lost_end(&partition, topic).is_err() {
                     continue;
                 }
                 self.world.note("loss given up", &[index(self.machine), number.0.into()]);

@@ -114,3 +114,32 @@ fn one_replica_of_three_that_returns_is_believed_once_the_wait_is_over() {
     let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
     assert_eq!(numbers, (0..HALF).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_leader_that_was_believed_alone_steps_back_once_others_know_of_more_records() {
+    let mut cluster = ThreeBrokers::start(&["election.wait.ms=2000"]);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster.client(), 0..HALF);
+    let last = cluster.leader(TOPIC);
+    let data = cluster.data(last);
+    let older = data.with_extension("older");
+    copy(&data, &older);
+    write(&cluster.client(), HALF..2 * HALF);
+    // With this record the others learn that those before it are committed. They note that when
+    // they stop in order.
+    write(&cluster.client(), 2 * HALF..2 * HALF + 1);
+    for id in IDS.into_iter().filter(|id| *id != last) {
+        cluster.stop(id);
+    }
+    cluster.kill(last);
+    lose(Loss::OlderCopy, &data, &older);
+    cluster.start_broker(last);
+    cluster.await_seen_by(last, TOPIC, |partition| partition.leader_id == last);
+    for id in IDS.into_iter().filter(|id| *id != last) {
+        cluster.start_broker(id);
+    }
+    cluster.await_in_sync(TOPIC, &IDS);
+    let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
+    assert_eq!(numbers, (0..=2 * HALF).collect::<Vec<_>>(), "{}", cluster.logs());
+    assert!(cluster.log(last).contains("has lost records"), "{}", cluster.log(last));
+}
