@@ -50,8 +50,9 @@ pub struct Assignment {
     /// The lease under which this broker leads; `None` for a partition with a single replica, which
     /// no other broker can lead.
     pub lease: Option<Arc<Lease>>,
-    /// The leader epoch that began with the last loss of records that an operator accepted.
-    pub loss_epoch: Option<LeaderEpoch>,
+    /// The leader epoch that began with the last loss of records that an operator accepted; `NONE`
+    /// if there was none.
+    pub loss_epoch: LeaderEpoch,
     /// The in-sync replicas.
     pub in_sync: InSyncState,
     /// The facts about earlier leaders.
@@ -92,7 +93,9 @@ impl Assignment {
                 .map_or(Incarnation::UNKNOWN, |state| state.leader_incarnation),
             incarnation,
             lease: None,
-            loss_epoch: state.and_then(|state| state.loss).map(|loss| loss.leader_epoch),
+            loss_epoch: state
+                .and_then(|state| state.loss)
+                .map_or(LeaderEpoch::NONE, |loss| loss.leader_epoch),
             in_sync: InSyncState {
                 members: partition.isr().to_vec(),
                 // Prefer the minimum of the state: by it, the controller decides which replicas

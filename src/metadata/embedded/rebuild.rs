@@ -218,8 +218,21 @@ impl Rebuild {
         value.add_partitions(&vec![vec![broker]; partitions - known]);
         self.put(path, encode(&value))?;
         let parent = NodePath::Partitions(topic.name.clone()).to_string();
-        // The controller makes the states that are not known from logs.
-        self.put(parent, NewPartitionsValue::from(PartitionIndex(0)))?;
+        // The controller makes the states that are neither left nor known from logs.
+        let has_state = |index: PartitionIndex| {
+            let path = NodePath::PartitionState(topic.name.clone(), index).to_string();
+            self.tree.get(&path).is_some() || topic.epochs.contains_key(&index)
+        };
+        let mut indices = (0..).map(PartitionIndex).take(partitions);
+        let first = indices.find(|index| !has_state(*index));
+        let before = self.tree.get(&parent).map(|node| NewPartitionsValue::first_in(&node.value));
+        let is_there = before.is_some();
+        let before = before.and_then(Result::ok).flatten();
+        match before.into_iter().chain(first).min() {
+            Some(first) => self.put(parent, NewPartitionsValue::from(first))?,
+            None if !is_there => self.put(parent, Bytes::new())?,
+            None => {}
+        }
         for (partition, epoch) in &topic.epochs {
             self.add_state(&topic.name, *partition, *epoch, broker)?;
         }

@@ -78,8 +78,7 @@ impl Partition {
     /// given up.
     pub(super) fn floor(&self, last_epoch: LeaderEpoch) -> Offset {
         let current = self.current();
-        let is_given_up = current.loss_epoch.is_some_and(|loss| last_epoch < loss);
-        if is_given_up || self.config().write_caching {
+        if last_epoch < current.loss_epoch || self.config().write_caching {
             return Offset::ZERO;
         }
         let recorded = self.logs().data.floor(self.id(), self.topic_id());

@@ -28,7 +28,9 @@ use crate::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Log, LogConfig, Offsets,
     Opener, ProducerLimits, ReadLimit, Upkeep, UpkeepListener, UpkeepOptions,
 };
-use crate::types::{BrokerId, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition, seeds};
+use crate::types::{
+    BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition, seeds,
+};
 
 const STEPS: usize = 400;
 pub(super) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -321,7 +323,7 @@ impl World {
         let leader = self.brokers[node.leader].id;
         let assignment = Assignment {
             lease: None,
-            loss_epoch: None,
+            loss_epoch: LeaderEpoch::NONE,
             epoch: node.epoch,
             leader: Some(leader),
             leader_incarnation: node.incarnation,

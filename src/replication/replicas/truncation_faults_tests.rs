@@ -79,7 +79,7 @@ impl Pair {
     fn assign(&self, broker: &Broker, epoch: LeaderEpoch, in_sync: InSyncState) {
         let assignment = Assignment {
             lease: None,
-            loss_epoch: None,
+            loss_epoch: LeaderEpoch::NONE,
             epoch,
             leader: Some(self.leader.id),
             leader_incarnation: self.leader.incarnation,
