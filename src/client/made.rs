@@ -88,7 +88,7 @@ impl Made {
         delivered
     }
 
-    /// What is to be closed; nothing is registered after this.
+    /// The objects to be closed; none is registered after this.
     fn close_lists(&self) -> Lists {
         self.change(|lists| {
             lists.is_closed = true;

@@ -1,4 +1,4 @@
-"""What the broker stores, every client reads, in whatever form a codec's stream was sent."""
+"""Every client reads what the broker stores, in whatever form a codec's stream was sent."""
 
 import struct
 

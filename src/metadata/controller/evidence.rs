@@ -1,4 +1,4 @@
-//! What decides the elections of a partition: its settings, and what the live brokers show.
+//! Terms and evidence of an election: settings of a topic, and what live brokers have registered.
 
 use crate::metadata::ElectionRules;
 use crate::metadata::image::{DirectoryId, EligibleReplica, Image, IsrMember, PartitionState};

@@ -24,7 +24,7 @@ class Known:
     kafka: str = "*"
     streamlog: str = "*"
     name: str = ""
-    """What `{name}` stands for in `field`."""
+    """The part of `field` that `{name}` stands for."""
 
     def covers(self, api: str, asked: str, place: tuple[str, object, object]) -> bool:
         """Return true if a difference is this one."""

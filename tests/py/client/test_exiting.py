@@ -1,4 +1,4 @@
-"""What a program leaves open at its end is closed, also if its module refers to itself."""
+"""A program's open objects are closed at its end, also if its module refers to itself."""
 
 import subprocess
 import sys
