@@ -165,9 +165,8 @@ impl From<&PartitionError> for Refusal {
             PartitionError::NotLeader(_) | PartitionError::EpochEnded { .. } => {
                 ErrorCode::NotLeaderOrFollower
             }
-            PartitionError::NotEnoughReplicas { is_appended: false, .. } => {
-                ErrorCode::NotEnoughReplicas
-            }
+            PartitionError::NotEnoughReplicas { is_appended: false, .. }
+            | PartitionError::Unvouched => ErrorCode::NotEnoughReplicas,
             PartitionError::NotEnoughReplicas { is_appended: true, .. } => {
                 ErrorCode::NotEnoughReplicasAfterAppend
             }

@@ -12,7 +12,7 @@ use crate::config::Settings;
 use crate::engine::topic_settings::resolve;
 use crate::engine::{EngineState, log_defaults};
 use crate::metadata::{
-    Configs, Image, Partition as PartitionImage, Tombstone, Topic as TopicImage,
+    Configs, Image, IsrMember, Partition as PartitionImage, Tombstone, Topic as TopicImage,
 };
 use crate::replication::{Assignment, Partition, PartitionSpec, Role, Rules, Topic};
 use crate::storage::{CleanupPolicy, LogConfig, Remedy};
@@ -159,6 +159,7 @@ fn replicas<'a>(
 fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &LogConfig) -> Topic {
     let config = settings(topic, defaults);
     let incarnation = engine.metadata.incarnation_in(image);
+    let own = IsrMember { broker: engine.config.broker_id, incarnation };
     let before = engine.partitions.topic_by_id(topic.id);
     let (now, lease) = (engine.clock.monotonic(), engine.metadata.lease(incarnation));
     let ended = |partition: &PartitionImage| image.ended_replicas(partition);
@@ -172,7 +173,7 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
             },
         );
         let lease = (image.replicas.len() > 1).then(|| Arc::clone(&lease));
-        let mut assignment = Assignment { lease, ..Assignment::of(image, incarnation, &config) };
+        let mut assignment = Assignment { lease, ..Assignment::of(image, own, &config) };
         if assignment.lease.is_some() {
             assignment.predecessors.ended = ended(image);
         }

@@ -26,7 +26,8 @@ settings! {
         partitions_max: Option<usize> = None,
         /// Milliseconds for which a partition waits, after all its in-sync replicas have ended,
         /// until enough of them have returned to compare their logs. Afterwards the greatest log
-        /// of those that have returned is believed.
+        /// of those that have returned leads, and takes no records until another replica confirms
+        /// it.
         #[setting("election.wait.ms", Long in 0..)]
         election_wait: Duration = Duration::from_secs(30),
     }

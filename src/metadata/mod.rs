@@ -60,7 +60,7 @@ pub use embedded::{
 pub use error::MetadataError;
 pub use image::{
     BrokenNode, Broker, Configs, Controller, Delta, DirectoryPlace, EligibleReplica, Image,
-    Incarnation, IsrMember, KeyHash, KnownBroker, Listener, LogReport, LogReports, Loss,
+    Incarnation, IsrMember, KeyHash, KnownBroker, Listener, LogExtent, LogReport, LogReports, Loss,
     Membership, Partition, PartitionState, Registration, ReplicaKey, Replicas, Tombstone, Topic,
     TopicState,
 };

@@ -1,5 +1,5 @@
 //! Reports the logs of this broker's replicas to the controller, while their partitions have no
-//! leader (rule R21 in docs/replication.md).
+//! leader, or one that is not believed yet (rule R21 in docs/replication.md).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const REPORTS_MAX: usize = 10_000;
 /// The pause before reports that failed are tried again.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// A replica whose partition has no leader.
+/// A replica whose partition has no leader that it may follow.
 type Leaderless = ((TopicId, PartitionIndex), Arc<Partition>);
 
 /// The task that reports logs.
@@ -89,7 +89,7 @@ impl LogReporter {
         }
     }
 
-    /// The replicas whose partitions have no leader, and more than one replica.
+    /// The replicas whose partitions have no leader that they may follow, and more than one replica.
     fn leaderless(&self) -> Vec<Leaderless> {
         let image = self.engine.image();
         let mut leaderless = Vec::new();
@@ -157,7 +157,8 @@ impl LogReporter {
                 end: Offset::ZERO,
                 floor: if state.loss.is_some() { Offset::ZERO } else { floor },
             };
-            (state.leader.is_none()).then_some(((id, index), report))
+            let is_asked = state.leader.is_none() || state.unvouched.is_some();
+            is_asked.then_some(((id, index), report))
         });
         lost.take(REPORTS_MAX).collect()
     }

@@ -243,6 +243,7 @@ impl Partition {
             epoch_start,
             in_sync: in_sync.members().len(),
             minimum: in_sync.minimum(),
+            is_unvouched: !leader.may_append(),
             hand_over: leader.hand_over_stage(),
             ..current.clone()
         });
@@ -253,7 +254,8 @@ impl Partition {
         let state = leadership.assigned.as_ref().map(|assigned| &assigned.in_sync);
         let (in_sync, minimum) =
             state.map_or_else(Default::default, |state| (state.members.len(), state.minimum));
-        self.update(|current| Current { in_sync, minimum, ..current.clone() });
+        let is_unvouched = state.is_some_and(|state| !self.rules().may_append(state.is_unvouched));
+        self.update(|current| Current { in_sync, minimum, is_unvouched, ..current.clone() });
     }
 
     pub(super) fn lock_leadership(&self) -> MutexGuard<'_, Leadership> {

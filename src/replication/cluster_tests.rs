@@ -117,7 +117,13 @@ impl PartitionStore {
     /// The part of the state of a version that a leader uses.
     pub(super) fn in_sync_at(&self, version: i32) -> Option<InSyncState> {
         let members = self.node_at(version)?.members.clone();
-        Some(InSyncState { members, minimum: MINIMUM, has_eligible: false, version })
+        Some(InSyncState {
+            members,
+            minimum: MINIMUM,
+            has_eligible: false,
+            is_unvouched: false,
+            version,
+        })
     }
 
     /// The part of the state in force that a leader uses.

@@ -59,6 +59,13 @@ pub enum PartitionError {
         /// True if the records were appended before, while enough replicas were in sync.
         is_appended: bool,
     },
+    /// This broker was elected after the wait for other replicas, which may have more records.
+    #[error(
+        "this broker leads after the wait for other replicas, which may have more records: it \
+         takes none until one of them returns; start their brokers, or accept the loss of what it \
+         lacks with 'streamlog partition elect'"
+    )]
+    Unvouched,
     /// An earlier leader may have shown records that this one cannot show yet.
     #[error(
         "the high watermark {high_watermark} is below {epoch_start}, where leader epoch {epoch} \

@@ -48,6 +48,9 @@ pub(super) struct Current {
     pub(super) in_sync: usize,
     /// The number of in-sync replicas that `acks=all` requires.
     pub(super) minimum: usize,
+    /// True if this broker leads and may append nothing, because it is not believed yet (rule R21f
+    /// in `protocol/rules.rs`).
+    pub(super) is_unvouched: bool,
     /// The log, once it was found or created.
     pub(super) log: Option<Arc<Log>>,
     /// True once the log has been looked for on the disk.
@@ -90,6 +93,7 @@ impl Current {
             epoch_start: Offset::ZERO,
             in_sync: 0,
             minimum: 0,
+            is_unvouched: false,
             log: None,
             is_open: false,
             is_appendable: false,
@@ -124,6 +128,7 @@ impl Current {
     pub(super) fn check_accepting(&self) -> Result<(), PartitionError> {
         self.check_leading()?;
         match self.hand_over {
+            HandOverStage::None if self.is_unvouched => Err(PartitionError::Unvouched),
             HandOverStage::None => Ok(()),
             HandOverStage::CatchingUp | HandOverStage::Silent => {
                 Err(PartitionError::NotLeader(NotLeading::NoLeader))

@@ -41,7 +41,7 @@ pub struct PartitionSpec {
 pub struct Assignment {
     /// The leader epoch; `NONE` before the first.
     pub epoch: LeaderEpoch,
-    /// The leader, if there is one.
+    /// The leader, if there is one, and this broker may follow it.
     pub leader: Option<BrokerId>,
     /// The incarnation that was elected.
     pub leader_incarnation: Incarnation,
@@ -81,17 +81,21 @@ impl Predecessors {
 }
 
 impl Assignment {
-    /// The assignment of a partition for a broker of this incarnation, without a lease, and without
+    /// The assignment of a partition for a broker as this incarnation, without a lease, and without
     /// knowledge of incarnations that have ended.
-    pub fn of(partition: &PartitionImage, incarnation: Incarnation, config: &LogConfig) -> Self {
+    ///
+    /// A replica that may have more records than a leader that is not believed yet follows nobody
+    /// (rule R21e in docs/replication.md): it reports its log.
+    pub fn of(partition: &PartitionImage, own: IsrMember, config: &LogConfig) -> Self {
         let replicas = partition.replicas.len();
         let state = partition.state.as_ref();
+        let awaits_comparison = state.is_some_and(|state| state.awaits_comparison(own.broker));
         Self {
             epoch: partition.leader_epoch(),
-            leader: partition.leader(),
+            leader: partition.leader().filter(|_| !awaits_comparison),
             leader_incarnation: state
                 .map_or(Incarnation::UNKNOWN, |state| state.leader_incarnation),
-            incarnation,
+            incarnation: own.incarnation,
             lease: None,
             loss_epoch: state
                 .and_then(|state| state.loss)
@@ -104,6 +108,7 @@ impl Assignment {
                     .and_then(|state| state.minimum)
                     .unwrap_or_else(|| config.min_insync_replicas(replicas).min(replicas)),
                 has_eligible: state.is_some_and(|state| !state.eligible.is_empty()),
+                is_unvouched: state.is_some_and(|state| state.unvouched.is_some()),
                 version: state.map_or(0, |state| state.version),
             },
             predecessors: Predecessors {

@@ -94,7 +94,13 @@ fn led_by(leader: i32, epoch: LeaderEpoch, in_sync: &[i32]) -> Assignment {
         leader: Some(BrokerId(leader)),
         leader_incarnation: incarnation(leader),
         incarnation: incarnation(1),
-        in_sync: InSyncState { members, minimum, has_eligible: false, version: epoch.0 },
+        in_sync: InSyncState {
+            members,
+            minimum,
+            has_eligible: false,
+            is_unvouched: false,
+            version: epoch.0,
+        },
         predecessors: Predecessors { have_finished: true, ..Predecessors::default() },
     }
 }

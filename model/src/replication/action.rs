@@ -50,6 +50,9 @@ pub enum Action {
     ElectReported(BrokerId),
     /// The controller elects a member that returned after the wait.
     ElectReturned(BrokerId),
+    /// The controller believes a leader that was elected after the wait, by what members that
+    /// returned report.
+    Vouch(BrokerId),
     /// A person accepts the loss of what a replica lacks.
     AcceptLoss(BrokerId),
     /// The controller creates a state node that is missing.
@@ -159,6 +162,9 @@ impl Action {
             }
             Self::ElectReturned(id) => {
                 format!("the controller elects {id}, which has returned with more, epoch {epoch}")
+            }
+            Self::Vouch(id) => {
+                format!("{id} is believed, epoch {epoch}: in-sync set {set}, eligible {eligible}")
             }
             Self::AcceptLoss(id) => {
                 format!("a person accepts the loss of what {id} lacks: it leads epoch {epoch}")

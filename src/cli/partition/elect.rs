@@ -50,13 +50,15 @@ impl Options {
         let admin = cluster.connect()?.0.admin();
         let PartitionDescription { leader, replicas, .. } = require(&admin, &place)?;
         let ReplicaEnds { known: ends, unknown } = admin.replica_ends(&place, &replicas)?;
-        // The present leader is to be replaced, so its end is not needed. Any other replica with an
-        // unknown end might lose fewer records than the replicas with known ends.
+        // The present leader may hang, and is to be replaced then. Any other replica with an unknown
+        // end might lose fewer records than the replicas with known ends.
         if let Some((_, error)) = unknown.into_iter().find(|(broker, _)| Some(*broker) != leader) {
             return Err(error.into());
         }
-        let nobody = || ConfigError::single(&place.to_string(), "no other replica of it runs");
-        let best = best(&ends, leader).ok_or_else(nobody)?;
+        let nobody = || ConfigError::single(&place.to_string(), "no replica of it runs");
+        // A leader that waits for other replicas may lead on without them.
+        let replaced = leader.filter(|_| self.accept_two_leaders);
+        let best = best(&ends, replaced).ok_or_else(nobody)?;
         let given_up = given_up(&ends, &best);
         // Another replica may be the best one by now, and lack more than was accepted.
         if self.accept_data_loss.is_none_or(|from| best.end.get() < from) {
@@ -81,9 +83,9 @@ impl Options {
     }
 }
 
-/// The replica whose election loses the fewest records, the present leader excluded.
-fn best(ends: &[ReplicaEnd], leader: Option<BrokerId>) -> Option<ReplicaEnd> {
-    let others = ends.iter().filter(|replica| Some(replica.broker) != leader);
+/// The replica whose election loses the fewest records, without the leader that is replaced.
+fn best(ends: &[ReplicaEnd], replaced: Option<BrokerId>) -> Option<ReplicaEnd> {
+    let others = ends.iter().filter(|replica| Some(replica.broker) != replaced);
     others.max_by_key(|replica| (replica.last_epoch, replica.end)).copied()
 }
 

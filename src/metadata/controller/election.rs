@@ -3,7 +3,8 @@
 //! A member of the in-sync set is identified by its incarnation, not only by its id: a broker that
 //! came back must rejoin. A member that has stayed alive is elected at once, and so is an eligible
 //! replica if no member is alive. Otherwise the partition gets no leader until its replicas have
-//! reported their logs: `reports.rs` decides by the reports. This module elects no other broker;
+//! reported their logs: `reports.rs` decides by the reports, and `unvouched.rs` by those that come
+//! after the wait for them. This module elects no other broker;
 //! `unclean_election.rs` does, if an operator accepts the loss.
 //!
 //! A member that has lost data is struck out of the set when another is elected. Until then the set
@@ -12,7 +13,8 @@
 //! recorded with a data directory that does not exist.
 
 use crate::metadata::controller::evidence::{Evidence, Terms, directory, registered};
-use crate::metadata::controller::reports::{LastSet, elected_by_reports, is_below_floor};
+use crate::metadata::controller::reports::{Elected, LastSet, elected_by_reports, is_below_floor};
+use crate::metadata::controller::unvouched::{after_returns, living, strike_out_stayed};
 use crate::metadata::image::{Image, Incarnation, IsrMember, Partition, PartitionState};
 use crate::metadata::in_sync::{rules, with_members};
 use crate::types::{BrokerId, LeaderEpoch};
@@ -30,7 +32,10 @@ pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Optio
             !evidence.lacks_data(replica) && !is_below_floor(replica.broker, state, evidence)
         });
     }
-    if rules::may_change_minimum(next.leader) && next.minimum != Some(minimum) {
+    if next.eligible.is_empty() && next.leader.is_some() {
+        next.unvouched = None;
+    }
+    if rules::may_change_minimum(&next) && next.minimum != Some(minimum) {
         next.minimum = Some(minimum);
         if !rules::keeps_eligible(next.isr.len(), minimum) {
             next.eligible.clear();
@@ -38,7 +43,8 @@ pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Optio
     }
     let is_elected = next.leader != state.leader
         || next.leader_incarnation != state.leader_incarnation
-        || next.isr != state.isr;
+        || next.isr != state.isr
+        || next.unvouched != state.unvouched;
     if is_elected {
         next.is_handed_over = false;
         next.leader_epoch = LeaderEpoch(state.leader_epoch.0.saturating_add(1));
@@ -61,6 +67,7 @@ fn first_state(replicas: &[BrokerId], image: &Image, minimum: usize) -> Option<P
         damaged: Vec::new(),
         is_handed_over: false,
         loss: None,
+        unvouched: None,
         version: 0,
         controller_epoch: 0,
         extra: serde_json::Map::new(),
@@ -77,14 +84,20 @@ fn next_state(
     let leads_on = |member: &&IsrMember| {
         state.leader == Some(member.broker) && state.leader_incarnation == member.incarnation
     };
-    let isr = electable(state, replicas, evidence, terms);
+    let Elected { isr, unvouched } = match living(state, evidence) {
+        Some(log) => after_returns(state, log, evidence, terms),
+        None => electable(state, replicas, evidence, terms),
+    };
     let leader = isr.iter().find(leads_on).copied().or_else(|| preferred(replicas, &isr));
     if let Some(leader) = leader {
-        return PartitionState {
-            leader: Some(leader.broker),
-            leader_incarnation: leader.incarnation,
-            ..with_members(state, isr, |broker| directory(evidence.image, broker))
-        };
+        let mut next = with_members(state, isr, |broker| directory(evidence.image, broker));
+        if state.unvouched.is_some() && state.leading() != Some(leader) {
+            strike_out_stayed(&mut next, evidence);
+        }
+        next.unvouched = unvouched.filter(|_| !next.eligible.is_empty());
+        next.leader = Some(leader.broker);
+        next.leader_incarnation = leader.incarnation;
+        return next;
     }
     let mut next = state.clone();
     if terms.rules.may_change_set(None) {
@@ -97,32 +110,35 @@ fn next_state(
     PartitionState { leader: None, leader_incarnation: Incarnation::UNKNOWN, ..next }
 }
 
-/// The in-sync set after an election; empty if nobody can be elected.
+/// The in-sync set after an election.
 fn electable(
     state: &PartitionState,
     replicas: &[BrokerId],
     evidence: Evidence<'_>,
     terms: Terms,
-) -> Vec<IsrMember> {
-    let stayed: Vec<_> = state.isr.iter().copied().filter(|m| evidence.stays(state, m)).collect();
+) -> Elected {
+    let believed = |isr| Elected { isr, unvouched: None };
+    let may_stay = state.unvouched.is_none();
+    let members = state.isr.iter().copied().filter(|_| may_stay);
+    let stayed: Vec<_> = members.filter(|member| evidence.stays(state, member)).collect();
     if !stayed.is_empty() {
-        return stayed;
+        return believed(stayed);
     }
     let returned = evidence.returned(state);
     let may_elect_eligible = rules::may_elect_eligible(terms.caches);
-    if returned.is_empty() && may_elect_eligible {
+    if returned.is_empty() && may_elect_eligible && may_stay {
         let stayed = evidence.eligible(state).filter(|(replica, now)| {
             replica.incarnation == Some(now.incarnation) || !terms.rules.compares_ends()
         });
         let stayed: Vec<IsrMember> = stayed.map(|(_, now)| now).collect();
         if let Some(member) = preferred(replicas, &stayed) {
-            return vec![member];
+            return believed(vec![member]);
         }
     }
     let last_set = LastSet::of(state, may_elect_eligible);
     if last_set.len() == 1 || !terms.rules.compares_ends() {
         // Nobody else has the records.
-        return returned;
+        return believed(returned);
     }
     elected_by_reports(state, &last_set, evidence, terms)
 }

@@ -326,6 +326,7 @@ impl Case {
             damaged: Vec::new(),
             is_handed_over: false,
             loss: None,
+            unvouched: None,
             version: 7,
             controller_epoch: 1,
             extra: serde_json::Map::new(),

@@ -31,6 +31,14 @@ pub(super) struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
+    /// Returns true if the process of an in-sync replica answers nobody for the partition any more:
+    /// it has ended, or has found that its disk lost records, and stopped the partition.
+    pub(super) fn has_stopped(self, state: &PartitionState, member: &IsrMember) -> bool {
+        let is_marked = state.directory_of(member).is_some_and(|id| **id == *LOST_RECORDS);
+        let lives = registered(self.image, member.broker) == Some(*member);
+        is_marked || lives && self.has_lost_records(member.broker) || self.image.has_ended(member)
+    }
+
     /// Returns true if an in-sync replica has been alive since it was in sync, with its data.
     pub(super) fn stays(self, state: &PartitionState, member: &IsrMember) -> bool {
         registered(self.image, member.broker) == Some(*member)

@@ -23,6 +23,9 @@ mod reports_tests;
 mod unclean_election;
 #[cfg(test)]
 mod unclean_election_tests;
+mod unvouched;
+#[cfg(test)]
+mod unvouched_tests;
 
 pub(super) use awaited_reports::AwaitedReports;
 pub(super) use blocked_nodes::BlockedNodes;

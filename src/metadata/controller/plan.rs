@@ -129,6 +129,13 @@ fn elections<'a>(basis: Basis<'a>, topic: &'a Topic) -> impl Iterator<Item = Gro
         }
         if state.leader.is_none() {
             warn_of_no_leader(basis.image, (topic, index), &state);
+        } else if state.unvouched.is_some() {
+            tracing::warn!(
+                "{}-{index} has a leader after the wait for other replicas: it takes no records \
+                 until one of the brokers {} returns with the data directory that it had",
+                topic.name,
+                names(state.eligible.iter().map(|replica| replica.broker))
+            );
         }
         let state = PartitionState { controller_epoch: basis.epoch, ..state };
         let value = encode_state(&state);
@@ -154,15 +161,17 @@ fn grown(image: &Image, topic: &Topic) -> Option<Group> {
     are_made.then(|| vec![Op::set(path, "", parent.version)])
 }
 
+/// The names of brokers in a sentence.
+fn names(brokers: impl IntoIterator<Item = BrokerId>) -> String {
+    brokers.into_iter().map(|id| id.to_string()).collect::<Vec<_>>().join(", ")
+}
+
 /// Logs that a partition has no leader, and the remedy.
 fn warn_of_no_leader(
     image: &Image,
     (topic, index): (&Topic, PartitionIndex),
     state: &PartitionState,
 ) {
-    let names = |members: Vec<BrokerId>| {
-        members.iter().map(BrokerId::to_string).collect::<Vec<_>>().join(", ")
-    };
     let (lost, left): (Vec<BrokerId>, Vec<BrokerId>) =
         state.isr.iter().map(|member| member.broker).partition(|broker| {
             let registered = image.broker(*broker);

@@ -6,7 +6,8 @@
 //! that have reported since.
 
 use crate::metadata::controller::evidence::{Evidence, Terms, registered};
-use crate::metadata::image::{DirectoryId, IsrMember, LogReport, PartitionState};
+use crate::metadata::image::{DirectoryId, IsrMember, LogExtent, LogReport, PartitionState};
+use crate::metadata::in_sync::rules;
 use crate::types::{BrokerId, Offset};
 
 /// The replicas that may have all committed records, with their data directories: the in-sync ones,
@@ -45,40 +46,69 @@ pub(super) fn unreported(
     returned.find(|(broker, _)| !has_reported(*broker)).map(|(broker, _)| *broker)
 }
 
-/// The in-sync set after an election by the reports of the partition's current epoch; empty if they
-/// do not allow one.
+/// The replicas that are in sync after an election.
+#[derive(Default)]
+pub(super) struct Elected {
+    /// The replicas; none if nobody can be elected.
+    pub(super) isr: Vec<IsrMember>,
+    /// The extent of their logs, if they are not believed yet.
+    pub(super) unvouched: Option<LogExtent>,
+}
+
+/// The election by the reports of the partition's current epoch.
 ///
-/// Those that reported the greatest log are in sync. A report counts if its author is in the last
-/// set, with the data that it had. The offset that any replica knows to be committed excludes all
-/// logs that end below, whoever reports it: a replica that has lost records may still know how many
-/// it had.
+/// Those that reported the greatest log are in sync. The offset that any replica knows to be
+/// committed excludes all logs that end below, whoever reports it: a replica that has lost records
+/// may still know how many it had. Once the wait is over, fewer reports than needed are enough, but
+/// then the leader is not believed yet.
 pub(super) fn elected_by_reports(
     state: &PartitionState,
     last_set: &LastSet<'_>,
     evidence: Evidence<'_>,
     terms: Terms,
-) -> Vec<IsrMember> {
+) -> Elected {
     if state.leader.is_some() {
-        return Vec::new();
+        return Elected::default();
     }
-    let report = |broker| report_of(broker, state, evidence);
-    let sound: Vec<(BrokerId, &LogReport)> = last_set
-        .replicas
-        .iter()
-        .filter(|(broker, directory)| !evidence.has_lost_data(*broker, *directory))
-        .filter_map(|(broker, _)| Some((*broker, report(*broker)?)))
-        .collect();
-    let minimum = state.minimum.unwrap_or(terms.minimum);
-    let needed = terms.rules.reports_needed(minimum, last_set.len());
-    if sound.len() < needed && !terms.is_overdue {
-        return Vec::new();
+    let sound = sound_reports(state, last_set, evidence);
+    let is_enough = sound.len() >= needed_reports(state, last_set, terms);
+    if !is_enough && !terms.is_overdue {
+        return Elected::default();
     }
     let floor = floor(state, evidence);
-    let candidates = sound.iter().filter(|(_, report)| terms.rules.reaches(report, floor));
-    let greatest = candidates.clone().map(|(_, report)| extent(report)).max();
+    let candidates =
+        sound.iter().copied().filter(|(_, report)| terms.rules.reaches(report.extent(), floor));
+    let greatest = candidates.clone().map(|(_, report)| report.extent()).max();
     let elected = candidates
-        .filter(|(_, report)| Some(extent(report)) == greatest || terms.rules.may_elect_lesser());
-    elected.filter_map(|(broker, _)| registered(evidence.image, *broker)).collect()
+        .filter(|(_, report)| Some(report.extent()) == greatest || terms.rules.may_elect_lesser());
+    let is_believed =
+        is_enough || !terms.rules.awaits_returns() || !rules::may_elect_eligible(terms.caches);
+    Elected {
+        isr: elected.filter_map(|(broker, _)| registered(evidence.image, broker)).collect(),
+        unvouched: greatest.filter(|_| !is_believed),
+    }
+}
+
+/// The reports that count: those of replicas of the last set, with the data that they had.
+pub(super) fn sound_reports<'a>(
+    state: &PartitionState,
+    last_set: &LastSet<'_>,
+    evidence: Evidence<'a>,
+) -> Vec<(BrokerId, &'a LogReport)> {
+    let replicas = last_set.replicas.iter();
+    let sound = replicas.filter(|(broker, directory)| !evidence.has_lost_data(*broker, *directory));
+    let reported = sound.map(|(broker, _)| (*broker, report_of(*broker, state, evidence)));
+    reported.filter_map(|(broker, report)| Some((broker, report?))).collect()
+}
+
+/// The number of reports by which a leader is believed.
+pub(super) fn needed_reports(
+    state: &PartitionState,
+    last_set: &LastSet<'_>,
+    terms: Terms,
+) -> usize {
+    let minimum = state.minimum.unwrap_or(terms.minimum);
+    terms.rules.reports_needed(minimum, last_set.len())
 }
 
 /// Returns true if a broker has reported a log that ends below an offset known to be committed.
@@ -91,7 +121,7 @@ pub(super) fn is_below_floor(
 }
 
 /// The greatest offset below which, as a broker reports, all records were committed.
-fn floor(state: &PartitionState, evidence: Evidence<'_>) -> Offset {
+pub(super) fn floor(state: &PartitionState, evidence: Evidence<'_>) -> Offset {
     let brokers = evidence.image.brokers();
     let reports = brokers.filter_map(|broker| report_of(broker.id, state, evidence));
     reports.map(|report| report.floor).max().unwrap_or(Offset::ZERO)
@@ -105,9 +135,4 @@ fn report_of<'a>(
 ) -> Option<&'a LogReport> {
     let reports = &evidence.image.broker(broker)?.registration.reports;
     reports.get(&evidence.id).filter(|report| report.epoch == state.leader_epoch)
-}
-
-/// The order of logs: of two, the one with the later last epoch has what the other has committed.
-fn extent(report: &LogReport) -> (i32, Offset) {
-    (report.last_epoch.0, report.end)
 }

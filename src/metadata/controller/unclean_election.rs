@@ -17,6 +17,8 @@ use crate::types::{LeaderEpoch, PartitionIndex};
 /// live on without its session: as a leader, it may answer clients on proof by the others (rule R6
 /// in docs/replication.md). The exception to both is a request that accepts two leaders.
 ///
+/// A leader that is not believed yet may be requested itself: then it waits for nobody any more.
+///
 /// # Errors
 /// If the election is not needed, or the broker cannot lead.
 pub(in crate::metadata) fn elect_unclean(
@@ -35,7 +37,12 @@ pub(in crate::metadata) fn elect_unclean(
     // A replica that has returned leads without this once the wait for others is over.
     let terms = Terms { is_overdue: true, ..basis.terms((topic, index), partition) };
     let settled = elect(partition, basis.image, terms);
-    let without_loss = settled.as_ref().unwrap_or(state).leader;
+    let settled = settled.as_ref().unwrap_or(state);
+    let ends_wait = state.unvouched.is_some()
+        && settled.unvouched.is_some()
+        && settled.leading() == Some(member)
+        && state.leading() == Some(member);
+    let without_loss = settled.leader.filter(|_| !ends_wait);
     if let Some(other) = without_loss.filter(|other| *other == leader || !accepts_two_leaders) {
         return Err(UncleanRefusal::Unneeded(other));
     }
@@ -46,7 +53,7 @@ pub(in crate::metadata) fn elect_unclean(
     if let Some(other) = unreported.filter(|other| *other != leader && !accepts_two_leaders) {
         return Err(UncleanRefusal::Unneeded(other));
     }
-    let may_live = |member: &&IsrMember| !basis.image.has_ended(member);
+    let may_live = |member: &&IsrMember| !ends_wait && !evidence.has_stopped(state, member);
     if let Some(member) = state.isr.iter().find(may_live).filter(|_| !accepts_two_leaders) {
         return Err(UncleanRefusal::MayLive(member.broker));
     }
@@ -60,6 +67,7 @@ pub(in crate::metadata) fn elect_unclean(
         isr: vec![member],
         directories: vec![directory(basis.image, leader)],
         eligible: Vec::new(),
+        unvouched: None,
         is_handed_over: false,
         ..state.clone()
     })

@@ -278,6 +278,7 @@ impl Rebuild {
             damaged: Vec::new(),
             is_handed_over: false,
             loss: None,
+            unvouched: None,
             version: 0,
             controller_epoch: 0,
             extra: serde_json::Map::new(),

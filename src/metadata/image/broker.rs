@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::io::Inode;
-use crate::metadata::image::{KeyHash, ReplicaKey};
+use crate::metadata::image::{KeyHash, LogExtent, ReplicaKey};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId};
 
 /// A broker's registration, identified by the transaction that created it. The number rises with
@@ -88,6 +88,13 @@ pub struct DirectoryPlace {
     pub device: u64,
     /// The number of the directory on the file system.
     pub inode: u64,
+}
+
+impl LogReport {
+    /// The extent of the log.
+    pub(in crate::metadata) fn extent(&self) -> LogExtent {
+        LogExtent { last_epoch: self.last_epoch, end: self.end }
+    }
 }
 
 impl From<Inode> for DirectoryPlace {

@@ -121,6 +121,10 @@ pub struct PartitionState {
     pub is_handed_over: bool,
     /// The last loss of records that an operator accepted; `None` if there was none.
     pub loss: Option<Loss>,
+    /// The extent of the leader's log, if it was elected after the wait for others and is not
+    /// believed yet: it appends nothing, and gives way to an eligible replica that returns with
+    /// more (rule R21e in docs/replication.md).
+    pub unvouched: Option<LogExtent>,
     /// The version of the node, for conditional updates by the leader.
     pub version: i32,
     /// The epoch of the controller that has written the state last.
@@ -135,6 +139,28 @@ impl PartitionState {
         let members = self.isr.iter().zip(&self.directories);
         members.filter(|(known, _)| *known == member).find_map(|(_, id)| id.as_ref())
     }
+
+    /// The leader as the incarnation that was elected, if there is one.
+    pub fn leading(&self) -> Option<IsrMember> {
+        let incarnation = self.leader_incarnation;
+        self.leader.map(|broker| IsrMember { broker, incarnation })
+    }
+
+    /// Returns true if a replica must not follow the leader before the controller has compared
+    /// their logs: the leader was elected without it, and the replica may have more records.
+    pub fn awaits_comparison(&self, broker: BrokerId) -> bool {
+        self.unvouched.is_some() && self.eligible.iter().any(|replica| replica.broker == broker)
+    }
+}
+
+/// The end of a log, in the order in which elections compare logs: of two, the one with the later
+/// last epoch has what the other has committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LogExtent {
+    /// The leader epoch of the last record.
+    pub last_epoch: LeaderEpoch,
+    /// The log end offset.
+    pub end: Offset,
 }
 
 /// A loss of records that an operator accepted, so that a replica without them could lead.

@@ -6,7 +6,7 @@
 //! switch off single parts of R21, to show the damage that each prevents.
 
 use crate::metadata::image::{
-    Broker, DirectoryId, Incarnation, IsrMember, LogReport, PartitionState, Registration,
+    Broker, DirectoryId, Incarnation, IsrMember, LogExtent, PartitionState, Registration,
 };
 use crate::metadata::in_sync::InSyncStateChange;
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicId};
@@ -25,6 +25,9 @@ pub enum ElectionRule {
     FloorExcludes,
     /// R21g: without a leader, no replica leaves the in-sync or the eligible ones.
     LastSetIsKept,
+    /// R21e: a leader that was elected after the wait gives way to a replica that returns with
+    /// more.
+    LateReturn,
 }
 
 /// The rules of elections in force.
@@ -79,8 +82,14 @@ impl ElectionRules {
 
     /// R21d: returns true if a reported log reaches the greatest offset that any replica knows to
     /// be committed.
-    pub(in crate::metadata) fn reaches(self, report: &LogReport, floor: Offset) -> bool {
-        report.end >= floor || !self.has(ElectionRule::FloorExcludes)
+    pub(in crate::metadata) fn reaches(self, log: LogExtent, floor: Offset) -> bool {
+        log.end >= floor || !self.has(ElectionRule::FloorExcludes)
+    }
+
+    /// R21e: returns true if a leader is not believed yet that was elected after the wait for
+    /// others.
+    pub(in crate::metadata) const fn awaits_returns(self) -> bool {
+        self.has(ElectionRule::LateReturn)
     }
 
     /// R21g: returns true if replicas may leave the in-sync and the eligible ones.
@@ -103,13 +112,14 @@ pub(in crate::metadata) fn is_current(
 }
 
 /// Rule R15: returns true if a leader may hand over to this replica: an in-sync replica that has
-/// not registered again.
+/// not registered again. A leader that is not believed yet hands over to nobody (R21h).
 pub(in crate::metadata) fn may_succeed(
     state: &PartitionState,
     successor: &IsrMember,
     registered: Option<&Broker>,
 ) -> bool {
-    state.isr.contains(successor)
+    state.unvouched.is_none()
+        && state.isr.contains(successor)
         && registered.is_some_and(|broker| broker.incarnation == successor.incarnation)
 }
 
@@ -117,6 +127,18 @@ pub(in crate::metadata) fn may_succeed(
 /// incarnation must still be registered.
 pub(in crate::metadata) fn may_join(seen: Incarnation, registered: Option<&Broker>) -> bool {
     registered.is_some_and(|broker| broker.incarnation == seen)
+}
+
+/// Rule R21h: returns true if a leader may have these members in sync after a change. A leader that
+/// is not believed yet adds members only if the set has its minimum then, so that it needs no
+/// eligible replica any more.
+pub(in crate::metadata) fn may_have_members(
+    state: &PartitionState,
+    members: &[IsrMember],
+    minimum: usize,
+) -> bool {
+    let adds = members.iter().any(|member| !state.isr.contains(member));
+    state.unvouched.is_none() || !adds || members.len() >= minimum
 }
 
 /// Rule R7: returns true if a registered broker lacks the data of a partition that it had in the
@@ -175,8 +197,8 @@ pub(in crate::metadata) fn may_elect_eligible(caches: bool) -> bool {
 }
 
 /// Rule R13: returns true if the minimum of a partition may change, which requires that the
-/// partition has a leader. Without one, its eligible replicas may be needed, and a lower minimum
-/// would clear them.
-pub(in crate::metadata) fn may_change_minimum(leader: Option<BrokerId>) -> bool {
-    leader.is_some()
+/// partition has a leader, and one that is believed. Otherwise its eligible replicas may be needed,
+/// and a lower minimum would clear them.
+pub(in crate::metadata) fn may_change_minimum(state: &PartitionState) -> bool {
+    state.leader.is_some() && state.unvouched.is_none()
 }

@@ -21,6 +21,7 @@ fn state(minimum: usize) -> PartitionState {
         damaged: Vec::new(),
         is_handed_over: false,
         loss: None,
+        unvouched: None,
         version: 9,
         controller_epoch: 2,
         extra: serde_json::Map::new(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::metadata::image::{
-    DirectoryId, EligibleReplica, Incarnation, IsrMember, Loss, PartitionState,
+    DirectoryId, EligibleReplica, Incarnation, IsrMember, LogExtent, Loss, PartitionState,
 };
 use crate::metadata::values::{Malformed, decode, encode, is_false};
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -41,6 +41,8 @@ struct StateValue {
     handed_over: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     loss: Option<LossValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unvouched: Option<ExtentValue>,
     #[serde(flatten)]
     extra: Map<String, Value>,
 }
@@ -58,6 +60,12 @@ struct LossValue {
     generation: i32,
     leader_epoch: i32,
     from: i64,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct ExtentValue {
+    last_epoch: i32,
+    end: i64,
 }
 
 /// Decodes the state in a node of this version.
@@ -95,6 +103,7 @@ pub(in crate::metadata) fn decode_state(
         minimum: value.min_isr,
         is_handed_over: value.handed_over,
         loss: value.loss.map(loss).transpose()?,
+        unvouched: value.unvouched.map(extent).transpose()?,
         version,
         controller_epoch: value.controller_epoch,
         extra: value.extra,
@@ -111,6 +120,12 @@ fn loss(value: LossValue) -> Result<Loss, Malformed> {
     let negative = || Malformed(format!("the offset {from} of the loss is negative"));
     let from = Offset::checked(from).ok_or_else(negative)?;
     Ok(Loss { generation, leader_epoch: LeaderEpoch(leader_epoch), from })
+}
+
+fn extent(ExtentValue { last_epoch, end }: ExtentValue) -> Result<LogExtent, Malformed> {
+    let negative = || Malformed(format!("the end {end} of the leader's log is negative"));
+    let end = Offset::checked(end).ok_or_else(negative)?;
+    Ok(LogExtent { last_epoch: LeaderEpoch(last_epoch), end })
 }
 
 /// Encodes a state.
@@ -139,6 +154,9 @@ pub(in crate::metadata) fn encode_state(state: &PartitionState) -> Bytes {
             generation,
             leader_epoch: leader_epoch.0,
             from: from.get(),
+        }),
+        unvouched: state.unvouched.map(|LogExtent { last_epoch: LeaderEpoch(last_epoch), end }| {
+            ExtentValue { last_epoch, end: end.get() }
         }),
         extra: state.extra.clone(),
     })
@@ -185,6 +203,7 @@ mod tests {
         state.is_handed_over = true;
         let (leader_epoch, from) = (LeaderEpoch(7), Offset::new(12));
         state.loss = Some(Loss { generation: 2, leader_epoch, from });
+        state.unvouched = Some(LogExtent { last_epoch: LeaderEpoch(6), end: Offset::new(12) });
         assert_eq!(decode_state(&encode_state(&state), 5).unwrap(), state);
         let short = br#"{"version":1,"leader":1,"leader_epoch":7,"controller_epoch":3,
             "isr":[1,2],"isr_directories":["a"]}"#;

@@ -16,6 +16,9 @@ pub struct InSyncState {
     pub minimum: usize,
     /// True if a replica outside the set may be elected (rule R13 in docs/replication.md).
     pub has_eligible: bool,
+    /// True if the leader was elected after the wait for others, and is not believed yet (rules
+    /// R21f and R21h in `rules.rs`).
+    pub is_unvouched: bool,
     /// The version of the state.
     pub version: i32,
 }
@@ -107,6 +110,11 @@ impl InSyncSet {
         members.len() < *minimum && (*has_eligible || has_left)
     }
 
+    /// Returns true if the leader is not believed yet, in the committed state.
+    pub fn is_unvouched(&self) -> bool {
+        self.committed.is_unvouched
+    }
+
     /// The number of in-sync replicas that `acks=all` requires.
     pub fn minimum(&self) -> usize {
         self.committed.minimum
@@ -154,6 +162,7 @@ impl InSyncSet {
         match outcome {
             InSyncOutcome::Applied { version } => {
                 self.committed.has_eligible = self.leaves_eligible(&asked.members);
+                self.committed.is_unvouched &= self.committed.has_eligible;
                 self.committed.members = asked.members;
                 self.committed.version = version;
             }

@@ -148,6 +148,11 @@ impl Leader {
         &self.in_sync
     }
 
+    /// Rule R21f: returns true if records may be appended.
+    pub fn may_append(&self) -> bool {
+        self.rules.may_append(self.in_sync.is_unvouched())
+    }
+
     /// Returns true if clients may read: an earlier leader may have shown a higher watermark until
     /// this one has reached the start of its epoch (KIP-207).
     pub fn is_readable(&self) -> bool {
@@ -246,6 +251,9 @@ impl Leader {
     pub fn begin_hand_over(&mut self, to: BrokerId, now: Duration) -> bool {
         let successor = self.in_sync.member(to).filter(|_| to != self.broker);
         let (None, Some(successor)) = (&self.hand_over, successor) else { return false };
+        if !self.rules.may_hand_over(self.in_sync.is_unvouched()) {
+            return false;
+        }
         self.hand_over = Some(HandOver::new(successor, now));
         true
     }
@@ -342,7 +350,9 @@ impl Leader {
         let is_member = self.in_sync.contains(replica.broker);
         let is_paused =
             self.refused.iter().any(|(broker, until)| *broker == replica.broker && now < *until);
-        let may_grow = self.rules.may_change_leader(now, self.silent_until);
+        let set = &self.in_sync;
+        let may_grow = self.rules.may_change_leader(now, self.silent_until)
+            && self.rules.may_add(set.is_unvouched(), set.members().len() + 1, set.minimum());
         if is_member
             || is_paused
             || !may_grow

@@ -24,7 +24,7 @@ pub(super) fn member(broker: i32) -> IsrMember {
 
 pub(super) fn state(members: &[i32], version: i32) -> InSyncState {
     let members = members.iter().copied().map(member).collect();
-    InSyncState { members, minimum: 2, has_eligible: false, version }
+    InSyncState { members, minimum: 2, has_eligible: false, is_unvouched: false, version }
 }
 
 /// Broker 1 leads in epoch 5, with its log stored up to its end, 9, and a watermark of 4.
@@ -99,6 +99,7 @@ fn a_sole_in_sync_replica_replicates_what_it_stores() {
             members: vec![member(1)],
             minimum: 1,
             has_eligible: false,
+            is_unvouched: false,
             version: 0,
         },
         silent_until: Duration::ZERO,
@@ -314,4 +315,37 @@ fn a_member_that_lags_for_too_long_leaves() {
     assert_eq!(watermark(&leader), 6, "broker 3 counts until it has left");
     leader.change_answered(change.id, InSyncOutcome::Applied { version: 8 });
     assert_eq!(watermark(&leader), 9);
+}
+
+/// Broker 1 leads alone, with this minimum, and is not believed yet.
+fn unvouched(rules: Rules, minimum: usize) -> Leader {
+    let mut leader = leader_by(rules, &[1]);
+    let in_sync = InSyncState { minimum, has_eligible: true, is_unvouched: true, ..state(&[1], 8) };
+    leader.state_read(in_sync, true);
+    leader
+}
+
+#[test]
+fn a_leader_that_is_not_believed_appends_nothing_until_its_set_has_the_minimum() {
+    let mut leader = unvouched(Rules::ALL, 2);
+    assert!(!leader.may_append());
+    let change = fetch(&mut leader, 2, 9).unwrap();
+    assert!(!leader.may_append(), "the state is not in force yet");
+    leader.change_answered(change.id, InSyncOutcome::Applied { version: 9 });
+    assert!(leader.may_append());
+    assert!(unvouched(Rules::ALL.without(Rule::UnvouchedAppendsNothing), 2).may_append());
+}
+
+#[test]
+fn a_leader_that_is_not_believed_adds_nobody_below_the_minimum_and_hands_over_to_nobody() {
+    assert_eq!(fetch(&mut unvouched(Rules::ALL, 3), 2, 9), None);
+    let without = Rules::ALL.without(Rule::UnvouchedChangesNothing);
+    assert!(fetch(&mut unvouched(without, 3), 2, 9).is_some());
+    for (rules, may) in [(Rules::ALL, false), (without, true)] {
+        let mut leader = unvouched(rules, 3);
+        let pair =
+            InSyncState { minimum: 3, has_eligible: true, is_unvouched: true, ..state(&[1, 2], 9) };
+        leader.state_read(pair, true);
+        assert_eq!(leader.begin_hand_over(BrokerId(2), START), may);
+    }
 }

@@ -74,6 +74,11 @@ pub enum Rule {
     RestartWaits,
     /// R6h: a silent leader neither grows the in-sync set nor hands over.
     WaitChangesNothing,
+    /// R21f: a leader that is not believed yet appends nothing.
+    UnvouchedAppendsNothing,
+    /// R21h: a leader that is not believed yet adds a member only if the in-sync set has its
+    /// minimum then, and hands over to nobody.
+    UnvouchedChangesNothing,
     /// R24: a follower removes no record below its floor, unless its log has lost records.
     FloorHolds,
     /// R25a: a leader whose log ends below a follower's floor has lost records.
@@ -250,6 +255,21 @@ impl Rules {
     ) -> bool {
         (stored >= high_watermark || !self.has(Rule::JoinAtWatermark))
             && (stored >= epoch_start || !self.has(Rule::JoinAtEpochStart))
+    }
+
+    /// R21f: returns true if a leader may append.
+    pub(in crate::replication) const fn may_append(self, is_unvouched: bool) -> bool {
+        !is_unvouched || !self.has(Rule::UnvouchedAppendsNothing)
+    }
+
+    /// R21h: returns true if a leader may add a member, with which there are `in_sync`.
+    pub(super) fn may_add(self, is_unvouched: bool, in_sync: usize, minimum: usize) -> bool {
+        !is_unvouched || in_sync >= minimum || !self.has(Rule::UnvouchedChangesNothing)
+    }
+
+    /// R21h: returns true if a leader may hand over.
+    pub(super) const fn may_hand_over(self, is_unvouched: bool) -> bool {
+        !is_unvouched || !self.has(Rule::UnvouchedChangesNothing)
     }
 
     /// R24: returns true if a follower whose log ends at `end` keeps it, where it should remove the

@@ -63,7 +63,13 @@ impl Pair {
     /// Begins a leader epoch with both brokers in sync.
     pub(super) fn begin_epoch(&self, epoch: i32) {
         let members = vec![member(&self.leader), member(&self.follower)];
-        let in_sync = InSyncState { members, minimum: 2, has_eligible: false, version: epoch };
+        let in_sync = InSyncState {
+            members,
+            minimum: 2,
+            has_eligible: false,
+            is_unvouched: false,
+            version: epoch,
+        };
         for broker in [&self.leader, &self.follower] {
             self.assign(broker, LeaderEpoch(epoch), in_sync.clone());
         }
@@ -72,7 +78,8 @@ impl Pair {
     /// Lets the leader learn that it is the only in-sync member of an epoch, with this minimum.
     pub(super) fn lead_alone(&self, epoch: LeaderEpoch, minimum: usize) {
         let (members, version) = (vec![member(&self.leader)], epoch.0);
-        let in_sync = InSyncState { members, minimum, has_eligible: false, version };
+        let in_sync =
+            InSyncState { members, minimum, has_eligible: false, is_unvouched: false, version };
         self.assign(&self.leader, epoch, in_sync);
     }
 

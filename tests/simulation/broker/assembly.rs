@@ -13,7 +13,8 @@ use streamlog::config::{ByteSize, Settings};
 use streamlog::io::{Clock, Disk, Share, World as IoWorld};
 use streamlog::metadata::{
     ConfigEdit, ConfigRules, ConfigTarget, DirectoryPlace, DirectoryTokens, Image, Incarnation,
-    Metadata, MetadataConfig, MetadataError, NewTopic, Registration, StoreError, StoreFuture,
+    IsrMember, Metadata, MetadataConfig, MetadataError, NewTopic, Registration, StoreError,
+    StoreFuture,
 };
 use streamlog::replication::{
     Assignment, InSyncChanges, LocalLogs, Partition, PartitionSpec, Partitions, Topic,
@@ -252,6 +253,7 @@ impl Broker {
     pub(super) fn apply(&self, image: &Image) {
         let Some(topic) = image.topics().find(|topic| topic.name.as_str() == TOPIC) else { return };
         let incarnation = self.metadata.incarnation_in(image);
+        let own = IsrMember { broker: self.id, incarnation };
         let (now, lease) = (self.clock().monotonic(), self.metadata.lease(incarnation));
         let config = log_config(topic.configs.iter());
         let ended = |partition: &_| image.ended_replicas(partition);
@@ -277,7 +279,7 @@ impl Broker {
             let ended = ended(image);
             let mut assignment = Assignment {
                 lease: Some(Arc::clone(&lease)),
-                ..Assignment::of(image, incarnation, &config)
+                ..Assignment::of(image, own, &config)
             };
             assignment.predecessors.ended = ended;
             partition.assign(assignment, now);

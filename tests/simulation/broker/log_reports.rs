@@ -67,7 +67,8 @@ impl Broker {
                 end: Offset::ZERO,
                 floor: self.logs.data.floor(&partition, topic.id).unwrap_or_default(),
             };
-            state.leader.is_none().then_some(((topic.id, number), report))
+            let is_asked = state.leader.is_none() || state.unvouched.is_some();
+            is_asked.then_some(((topic.id, number), report))
         });
         lost.collect()
     }

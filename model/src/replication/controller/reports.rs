@@ -135,6 +135,7 @@ impl Replication {
         if !node.unvouched || !rules::waits_for_members(self.rules) {
             return;
         }
+        self.vouch(state, leader, steps);
         let leading = &state.replicas[leader];
         for id in node.eligible.iter().filter(|&id| self.is_electable(state, id)) {
             let returned = &state.replicas[id];
@@ -155,6 +156,38 @@ impl Replication {
             next.settle();
             steps.push((Action::ElectReturned(id), next));
         }
+    }
+}
+
+impl Replication {
+    /// Believes a leader that was elected after the wait, once enough members have returned and
+    /// none of them has more. Those that have as much are in sync.
+    fn vouch(&self, state: &State, leader: BrokerId, steps: &mut Steps) {
+        let node = &state.node;
+        let leading = &state.replicas[leader];
+        let reports = self.reports(state);
+        let returned = || reports.sound.iter().filter(|&id| node.eligible.contains(id));
+        let count = node.in_sync.len() + returned().fold(0, |count, _| count + 1);
+        let members = (node.in_sync | node.eligible).len();
+        let lacks = |id| state.replicas[id].position() > leading.position();
+        let is_flushed = |id| state.replicas[id].log.flushed == state.replicas[id].log.end;
+        if count < rules::reports_needed(self.rules, node.minimum, members)
+            || returned().any(|id| lacks(id) || !is_flushed(id))
+            || !rules::reaches_floor(self.rules, &leading.log, reports.floor)
+            || !state.has_session(leader)
+            || !self.is_electable(state, leader)
+        {
+            return;
+        }
+        let mut next = *state;
+        next.node.epoch += 1;
+        next.node.unvouched = false;
+        for id in returned().filter(|&id| state.replicas[id].position() == leading.position()) {
+            next.node.add(self.rules, id, state.registered[id]);
+        }
+        next.told.excused = false;
+        next.node_changed();
+        steps.push((Action::Vouch(leader), next));
     }
 }
 

@@ -1,7 +1,6 @@
 //! Replicas that have lost records, and partitions whose in-sync replicas are all gone for good:
 //! no replica that lacks records leads, unless an operator accepts the loss.
 
-use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +13,9 @@ use streamlog::io::SystemClock;
 use streamlog::metadata::{Store, ZooKeeperAddress, ZooKeeperStore};
 use streamlog::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicPartition};
 
+use crate::failover::data_loss::{elect, words};
 use crate::failover::load::{read_all, value};
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
-use crate::support::BrokerProcess;
 
 const TOPIC: &str = "lost";
 
@@ -45,19 +44,6 @@ fn take(consumer: &Consumer, count: usize) -> Vec<u64> {
     (0..count).map(next).collect()
 }
 
-/// Runs `streamlog partition elect` for the only partition.
-fn elect(broker: &BrokerProcess, options: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
-    command.args(["partition", "elect", &format!("{TOPIC}-0"), "-o", "json"]).args(options);
-    command.env("STREAMLOG_BOOTSTRAP", broker.address().to_string());
-    command.env("STREAMLOG_CONFIG", "/no/such/file").env_remove("STREAMLOG_CONTEXT");
-    command.output().unwrap()
-}
-
-fn words(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 /// The records of such elections in ZooKeeper.
 #[tokio::main(flavor = "current_thread")]
 async fn recorded(tree: ZooKeeperAddress) -> Vec<Value> {
@@ -73,7 +59,7 @@ fn refuses_smaller_losses(cluster: &ThreeBrokers, left: i32) {
     let expected = format!("broker {left} would lead {TOPIC}-0, and its records from {KEPT} on");
     // Without an acceptance, and with that of a smaller loss.
     for options in [&[][..], &["--accept-data-loss", "11"]] {
-        let told = elect(cluster.broker(left), options);
+        let told = elect(cluster.broker(left), TOPIC, options);
         assert_eq!(told.status.code(), Some(2), "{}", words(&told));
         assert!(words(&told).contains(&expected), "{}", words(&told));
         assert_eq!(cluster.leader(TOPIC), -1, "nothing was done");
@@ -123,7 +109,7 @@ fn a_replica_that_lacks_records_leads_once_an_operator_accepts_the_loss() {
         [(); 2].map(|()| reading.consumer(&[TOPIC], ConsumerConfig::default()).unwrap());
     assert_eq!(take(&consumers[0], 15), (0..KEPT + 5).collect::<Vec<_>>());
     assert_eq!(take(&consumers[1], 4), [0, 1, 2, 3]);
-    let refused = elect(cluster.broker(leader), &["--accept-data-loss", "0"]);
+    let refused = elect(cluster.broker(leader), TOPIC, &["--accept-data-loss", "0"]);
     assert_eq!(refused.status.code(), Some(1), "{}", words(&refused));
     assert!(words(&refused).contains("none have to be given up"), "{}", words(&refused));
 
@@ -134,7 +120,7 @@ fn a_replica_that_lacks_records_leads_once_an_operator_accepts_the_loss() {
     cluster.await_registered(left, &[left]);
     cluster.await_seen_by(left, TOPIC, |partition| partition.leader_id == -1);
     refuses_smaller_losses(&cluster, left);
-    let elected = elect(cluster.broker(left), &["--accept-data-loss", "10"]);
+    let elected = elect(cluster.broker(left), TOPIC, &["--accept-data-loss", "10"]);
     assert_eq!(elected.status.code(), Some(0), "{}", words(&elected));
     let row: Value = serde_json::from_slice(&elected.stdout).unwrap();
     assert_eq!((&row["leader"], &row["given_up_from"]), (&left.into(), &KEPT.into()));
@@ -183,10 +169,10 @@ fn a_leader_that_hangs_is_replaced_once_two_leaders_are_accepted() {
     cluster.start_broker(left);
     cluster.await_registered(left, &in_order([leader, left]));
 
-    let refused = elect(cluster.broker(left), &["--accept-data-loss", "10"]);
+    let refused = elect(cluster.broker(left), TOPIC, &["--accept-data-loss", "10"]);
     assert!(words(&refused).contains("none have to be given up"), "{}", words(&refused));
     let accepted = ["--accept-data-loss", "10", "--accept-two-leaders"];
-    let elected = elect(cluster.broker(left), &accepted);
+    let elected = elect(cluster.broker(left), TOPIC, &accepted);
     assert_eq!(elected.status.code(), Some(0), "{}", words(&elected));
     cluster.await_seen_by(left, TOPIC, |partition| partition.leader_id == left);
 }
@@ -243,7 +229,7 @@ fn the_last_in_sync_replica_leads_without_what_its_disk_has_lost_only_on_request
     cluster.broker(lossy).await_log("have lost records of it");
     cluster.broker(lossy).await_log("lost records given up");
     cluster.await_seen_by(lossy, TOPIC, |partition| partition.leader_id == -1);
-    let elected = elect(cluster.broker(lossy), &["--accept-data-loss", "0"]);
+    let elected = elect(cluster.broker(lossy), TOPIC, &["--accept-data-loss", "0"]);
     assert_eq!(elected.status.code(), Some(0), "{}", words(&elected));
     let row: Value = serde_json::from_slice(&elected.stdout).unwrap();
     let left = row["given_up_from"].as_u64().unwrap();

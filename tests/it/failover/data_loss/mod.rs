@@ -2,3 +2,20 @@
 
 mod losses;
 mod outages;
+
+use std::process::{Command, Output};
+
+use crate::support::BrokerProcess;
+
+/// Runs `streamlog partition elect` for the only partition of a topic.
+fn elect(broker: &BrokerProcess, topic: &str, options: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
+    command.args(["partition", "elect", &format!("{topic}-0"), "-o", "json"]).args(options);
+    command.env("STREAMLOG_BOOTSTRAP", broker.address().to_string());
+    command.env("STREAMLOG_CONFIG", "/no/such/file").env_remove("STREAMLOG_CONTEXT");
+    command.output().unwrap()
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

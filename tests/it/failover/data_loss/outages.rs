@@ -4,9 +4,12 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use streamlog::client::{Client, ProducerConfig, ProducerRecord};
+use streamlog::client::{Acks, Client, ProducerConfig, ProducerRecord, Resource};
+use streamlog::types::WithCauses;
 
+use crate::failover::data_loss::{elect, words};
 use crate::failover::load::read_all;
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers};
 
@@ -37,6 +40,17 @@ fn write(client: &Client, numbers: Range<u64>) {
             .unwrap();
     }
     producer.close(Some(PATIENCE)).unwrap();
+}
+
+/// The words with which a record is refused that the leader alone would acknowledge.
+fn refusal(client: &Client) -> String {
+    let timeout = Duration::from_secs(2);
+    let acks = Acks::Leader;
+    let config = ProducerConfig { acks, delivery_timeout: timeout, ..ProducerConfig::default() };
+    let producer = client.producer(config).unwrap();
+    let record = ProducerRecord { topic: TOPIC, value: Some(b"none"), ..ProducerRecord::default() };
+    let error = producer.send(&record).unwrap().wait(Some(PATIENCE)).unwrap_err();
+    WithCauses(&error).to_string()
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -94,7 +108,7 @@ fn a_replica_that_has_lost_records_does_not_lead_although_it_returns_first() {
 }
 
 #[test]
-fn one_replica_of_three_that_returns_is_believed_once_the_wait_is_over() {
+fn one_replica_of_three_that_returns_leads_once_the_wait_is_over() {
     let mut cluster = ThreeBrokers::start(&["election.wait.ms=3000"]);
     cluster.make_topic(TOPIC, 1);
     write(&cluster.client(), 0..HALF);
@@ -116,8 +130,61 @@ fn one_replica_of_three_that_returns_is_believed_once_the_wait_is_over() {
 }
 
 #[test]
-fn a_leader_that_was_believed_alone_steps_back_once_others_know_of_more_records() {
+fn a_leader_elected_after_the_wait_takes_no_records_and_gives_way_to_a_replica_with_more() {
     let mut cluster = ThreeBrokers::start(&["election.wait.ms=2000"]);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster.client(), 0..HALF);
+    let last = cluster.leader(TOPIC);
+    let data = cluster.data(last);
+    let older = data.with_extension("older");
+    copy(&data, &older);
+    write(&cluster.client(), HALF..2 * HALF);
+    for id in IDS.into_iter().filter(|id| *id != last) {
+        cluster.kill(id);
+    }
+    cluster.kill(last);
+    lose(Loss::OlderCopy, &data, &older);
+    cluster.start_broker(last);
+    cluster.await_seen_by(last, TOPIC, |partition| partition.leader_id == last);
+    let refused = refusal(&cluster.client());
+    assert!(refused.contains("it takes none until one of them returns"), "{refused}");
+    // One of the others is enough: its log is greater.
+    let second = IDS.into_iter().find(|id| *id != last).unwrap();
+    cluster.start_broker(second);
+    cluster.await_in_sync(TOPIC, &[last, second]);
+    let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
+    assert_eq!(numbers, (0..2 * HALF).collect::<Vec<_>>(), "{}", cluster.logs());
+    write(&cluster.client(), 0..1);
+}
+
+#[test]
+fn an_operator_ends_the_wait_for_replicas_that_are_gone() {
+    let mut cluster = ThreeBrokers::start(&["election.wait.ms=2000"]);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster.client(), 0..HALF);
+    let last = cluster.leader(TOPIC);
+    for id in IDS.into_iter().filter(|id| *id != last) {
+        cluster.kill(id);
+    }
+    cluster.kill(last);
+    cluster.start_broker(last);
+    cluster.await_seen_by(last, TOPIC, |partition| partition.leader_id == last);
+    let alone = [("min.insync.replicas".to_owned(), Some("1".to_owned()))];
+    let topic = Resource::Topic(TOPIC.to_owned());
+    cluster.client().admin().alter_configs(&topic, &alone, false).unwrap();
+    assert!(refusal(&cluster.client()).contains("takes none"), "the minimum stays meanwhile");
+    let elected = elect(cluster.broker(last), TOPIC, &["--accept-data-loss", "0"]);
+    assert!(elected.status.success(), "{}", words(&elected));
+    write(&cluster.client(), 0..1);
+    for id in IDS.into_iter().filter(|id| *id != last) {
+        cluster.start_broker(id);
+    }
+    cluster.await_in_sync(TOPIC, &IDS);
+}
+
+#[test]
+fn a_leader_that_was_believed_alone_stops_once_others_know_of_more_records() {
+    let mut cluster = ThreeBrokers::start(&["min.insync.replicas=1"]);
     cluster.make_topic(TOPIC, 1);
     write(&cluster.client(), 0..HALF);
     let last = cluster.leader(TOPIC);
@@ -128,18 +195,23 @@ fn a_leader_that_was_believed_alone_steps_back_once_others_know_of_more_records(
     // With this record the others learn that those before it are committed. They note that when
     // they stop in order.
     write(&cluster.client(), 2 * HALF..2 * HALF + 1);
-    for id in IDS.into_iter().filter(|id| *id != last) {
-        cluster.stop(id);
+    let others: Vec<i32> = IDS.into_iter().filter(|id| *id != last).collect();
+    for id in &others {
+        cluster.stop(*id);
     }
     cluster.kill(last);
     lose(Loss::OlderCopy, &data, &older);
     cluster.start_broker(last);
     cluster.await_seen_by(last, TOPIC, |partition| partition.leader_id == last);
-    for id in IDS.into_iter().filter(|id| *id != last) {
-        cluster.start_broker(id);
+    for id in &others {
+        cluster.start_broker(*id);
     }
+    cluster.await_seen_by(others[0], TOPIC, |partition| partition.leader_id == -1);
+    assert!(cluster.log(last).contains("has lost records"), "{}", cluster.log(last));
+    // Its set had shrunk to itself, so the others may lack records as well: an operator decides.
+    let elected = elect(cluster.broker(others[0]), TOPIC, &["--accept-data-loss", "0"]);
+    assert!(elected.status.success(), "{}\n{}", words(&elected), cluster.logs());
     cluster.await_in_sync(TOPIC, &IDS);
     let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
     assert_eq!(numbers, (0..=2 * HALF).collect::<Vec<_>>(), "{}", cluster.logs());
-    assert!(cluster.log(last).contains("has lost records"), "{}", cluster.log(last));
 }
