@@ -190,8 +190,7 @@ pub(super) fn reaches_floor(rules: Rules, log: &Log, floor: u8) -> bool {
 /// R21h: returns whether a leader may ask to add a member.
 pub(super) fn may_grow(rules: Rules, node: &StateNode, leader: &Replica) -> bool {
     let waits = node.unvouched && node.epoch == leader.epoch;
-    let reaches = leader.leading.in_sync.len() + 1 >= leader.leading.minimum;
-    reaches || !waits || !rules.has(Rule::UnvouchedGrowsAtOnce)
+    !waits || !rules.has(Rule::UnvouchedAddsNobody)
 }
 
 /// R21g: returns whether the controller may remove members from the in-sync set.

@@ -74,7 +74,7 @@ pub const ABLATIONS: &[Ablation] = &[
     loses(&[Rule::LateReturn], DAMAGE_AND_WAIT, "I36"),
     loses(&[Rule::UnvouchedAppendsNothing], TWO_OUTAGES_AND_WAIT, "I12"),
     loses(&[Rule::LastSetIsKept], MINIMUM_OF_ONE, "I12"),
-    breaks(&[Rule::UnvouchedGrowsAtOnce], DAMAGE_AND_MINIMUM, "I10"),
+    breaks(&[Rule::UnvouchedAddsNobody], DAMAGE_AND_MINIMUM, "I10"),
     loses(&[Rule::FloorHolds, Rule::FloorAboveDivergence], MINIMUM_OF_ONE_AND_WAIT, "I36"),
     loses(&[Rule::FloorHasGeneration], ACCEPTED_LOSS, "I38"),
     loses(&[Rule::FloorAboveEnd], TWO_DAMAGES, "I37"),

@@ -212,8 +212,11 @@ impl<'a> LedPartitions<'a> {
     pub(crate) async fn lead(&self, partition: Arc<Partition>) {
         let (name, leading) = (partition.id().clone(), Arc::clone(&partition));
         match self.engine.control.run_blocking(move || leading.lead()).await {
+            Ok(Ok(())) => {}
             // The upkeep thread reports a full disk, once a minute.
-            Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
+            Ok(Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
+            // The controller has said so when it elected this broker.
+            Ok(Err(PartitionError::Unvouched)) => {}
             Ok(Err(error)) if error.is_logged() => {}
             // The response tells the client that this broker does not lead the partition.
             Ok(Err(error)) if error.ends_epoch() && !is_behind_log(&partition, &error) => {}

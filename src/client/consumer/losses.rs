@@ -42,19 +42,25 @@ impl Shared {
         }
     }
 
-    /// Queues an error about a loss of records. Reading continues at the lowest of the source's
-    /// position, the start of the loss, and the end of `unchanged`. These are the offsets in which
-    /// the leader's log agrees with the records that were read.
+    /// Queues an error about a loss of records, if some of those that were read are lost. Reading
+    /// continues at the lowest of the source's position, the start of the loss, and the end of
+    /// `unchanged`. These are the offsets in which the leader's log agrees with the records that
+    /// were read.
     pub(crate) fn lose(&self, source: &Source, loss: RecordLoss, unchanged: Option<Range<Offset>>) {
         let Source { slot, generation, partition, position, .. } = source;
         let end = unchanged.map_or(loss.from, |unchanged| unchanged.end.min(loss.from));
         let resumed = end.min(*position);
+        let go_on =
+            || self.assignment.go_on_after(*slot, *generation, (resumed, loss.leader_epoch));
+        if resumed == *position {
+            go_on();
+            self.work.notify_one();
+            return;
+        }
         let damage = Damage::GivenUp { position: *position, resumed };
         let (partition, offset) = (partition.clone(), loss.from);
         let error = ClientError::Damaged { partition, offset, source: Arc::new(damage) };
-        self.arrivals.fail_if(error, || {
-            self.assignment.go_on_after(*slot, *generation, (resumed, loss.leader_epoch))
-        });
+        self.arrivals.fail_if(error, go_on);
         self.work.notify_one();
     }
 }

@@ -19,7 +19,7 @@ use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId, Topic
 
 /// A simulated cluster: the nodes of its metadata store, as an image.
 #[derive(Default)]
-pub(super) struct Cluster {
+pub(in crate::metadata) struct Cluster {
     builder: ImageBuilder,
     /// The last image for which nothing was due.
     settled: Option<Image>,
@@ -30,7 +30,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    pub(super) fn put(
+    pub(in crate::metadata) fn put(
         &mut self,
         place: &NodePath,
         value: impl Into<bytes::Bytes>,
@@ -41,23 +41,28 @@ impl Cluster {
         self.builder.put(&place.to_string(), Some(&node));
     }
 
-    pub(super) fn broker(&mut self, id: i32, incarnation: i64) {
+    pub(in crate::metadata) fn broker(&mut self, id: i32, incarnation: i64) {
         self.broker_on(id, incarnation, &format!("d{id}"));
     }
 
-    pub(super) fn broker_on(&mut self, id: i32, incarnation: i64, directory: &str) {
+    pub(in crate::metadata) fn broker_on(&mut self, id: i32, incarnation: i64, directory: &str) {
         self.register((id, incarnation), directory, BTreeSet::new(), LogReports::new());
     }
 
     /// Registers a broker whose disk has lost flushed records of the first partition.
-    pub(super) fn broker_with_loss(&mut self, id: i32, incarnation: i64, topic: TopicId) {
+    pub(in crate::metadata) fn broker_with_loss(
+        &mut self,
+        id: i32,
+        incarnation: i64,
+        topic: TopicId,
+    ) {
         let lost = BTreeSet::from([(topic, PartitionIndex(0))]);
         self.register((id, incarnation), &format!("d{id}"), lost, LogReports::new());
     }
 
     /// Registers a broker that has reported its log of the first partition: the last epoch, the
     /// end, and the floor.
-    pub(super) fn broker_with_report(
+    pub(in crate::metadata) fn broker_with_report(
         &mut self,
         (id, incarnation): (i32, i64),
         topic: TopicId,
@@ -73,7 +78,7 @@ impl Cluster {
         self.register((id, incarnation), &format!("d{id}"), BTreeSet::new(), reports);
     }
 
-    pub(super) fn register(
+    pub(in crate::metadata) fn register(
         &mut self,
         (id, incarnation): (i32, i64),
         directory: &str,
@@ -96,18 +101,23 @@ impl Cluster {
         self.put(&NodePath::Broker(BrokerId(id)), encode_broker(&registration, 0), 0, incarnation);
     }
 
+    /// Deletes a node.
+    pub(in crate::metadata) fn delete(&mut self, place: &NodePath) {
+        self.builder.put(&place.to_string(), None);
+    }
+
     /// Notes that the process of an incarnation has ended.
-    pub(super) fn ended(&mut self, id: i32, incarnation: i64) {
+    pub(in crate::metadata) fn ended(&mut self, id: i32, incarnation: i64) {
         let known = KnownBrokerValue::after(None, &Registration::default());
         let value = encode(&known.with_end(Incarnation(incarnation)));
         self.put(&NodePath::KnownBroker(BrokerId(id)), value, 1, 1);
     }
 
-    pub(super) fn broker_gone(&mut self, id: i32) {
+    pub(in crate::metadata) fn broker_gone(&mut self, id: i32) {
         self.builder.put(&NodePath::Broker(BrokerId(id)).to_string(), None);
     }
 
-    pub(super) fn topic(&mut self, replicas: &[&[i32]]) -> TopicId {
+    pub(in crate::metadata) fn topic(&mut self, replicas: &[&[i32]]) -> TopicId {
         let assignment: Vec<Vec<BrokerId>> =
             replicas.iter().map(|ids| ids.iter().copied().map(BrokerId).collect()).collect();
         let id = TopicId::random();
@@ -116,19 +126,19 @@ impl Cluster {
         id
     }
 
-    pub(super) fn set(&mut self, name: &str, value: &str) {
+    pub(in crate::metadata) fn set(&mut self, name: &str, value: &str) {
         let configs = [(name.to_owned(), value.to_owned())];
         let value = encode(&ConfigValue::new(Configs::from(configs)));
         self.put(&NodePath::TopicConfig(self::name()), value, 1, 1);
     }
 
     /// Switches a rule of elections off.
-    pub(super) fn without(rule: ElectionRule) -> Self {
+    pub(in crate::metadata) fn without(rule: ElectionRule) -> Self {
         Self { rules: Some(ElectionRules::ALL.without(rule)), ..Self::default() }
     }
 
     /// Lets time pass after all partitions without a leader are known.
-    pub(super) fn wait(&mut self, seconds: u64) {
+    pub(in crate::metadata) fn wait(&mut self, seconds: u64) {
         let image = self.builder.build();
         let topics: Vec<_> = image.topics().collect();
         let wait = MetadataConfig::default().election_wait;
@@ -140,7 +150,7 @@ impl Cluster {
     }
 
     /// Executes one plan and returns the number of its groups of operations; 0 if nothing was due.
-    pub(super) fn settle(&mut self) -> usize {
+    pub(in crate::metadata) fn settle(&mut self) -> usize {
         let image = self.builder.build();
         let config = MetadataConfig {
             rules: self.rules.unwrap_or(ElectionRules::ALL),
@@ -178,34 +188,34 @@ impl Cluster {
         groups.len()
     }
 
-    pub(super) fn image(&mut self) -> Image {
+    pub(in crate::metadata) fn image(&mut self) -> Image {
         self.builder.build()
     }
 
-    pub(super) fn state(&mut self, partition: i32) -> PartitionState {
+    pub(in crate::metadata) fn state(&mut self, partition: i32) -> PartitionState {
         let image = self.image();
         let partition = image.partition(&name(), PartitionIndex(partition)).unwrap();
         PartitionState::clone(partition.state.as_ref().unwrap())
     }
 }
 
-pub(super) fn name() -> TopicName {
+pub(in crate::metadata) fn name() -> TopicName {
     "clicks".parse().unwrap()
 }
 
-pub(super) fn planned(image: &Image, settled: Option<&Image>) -> Vec<Vec<Op>> {
+pub(in crate::metadata) fn planned(image: &Image, settled: Option<&Image>) -> Vec<Vec<Op>> {
     let config = MetadataConfig::default();
     plan(Basis { image, settled, epoch: 9, config: &config, awaited: None }).collect()
 }
 
-pub(super) fn eligible(state: &PartitionState) -> Vec<(i32, &str)> {
+pub(in crate::metadata) fn eligible(state: &PartitionState) -> Vec<(i32, &str)> {
     state.eligible.iter().map(|replica| (replica.broker.0, &*replica.directory)).collect()
 }
 
-pub(super) fn isr(state: &PartitionState) -> Vec<(i32, i64)> {
+pub(in crate::metadata) fn isr(state: &PartitionState) -> Vec<(i32, i64)> {
     state.isr.iter().map(|member| (member.broker.0, member.incarnation.0)).collect()
 }
 
-pub(super) fn leader(state: &PartitionState) -> Option<(i32, i64)> {
+pub(in crate::metadata) fn leader(state: &PartitionState) -> Option<(i32, i64)> {
     state.leader.map(|leader| (leader.0, state.leader_incarnation.0))
 }

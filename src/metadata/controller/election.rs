@@ -135,7 +135,7 @@ fn electable(
             return believed(vec![member]);
         }
     }
-    let last_set = LastSet::of(state, may_elect_eligible);
+    let last_set = LastSet::of(state, may_elect_eligible || !may_stay);
     if last_set.len() == 1 || !terms.rules.compares_ends() {
         // Nobody else has the records.
         return believed(returned);

@@ -1,7 +1,9 @@
 //! Terms and evidence of an election: settings of a topic, and what live brokers have registered.
 
 use crate::metadata::ElectionRules;
-use crate::metadata::image::{DirectoryId, EligibleReplica, Image, IsrMember, PartitionState};
+use crate::metadata::image::{
+    DirectoryId, EligibleReplica, Image, Incarnation, IsrMember, PartitionState,
+};
 use crate::metadata::in_sync::rules;
 use crate::types::{BrokerId, PartitionIndex, TopicId};
 
@@ -32,11 +34,25 @@ pub(super) struct Evidence<'a> {
 
 impl Evidence<'_> {
     /// Returns true if the process of an in-sync replica answers nobody for the partition any more:
-    /// it has ended, or has found that its disk lost records, and stopped the partition.
+    /// it has ended, or has found that its disk lost records and has stopped the partition, or has
+    /// reported since the state has no leader.
     pub(super) fn has_stopped(self, state: &PartitionState, member: &IsrMember) -> bool {
         let is_marked = state.directory_of(member).is_some_and(|id| **id == *LOST_RECORDS);
-        let lives = registered(self.image, member.broker) == Some(*member);
-        is_marked || lives && self.has_lost_records(member.broker) || self.image.has_ended(member)
+        let now = registered(self.image, member.broker);
+        // In a rebuilt state nobody knows the incarnation.
+        let is_unknown = member.incarnation == Incarnation::UNKNOWN;
+        let lives = now == Some(*member) || is_unknown && now.is_some();
+        is_marked
+            || lives && self.has_lost_records(member.broker)
+            || lives && state.leader.is_none() && self.has_reported(state, member.broker)
+            || !is_unknown && self.image.has_ended(member)
+    }
+
+    /// Returns true if a live broker has reported its log in the epoch of a state.
+    fn has_reported(self, state: &PartitionState, broker: BrokerId) -> bool {
+        let registered = self.image.broker(broker);
+        let report = registered.and_then(|broker| broker.registration.reports.get(&self.id));
+        report.is_some_and(|report| report.epoch == state.leader_epoch)
     }
 
     /// Returns true if an in-sync replica has been alive since it was in sync, with its data.

@@ -9,7 +9,7 @@ mod awaited_reports;
 mod blocked_nodes;
 mod claim;
 #[cfg(test)]
-mod cluster_tests;
+pub(super) mod cluster_tests;
 mod election;
 #[cfg(test)]
 mod election_tests;

@@ -6,6 +6,7 @@
 //! that have reported since.
 
 use crate::metadata::controller::evidence::{Evidence, Terms, registered};
+use crate::metadata::controller::unvouched::may_act;
 use crate::metadata::image::{DirectoryId, IsrMember, LogExtent, LogReport, PartitionState};
 use crate::metadata::in_sync::rules;
 use crate::types::{BrokerId, Offset};
@@ -32,18 +33,18 @@ impl<'a> LastSet<'a> {
     }
 }
 
-/// A replica of the last set that has returned with its data, and has not reported yet.
+/// The replicas of the last set that have returned with their data, and have not reported yet.
 pub(super) fn unreported(
     state: &PartitionState,
     last_set: &LastSet<'_>,
     evidence: Evidence<'_>,
-) -> Option<BrokerId> {
+) -> Vec<BrokerId> {
     let replicas = last_set.replicas.iter();
-    let mut returned = replicas
+    let returned = replicas
         .filter(|(broker, _)| registered(evidence.image, *broker).is_some())
         .filter(|(broker, directory)| !evidence.has_lost_data(*broker, *directory));
     let has_reported = |broker| report_of(broker, state, evidence).is_some();
-    returned.find(|(broker, _)| !has_reported(*broker)).map(|(broker, _)| *broker)
+    returned.map(|(broker, _)| *broker).filter(|broker| !has_reported(*broker)).collect()
 }
 
 /// The replicas that are in sync after an election.
@@ -72,7 +73,9 @@ pub(super) fn elected_by_reports(
     }
     let sound = sound_reports(state, last_set, evidence);
     let is_enough = sound.len() >= needed_reports(state, last_set, terms);
-    if !is_enough && !terms.is_overdue {
+    // The wait for the others was over when the last leader was elected.
+    let was_overdue = state.unvouched.is_some() && unreported(state, last_set, evidence).is_empty();
+    if may_act(state, evidence) || !is_enough && !terms.is_overdue && !was_overdue {
         return Elected::default();
     }
     let floor = floor(state, evidence);

@@ -17,7 +17,8 @@ use crate::types::{LeaderEpoch, PartitionIndex};
 /// live on without its session: as a leader, it may answer clients on proof by the others (rule R6
 /// in docs/replication.md). The exception to both is a request that accepts two leaders.
 ///
-/// A leader that is not believed yet may be requested itself: then it waits for nobody any more.
+/// A leader that is not believed yet may be requested itself, also before the wait that precedes its
+/// election is over: then it waits for nobody any more.
 ///
 /// # Errors
 /// If the election is not needed, or the broker cannot lead.
@@ -38,10 +39,10 @@ pub(in crate::metadata) fn elect_unclean(
     let terms = Terms { is_overdue: true, ..basis.terms((topic, index), partition) };
     let settled = elect(partition, basis.image, terms);
     let settled = settled.as_ref().unwrap_or(state);
-    let ends_wait = state.unvouched.is_some()
-        && settled.unvouched.is_some()
+    let leads = state.leading() == Some(member);
+    let ends_wait = settled.unvouched.is_some()
         && settled.leading() == Some(member)
-        && state.leading() == Some(member);
+        && (leads || state.leader.is_none());
     let without_loss = settled.leader.filter(|_| !ends_wait);
     if let Some(other) = without_loss.filter(|other| *other == leader || !accepts_two_leaders) {
         return Err(UncleanRefusal::Unneeded(other));
@@ -49,11 +50,12 @@ pub(in crate::metadata) fn elect_unclean(
     // One that has just returned may have all records: its report tells.
     let evidence = Evidence { image: basis.image, id: terms.id };
     let last_set = LastSet::of(state, rules::may_elect_eligible(terms.caches));
-    let unreported = unreported(state, &last_set, evidence);
-    if let Some(other) = unreported.filter(|other| *other != leader && !accepts_two_leaders) {
+    let mut unreported = unreported(state, &last_set, evidence).into_iter();
+    let other = unreported.find(|other| *other != leader);
+    if let Some(other) = other.filter(|_| !accepts_two_leaders) {
         return Err(UncleanRefusal::Unneeded(other));
     }
-    let may_live = |member: &&IsrMember| !ends_wait && !evidence.has_stopped(state, member);
+    let may_live = |member: &&IsrMember| !leads && !evidence.has_stopped(state, member);
     if let Some(member) = state.isr.iter().find(may_live).filter(|_| !accepts_two_leaders) {
         return Err(UncleanRefusal::MayLive(member.broker));
     }

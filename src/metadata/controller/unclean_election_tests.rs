@@ -192,3 +192,54 @@ fn the_minimum_of_the_partition_stays_and_follows_the_settings_afterwards() {
     cluster.settle();
     assert_eq!(cluster.state(0).minimum, Some(1));
 }
+
+#[test]
+fn an_operator_ends_the_wait_for_replicas_that_may_have_more() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    let topic = cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    (1..=3).for_each(|id| cluster.broker_gone(id));
+    cluster.settle();
+    cluster.broker_with_report((1, 11), topic, (0, 9, 9));
+    // Before the wait is over, only those are in the way that may answer without the store.
+    assert_eq!(cluster.unclean(1, false), Err(UncleanRefusal::MayLive(BrokerId(1))));
+    (1..=3).for_each(|id| cluster.ended(id, i64::from(id) * 10));
+    let early = cluster.unclean(1, false).unwrap();
+    assert_eq!((leader(&early), eligible(&early)), (Some((1, 11)), vec![]));
+
+    cluster.wait(0);
+    cluster.wait(30);
+    cluster.settle();
+    assert!(cluster.state(0).unvouched.is_some());
+    assert_eq!(cluster.unclean(2, false), Err(UncleanRefusal::NotAlive(BrokerId(2))));
+    let late = cluster.unclean(1, false).unwrap();
+    assert_eq!((leader(&late), late.unvouched), (Some((1, 11)), None));
+    assert_eq!(eligible(&late), [], "what the others have is given up");
+    // One that has returned is compared first.
+    cluster.broker(3, 31);
+    assert_eq!(cluster.unclean(1, false), Err(UncleanRefusal::Unneeded(BrokerId(3))));
+}
+
+#[test]
+fn a_leader_that_stopped_and_reported_is_not_taken_for_one_that_may_answer() {
+    let mut cluster = Cluster::default();
+    (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    let topic = cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    (1..=3).for_each(|id| cluster.broker_gone(id));
+    cluster.settle();
+    cluster.broker_with_report((1, 11), topic, (0, 9, 9));
+    cluster.wait(0);
+    cluster.wait(30);
+    cluster.settle();
+    // Another knows of more committed records than both have.
+    cluster.broker_with_report((2, 21), topic, (0, 8, 10));
+    cluster.settle();
+    assert_eq!(leader(&cluster.state(0)), None);
+    cluster.broker_with_report((2, 21), topic, (0, 8, 10));
+    assert_eq!(cluster.unclean(2, false), Err(UncleanRefusal::Unneeded(BrokerId(1))));
+    cluster.broker_with_report((1, 11), topic, (0, 9, 9));
+    let after = cluster.unclean(1, false).unwrap();
+    assert_eq!(leader(&after), Some((1, 11)));
+}

@@ -9,7 +9,7 @@ use crate::metadata::controller::evidence::{Evidence, Terms, registered};
 use crate::metadata::controller::reports::{
     Elected, LastSet, floor, needed_reports, sound_reports,
 };
-use crate::metadata::image::{LogExtent, PartitionState};
+use crate::metadata::image::{IsrMember, LogExtent, PartitionState};
 
 /// The extent of the log of a leader that is not believed yet, and lives.
 pub(super) fn living(state: &PartitionState, evidence: Evidence<'_>) -> Option<LogExtent> {
@@ -18,8 +18,8 @@ pub(super) fn living(state: &PartitionState, evidence: Evidence<'_>) -> Option<L
 }
 
 /// The in-sync set under a leader with this log, given the reports of replicas that have returned.
-/// None is in sync if the leader lacks records known to be committed, and those that have returned
-/// do too.
+/// There is none if one of them has more, or the leader lacks records known to be committed: the
+/// leader has to stop, and report too, before another is elected.
 pub(super) fn after_returns(
     state: &PartitionState,
     leader: LogExtent,
@@ -31,20 +31,26 @@ pub(super) fn after_returns(
     let mut returned = sound_reports(state, &last_set, evidence);
     returned.retain(|(broker, _)| !is_member(*broker));
     let floor = floor(state, evidence);
-    let extents = returned.iter().map(|(_, report)| report.extent()).chain([leader]);
-    let greatest = extents.filter(|extent| terms.rules.reaches(*extent, floor)).max();
-    let Some(greatest) = greatest else { return Elected::default() };
+    let mut extents = returned.iter().map(|(_, report)| report.extent());
+    if !terms.rules.reaches(leader, floor) || extents.any(|extent| extent > leader) {
+        return Elected::default();
+    }
     // Each in-sync replica has reported the same log as the leader.
     let reports = state.isr.len() + returned.len();
-    let is_believed = reports >= needed_reports(state, &last_set, terms);
-    let equal = returned.iter().filter(|(_, report)| report.extent() == greatest);
+    if reports < needed_reports(state, &last_set, terms) {
+        return Elected { isr: state.isr.clone(), unvouched: Some(leader) };
+    }
+    let equal = returned.iter().filter(|(_, report)| report.extent() == leader);
     let equal = equal.filter_map(|(broker, _)| registered(evidence.image, *broker));
-    let isr = match greatest == leader {
-        true if is_believed => state.isr.iter().copied().chain(equal).collect(),
-        true => state.isr.clone(),
-        false => equal.collect(),
-    };
-    Elected { isr, unvouched: Some(greatest).filter(|_| !is_believed) }
+    Elected { isr: state.isr.iter().copied().chain(equal).collect(), unvouched: None }
+}
+
+/// Returns true if the leader that was not believed, or a replica in sync with it, may still act as
+/// such: it lives as it was recorded, and has not reported since the state has no leader.
+pub(super) fn may_act(state: &PartitionState, evidence: Evidence<'_>) -> bool {
+    let lives = |member: &&IsrMember| registered(evidence.image, member.broker) == Some(**member);
+    state.unvouched.is_some()
+        && state.isr.iter().filter(lives).any(|member| !evidence.has_stopped(state, member))
 }
 
 /// Strikes out the eligible replicas that live as they were recorded: under a leader that was not

@@ -127,8 +127,12 @@ impl Image {
     }
 
     /// Returns true if a replica may take over a partition from a live leader: its registered
-    /// incarnation is in sync, and its broker is not stopping.
+    /// incarnation is in sync, and its broker is not stopping. A leader that is not believed yet hands
+    /// over to nobody.
     pub fn may_take_over(&self, partition: &Partition, broker: BrokerId) -> bool {
+        if partition.state.as_ref().is_some_and(|state| state.unvouched.is_some()) {
+            return false;
+        }
         let registered = self.broker(broker).filter(|broker| !broker.registration.is_stopping);
         registered.is_some_and(|registered| {
             let member = IsrMember { broker, incarnation: registered.incarnation };

@@ -130,15 +130,10 @@ pub(in crate::metadata) fn may_join(seen: Incarnation, registered: Option<&Broke
 }
 
 /// Rule R21h: returns true if a leader may have these members in sync after a change. A leader that
-/// is not believed yet adds members only if the set has its minimum then, so that it needs no
-/// eligible replica any more.
-pub(in crate::metadata) fn may_have_members(
-    state: &PartitionState,
-    members: &[IsrMember],
-    minimum: usize,
-) -> bool {
-    let adds = members.iter().any(|member| !state.isr.contains(member));
-    state.unvouched.is_none() || !adds || members.len() >= minimum
+/// is not believed yet adds nobody: a replica from outside the last set knows nothing of the records
+/// that the leader may lack.
+pub(in crate::metadata) fn may_have_members(state: &PartitionState, members: &[IsrMember]) -> bool {
+    state.unvouched.is_none() || members.iter().all(|member| state.isr.contains(member))
 }
 
 /// Rule R7: returns true if a registered broker lacks the data of a partition that it had in the

@@ -18,7 +18,8 @@ pub(in crate::metadata) fn with_members(
         let recorded = state.directory_of(member).cloned();
         recorded.or_else(|| directory_of(member.broker))
     };
-    let eligible = if rules::keeps_eligible(members.len(), minimum_of(state)) {
+    let minimum = state.minimum.unwrap_or(MINIMUM);
+    let eligible = if rules::keeps_eligible(members.len(), minimum) {
         eligible(state, &members)
     } else {
         Vec::new()
@@ -31,11 +32,6 @@ pub(in crate::metadata) fn with_members(
         isr: members,
         ..state.clone()
     }
-}
-
-/// The number of in-sync replicas that a state requires.
-pub(in crate::metadata) fn minimum_of(state: &PartitionState) -> usize {
-    state.minimum.unwrap_or(MINIMUM)
 }
 
 /// The state in which `successor` leads, in the next leader epoch. Known damage of the successor is

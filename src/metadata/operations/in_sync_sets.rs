@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::metadata::controller::Basis;
 use crate::metadata::image::{Broker, DirectoryId, Image, IsrMember, PartitionState, Topic};
 use crate::metadata::in_sync::{
-    InSyncOutcome, InSyncStateChange, handed_over, minimum_of, rules, with_damage, with_members,
+    InSyncOutcome, InSyncStateChange, handed_over, rules, with_damage, with_members,
 };
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::{Node, Op, OpResult, SessionError, Store, StoreError};
@@ -168,7 +168,7 @@ impl Metadata {
             return Err(unwritten);
         }
         if !rules::is_current(&state, change, &author)
-            || !rules::may_have_members(&state, &change.members, minimum_of(&state))
+            || !rules::may_have_members(&state, &change.members)
             || !self.is_replicated(change)
         {
             return Err(refused);

@@ -162,7 +162,6 @@ impl InSyncSet {
         match outcome {
             InSyncOutcome::Applied { version } => {
                 self.committed.has_eligible = self.leaves_eligible(&asked.members);
-                self.committed.is_unvouched &= self.committed.has_eligible;
                 self.committed.members = asked.members;
                 self.committed.version = version;
             }

@@ -251,7 +251,7 @@ impl Leader {
     pub fn begin_hand_over(&mut self, to: BrokerId, now: Duration) -> bool {
         let successor = self.in_sync.member(to).filter(|_| to != self.broker);
         let (None, Some(successor)) = (&self.hand_over, successor) else { return false };
-        if !self.rules.may_hand_over(self.in_sync.is_unvouched()) {
+        if !self.rules.may_empower(self.in_sync.is_unvouched()) {
             return false;
         }
         self.hand_over = Some(HandOver::new(successor, now));
@@ -350,9 +350,8 @@ impl Leader {
         let is_member = self.in_sync.contains(replica.broker);
         let is_paused =
             self.refused.iter().any(|(broker, until)| *broker == replica.broker && now < *until);
-        let set = &self.in_sync;
         let may_grow = self.rules.may_change_leader(now, self.silent_until)
-            && self.rules.may_add(set.is_unvouched(), set.members().len() + 1, set.minimum());
+            && self.rules.may_empower(self.in_sync.is_unvouched());
         if is_member
             || is_paused
             || !may_grow

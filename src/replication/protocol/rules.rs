@@ -76,8 +76,7 @@ pub enum Rule {
     WaitChangesNothing,
     /// R21f: a leader that is not believed yet appends nothing.
     UnvouchedAppendsNothing,
-    /// R21h: a leader that is not believed yet adds a member only if the in-sync set has its
-    /// minimum then, and hands over to nobody.
+    /// R21h: a leader that is not believed yet adds no member, and hands over to nobody.
     UnvouchedChangesNothing,
     /// R24: a follower removes no record below its floor, unless its log has lost records.
     FloorHolds,
@@ -262,13 +261,8 @@ impl Rules {
         !is_unvouched || !self.has(Rule::UnvouchedAppendsNothing)
     }
 
-    /// R21h: returns true if a leader may add a member, with which there are `in_sync`.
-    pub(super) fn may_add(self, is_unvouched: bool, in_sync: usize, minimum: usize) -> bool {
-        !is_unvouched || in_sync >= minimum || !self.has(Rule::UnvouchedChangesNothing)
-    }
-
-    /// R21h: returns true if a leader may hand over.
-    pub(super) const fn may_hand_over(self, is_unvouched: bool) -> bool {
+    /// R21h: returns true if a leader may add a member, or hand over to one.
+    pub(super) const fn may_empower(self, is_unvouched: bool) -> bool {
         !is_unvouched || !self.has(Rule::UnvouchedChangesNothing)
     }
 

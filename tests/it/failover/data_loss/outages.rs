@@ -151,7 +151,9 @@ fn a_leader_elected_after_the_wait_takes_no_records_and_gives_way_to_a_replica_w
     // One of the others is enough: its log is greater.
     let second = IDS.into_iter().find(|id| *id != last).unwrap();
     cluster.start_broker(second);
-    cluster.await_in_sync(TOPIC, &[last, second]);
+    let mut both = [last, second];
+    both.sort_unstable();
+    cluster.await_in_sync(TOPIC, &both);
     let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
     assert_eq!(numbers, (0..2 * HALF).collect::<Vec<_>>(), "{}", cluster.logs());
     write(&cluster.client(), 0..1);
