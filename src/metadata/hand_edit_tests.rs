@@ -7,6 +7,7 @@ use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::io::{Clock, ManualClock};
+use crate::metadata::metadata_cache::MetadataCache;
 use crate::metadata::{
     Image, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op, Registration, Store,
 };
@@ -66,6 +67,19 @@ async fn follow_until(metadata: &Metadata, is_expected: impl Fn(&Image) -> bool)
 fn epoch(image: &Image, topic: &str, partition: i32) -> Option<LeaderEpoch> {
     let partition = image.partition(&topic.parse().unwrap(), PartitionIndex(partition))?;
     partition.leader().map(|_| partition.leader_epoch())
+}
+
+#[tokio::test]
+async fn states_of_which_the_event_comes_later_are_not_taken_for_deleted_ones() {
+    let (_metadata, store, _) = start().await;
+    let store: Arc<dyn Store> = store;
+    let mut cache = MetadataCache::new(store, clock(), BrokerId(2), MetadataConfig::default());
+    let topic = "/brokers/topics/clicks";
+    cache.refresh(&[topic.to_owned(), format!("{topic}/partitions")]).await.unwrap();
+    let image = cache.image();
+    for partition in 0..3 {
+        assert_eq!(epoch(&image, "clicks", partition), Some(LeaderEpoch(0)), "{partition}");
+    }
 }
 
 #[tokio::test]

@@ -67,6 +67,18 @@ impl ImageBuilder {
         self.image.known_brokers.contains_key(&id)
     }
 
+    /// The states that must exist by the node at `path`, if it is that of all partitions of a topic,
+    /// and that have not been received.
+    pub(in crate::metadata) fn missing_states(&self, path: &str) -> Vec<String> {
+        let Some(NodePath::Partitions(name)) = NodePath::of(path) else { return Vec::new() };
+        let Some(nodes) = self.topics.get(&name) else { return Vec::new() };
+        let (Some(topic), Some(parent)) = (&nodes.topic, nodes.parent) else { return Vec::new() };
+        let numbers = (0..).map(PartitionIndex).zip(&topic.assignment).map(|(index, _)| index);
+        let made = numbers.filter(|index| parent.new_from.is_none_or(|first| *index < first));
+        let missing = made.filter(|index| !nodes.states.contains_key(index));
+        missing.map(|index| NodePath::PartitionState(name.clone(), index).to_string()).collect()
+    }
+
     /// The image of all nodes so far.
     pub(in crate::metadata) fn build(&mut self) -> Image {
         for name in std::mem::take(&mut self.touched) {

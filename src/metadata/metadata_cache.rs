@@ -135,6 +135,15 @@ impl MetadataCache {
     }
 
     async fn read_again(&mut self, paths: &[String]) -> Result<(), MetadataError> {
+        self.read_each(paths).await?;
+        // A topic is read as it is now, but the events of its states may come later. Without these
+        // reads the states would be taken for deleted ones until then.
+        let missing = paths.iter().flat_map(|path| self.builder.missing_states(path));
+        let missing: Vec<String> = missing.collect();
+        self.read_each(&missing).await
+    }
+
+    async fn read_each(&mut self, paths: &[String]) -> Result<(), MetadataError> {
         for paths in paths.chunks(NODES_AT_ONCE) {
             for (path, node) in paths.iter().zip(self.store.read(paths).await?) {
                 self.builder.put(path, node.as_ref());
