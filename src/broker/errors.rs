@@ -127,7 +127,8 @@ impl From<MetadataError> for Refusal {
             MetadataError::InvalidReplicationFactor { .. } => ErrorCode::InvalidReplicationFactor,
             MetadataError::InvalidAssignment { .. } => ErrorCode::InvalidReplicaAssignment,
             MetadataError::InvalidConfig(_) => ErrorCode::InvalidConfig,
-            MetadataError::Unclean(UncleanRefusal::Unneeded(_)) => ErrorCode::ElectionNotNeeded,
+            MetadataError::StateInForce(_)
+            | MetadataError::Unclean(UncleanRefusal::Unneeded(_)) => ErrorCode::ElectionNotNeeded,
             MetadataError::Unclean(_) => ErrorCode::EligibleLeadersNotAvailable,
             MetadataError::Store(StoreError::Io { .. } | StoreError::Failed { .. }) => {
                 ErrorCode::KafkaStorageError

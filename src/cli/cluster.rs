@@ -1,4 +1,4 @@
-//! `streamlog cluster`: the health of a cluster, and the removal of brokers from it.
+//! `streamlog cluster`: the health of a cluster, its problems, and the removal of brokers from it.
 
 use std::io::Write;
 
@@ -7,11 +7,14 @@ use serde::Serialize;
 
 use crate::cli::output::Row;
 use crate::cli::terminal::Tone;
-use crate::cli::{ClusterOptions, Exit, Watch};
-use crate::client::{Admin, ClusterDescription, PartitionDescription, TopicDescription};
+use crate::cli::{ClusterOptions, CommandError, Exit, Watch};
+use crate::client::{
+    Admin, ClientError, ClusterDescription, DamagedStretch, PartitionDescription, Problem,
+    TopicDescription,
+};
 use crate::types::BrokerId;
 
-/// Shows the health of a cluster, and forgets brokers.
+/// Shows the health of a cluster, lists its problems, and forgets brokers.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -30,6 +33,8 @@ enum Verb {
         #[command(flatten)]
         watch: Watch,
     },
+    /// Lists what is not in sync or not sound, each with its remedy; exits with 0 if there is nothing
+    Check,
     /// Forgets a broker that will not return; refused while it runs or has replicas
     Unregister {
         /// The id of the broker
@@ -76,6 +81,7 @@ impl Options {
     pub(crate) fn run(self) -> Exit {
         let (check, watch) = match &self.verb {
             Verb::Status { check, watch } => (check, watch),
+            Verb::Check => return self.cluster.answer(|out| self.check(out)),
             Verb::Unregister { broker } => {
                 let forget = |_: &mut dyn Write| {
                     let admin = self.cluster.connect()?.0.admin();
@@ -91,6 +97,76 @@ impl Options {
             Ok(exit)
         };
         self.cluster.answer(|out| watch.answer(&self.cluster, out, show))
+    }
+
+    /// Lists the problems.
+    fn check(&self, out: &mut dyn Write) -> Result<Exit, CommandError> {
+        let admin = self.cluster.connect()?.0.admin();
+        let mut rows: Vec<ProblemRow> =
+            admin.problems()?.into_iter().map(ProblemRow::new).collect();
+        match admin.damage() {
+            Ok(damage) => {
+                let damage = damage.into_iter().filter(|stretch| !stretch.is_skipped);
+                rows.extend(damage.map(ProblemRow::of_damage));
+            }
+            Err(error) => rows.push(ProblemRow::of_unknown_damage(&error)),
+        }
+        let exit = if rows.is_empty() { Exit::Done } else { Exit::Failed };
+        self.cluster.rows().write(out, rows)?;
+        Ok(exit)
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct ProblemRow {
+    /// The topic of the partition, if it concerns one.
+    topic: Option<String>,
+    partition: Option<i32>,
+    /// The broker whose data directory has it.
+    broker: Option<i32>,
+    problem: String,
+    remedy: String,
+}
+
+impl Row for ProblemRow {
+    const COLUMNS: &'static [&'static str] = &["topic", "partition", "broker", "problem", "remedy"];
+}
+
+impl ProblemRow {
+    fn new(found: Problem) -> Self {
+        let partition = found.partition.as_ref();
+        Self {
+            topic: partition.map(|partition| partition.topic.to_string()),
+            partition: partition.map(|partition| partition.partition.0),
+            broker: found.broker.map(|broker| broker.0),
+            problem: found.words,
+            remedy: found.remedy,
+        }
+    }
+
+    fn of_unknown_damage(error: &ClientError) -> Self {
+        Self {
+            topic: None,
+            partition: None,
+            broker: None,
+            problem: format!("the damage in the logs is not known: {error}"),
+            remedy: "see to the broker that is named, and check again".to_owned(),
+        }
+    }
+
+    fn of_damage(stretch: DamagedStretch) -> Self {
+        let DamagedStretch { broker, partition, first, next, file, .. } = stretch;
+        Self {
+            broker: Some(broker.0),
+            problem: format!("offsets {first} to {next} are damaged, in {file}"),
+            remedy: format!(
+                "if another replica is sound, stop the broker, move the directory of the log away \
+                 and start the broker; if not, streamlog partition skip-damage {partition} --from \
+                 {first} --to {next}"
+            ),
+            topic: Some(partition.topic.to_string()),
+            partition: Some(partition.partition.0),
+        }
     }
 }
 

@@ -40,8 +40,8 @@ pub use crate::wire::ErrorCode;
 pub use admin::{
     Admin, AdminCalls, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource,
     DamagedStretch, GroupDescription, GroupListing, LossyElection, MemberDescription, NewTopic,
-    OffsetChange, PartitionDescription, PartitionLag, PartitionSize, ReplicaEnd, ReplicaEnds,
-    ResetTo, Resource, SkippedStretch, TopicDescription,
+    OffsetChange, PartitionDescription, PartitionLag, PartitionSize, Problem, ReplicaEnd,
+    ReplicaEnds, ResetTo, Resource, SkippedStretch, TopicDescription,
 };
 #[cfg(feature = "arrow")]
 pub use arrow::{Column, RecordBatch, Rows, RowsMax};

@@ -7,6 +7,7 @@
 //! left alone, and the other topics are served.
 
 use std::io;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::engine::topic_settings::OFFSET_UNIT;
 use crate::io::Disk;
 use crate::metadata::{DirectoryTokens, Image, Store, StoreError, StoreFuture, cluster_id};
 use crate::storage::{DataDir, Identity, OffsetUnit, PartitionMetadata, StorageError};
-use crate::types::{BrokerId, PartitionIndex, TopicId, TopicPartition, WithCauses};
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition, WithCauses};
 
 /// The maximum number of partitions listed in a message.
 const NAMED_MAX: usize = 5;
@@ -76,7 +77,6 @@ pub(super) fn match_logs(
     image: &Image,
     is_shared: bool,
 ) -> Result<(), EngineError> {
-    let mut unknown = Vec::new();
     for partition in data.unidentified() {
         match owner(image, &partition) {
             Owner::Topic(metadata) => {
@@ -96,19 +96,17 @@ pub(super) fn match_logs(
                  log may be that of a topic or of a deleted one of the same name; to have the \
                  partition start with an empty log, stop the broker and move the directory away"
             ),
-            Owner::Unreadable => {}
-            Owner::Unknown => unknown.push(partition),
+            Owner::Unreadable | Owner::Unknown => {}
         }
     }
-    let strangers = data.partitions().into_iter();
-    let strangers = strangers.filter(|(partition, m)| !is_known(image, partition, m.topic_id));
-    unknown.extend(strangers.map(|(partition, _)| partition));
-    if unknown.is_empty() {
+    if is_shared {
+        for Stray { words, remedy } in strays(data, || image) {
+            tracing::error!("{words}; {remedy}");
+        }
         return Ok(());
     }
-    unknown.sort();
-    if is_shared {
-        report_strays(data, image, &unknown);
+    let (unknown, _) = unknown_logs(data, || image);
+    if unknown.is_empty() {
         return Ok(());
     }
     let named = unknown.iter().take(NAMED_MAX).map(TopicPartition::to_string);
@@ -120,26 +118,67 @@ pub(super) fn match_logs(
     Err(EngineError::UnknownLogs { dir, count, partitions })
 }
 
-/// Logs the names of logs that belong to no partition in ZooKeeper.
-fn report_strays(data: &DataDir, image: &Image, strays: &[TopicPartition]) {
-    for partitions in strays.chunk_by(|one, next| one.topic == next.topic) {
-        let Some(TopicPartition { topic, .. }) = partitions.first() else { continue };
-        let numbers: Vec<_> = partitions.iter().map(|log| log.partition.to_string()).collect();
-        let reason = if image.topic(topic).is_some() {
-            "a topic of this name exists with another id or fewer partitions; move the directories \
-             of the logs away, which it cannot use"
-                .to_owned()
+/// The logs of a data directory that the metadata does not know, in order, and that metadata. It is
+/// read after the directory, since a topic is there before its logs.
+fn unknown_logs<I: Deref<Target = Image>>(
+    data: &DataDir,
+    image: impl FnOnce() -> I,
+) -> (Vec<TopicPartition>, I) {
+    let (unidentified, identified) = (data.unidentified(), data.partitions());
+    let image = image();
+    let unidentified = unidentified.into_iter();
+    let mut unknown: Vec<TopicPartition> = unidentified
+        .filter(|partition| matches!(owner(&image, partition), Owner::Unknown))
+        .collect();
+    let strangers = identified.into_iter();
+    let strangers = strangers.filter(|(partition, m)| !is_known(&image, partition, m.topic_id));
+    unknown.extend(strangers.map(|(partition, _)| partition));
+    unknown.sort();
+    (unknown, image)
+}
+
+/// The logs of a topic that belong to no partition in ZooKeeper, and what a person can do.
+pub(super) struct Stray {
+    pub(super) words: String,
+    pub(super) remedy: String,
+}
+
+/// The logs of a data directory that belong to no partition in ZooKeeper, by topic.
+pub(super) fn strays<I: Deref<Target = Image>>(
+    data: &DataDir,
+    image: impl FnOnce() -> I,
+) -> Vec<Stray> {
+    let (unknown, image) = unknown_logs(data, image);
+    let topics = unknown.chunk_by(|one, next| one.topic == next.topic);
+    let stray = |partitions: &[TopicPartition]| {
+        Some(Stray::of(data, &image, &partitions.first()?.topic, partitions))
+    };
+    topics.filter_map(stray).collect()
+}
+
+impl Stray {
+    fn of(data: &DataDir, image: &Image, topic: &TopicName, logs: &[TopicPartition]) -> Self {
+        let (reason, remedy) = if image.topic(topic).is_some() {
+            (
+                "a topic of this name exists with another id or fewer partitions",
+                "move the directories of the logs away, which it cannot use".to_owned(),
+            )
         } else {
-            format!(
-                "its node is missing in ZooKeeper; restore /brokers/topics/{topic} and all below \
-                 it, or move the directories of the logs away if nobody wants them"
+            (
+                "its node is missing in ZooKeeper",
+                format!(
+                    "restore /brokers/topics/{topic} and all below it, or move the directories of \
+                     the logs away if nobody wants them"
+                ),
             )
         };
-        tracing::error!(
+        let numbers: Vec<_> = logs.iter().map(|log| log.partition.to_string()).collect();
+        let words = format!(
             "the logs of topic '{topic}' in '{}' are left alone (partitions {}): {reason}",
             data.path().display(),
             numbers.join(", ")
         );
+        Self { words, remedy }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::config::ConfigError;
 use crate::metadata::in_sync::UncleanRefusal;
 use crate::metadata::store::{Remedy, StoreError};
 use crate::metadata::values::Malformed;
-use crate::types::BrokerId;
+use crate::types::{BrokerId, TopicPartition};
 
 /// The reason why an operation on the cluster failed.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +83,11 @@ pub enum MetadataError {
     /// A setting is not valid.
     #[error(transparent)]
     InvalidConfig(#[from] ConfigError),
+    /// The state of a partition needs not be rebuilt.
+    #[error(
+        "the state of {0} is there and can be read, or is about to be made: nothing is rebuilt"
+    )]
+    StateInForce(TopicPartition),
     /// An unclean election was refused.
     #[error(transparent)]
     Unclean(#[from] UncleanRefusal),
@@ -102,6 +107,7 @@ impl MetadataError {
             | Self::InvalidReplicationFactor { .. }
             | Self::InvalidAssignment { .. }
             | Self::InvalidConfig(_)
+            | Self::StateInForce(_)
             | Self::Unclean(_) => Remedy::Reject,
         }
     }

@@ -41,6 +41,9 @@ mod membership;
 mod memory;
 mod metadata_cache;
 mod operations;
+mod problems;
+#[cfg(test)]
+mod problems_tests;
 #[cfg(test)]
 mod session_tests;
 mod store;
@@ -73,6 +76,7 @@ pub use memory::{Lost, MemoryStore};
 pub use operations::{
     ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic, UncleanElection, UnregisterError,
 };
+pub(crate) use problems::{Problem, problems};
 pub use store::{
     CreateMode, Event, Node, Op, OpResult, Remedy, SessionError, SessionId, Store, StoreError,
     StoreFuture, Watch, Watchers, validate_path,

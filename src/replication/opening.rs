@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLockReadGuard, Weak};
 
 use crate::replication::role::Current;
-use crate::replication::{Partition, PartitionError};
+use crate::replication::{Partition, PartitionError, Role};
 use crate::storage::{Log, PartitionMetadata};
 use crate::types::WithCauses;
 
@@ -48,10 +48,10 @@ impl Partition {
     /// before the first batch of that epoch. Blocks on the disk.
     pub fn lead(self: &Arc<Self>) -> Result<(), PartitionError> {
         self.current().check_accepting()?;
-        self.try_lead().inspect_err(|error| {
-            let reason = WithCauses(error).to_string().into();
-            *self.open_failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
-        })
+        let led = self.try_lead();
+        let failure = led.as_ref().err().map(|error| WithCauses(error).to_string().into());
+        *self.open_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        led
     }
 
     fn try_lead(self: &Arc<Self>) -> Result<(), PartitionError> {
@@ -136,6 +136,15 @@ impl Partition {
             is_appendable: false,
             ..current.clone()
         });
+    }
+
+    /// The error of the last attempt to open the log, while this broker leads with a log that is not
+    /// open.
+    pub fn open_failure(&self) -> Option<Arc<str>> {
+        if self.role() != Role::Leader || self.is_appendable() {
+            return None;
+        }
+        self.open_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The error of an append to a log that is not open.

@@ -8,9 +8,13 @@ use tokio::time::timeout;
 
 use crate::broker::errors::Refusal;
 use crate::broker::session::Identity;
-use crate::engine::EngineState;
-use crate::metadata::{Broker as Registered, Image, Topic, UncleanElection, UnregisterError};
-use crate::types::{BrokerId, Offset, PartitionIndex, ProducerId, TopicName, TopicPartition};
+use crate::engine::{self, EngineState};
+use crate::metadata::{
+    self, Broker as Registered, Image, Problem, Topic, UncleanElection, UnregisterError,
+};
+use crate::types::{
+    BrokerId, LeaderEpoch, Offset, PartitionIndex, ProducerId, TopicName, TopicPartition,
+};
 use crate::wire::ErrorCode;
 use crate::wire::metadata::Broker;
 
@@ -53,6 +57,21 @@ impl<'a> Cluster<'a> {
         self.engine.metadata.eligible_leaders(image, topic, index)
     }
 
+    /// The problems in the data directory of this broker, and those that the metadata shows, as far
+    /// as they are asked for.
+    pub(crate) async fn problems(&self, in_data: bool, in_metadata: bool) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if in_metadata {
+            problems = metadata::problems(&self.image());
+        }
+        if in_data {
+            let engine = Arc::clone(self.engine);
+            let found = self.engine.control.run_blocking(move || engine::problems(&engine)).await;
+            problems.extend(found.unwrap_or_default());
+        }
+        problems
+    }
+
     /// Waits until `is_so` holds for the current image, for at most `limit`.
     pub(crate) async fn wait_until(&self, is_so: impl Fn(&Image) -> bool, limit: Duration) {
         let mut images = self.engine.metadata.image();
@@ -87,6 +106,24 @@ impl<'a> Cluster<'a> {
         tracing::warn!(
             "{asked_by} has broker {leader} lead {topic}-{partition} in epoch {epoch} although it \
              lacks acknowledged records: those from offset {given_up_from} on are given up"
+        );
+        Ok(())
+    }
+
+    /// Rebuilds the state of a partition, which an operator has asked for.
+    pub(crate) async fn rebuild_state(
+        &self,
+        partition: TopicPartition,
+        epoch: LeaderEpoch,
+        asked_by: &str,
+    ) -> Result<(), Refusal> {
+        let (engine, TopicPartition { topic, partition: index }) =
+            (Arc::clone(self.engine), partition.clone());
+        let rebuilding = async move { engine.metadata.rebuild_state(&topic, index, epoch).await };
+        self.engine.control.run(rebuilding).await??;
+        tracing::warn!(
+            "{asked_by} has the state of {partition} rebuilt in leader epoch {epoch}: all its \
+             replicas are to report their logs"
         );
         Ok(())
     }

@@ -2,7 +2,8 @@
 //!
 //! Leaders are asked to hand over their partitions, and the response waits until the metadata shows
 //! the hand-overs. An unclean election, which gives up records, is held only for a single
-//! partition. Its leader is named in a field that only `streamlog partition elect` sends.
+//! partition. Its leader is named in a field that only `streamlog partition elect` sends. Another
+//! field, of `streamlog partition rebuild-state`, has the state of a partition made again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +13,11 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage, UncleanElection};
-use crate::types::{BrokerId, Offset, PartitionIndex, TopicName};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 use crate::wire::elect_leaders::{
-    AcceptedLoss, ElectLeadersRequest, ElectLeadersResponse, PREFERRED, Partition, RequestTopic,
-    Topic, UNCLEAN,
+    AcceptedLoss, ElectLeadersRequest, ElectLeadersResponse, PREFERRED, Partition, REBUILD,
+    RequestTopic, Topic, UNCLEAN,
 };
 
 pub(crate) type Request = ElectLeadersRequest;
@@ -34,11 +35,11 @@ pub(crate) async fn handle(
         return refused(ErrorCode::ClusterAuthorizationFailed);
     }
     let kind = request.election_type;
-    if !matches!(kind, PREFERRED | UNCLEAN) {
+    if !matches!(kind, PREFERRED | UNCLEAN | REBUILD) {
         return refused(ErrorCode::InvalidRequest);
     }
-    if kind == UNCLEAN && request.accepted_loss.leader >= 0 {
-        return accept_loss(call, cluster, request).await;
+    if kind == REBUILD || kind == UNCLEAN && request.accepted_loss.leader >= 0 {
+        return decide(call, cluster, request).await;
     }
     let before = cluster.image();
     let wanted = request.topic_partitions.unwrap_or_else(|| all(&before, kind));
@@ -63,34 +64,41 @@ pub(crate) async fn handle(
     ElectLeadersResponse { replica_election_results, ..ElectLeadersResponse::default() }
 }
 
-/// Elects a leader that lacks acknowledged records, for the only partition of the request.
-async fn accept_loss(
-    call: &Call<'_>,
-    cluster: &Cluster<'_>,
-    request: Request,
-) -> ElectLeadersResponse {
-    let AcceptedLoss { leader, given_up_from, accepts_two_leaders } = request.accepted_loss;
-    let refused = |error_code| ElectLeadersResponse { error_code, ..Default::default() };
+/// Carries out an operator's decision about the only partition of the request.
+async fn decide(call: &Call<'_>, cluster: &Cluster<'_>, request: Request) -> ElectLeadersResponse {
+    let invalid = || {
+        let error_code = ErrorCode::InvalidRequest;
+        ElectLeadersResponse { error_code, ..ElectLeadersResponse::default() }
+    };
     let topics = request.topic_partitions.unwrap_or_default();
-    let [RequestTopic { topic, partitions }] = topics.as_slice() else {
-        return refused(ErrorCode::InvalidRequest);
-    };
+    let [RequestTopic { topic, partitions }] = topics.as_slice() else { return invalid() };
     let ([index], Ok(name)) = (partitions.as_slice(), topic.parse::<TopicName>()) else {
-        return refused(ErrorCode::InvalidRequest);
+        return invalid();
     };
-    let Some(given_up_from) = Offset::checked(given_up_from) else {
-        return refused(ErrorCode::InvalidRequest);
+    let partition = TopicPartition { topic: name, partition: PartitionIndex(*index) };
+    let asked_by = format!("{} ({})", call.session.identity(), call.client_id);
+    let decided = if request.election_type == REBUILD {
+        let epoch = LeaderEpoch(request.rebuilt_epoch);
+        if !(0..i32::MAX).contains(&epoch.0) {
+            return invalid();
+        }
+        cluster.rebuild_state(partition, epoch, &asked_by).await
+    } else {
+        let AcceptedLoss { leader, given_up_from, accepts_two_leaders } = request.accepted_loss;
+        let Some(given_up_from) = Offset::checked(given_up_from) else { return invalid() };
+        let TopicPartition { topic, partition } = partition;
+        let leader = BrokerId(leader);
+        let wanted = UncleanElection {
+            topic,
+            partition,
+            leader,
+            given_up_from,
+            accepts_two_leaders,
+            asked_by,
+        };
+        cluster.elect_unclean(wanted).await
     };
-    let wanted = UncleanElection {
-        topic: name,
-        partition: PartitionIndex(*index),
-        leader: BrokerId(leader),
-        given_up_from,
-        accepts_two_leaders,
-        asked_by: format!("{} ({})", call.session.identity(), call.client_id),
-    };
-    let elected = cluster.elect_unclean(wanted).await;
-    let refusal = elected.err().unwrap_or_else(|| Refusal::of(ErrorCode::None));
+    let refusal = decided.err().unwrap_or_else(|| Refusal::of(ErrorCode::None));
     let Refusal { code: error_code, message: error_message, .. } = refusal;
     let partition_result = vec![Partition { partition_id: *index, error_code, error_message }];
     let replica_election_results = vec![Topic { topic: topic.clone(), partition_result }];

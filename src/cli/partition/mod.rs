@@ -1,9 +1,10 @@
-//! `streamlog partition`: damage in partitions, and leaders that lack records.
+//! `streamlog partition`: damage in partitions, leaders that lack records, and deleted states.
 
 mod damage;
 mod elect;
 mod options;
 mod place;
+mod rebuild_state;
 mod skip_damage;
 
 pub(crate) use options::Options;

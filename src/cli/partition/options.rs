@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand};
 
-use crate::cli::partition::{damage, elect, skip_damage};
+use crate::cli::partition::{damage, elect, rebuild_state, skip_damage};
 use crate::cli::{ClusterOptions, Exit};
 
-/// Lists damage, lets readers skip it, and elects a leader when acknowledged records are lost.
+/// Lists damage, lets readers skip it, and decides about leaders when records or states are lost.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -19,6 +19,7 @@ enum Verb {
     Damage(damage::Options),
     SkipDamage(skip_damage::Options),
     Elect(elect::Options),
+    RebuildState(rebuild_state::Options),
 }
 
 impl Options {
@@ -30,6 +31,7 @@ impl Options {
                 Verb::Damage(options) => options.answer(&cluster, out),
                 Verb::SkipDamage(options) => options.answer(&cluster, out),
                 Verb::Elect(options) => options.answer(&cluster, out),
+                Verb::RebuildState(options) => options.answer(&cluster, out),
             }?;
             Ok(Exit::Done)
         })

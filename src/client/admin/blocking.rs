@@ -6,10 +6,10 @@ use std::ops::Range;
 use crate::client::admin::handle::Admin;
 use crate::client::{
     ClientError, ClusterDescription, ConfigEntry, DamagedStretch, FoundOffset, GroupDescription,
-    GroupListing, LossyElection, NewTopic, OffsetChange, PartitionLag, PartitionSize, ReplicaEnds,
-    ResetTo, Resource, SkippedStretch, TopicDescription,
+    GroupListing, LossyElection, NewTopic, OffsetChange, PartitionLag, PartitionSize, Problem,
+    ReplicaEnds, ResetTo, Resource, SkippedStretch, TopicDescription,
 };
-use crate::types::{BrokerId, Offset, Timestamp, TopicPartition};
+use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicPartition};
 
 type AdminResult<T> = Result<T, ClientError>;
 
@@ -229,6 +229,16 @@ impl Admin {
         self.calls().skip_damage(partition, offsets).wait()
     }
 
+    /// Returns what is not in sync or not sound, each with its remedy: nodes of the metadata, brokers
+    /// and replicas that are missing, and what each live broker has found in its data directory.
+    /// Damaged ranges are left out; see [`Admin::damage`].
+    ///
+    /// # Errors
+    /// If a live broker does not answer.
+    pub fn problems(&self) -> AdminResult<Vec<Problem>> {
+        self.calls().problems().wait()
+    }
+
     /// Removes the registration of a broker that will not return. If the broker registers again, it
     /// counts as a new one.
     ///
@@ -263,5 +273,15 @@ impl Admin {
     /// broker may still live and two leaders are not accepted.
     pub fn elect_with_loss(&self, election: &LossyElection) -> AdminResult<()> {
         self.calls().elect_with_loss(election).wait()
+    }
+
+    /// Has the state of a partition made again that was deleted or cannot be read: without a leader,
+    /// in a leader epoch that must be above that of any record. Its replicas then report their logs,
+    /// and the greatest leads.
+    ///
+    /// # Errors
+    /// `ElectionNotNeeded` if there is a state that can be read.
+    pub fn rebuild_state(&self, partition: &TopicPartition, epoch: LeaderEpoch) -> AdminResult<()> {
+        self.calls().rebuild_state(partition, epoch).wait()
     }
 }

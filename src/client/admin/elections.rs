@@ -1,4 +1,5 @@
-//! Elections of leaders that lack acknowledged records.
+//! An operator's decisions about a partition: a leader that lacks acknowledged records, and a state
+//! that is made again.
 
 use std::sync::Arc;
 
@@ -9,8 +10,8 @@ use crate::client::{Call, ClientError};
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 use crate::wire::describe_log_dirs::DescribeLogDirsResponse;
 use crate::wire::describe_log_dirs::RequestTopic as AskedTopic;
-use crate::wire::elect_leaders::{AcceptedLoss, RequestTopic, UNCLEAN};
-use crate::wire::{DescribeLogDirsRequest, ElectLeadersRequest};
+use crate::wire::elect_leaders::{AcceptedLoss, REBUILD, RequestTopic, UNCLEAN};
+use crate::wire::{DescribeLogDirsRequest, ElectLeadersRequest, ElectLeadersResponse};
 
 /// The end of a partition's log on a live broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,13 +106,38 @@ impl AdminCalls {
         self.with_brokers("electing a leader", async move |brokers, _| {
             // Never retried: if the answer is lost, a description of the topic shows the outcome.
             let answer = brokers.call_broker(leader.broker, &request).await?;
-            ClientError::check(answer.error_code, &about, None)?;
-            let mut rows = answer.replica_election_results.into_iter();
-            let row = rows.next().and_then(|topic| topic.partition_result.into_iter().next());
-            let row = row.ok_or_else(|| unanswered(&about))?;
-            ClientError::check(row.error_code, &about, row.error_message.as_deref())
+            decided(answer, &about)
         })
     }
+
+    /// [`Admin::rebuild_state`](super::Admin::rebuild_state) as a call.
+    pub fn rebuild_state(&self, partition: &TopicPartition, epoch: LeaderEpoch) -> Call<()> {
+        let about = partition.to_string();
+        let topic = RequestTopic {
+            topic: partition.topic.to_string(),
+            partitions: vec![partition.partition.0],
+        };
+        let request = ElectLeadersRequest {
+            election_type: REBUILD,
+            topic_partitions: Some(vec![topic]),
+            timeout_ms: self.timeout_ms(),
+            rebuilt_epoch: epoch.0,
+            ..ElectLeadersRequest::default()
+        };
+        self.with_brokers("rebuilding a state", async move |brokers, _| {
+            let answer = brokers.call_any(&request).await?;
+            decided(answer, &about)
+        })
+    }
+}
+
+/// The outcome of a decision about one partition.
+fn decided(answer: ElectLeadersResponse, about: &str) -> Result<(), ClientError> {
+    ClientError::check(answer.error_code, about, None)?;
+    let mut rows = answer.replica_election_results.into_iter();
+    let row = rows.next().and_then(|topic| topic.partition_result.into_iter().next());
+    let row = row.ok_or_else(|| unanswered(about))?;
+    ClientError::check(row.error_code, about, row.error_message.as_deref())
 }
 
 /// The end in the answer of a broker; `None` if it has no such replica.

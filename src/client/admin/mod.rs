@@ -15,7 +15,7 @@ mod handle;
 mod offsets;
 mod topics;
 
-pub use cluster::{BrokerDescription, ClusterDescription, PartitionSize};
+pub use cluster::{BrokerDescription, ClusterDescription, PartitionSize, Problem};
 pub use configs::{ConfigEntry, ConfigSource, Resource};
 pub use damage::{DamagedStretch, SkippedStretch};
 pub use elections::{LossyElection, ReplicaEnd, ReplicaEnds};

@@ -17,6 +17,9 @@ mod log_reports;
 mod losses;
 mod partitions;
 mod producer_ids;
+mod rebuilt_states;
+#[cfg(test)]
+mod rebuilt_states_tests;
 mod unclean_election;
 #[cfg(test)]
 mod unclean_election_tests;

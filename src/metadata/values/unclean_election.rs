@@ -1,10 +1,10 @@
-//! The value of `/streamlog/unclean_elections/<topic id>-<partition>-<leader epoch>`, which only
-//! people read.
+//! The value of `/streamlog/unclean_elections/<topic id>-<partition>-<leader epoch>`, which
+//! people read, and the rebuilding of a state.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An election that gave up records: its requester, and the known extent of the loss.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::metadata) struct UncleanElectionValue {
     /// The version of the format.
     pub(in crate::metadata) version: i32,

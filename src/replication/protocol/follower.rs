@@ -101,6 +101,11 @@ impl Follower {
         self.floor.is_none()
     }
 
+    /// Returns true if records below the floor would have been removed, and are kept (rule R24).
+    pub fn keeps_floor(&self) -> bool {
+        self.keeps_floor
+    }
+
     /// The action before the first fetch, if any.
     pub fn first_step(&self) -> Option<FollowerStep> {
         self.rules.truncation_in_new_epoch(self.high_watermark).map(FollowerStep::Truncate)

@@ -99,6 +99,12 @@ impl Partition {
         }))
     }
 
+    /// Returns true if this replica keeps records that its leader would have it remove, although
+    /// they were committed.
+    pub fn keeps_records(&self) -> bool {
+        self.lock_leadership().follower.as_ref().is_some_and(|follower| follower.keeps_floor())
+    }
+
     /// Notes, at `now` by the monotonic clock, that a fetch to the leader of an epoch is about to
     /// be sent, after the previous answer has arrived. Returns false if it must not be sent,
     /// because the epoch is over: its leader could take the fetch for proof that this replica has

@@ -13,6 +13,10 @@ structure! {
         endpoint_type: i8 [1..] = 1,
         /// True to include fenced brokers.
         include_fenced_brokers: bool [2..],
+        /// A streamlog extension: true to include the problems in the broker's data directory.
+        with_data_problems: bool [0.., tag 10_000],
+        /// A streamlog extension: true to include the problems that the metadata shows.
+        with_metadata_problems: bool [0.., tag 10_001],
     }
 }
 
@@ -31,6 +35,10 @@ structure! {
         /// The operations that the client may perform on the cluster, as a bit mask of Kafka's
         /// codes.
         cluster_authorized_operations: i32 = OPERATIONS_UNKNOWN,
+        /// A streamlog extension, on request: what is not in sync or not sound.
+        problems: Vec<Problem> [0.., tag 10_000],
+        /// A streamlog extension: true if the problems were asked for and looked for.
+        has_looked: bool [0.., tag 10_001],
     }
 }
 
@@ -43,6 +51,19 @@ structure! {
         rack: Option<String>,
         /// True if the broker is registered but fenced.
         is_fenced: bool [2..],
+    }
+}
+
+structure! {
+    /// A problem of the cluster, and its remedy.
+    Problem {
+        /// The broker whose data directory has it, or −1.
+        broker_id: i32 = -1,
+        /// The topic of the partition, if it concerns one.
+        topic: Option<String>,
+        partition_index: i32,
+        words: String,
+        remedy: String,
     }
 }
 

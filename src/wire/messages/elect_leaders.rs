@@ -7,6 +7,8 @@ use crate::wire::structure::{api, structure};
 pub const PREFERRED: i8 = 0;
 /// Elect any live replica, even if records are lost.
 pub const UNCLEAN: i8 = 1;
+/// A streamlog extension, which other systems refuse: make the state of a partition again.
+pub const REBUILD: i8 = 100;
 
 structure! {
     /// A request for elections.
@@ -23,6 +25,8 @@ structure! {
         /// A streamlog extension: the loss that an operator accepts with an unclean election of one
         /// partition. Without it, no unclean election is held.
         accepted_loss: AcceptedLoss [2.., tag 10_001],
+        /// A streamlog extension: with `REBUILD`, the leader epoch of the state.
+        rebuilt_epoch: i32 [2.., tag 10_002] = -1,
     }
 }
 

@@ -35,7 +35,7 @@ class BrokerProcess:
     def start(self, patience: float = READY_SECONDS) -> Self:
         """Starts the broker and waits for its `ready` line."""
         self.launch()
-        self.address = self._wait_until_ready(patience)
+        self.address = self.wait_until_ready(patience)
         return self
 
     def launch(self) -> None:
@@ -53,7 +53,8 @@ class BrokerProcess:
                 env={**os.environ, **self.env},
             )
 
-    def _wait_until_ready(self, patience: float) -> str:
+    def wait_until_ready(self, patience: float) -> str:
+        """Waits for the `ready` line, and returns the address in it."""
         process = self.process
         assert process is not None
         assert process.stdout is not None

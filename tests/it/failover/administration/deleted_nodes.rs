@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use streamlog::client::{ProducerConfig, ProducerRecord};
 use streamlog::io::SystemClock;
 use streamlog::metadata::{Op, Store, ZooKeeperAddress, ZooKeeperStore};
 
-use crate::failover::three_brokers::{IDS, ThreeBrokers, others};
+use crate::failover::administration::{problems, streamlog};
+use crate::failover::load::read_all;
+use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
 const TOPIC: &str = "edited";
 
@@ -33,4 +36,50 @@ fn brokers_whose_nodes_were_deleted_are_known_again_and_in_sync_sets_go_on_chang
     cluster.await_in_sync(TOPIC, &IDS);
     let told = cluster.log(cluster.leader(TOPIC));
     assert!(told.contains("was deleted or damaged by hand: it is written again"), "{told}");
+}
+
+#[test]
+fn a_deleted_state_is_named_and_rebuilt_on_request_from_the_logs_of_all_replicas() {
+    let mut cluster = ThreeBrokers::start(&[]);
+    cluster.make_topic(TOPIC, 1);
+    let producer = cluster.client().producer(ProducerConfig::default()).unwrap();
+    for number in 0..200_u64 {
+        let value = number.to_string();
+        let value = Some(value.as_bytes());
+        let record = ProducerRecord { topic: TOPIC, value, ..ProducerRecord::default() };
+        producer.send(&record).unwrap();
+    }
+    producer.close(Some(PATIENCE)).unwrap();
+    let place = format!("{TOPIC}-0");
+    let rebuild = |cluster: &ThreeBrokers, options: &[&str]| {
+        let verb = ["partition", "rebuild-state", &place];
+        streamlog(cluster.any_broker(), &[&verb, options].concat())
+    };
+    let needless = rebuild(&cluster, &["--yes"]);
+    assert_eq!(needless.status.code(), Some(2), "{needless:?}");
+    assert!(String::from_utf8_lossy(&needless.stderr).contains("nothing to rebuild"));
+
+    let tree = cluster.zookeeper().tree("/streamlog");
+    delete(tree, &format!("/brokers/topics/{TOPIC}/partitions/0/state"));
+    let is_named = || {
+        let found = problems(cluster.any_broker());
+        found.iter().any(|(_, partition, words)| {
+            partition.as_ref() == Some(&place) && words.contains("was deleted by hand")
+        })
+    };
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while !is_named() {
+        assert!(std::time::Instant::now() < deadline, "{:?}", problems(cluster.any_broker()));
+    }
+
+    let unconfirmed = rebuild(&cluster, &[]);
+    assert_eq!(unconfirmed.status.code(), Some(2), "{unconfirmed:?}");
+    let told = String::from_utf8_lossy(&unconfirmed.stderr).into_owned();
+    assert!(told.contains("ends at 200") && told.contains("nothing was done"), "{told}");
+    let rebuilt = rebuild(&cluster, &["--yes"]);
+    assert!(rebuilt.status.success(), "{rebuilt:?}");
+    cluster.await_in_sync(TOPIC, &IDS);
+    let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
+    assert_eq!(numbers, (0..200).collect::<Vec<_>>());
+    assert_eq!(problems(cluster.any_broker()), []);
 }

@@ -1,7 +1,39 @@
-//! Three brokers in the hands of operators: listeners, damaged disks, deleted nodes of ZooKeeper,
-//! brokers that are gone.
+//! Three brokers in the hands of operators: listeners, problems that are listed, damaged disks,
+//! deleted nodes of ZooKeeper, brokers that are gone.
 
+mod checks;
 mod damaged;
 mod deleted_nodes;
 mod forgotten;
 mod listeners;
+
+use std::process::{Command, Output};
+
+use crate::support::BrokerProcess;
+
+/// Runs `streamlog` with a broker.
+fn streamlog(broker: &BrokerProcess, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
+    command.args(arguments).env("STREAMLOG_BOOTSTRAP", broker.address().to_string());
+    command.env("STREAMLOG_CONFIG", "/no/such/file").env_remove("STREAMLOG_CONTEXT");
+    command.output().unwrap()
+}
+
+/// The problems that `streamlog cluster check` lists, as (broker, partition, problem and remedy),
+/// after a check that its exit code says whether there are any.
+fn problems(broker: &BrokerProcess) -> Vec<(Option<i64>, Option<String>, String)> {
+    let output = streamlog(broker, &["cluster", "check", "-o", "json"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let problems: Vec<_> = rows
+        .map(|row| {
+            let partition =
+                row["topic"].as_str().map(|topic| format!("{topic}-{}", row["partition"]));
+            let words = [&row["problem"], &row["remedy"]].map(|part| part.as_str().unwrap());
+            (row["broker"].as_i64(), partition, words.join(" => "))
+        })
+        .collect();
+    let expected = i32::from(!problems.is_empty());
+    assert_eq!(output.status.code(), Some(expected), "{text}{:?}", output.stderr);
+    problems
+}

@@ -1,0 +1,58 @@
+//! The problems that a broker finds in its data directory, each with its remedy.
+
+use crate::engine::EngineState;
+use crate::engine::matching::strays;
+use crate::metadata::Problem;
+use crate::types::TopicPartition;
+
+/// The problems in the data directory of this broker.
+pub(crate) fn problems(engine: &EngineState) -> Vec<Problem> {
+    let broker = Some(engine.config.broker_id);
+    let mut problems = Vec::new();
+    for stray in strays(&engine.logs.data, || engine.image()) {
+        let partition = None;
+        problems.push(Problem { broker, partition, words: stray.words, remedy: stray.remedy });
+    }
+    let image = engine.image();
+    for (id, index) in engine.losses.replicas() {
+        let Some(topic) = image.topic_by_id(id) else { continue };
+        let partition = TopicPartition { topic: topic.name.clone(), partition: index };
+        problems.push(Problem {
+            broker,
+            words: "its disk has lost flushed records: this replica neither leads nor follows \
+                    until another leads"
+                .to_owned(),
+            remedy: format!(
+                "start the brokers of the other replicas; or, if these are gone, see what would \
+                 be lost: streamlog partition elect {partition}"
+            ),
+            partition: Some(partition),
+        });
+    }
+    for topic in engine.partitions.topics() {
+        for partition in topic.partitions() {
+            let (words, remedy) = if partition.keeps_records() {
+                (
+                    "this replica keeps records that its leader lacks, and has stopped following"
+                        .to_owned(),
+                    format!(
+                        "wait for another leader; if it lasts, see what would be lost: streamlog \
+                         partition elect {}",
+                        partition.id()
+                    ),
+                )
+            } else if let Some(reason) = partition.open_failure() {
+                (
+                    format!("its log cannot be opened: {reason}"),
+                    "see to what is named, and write to the partition, or start the broker again"
+                        .to_owned(),
+                )
+            } else {
+                continue;
+            };
+            let partition = Some(partition.id().clone());
+            problems.push(Problem { broker, partition, words, remedy });
+        }
+    }
+    problems
+}

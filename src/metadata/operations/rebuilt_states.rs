@@ -1,0 +1,141 @@
+//! The state of a partition that somebody has deleted or damaged, made again on an operator's
+//! request.
+//!
+//! Nobody knows any more which replicas were in sync. So all of them count as the last that were,
+//! and each is to report its log before one leads (rule R21 in docs/replication.md).
+
+use std::sync::Arc;
+
+use crate::metadata::image::{DirectoryId, Image, Incarnation, IsrMember, Loss, PartitionState};
+use crate::metadata::layout::{NodePath, UNCLEAN_ELECTIONS};
+use crate::metadata::operations::attempts::Attempts;
+use crate::metadata::store::{Op, Store};
+use crate::metadata::values::{UncleanElectionValue, decode, encode_state};
+use crate::metadata::{Metadata, MetadataError};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicName, TopicPartition};
+
+impl Metadata {
+    /// Makes the state of a partition that is missing or cannot be read: without a leader, in the
+    /// leader epoch `epoch`, which must be above that of any record.
+    ///
+    /// # Errors
+    /// `UnknownTopic`, `StateInForce` if there is a state that can be read or the controller is to
+    /// make one, or the errors of the store.
+    pub async fn rebuild_state(
+        &self,
+        topic: &TopicName,
+        partition: PartitionIndex,
+        epoch: LeaderEpoch,
+    ) -> Result<(), MetadataError> {
+        let paths: Vec<String> = [
+            NodePath::Topic(topic.clone()),
+            NodePath::Partitions(topic.clone()),
+            NodePath::PartitionState(topic.clone(), partition),
+        ]
+        .map(|path| path.to_string())
+        .into();
+        let mut attempts = Attempts::default();
+        loop {
+            self.reload(&paths).await?;
+            let image = Arc::clone(&self.image().borrow());
+            let store = self.store();
+            let parents = [
+                NodePath::Partitions(topic.clone()),
+                NodePath::Partition(topic.clone(), partition),
+            ]
+            .map(|path| path.to_string());
+            let found = store.read(&parents).await?;
+            let missing = parents.into_iter().zip(found).filter(|(_, node)| node.is_none());
+            let mut ops: Vec<Op> = missing.map(|(path, _)| Op::create(path, "")).collect();
+            let loss = self.last_loss(&*store, &image, topic, partition).await?;
+            ops.extend(rebuilding(&image, (topic, partition), epoch, loss)?);
+            match self.execute(&*store, ops).await {
+                Ok(_) => return Ok(()),
+                Err(error) => attempts.again(error)?,
+            }
+        }
+    }
+
+    /// The last loss of records of a partition that an operator accepted, as its record tells:
+    /// without it, replicas would count records as committed that were given up.
+    async fn last_loss(
+        &self,
+        store: &dyn Store,
+        image: &Image,
+        topic: &TopicName,
+        partition: PartitionIndex,
+    ) -> Result<Option<Loss>, MetadataError> {
+        let Some(topic) = image.topic(topic) else { return Ok(None) };
+        if store.get(UNCLEAN_ELECTIONS).await?.is_none() {
+            return Ok(None);
+        }
+        let prefix = format!("{}-{partition}-", topic.id);
+        let names = store.children(UNCLEAN_ELECTIONS).await?;
+        let epochs = names.iter().filter_map(|name| name.strip_prefix(&prefix)?.parse().ok());
+        let epochs: Vec<i32> = epochs.collect();
+        let Some(last) = epochs.iter().max() else { return Ok(None) };
+        let node = store.get(&format!("{UNCLEAN_ELECTIONS}/{prefix}{last}")).await?;
+        let value: Option<UncleanElectionValue> = node.and_then(|node| decode(&node.value).ok());
+        let from = value.and_then(|value| Offset::checked(value.given_up_from));
+        Ok(Some(Loss {
+            generation: i32::try_from(epochs.len()).unwrap_or(i32::MAX),
+            leader_epoch: LeaderEpoch(*last),
+            from: from.unwrap_or(Offset::ZERO),
+        }))
+    }
+}
+
+/// The operations that make the state.
+fn rebuilding(
+    image: &Image,
+    (name, index): (&TopicName, PartitionIndex),
+    epoch: LeaderEpoch,
+    loss: Option<Loss>,
+) -> Result<Vec<Op>, MetadataError> {
+    let unknown = || MetadataError::UnknownTopic(name.to_string());
+    let topic = image.topic(name).ok_or_else(unknown)?;
+    let partition = topic.partition(index).ok_or_else(unknown)?;
+    let path = NodePath::PartitionState(name.clone(), index).to_string();
+    let broken = image.broken().get(&path);
+    if partition.state.is_some() || broken.is_none() && topic.is_new(index) {
+        let partition = TopicPartition { topic: name.clone(), partition: index };
+        return Err(MetadataError::StateInForce(partition));
+    }
+    let state = of_all_replicas(image, &partition.replicas, epoch);
+    let state = encode_state(&PartitionState { loss, ..state });
+    let topic = Op::check(NodePath::Topic(name.clone()).to_string(), topic.version);
+    Ok(vec![
+        topic,
+        match broken {
+            Some(node) => Op::set(path, state, node.version),
+            None => Op::create(path, state),
+        },
+    ])
+}
+
+/// The state in which all replicas are the last that were in sync, and all have to report.
+fn of_all_replicas(image: &Image, replicas: &[BrokerId], epoch: LeaderEpoch) -> PartitionState {
+    let member =
+        |broker: &BrokerId| IsrMember { broker: *broker, incarnation: Incarnation::UNKNOWN };
+    // That of a broker that does not run is needed too: without it, the broker would not count as
+    // one that may have more records.
+    let directory = |broker: &BrokerId| {
+        image.known_broker(*broker)?.directory_id.as_deref().map(DirectoryId::from)
+    };
+    PartitionState {
+        leader: None,
+        leader_incarnation: Incarnation::UNKNOWN,
+        leader_epoch: epoch,
+        isr: replicas.iter().map(member).collect(),
+        directories: replicas.iter().map(directory).collect(),
+        eligible: Vec::new(),
+        minimum: Some(replicas.len()),
+        damaged: Vec::new(),
+        is_handed_over: false,
+        loss: None,
+        unvouched: None,
+        version: 0,
+        controller_epoch: 0,
+        extra: serde_json::Map::new(),
+    }
+}

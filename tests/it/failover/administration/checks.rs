@@ -1,0 +1,50 @@
+//! `streamlog cluster check`, which lists what is not in sync or not sound, with its remedy.
+
+use std::fs;
+
+use streamlog::client::{ProducerConfig, ProducerRecord};
+
+use crate::failover::administration::problems;
+use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
+
+const TOPIC: &str = "checked";
+
+#[test]
+fn a_check_names_what_is_missing_with_its_remedy_until_all_is_in_sync_again() {
+    let mut cluster = ThreeBrokers::start(&["replica.lag.time.max.ms=1000"]);
+    cluster.make_topic(TOPIC, 1);
+    let producer = cluster.client().producer(ProducerConfig::default()).unwrap();
+    let record = ProducerRecord { topic: TOPIC, value: Some(b"1"), ..ProducerRecord::default() };
+    producer.send(&record).unwrap().wait(Some(PATIENCE)).unwrap();
+    cluster.await_in_sync(TOPIC, &IDS);
+    assert_eq!(problems(cluster.any_broker()), []);
+
+    let follower = others(cluster.leader(TOPIC))[0];
+    cluster.stop(follower);
+    cluster.await_in_sync(TOPIC, &others(follower));
+    let found = problems(cluster.any_broker());
+    let away = format!(
+        "broker {follower} does not run => start it, or forget it: streamlog cluster unregister \
+         {follower}"
+    );
+    let behind =
+        format!("the replicas on brokers {follower} are not in sync => start brokers {follower}");
+    let place = Some(format!("{TOPIC}-0"));
+    assert_eq!(found, [(None, None, away), (None, place, behind)]);
+
+    // A log without a topic, which a broker finds when it starts.
+    let stray = cluster.data(follower).join("nobodys-0");
+    fs::create_dir(&stray).unwrap();
+    fs::copy(
+        cluster.data(follower).join(format!("{TOPIC}-0/partition.metadata")),
+        stray.join("partition.metadata"),
+    )
+    .unwrap();
+    cluster.start_broker(follower);
+    cluster.await_in_sync(TOPIC, &IDS);
+    let found = problems(cluster.any_broker());
+    assert_eq!(found.len(), 1, "{found:?}");
+    let (broker, partition, words) = &found[0];
+    assert_eq!((*broker, partition), (Some(follower.into()), &None));
+    assert!(words.contains("topic 'nobodys'") && words.contains("move the directories"), "{words}");
+}
