@@ -25,31 +25,31 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    /// Finds the losses among the logs of a data directory. Partitions with a single replica are
-    /// left out: no other broker has their records, and what is left can be read. Those of topics
-    /// whose nodes are missing or unreadable count, since they may have more replicas.
+    /// Finds the losses among the logs of a data directory, if its metadata is shared with other
+    /// brokers. Partitions with a single replica are left out: no other broker has their records,
+    /// and what is left can be read. Those of topics whose nodes are missing or unreadable count,
+    /// since they may have more replicas.
     ///
     /// # Errors
-    /// If the disk fails, or nothing is left of such a single replica.
+    /// If the disk fails.
     pub(super) fn find(
         data: &DataDir,
         image: &Image,
         is_shared: bool,
     ) -> Result<Self, EngineError> {
         let mut replicas = BTreeSet::new();
-        // Without other brokers, logs open at their first use.
-        let lost = if is_shared { data.losses()? } else { data.lost_logs() };
-        for (partition, id) in lost {
+        if !is_shared {
+            return Ok(Self::default());
+        }
+        for (partition, id) in data.losses()? {
             let index = partition.partition;
             let assigned = image.topic_by_id(id).and_then(|topic| topic.partition(index));
-            if is_shared && assigned.is_none_or(|assigned| assigned.replicas.len() > 1) {
+            if assigned.is_none_or(|assigned| assigned.replicas.len() > 1) {
                 tracing::error!("the disk has lost flushed records of {partition}");
                 replicas.insert((id, index));
-            } else {
-                data.log(&partition)?;
             }
         }
-        for (partition, id) in data.start_report().missing.iter().filter(|_| is_shared) {
+        for (partition, id) in &data.start_report().missing {
             let index = partition.partition;
             let assigned = image.topic_by_id(*id).and_then(|topic| topic.partition(index));
             if assigned.is_some_and(|assigned| assigned.replicas.len() > 1) {

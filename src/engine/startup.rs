@@ -98,6 +98,9 @@ fn report(data: &DataDir) {
     if start.had_failed_sync {
         tracing::warn!("a sync of '{path}' had failed: recovered as after a power failure");
     }
+    for (partition, reason) in &start.closed {
+        tracing::error!("{partition}: {reason}");
+    }
     for name in &start.rebuilt {
         tracing::warn!("the checkpoint {name} was damaged and is rebuilt");
     }

@@ -1,5 +1,6 @@
 //! Opening or creating a partition's log, and recording its leader epoch.
 
+use std::error::Error;
 use std::sync::{Arc, PoisonError, RwLockReadGuard, Weak};
 
 use crate::replication::role::Current;
@@ -36,9 +37,11 @@ impl Partition {
         let current = self.current();
         current.check_not_stopped()?;
         if current.log.is_none() {
-            let log = self.logs().data.log_of(&self.id, self.topic_id)?;
+            let log = self.logs().data.log_of(&self.id, self.topic_id);
+            let log = log.inspect_err(|error| self.note_open_failure(error))?;
             if log.is_some() || !current.is_open {
                 self.attach(log.as_ref());
+                self.forget_open_failure();
             }
         }
         Ok(())
@@ -49,9 +52,19 @@ impl Partition {
     pub fn lead(self: &Arc<Self>) -> Result<(), PartitionError> {
         self.current().check_accepting()?;
         let led = self.try_lead();
-        let failure = led.as_ref().err().map(|error| WithCauses(error).to_string().into());
-        *self.open_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        match &led {
+            Ok(()) => self.forget_open_failure(),
+            Err(error) => self.note_open_failure(error),
+        }
         led
+    }
+
+    /// Fails unless the log has been looked for on the disk, and opened if it exists. Until then
+    /// its bounds are not known, and it must not be taken for empty.
+    pub fn check_open(&self) -> Result<(), PartitionError> {
+        let current = self.current();
+        current.check_not_stopped()?;
+        if current.is_open { Ok(()) } else { Err(self.not_open()) }
     }
 
     fn try_lead(self: &Arc<Self>) -> Result<(), PartitionError> {
@@ -138,16 +151,26 @@ impl Partition {
         });
     }
 
-    /// The error of the last attempt to open the log, while this broker leads with a log that is not
-    /// open.
+    /// The error of the last attempt to open the log, while it is not open; or while this broker
+    /// leads, and nothing can be appended.
     pub fn open_failure(&self) -> Option<Arc<str>> {
-        if self.role() != Role::Leader || self.is_appendable() {
+        if self.current().is_open && (self.role() != Role::Leader || self.is_appendable()) {
             return None;
         }
         self.open_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The error of an append to a log that is not open.
+    /// Keeps the error of an attempt to open the log, for the requests that it refuses.
+    fn note_open_failure(&self, error: &dyn Error) {
+        let reason = WithCauses(error).to_string().into();
+        *self.open_failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+    }
+
+    fn forget_open_failure(&self) {
+        *self.open_failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The error of a request for a log that is not open.
     pub(super) fn not_open(&self) -> PartitionError {
         let failure = self.open_failure.lock().unwrap_or_else(PoisonError::into_inner);
         let reason = failure.clone().unwrap_or_else(|| "nobody has opened it yet".into());

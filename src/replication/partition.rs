@@ -314,6 +314,9 @@ impl Partition {
     ) -> Result<ReadAnswer<R>, PartitionError> {
         let current = self.current();
         current.check_leading()?;
+        if !current.is_open {
+            return Err(self.not_open());
+        }
         let high_watermark = self.high_watermark();
         let log = current.log.as_ref();
         let (start, end) =

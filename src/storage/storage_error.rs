@@ -67,7 +67,7 @@ pub enum StorageError {
     },
 
     /// An earlier operation on the log failed, usually a sync or the truncation after a failed
-    /// write. Nothing is appended until the log has been recovered.
+    /// write, or its recovery at the start. Nothing is appended until the log has been recovered.
     #[error("{partition} takes no more records: {cause}")]
     Failed {
         /// The log.

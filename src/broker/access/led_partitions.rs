@@ -159,7 +159,8 @@ impl<'a> LedPartitions<'a> {
         self.engine.partitions.topic_by_id(id)
     }
 
-    /// The partition with its log opened, if the client may perform the operation on its topic.
+    /// The partition with its log opened, if the client may perform the operation on its topic, and
+    /// the log can be opened.
     pub(crate) async fn find(
         &self,
         topic: &str,
@@ -175,6 +176,7 @@ impl<'a> LedPartitions<'a> {
         let absent = || Refusal::of(self.code_without_replica(&topic, index));
         let partition = partition.ok_or_else(absent)?;
         self.open(&partition).await;
+        partition.check_open().map_err(|error| Refusal::from(&error))?;
         Ok(partition)
     }
 
@@ -200,7 +202,7 @@ impl<'a> LedPartitions<'a> {
     ) {
         let opening = Arc::clone(partition);
         if let Ok(Err(error)) = self.engine.control.run_blocking(move || open(&opening)).await
-            && !error.is_logged()
+            && !is_known(&error)
             && !error.ends_epoch()
         {
             tracing::error!("{} cannot be opened: {error}", partition.id());
@@ -217,7 +219,7 @@ impl<'a> LedPartitions<'a> {
             Ok(Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
             // The controller has said so when it elected this broker.
             Ok(Err(PartitionError::Unvouched)) => {}
-            Ok(Err(error)) if error.is_logged() => {}
+            Ok(Err(error)) if is_known(&error) => {}
             // The response tells the client that this broker does not lead the partition.
             Ok(Err(error)) if error.ends_epoch() && !is_behind_log(&partition, &error) => {}
             Ok(Err(error)) => tracing::error!("{name} cannot be written: {error}"),
@@ -345,6 +347,12 @@ impl<'a> LedPartitions<'a> {
         let logs = Arc::clone(&self.engine.logs);
         Ok(self.engine.control.run_blocking(move || inspection(&logs.data)).await?)
     }
+}
+
+/// Returns true if an error is in the broker's log already: it is one of the disk, or an earlier
+/// one because of which the log takes no more records.
+fn is_known(error: &PartitionError) -> bool {
+    error.is_logged() || matches!(error, PartitionError::Storage(StorageError::Failed { .. }))
 }
 
 /// True if the log has records of a later epoch than the one in which the partition is led now.

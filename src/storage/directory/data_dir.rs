@@ -45,8 +45,10 @@ pub struct StartReport {
     pub was_clean: bool,
     /// True if a sync has failed in the last run: the logs were recovered as after a power failure.
     pub had_failed_sync: bool,
-    /// The number of logs that were recovered.
+    /// The number of logs that were recovered, or could not be.
     pub recovered: usize,
+    /// Logs that could not be recovered, with the reasons: they stay closed until the next start.
+    pub closed: Vec<(TopicPartition, Arc<str>)>,
     /// The names of small files, mostly checkpoints, that were damaged and are rebuilt.
     pub rebuilt: Vec<&'static str>,
     /// The quarantine paths of files and directories with unknown names.

@@ -251,15 +251,6 @@ impl DataDir {
         Ok(losses.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The logs of which nothing is left, with their topics: the recovery has not opened them.
-    pub fn lost_logs(&self) -> Vec<(TopicPartition, TopicId)> {
-        let lost = |slot: &Arc<Slot>| {
-            let metadata = slot.metadata(&self.path).ok().filter(|_| slot.needs_recovery())?;
-            Some((slot.partition().clone(), metadata.topic_id))
-        };
-        self.lock_logs().values().filter_map(lost).collect()
-    }
-
     /// The offsets that a log has lost at its end. After a stop in order the log ended where the
     /// manifest says.
     fn lost_end(&self, slot: &Slot) -> Result<Option<Range<Offset>>, StorageError> {

@@ -16,7 +16,7 @@ use crate::storage::directory::checkpoints::{Checkpoints, durable_points};
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::{Identity, Opener, has_metadata};
 use crate::storage::directory::partition_metadata::PartitionMetadata;
-use crate::storage::directory::run::{FailedSyncs, Manifest, Run, StoppedLog};
+use crate::storage::directory::run::{FailedSyncs, Manifest, Run, RunFile, StoppedLog, TornLog};
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{Survey, quarantine, require_empty};
 use crate::storage::directory::{last_time, names};
@@ -24,11 +24,13 @@ use crate::storage::expendable::free_space_from_indexes;
 use crate::storage::reserve::{Purpose, Reserve};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{ColdReads, LogEnv, StartPoint, StorageError, Stored, small_file};
-use crate::types::{Offset, Timestamp, TopicPartition};
+use crate::types::{Offset, Timestamp, TopicPartition, WithCauses};
 
 /// The files left by the last run.
 struct LastRun {
     run: Option<Run>,
+    /// Logs that this run has not recovered, and that may have lost what was not synced.
+    torn: Vec<TornLog>,
     /// The manifest of this run; `None` if it was not shut down cleanly, or a sync has failed.
     manifest: Option<Manifest>,
     had_failed_sync: bool,
@@ -107,6 +109,7 @@ impl DataDir {
             options,
         };
         directory.start.recovered = directory.recover()?;
+        directory.start.closed = directory.closed_logs();
         directory.begin()?;
         Ok(directory)
     }
@@ -125,7 +128,12 @@ impl DataDir {
         // Write the checkpoints before the run: from the new run number on the manifest no longer
         // counts, and a start after a crash uses the checkpoints.
         checkpoints.write(disk)?;
-        self.run.write(disk, &self.path.join(names::RUN))?;
+        let torn = logs.values().filter(|slot| slot.may_be_torn()).filter_map(|slot| {
+            let topic_id = slot.metadata(&self.path).ok()?.topic_id;
+            Some(TornLog { partition: slot.partition().clone(), topic_id })
+        });
+        let run = RunFile { run: self.run.clone(), torn: torn.collect() };
+        run.write(disk, &self.path.join(names::RUN))?;
         let manifest = self.path.join(names::MANIFEST);
         small_file::remove(disk, &manifest)
             .map_err(|source| StorageError::io("remove", &manifest, source))?;
@@ -134,7 +142,9 @@ impl DataDir {
         self.failed_syncs.clear(disk)
     }
 
-    /// Opens all logs that need recovery, several at a time, and returns their number.
+    /// Opens all logs that need recovery, several at a time, and returns their number. A log that
+    /// cannot be read stays closed until the next start: this run cannot retry, because the next
+    /// start has to know in which boot the last records were written.
     fn recover(&self) -> Result<usize, StorageError> {
         let slots: Vec<_> = self.lock_logs().values().cloned().collect();
         let slots: Vec<_> = slots.into_iter().filter(|slot| slot.needs_recovery()).collect();
@@ -143,11 +153,25 @@ impl DataDir {
                 // Nothing is left of this log. Leave it closed: another broker may have its
                 // records, so the caller decides.
                 Err(StorageError::Corrupt { .. }) => Ok(()),
+                // After a failed sync, or without space, no log can be recovered.
+                Err(error @ (StorageError::Io { .. } | StorageError::Damaged { .. }))
+                    if !error.leaves_disk_unknown() =>
+                {
+                    slot.close_unrecovered(&WithCauses(&error).to_string());
+                    Ok(())
+                }
                 opened => opened.map(drop),
             }
         };
         self.for_each(&slots, open)?;
         Ok(slots.len())
+    }
+
+    /// The logs that could not be recovered, with the reasons.
+    fn closed_logs(&self) -> Vec<(TopicPartition, Arc<str>)> {
+        let logs = self.lock_logs();
+        let closed = |slot: &Arc<Slot>| Some((slot.partition().clone(), slot.closed_because()?));
+        logs.values().filter_map(closed).collect()
     }
 
     /// Calls `act` for each log, several at a time, until it fails.
@@ -181,12 +205,12 @@ impl DataDir {
 impl LastRun {
     fn read(disk: &dyn Disk, path: &Path) -> Result<(Self, Vec<&'static str>), StorageError> {
         let (mut checkpoints, mut rebuilt) = Checkpoints::read(disk, path)?;
-        let run = match Run::read(disk, &path.join(names::RUN))? {
-            Stored::Sound(run) => Some(run),
-            Stored::Absent => None,
+        let (run, torn) = match RunFile::read(disk, &path.join(names::RUN))? {
+            Stored::Sound(RunFile { run, torn }) => (Some(run), torn),
+            Stored::Absent => (None, Vec::new()),
             Stored::Damaged(_) => {
                 rebuilt.push(names::RUN);
-                None
+                (None, Vec::new())
             }
         };
         let manifest = match Manifest::read(disk, &path.join(names::MANIFEST))? {
@@ -205,7 +229,7 @@ impl LastRun {
                 checkpoints.raise_high_watermark(&log.partition, offset);
             }
         }
-        Ok((Self { run, manifest, had_failed_sync, checkpoints }, rebuilt))
+        Ok((Self { run, torn, manifest, had_failed_sync, checkpoints }, rebuilt))
     }
 
     /// The run that this start begins. `now` is `None` only for a new directory.
@@ -254,6 +278,8 @@ impl LastRun {
             return StartPoint::Clean { log_start: log.log_start, log_end: log.log_end };
         }
         let marks = self.checkpoints.of(partition);
+        let mut torn = self.torn.iter();
+        let is_torn = torn.any(|log| log.partition == *partition && Some(log.topic_id) == topic_id);
         StartPoint::Unclean {
             log_start: marks.log_start,
             durable: marks.durable,
@@ -261,6 +287,7 @@ impl LastRun {
             // Without a known boot, assume the same one: then damage is never mistaken for a torn
             // tail. A failed sync may lose any written bytes, as a power failure may.
             same_boot: !self.had_failed_sync
+                && !is_torn
                 && self.run.as_ref().is_none_or(|run| run.boot_id == boot_id),
         }
     }

@@ -2,7 +2,9 @@
 //!
 //! A run lasts from one opening of the directory to the next. It has a number, which rises by one,
 //! and the boot id of the machine at the time. `run` is a checked text of version 0 with the row
-//! `run <number> <boot id>`. Earlier builds wrote a second row, which is ignored.
+//! `run <number> <boot id>`, and a row `torn <topic> <partition> <topic id>` for each log that the
+//! run could not recover after a power failure: its next recovery follows the rules for another
+//! boot. Other rows, of earlier builds, are ignored; earlier releases ignore all but the first.
 //!
 //! `clean-stop` is a checked text of version 0: the row of its run, and for each log `log <topic>
 //! <partition> <topic id> <log start> <log end> <high watermark>`, with −1 for no high watermark.
@@ -31,6 +33,22 @@ pub struct Run {
     pub incarnation: u64,
     /// The boot id of the machine during the run.
     pub boot_id: String,
+}
+
+/// The contents of the file of the current run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RunFile {
+    pub(super) run: Run,
+    /// Logs that the run could not recover, and that may have lost what was not synced.
+    pub(super) torn: Vec<TornLog>,
+}
+
+/// A log that may have lost what was not synced, and is not recovered yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TornLog {
+    pub(super) partition: TopicPartition,
+    /// Its topic: a later one may have the same name.
+    pub(super) topic_id: TopicId,
 }
 
 /// The manifest of a clean shutdown: everything is flushed, and the logs end as listed.
@@ -83,7 +101,9 @@ impl Run {
     pub(super) fn next(&self, boot_id: &str) -> Self {
         Self { incarnation: self.incarnation + 1, boot_id: boot_id.to_owned() }
     }
+}
 
+impl RunFile {
     /// Reads the file.
     pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Stored<Self>, StorageError> {
         let rows = checked_text::read(disk, path, VERSION, |row| Some(row.to_owned()))
@@ -91,8 +111,11 @@ impl Run {
         Ok(match rows {
             Stored::Absent => Stored::Absent,
             Stored::Damaged(reason) => Stored::Damaged(reason),
-            Stored::Sound(rows) => match rows.first().and_then(|row| Self::parse(row)) {
-                Some(run) => Stored::Sound(run),
+            Stored::Sound(rows) => match rows.first().and_then(|row| Run::parse(row)) {
+                Some(run) => {
+                    let torn = rows.iter().filter_map(|row| TornLog::parse(row)).collect();
+                    Stored::Sound(Self { run, torn })
+                }
                 None => Stored::Damaged("its first row is not that of a run".to_owned()),
             },
         })
@@ -100,8 +123,27 @@ impl Run {
 
     /// Writes the file; durable on return.
     pub(super) fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
-        checked_text::write(disk, path, VERSION, [self].into_iter())
+        let mut rows = vec![self.run.to_string()];
+        rows.extend(self.torn.iter().map(TornLog::to_string));
+        checked_text::write(disk, path, VERSION, rows.iter())
             .map_err(|source| StorageError::io("write", path, source))
+    }
+}
+
+impl TornLog {
+    fn parse(row: &str) -> Option<Self> {
+        let mut words = row.strip_prefix("torn ")?.split(' ');
+        let topic = words.next()?.parse().ok()?;
+        let partition = PartitionIndex(words.next()?.parse().ok()?);
+        let topic_id = words.next()?.parse().ok()?;
+        Some(Self { partition: TopicPartition { topic, partition }, topic_id })
+    }
+}
+
+impl fmt::Display for TornLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TopicPartition { topic, partition } = &self.partition;
+        write!(f, "torn {topic} {partition} {}", self.topic_id)
     }
 }
 
@@ -261,10 +303,22 @@ mod tests {
     fn runs_are_numbered() {
         let (disk, path) = (MemoryDisk::default(), Path::new("/run"));
         let first = Run::first("boot-1");
-        first.write(&disk, path).unwrap();
-        first.next("boot-2").write(&disk, path).unwrap();
-        let expected = Run { incarnation: 2, boot_id: "boot-2".to_owned() };
-        assert_eq!(Run::read(&disk, path).unwrap(), Stored::Sound(expected));
+        let second = RunFile { run: first.next("boot-2"), torn: Vec::new() };
+        RunFile { run: first, torn: Vec::new() }.write(&disk, path).unwrap();
+        second.write(&disk, path).unwrap();
+        assert_eq!(second.run, Run { incarnation: 2, boot_id: "boot-2".to_owned() });
+        assert_eq!(RunFile::read(&disk, path).unwrap(), Stored::Sound(second));
+    }
+
+    #[test]
+    fn a_run_names_the_logs_that_it_could_not_recover() {
+        let (disk, path) = (MemoryDisk::default(), Path::new("/run"));
+        let partition =
+            TopicPartition { topic: "log".parse().unwrap(), partition: PartitionIndex(2) };
+        let torn = vec![TornLog { partition, topic_id: TopicId([3; 16]) }];
+        let file = RunFile { run: Run::first("boot-1"), torn };
+        file.write(&disk, path).unwrap();
+        assert_eq!(RunFile::read(&disk, path).unwrap(), Stored::Sound(file));
     }
 
     #[test]
@@ -272,7 +326,8 @@ mod tests {
         let (disk, path) = (MemoryDisk::default(), Path::new("/run"));
         let rows = ["run 7 boot-1", "registered 6"];
         checked_text::write(&disk, path, VERSION, rows.into_iter()).unwrap();
-        let expected = Run { incarnation: 7, boot_id: "boot-1".to_owned() };
-        assert_eq!(Run::read(&disk, path).unwrap(), Stored::Sound(expected));
+        let run = Run { incarnation: 7, boot_id: "boot-1".to_owned() };
+        let expected = RunFile { run, torn: Vec::new() };
+        assert_eq!(RunFile::read(&disk, path).unwrap(), Stored::Sound(expected));
     }
 }

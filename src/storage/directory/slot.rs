@@ -22,6 +22,8 @@ pub(super) struct Slot {
     /// Held while the log is opened, which may recover it.
     opening: Mutex<()>,
     log: Mutex<Option<Arc<Log>>>,
+    /// The reason for which the log was not recovered at the start, and stays closed.
+    closed: Mutex<Option<Arc<str>>>,
     /// True from the failure of a truncation on. Written under the lock of the recorded offsets, so
     /// that whoever changes these offsets sees it.
     is_half_truncated: AtomicBool,
@@ -34,8 +36,8 @@ impl Slot {
         start: StartPoint,
     ) -> Self {
         let is_half_truncated = AtomicBool::new(false);
-        let (opening, log) = (Mutex::new(()), Mutex::default());
-        Self { partition, metadata, start, opening, log, is_half_truncated }
+        let (opening, log, closed) = (Mutex::new(()), Mutex::default(), Mutex::default());
+        Self { partition, metadata, start, opening, log, closed, is_half_truncated }
     }
 
     pub(super) fn partition(&self) -> &TopicPartition {
@@ -71,6 +73,27 @@ impl Slot {
         self.is_half_truncated.load(Ordering::Acquire)
     }
 
+    /// Keeps the log closed until the next start, which tries to recover it again.
+    pub(super) fn close_unrecovered(&self, error: &str) {
+        let reason = format!(
+            "its log is closed, because the start could not recover it ({error}); start the broker \
+             again once the file can be read"
+        );
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.into());
+    }
+
+    /// The reason for which the log was not recovered at the start; `None` for other logs.
+    pub(super) fn closed_because(&self) -> Option<Arc<str>> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns true if the log was not recovered, and the machine may have lost unsynced bytes of
+    /// it.
+    pub(super) fn may_be_torn(&self) -> bool {
+        let is_torn = matches!(self.start, StartPoint::Unclean { same_boot: false, .. });
+        is_torn && self.closed_because().is_some()
+    }
+
     /// The same log, closed, to be recovered by the next use.
     pub(super) fn unclean(&self, start: StartPoint) -> Self {
         Self::new(self.partition.clone(), self.metadata.clone(), start)
@@ -97,6 +120,10 @@ impl Slot {
         configs: &LogConfigs,
     ) -> Result<Arc<Log>, StorageError> {
         let metadata = self.metadata(dir)?;
+        if let Some(cause) = self.closed_because() {
+            let partition = self.partition.clone();
+            return Err(StorageError::Failed { partition, cause, is_disk_unknown: false });
+        }
         let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(log) = self.opened() {
             return Ok(log);

@@ -1,5 +1,6 @@
 //! Disk errors: the broker's reaction, its log lines and its responses.
 
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -318,5 +319,40 @@ fn a_file_size_limit_refuses_records_and_does_not_end_the_broker() {
     let refused = (0..40).find_map(|_| client.produce(batch(0..40_000), -1).unwrap().err());
     assert_eq!(refused, Some(ErrorCode::KafkaStorageError), "{}", broker.log());
     other_partition_is_served(&broker);
+    assert!(broker.stop().success());
+}
+
+#[test]
+fn a_partition_that_cannot_be_recovered_is_refused_and_others_are_served() {
+    let dir = TempDir::new().unwrap();
+    let data = dir.path().join("data");
+    let broker = BrokerProcess::start(&data, &[], |_| {}).unwrap();
+    broker.make_test_topic();
+    broker.make_topic("other");
+    assert_eq!(broker.connect().produce(batch([0]), -1).unwrap(), Ok(0));
+    drop(broker);
+    let damaged = data.join("test-0/damaged");
+    fs::write(&damaged, "0\n0\ncrc 00000000\n").unwrap();
+
+    let broker = BrokerProcess::start(&data, &[], |_| {}).unwrap();
+    let mut client = broker.connect();
+    let (code, message) = refusal(&mut client);
+    assert_eq!(code, ErrorCode::KafkaStorageError);
+    assert!(
+        message.contains("its log is closed") && message.contains("the damages of"),
+        "{message}"
+    );
+    client.send_fetch(0, Duration::ZERO).unwrap();
+    assert_eq!(client.receive_records().unwrap().error_code, ErrorCode::KafkaStorageError);
+    other_partition_is_served(&broker);
+    assert_eq!(
+        lines(&broker, &["ERROR", "test-0: its log is closed", "start the broker again"]),
+        1
+    );
+    fs::remove_file(&damaged).unwrap();
+    assert!(broker.stop().success());
+
+    let broker = BrokerProcess::start(&data, &[], |_| {}).unwrap();
+    assert_eq!(broker.connect().read_from(0).unwrap(), [(0, 0)]);
     assert!(broker.stop().success());
 }
