@@ -8,8 +8,8 @@ use crate::config::ByteSize;
 use crate::io::{Disk, ManualClock, MemoryDisk, OpenFiles, OpenMode, Share};
 use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor};
 use crate::storage::{
-    AppendAt, ColdReads, Flaw, Log, LogConfig, LogEnv, LogReport, ProducerLimits, SegmentDump,
-    StartPoint, small_file, verify,
+    AppendAt, ColdReads, Finding, Flaw, Log, LogConfig, LogEnv, LogReport, ProducerLimits,
+    SegmentDump, StartPoint, small_file, verify,
 };
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
 
@@ -252,4 +252,51 @@ fn a_dump_goes_on_after_damage() {
     assert_eq!(finding.position, 0);
     let next = dump.next_batch().unwrap().unwrap().unwrap();
     assert_eq!(next.base_offset, Offset::new(3));
+}
+
+/// Renames the files of a segment, as retention does when it removes the segment.
+fn remove_as_retention_does(disk: &MemoryDisk, segment: &Path) {
+    let stem = segment.file_stem().unwrap().to_str().unwrap();
+    for entry in disk.list(Path::new(LOG)).unwrap() {
+        if entry.name.starts_with(stem) && !entry.name.ends_with(".snapshot") {
+            let path = Path::new(LOG).join(&entry.name);
+            let to = Path::new(LOG).join(format!("{}.deleted", entry.name));
+            disk.rename(&path, &to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn segments_removed_by_retention_right_before_a_crash_are_not_missing() {
+    let disk = disk_with_log();
+    durable_point(&disk, 120);
+    let segments = segments(&disk);
+    for segment in &segments[..2] {
+        assert!(verified(&disk, "/data").is_sound());
+        remove_as_retention_does(&disk, segment);
+    }
+    let report = verified(&disk, "/data");
+    assert!(report.is_sound(), "{:?}", report.findings);
+}
+
+#[test]
+fn a_lost_first_segment_is_missing_although_another_was_removed_before_it() {
+    let disk = disk_with_log();
+    durable_point(&disk, 120);
+    let segments = segments(&disk);
+    disk.remove_file(&segments[0]).unwrap();
+    assert!(!verified(&disk, "/data").is_sound(), "nothing was removed by retention");
+    let disk = disk_with_log();
+    durable_point(&disk, 120);
+    remove_as_retention_does(&disk, &segments[0]);
+    disk.remove_file(&segments[1]).unwrap();
+    let report = verified(&disk, "/data");
+    let is_missing = |finding: &&Finding| matches!(finding.flaw, Flaw::Missing { .. });
+    let finding = report.findings.iter().find(is_missing).unwrap();
+    let number = |path: &Path| path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    let (lost, next) = (Offset::new(number(&segments[1])), Offset::new(number(&segments[2])));
+    assert!(
+        matches!(finding.flaw, Flaw::Missing { first, next: end } if (first, end) == (lost, next)),
+        "{finding}"
+    );
 }

@@ -12,6 +12,7 @@ use crate::storage::directory::{
 use crate::storage::inspect::findings::{Finding, Flaw, LogReport};
 use crate::storage::inspect::indexes::IndexCheck;
 use crate::storage::inspect::small_files::check_log_files;
+use crate::storage::recovery::removed_below;
 use crate::storage::segments::{
     BadBatch, BatchCheck, BatchScan, Chain, CheckProgress, Checked, Damage, Expected, FileKind,
     Located, Passed, Seal, SegmentFile, Source,
@@ -185,7 +186,7 @@ impl<'d> LogCheck<'d> {
         check_log_files(self.disk, &self.dir, log_start..durable, &mut self.report.findings)?;
         self.replacements()?;
         let bases = segment_bases(self.disk, &self.dir)?;
-        self.expected.offset = bases.first().map_or(log_start, |base| log_start.min(*base));
+        self.expected.offset = self.first_expected(log_start, bases.first().copied())?;
         for (index, base) in bases.iter().enumerate() {
             let next_base = bases.get(index + 1).copied();
             if self.segment(*base, next_base, watch)?.is_break() {
@@ -196,6 +197,25 @@ impl<'d> LogCheck<'d> {
             self.miss(self.expected.offset, durable, bases.last().copied());
         }
         Ok((self.report, ControlFlow::Continue(())))
+    }
+
+    /// The offset at which the batches must begin, given the recorded log start: retention may have
+    /// removed more before a crash.
+    fn first_expected(
+        &self,
+        log_start: Offset,
+        first: Option<Offset>,
+    ) -> Result<Offset, StorageError> {
+        let Some(first) = first.filter(|first| *first > log_start) else {
+            return Ok(first.unwrap_or(log_start));
+        };
+        if matches!(self.start, Some(StartPoint::Clean { .. })) {
+            return Ok(log_start);
+        }
+        let epochs = self.epochs.as_ref().map_or(&[][..], EpochCache::entries);
+        removed_below(self.disk, &self.dir, log_start, epochs, first)
+            .map(|start| start.min(first))
+            .map_err(|source| StorageError::io("list", &self.dir, source))
     }
 
     /// Checks the batches of complete replacements, which the next start puts in place of segments.

@@ -12,12 +12,14 @@
 
 mod directory;
 mod recover;
+mod removed_start;
 mod replay;
 mod scanner;
 mod torn_tail;
 
 pub(crate) use directory::existing_segments;
 pub(crate) use recover::recover;
+pub(in crate::storage) use removed_start::removed_below;
 pub(in crate::storage) use replay::{as_it_was_sent, discard_snapshots};
 pub(crate) use replay::{load_epochs, load_producers};
 pub(crate) use scanner::Known;

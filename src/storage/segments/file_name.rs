@@ -110,6 +110,13 @@ impl SegmentFile {
     }
 }
 
+/// The base offset of a segment from the name that its batches have from its removal until they are
+/// deleted; `None` for other names.
+pub(crate) fn removed_segment(name: &str) -> Option<Offset> {
+    let file = SegmentFile::parse(name.strip_suffix(FileKind::Deleted.suffix())?)?;
+    (file.kind == FileKind::Log).then_some(file.base)
+}
+
 /// The name of a file from its removal until it is deleted.
 pub(crate) fn deleted(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -131,9 +138,12 @@ mod tests {
             assert_eq!(SegmentFile::parse(name), Some(SegmentFile { base, kind }));
             let gone = deleted(&path);
             let name = gone.file_name().and_then(|name| name.to_str()).unwrap();
+            let is_log = kind == FileKind::Log;
+            assert_eq!(removed_segment(name), is_log.then_some(base));
             let kind = FileKind::Deleted;
             assert_eq!(SegmentFile::parse(name), Some(SegmentFile { base, kind }));
         }
+        assert_eq!(removed_segment("00000000000000001234.log"), None);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(in crate::storage) use checking::SegmentCheck;
 pub(crate) use context::LogContext;
 pub use context::LogEnv;
 pub(crate) use entry::{Entry, OffsetEntry, TimeEntry};
-pub(crate) use file_name::{FileKind, SegmentFile};
+pub(crate) use file_name::{FileKind, SegmentFile, removed_segment};
 pub(crate) use indexer::Indexer;
 pub use integrity::Damage;
 pub(crate) use integrity::LogEnd;
