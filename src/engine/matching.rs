@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 use crate::engine::EngineError;
 use crate::engine::topic_settings::OFFSET_UNIT;
 use crate::io::Disk;
-use crate::metadata::{DirectoryTokens, Image, Store, StoreError, StoreFuture, cluster_id};
+use crate::metadata::{DirectoryTokens, Image, Store, StoreError, StoreFuture, Topic, cluster_id};
 use crate::storage::{DataDir, Identity, OffsetUnit, PartitionMetadata, StorageError};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition, WithCauses};
 
@@ -116,6 +116,47 @@ pub(super) fn match_logs(
     }
     let (dir, count) = (data.path().to_owned(), unknown.len());
     Err(EngineError::UnknownLogs { dir, count, partitions })
+}
+
+/// Creates the logs again that are gone, so that their records count as damaged and not as deleted.
+/// The other replicas of a partition have the records of a log that was there when this broker was
+/// stopped in order: it is left out.
+///
+/// # Errors
+/// Those of the disk.
+pub(super) fn restore_lost_logs(
+    data: &DataDir,
+    image: &Image,
+    broker: BrokerId,
+) -> Result<(), EngineError> {
+    let start = data.start_report();
+    for (partition, id) in &start.missing {
+        let topic = image.topic_by_id(*id).filter(|topic| topic.name == partition.topic);
+        let assigned = topic.and_then(|topic| topic.partition(partition.partition));
+        if let Some(topic) = topic
+            && assigned.is_some_and(|assigned| assigned.replicas.len() == 1)
+        {
+            data.restore_lost_log(partition, metadata_of(topic))?;
+        }
+    }
+    for partition in &start.gone {
+        let topic = image.topic(&partition.topic);
+        let assigned = topic.and_then(|topic| topic.partition(partition.partition));
+        match topic {
+            // The checkpoint may have the offsets of a deleted topic of this name.
+            Some(topic)
+                if assigned.is_some_and(|assigned| assigned.replicas.contains(&broker))
+                    && tombstones_of(image, partition).is_empty() =>
+            {
+                tracing::error!("the log of {partition} is gone: it had records");
+                data.restore_lost_log(partition, metadata_of(topic))?;
+            }
+            // Its node may be repaired.
+            None if image.is_topic_broken(&partition.topic) => {}
+            _ => data.forget_gone_log(partition),
+        }
+    }
+    Ok(())
 }
 
 /// The logs of a data directory that the metadata does not know, in order, and that metadata. It is
@@ -246,25 +287,32 @@ enum Owner {
 fn owner(image: &Image, partition: &TopicPartition) -> Owner {
     let topic = image.topic(&partition.topic);
     let topic = topic.filter(|topic| topic.partition(partition.partition).is_some());
-    let deleted = image.tombstones().filter(|(_, tombstone)| {
-        tombstone.name == partition.topic.as_str()
-            && number(partition.partition) < tombstone.partitions
-    });
-    let deleted: Vec<TopicId> = deleted.map(|(id, _)| id).collect();
-    match (topic, deleted.as_slice()) {
+    match (topic, tombstones_of(image, partition).as_slice()) {
         (None, []) if image.is_topic_broken(&partition.topic) => Owner::Unreadable,
         (None, []) => Owner::Unknown,
-        (Some(topic), []) => {
-            let unit = topic.configs.get(OFFSET_UNIT).and_then(|unit| unit.parse().ok());
-            let offset_unit = unit.unwrap_or(OffsetUnit::Record);
-            Owner::Topic(PartitionMetadata { topic_id: topic.id, offset_unit })
-        }
+        (Some(topic), []) => Owner::Topic(metadata_of(topic)),
         (None, [id]) => {
             let offset_unit = OffsetUnit::Record;
             Owner::Deleted(PartitionMetadata { topic_id: *id, offset_unit })
         }
         _ => Owner::Doubtful,
     }
+}
+
+/// The ids of the deleted topics that have had a partition of this name.
+fn tombstones_of(image: &Image, partition: &TopicPartition) -> Vec<TopicId> {
+    let deleted = image.tombstones().filter(|(_, tombstone)| {
+        tombstone.name == partition.topic.as_str()
+            && number(partition.partition) < tombstone.partitions
+    });
+    deleted.map(|(id, _)| id).collect()
+}
+
+/// The metadata of the logs of a topic.
+fn metadata_of(topic: &Topic) -> PartitionMetadata {
+    let unit = topic.configs.get(OFFSET_UNIT).and_then(|unit| unit.parse().ok());
+    let offset_unit = unit.unwrap_or(OffsetUnit::Record);
+    PartitionMetadata { topic_id: topic.id, offset_unit }
 }
 
 /// Returns true if the metadata has the partition, or a tombstone of its topic, or if a node that

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::matching::{
     RecordedTokens, match_logs, renew_older_copy, require_cluster, require_journal,
-    require_own_metadata,
+    require_own_metadata, restore_lost_logs,
 };
 use crate::engine::{EngineConfig, EngineError, Failure, Losses};
 use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
@@ -148,6 +148,7 @@ pub(crate) async fn open_metadata(
     );
     let mut metadata = metadata.await?;
     match_logs(data, &metadata.image().borrow(), is_shared)?;
+    restore_lost_logs(data, &metadata.image().borrow(), config.broker_id)?;
     let losses = Losses::find(data, &metadata.image().borrow(), is_shared)?;
     if is_shared {
         if !data.identity().is_on_zookeeper {

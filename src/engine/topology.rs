@@ -246,6 +246,11 @@ fn remove_logs(engine: &EngineState, id: TopicId, tombstone: &Tombstone) -> bool
             tracing::error!("data of {partition} stays for now: {}", WithCauses(&error));
         }
     }
+    // A later topic may have the same name: the records of this one must not be missed there.
+    if let Err(error) = logs.data.record_removals() {
+        all_gone = false;
+        tracing::warn!("the tombstone of {} stays: {}", tombstone.name, WithCauses(&error));
+    }
     all_gone
 }
 

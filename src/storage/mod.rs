@@ -72,6 +72,8 @@ mod fetched_tests;
 #[cfg(test)]
 mod integrity_tests;
 #[cfg(test)]
+mod lost_segments_tests;
+#[cfg(test)]
 mod recovery_tests;
 #[cfg(test)]
 mod retention_tests;

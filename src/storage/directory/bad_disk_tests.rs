@@ -23,6 +23,39 @@ fn a_log_that_disappeared_is_reported() {
 }
 
 #[test]
+fn a_log_that_disappeared_before_a_start_after_a_crash_is_reported_unless_it_was_removed() {
+    for is_removed in [false, true] {
+        let world = World::new();
+        let (directory, log) = with_ten_records(&world);
+        log.flush().unwrap();
+        directory.checkpoint(&Offsets::new()).unwrap();
+        if is_removed {
+            directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
+            directory.record_removals().unwrap();
+        } else {
+            world.disk.rename(Path::new("/data/web-0"), Path::new("/elsewhere")).unwrap();
+        }
+        drop((directory, log));
+        for _ in 0..2 {
+            let directory = world.open().unwrap();
+            let gone = if is_removed { Vec::new() } else { vec![partition(0)] };
+            assert_eq!(directory.start_report().gone, gone);
+        }
+        if is_removed {
+            continue;
+        }
+        world.open().unwrap().forget_gone_log(&partition(1));
+        let directory = world.open().unwrap();
+        directory.restore_lost_log(&partition(0), topic(1)).unwrap();
+        drop(directory);
+        for _ in 0..2 {
+            let log = world.open().unwrap().log(&partition(0)).unwrap().unwrap();
+            assert_eq!(log.tail().lost_end().unwrap(), Some(Offset::ZERO..Offset::new(10)));
+        }
+    }
+}
+
+#[test]
 fn damaged_checkpoints_and_runs_are_reported_and_rebuilt() {
     let world = World::new();
     let (directory, log) = with_ten_records(&world);

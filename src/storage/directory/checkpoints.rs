@@ -100,6 +100,12 @@ impl Checkpoints {
         }
     }
 
+    /// The logs with durable records.
+    pub(super) fn with_records(&self) -> impl Iterator<Item = &TopicPartition> {
+        let durable = self.current[Kind::DurablePoint as usize].iter();
+        durable.filter(|(log, durable)| **durable > self.of(log).log_start).map(|(log, _)| log)
+    }
+
     /// Sets the current offsets of a log.
     pub(super) fn set(&mut self, partition: &TopicPartition, marks: CheckpointOffsets) {
         self.put(Kind::DurablePoint, partition, marks.durable);

@@ -14,7 +14,8 @@ use crate::storage::directory::run::{FailedSyncs, Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{
-    CheckpointOffsets, Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StorageError,
+    CheckpointOffsets, Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StartPoint,
+    StorageError,
 };
 use crate::types::{Offset, Timestamp, TopicId, TopicPartition};
 
@@ -60,6 +61,9 @@ pub struct StartReport {
     /// Logs with records that the last run had when it stopped in order, and that no longer exist,
     /// with their topics.
     pub missing: BTreeMap<TopicPartition, TopicId>,
+    /// Logs that no longer exist, and that had records according to the checkpoints, after a run
+    /// that did not stop in order. Their topics are not known: they may be deleted.
+    pub gone: Vec<TopicPartition>,
 }
 
 /// An open data directory. All calls may come from several threads at once.
@@ -334,6 +338,47 @@ impl DataDir {
     /// The directory on which this process holds the lock; `None` after [`DataDir::unlock`].
     pub fn locked_inode(&self) -> Option<Inode> {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(DirLock::inode)
+    }
+
+    /// Creates a log again that is gone, with all of its records damaged, so that the loss is known
+    /// to readers and to every later start. The files of the log may still be restored.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn restore_lost_log(
+        &self,
+        partition: &TopicPartition,
+        metadata: PartitionMetadata,
+    ) -> Result<(), StorageError> {
+        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.lock_logs().contains_key(partition) {
+            return Ok(());
+        }
+        let offsets = self.lock_checkpoints().of(partition);
+        self.create_directory(partition, metadata)?;
+        let CheckpointOffsets { log_start, durable, rebuild } = offsets;
+        let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: true };
+        let slot = Arc::new(Slot::new(partition.clone(), Ok(metadata), start));
+        self.lock_logs().insert(partition.clone(), Arc::clone(&slot));
+        slot.open(&self.env, &self.path, &self.options.configs).map(drop)
+    }
+
+    /// Removes the recorded offsets of a log that is gone because its topic was deleted. Durable
+    /// once they are recorded.
+    pub fn forget_gone_log(&self, partition: &TopicPartition) {
+        if !self.lock_logs().contains_key(partition) {
+            self.lock_checkpoints().forget(partition);
+        }
+    }
+
+    /// Records which logs exist, durably, unless the directory is closed. Until then, a log that
+    /// was removed looks lost to a start after a crash.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn record_removals(&self) -> Result<(), StorageError> {
+        let is_closed = self.lock_closed();
+        if *is_closed { Ok(()) } else { self.lock_checkpoints().write(&*self.disk) }
     }
 
     /// Fails unless its path still refers to the directory that was opened.

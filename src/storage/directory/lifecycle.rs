@@ -397,6 +397,13 @@ impl DataDir {
         let (due, later): (Vec<_>, _) = deleted.drain(..).partition(|(due, _)| *due <= now);
         *deleted = later;
         drop(deleted);
+        if !due.is_empty() {
+            // Without these files nothing shows that the recorded offsets are of deleted logs.
+            match self.record_removals() {
+                Err(StorageError::OutOfSpace { .. }) | Ok(()) => {}
+                Err(error) => tracing::warn!("removals are not recorded yet: {error}"),
+            }
+        }
         let mut removed = Ok(());
         for (_, path) in due {
             if let Err(error) = remove_tree(&*self.disk, &path, true) {
@@ -408,7 +415,7 @@ impl DataDir {
         removed.map(|()| self.lock_deleted().iter().map(|(due, _)| *due).min())
     }
 
-    fn create_directory(
+    pub(super) fn create_directory(
         &self,
         partition: &TopicPartition,
         metadata: PartitionMetadata,

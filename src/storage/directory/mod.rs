@@ -26,7 +26,7 @@ pub(crate) use identity::{identity_flaw, is_data_dir, is_new, is_on_zookeeper};
 pub use lifecycle::Truncation;
 pub(in crate::storage) use names::SCRUB_CHECKPOINT;
 pub(crate) use names::{AUDIT_LOG, CHECKED_TEXTS, partition_of};
-pub(crate) use open::start_points;
+pub(crate) use open::{gone_logs, start_points};
 pub use open::{lock_data_dir, restore_identity};
 pub use partition_metadata::PartitionMetadata;
 pub(crate) use partition_metadata::{FILE_NAME as PARTITION_METADATA, metadata_flaw};

@@ -4,9 +4,10 @@
 //! anything is written to a log. Otherwise every log is recovered before the new run begins: if
 //! that is interrupted, the next start still knows in which boot the last records were written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
@@ -15,6 +16,7 @@ use crate::io::{Clock, DirLock, Disk, OpenFiles, ReportingDisk, World, create_di
 use crate::storage::directory::checkpoints::{Checkpoints, durable_points};
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::{Identity, Opener, has_metadata};
+use crate::storage::directory::names::Meaning;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{FailedSyncs, Manifest, Run, RunFile, StoppedLog, TornLog};
 use crate::storage::directory::slot::Slot;
@@ -23,7 +25,9 @@ use crate::storage::directory::{last_time, names};
 use crate::storage::expendable::free_space_from_indexes;
 use crate::storage::reserve::{Purpose, Reserve};
 use crate::storage::skipping::AuditLog;
-use crate::storage::{ColdReads, LogEnv, StartPoint, StorageError, Stored, small_file};
+use crate::storage::{
+    CheckpointOffsets, ColdReads, LogEnv, StartPoint, StorageError, Stored, small_file,
+};
 use crate::types::{Offset, Timestamp, TopicPartition, WithCauses};
 
 /// The files left by the last run.
@@ -60,7 +64,7 @@ impl DataDir {
             names::is_log_dir(&entry.name, entry.is_dir)
         })?;
         let disk = reserve.disk_for(Purpose::Upkeep);
-        let (last_run, mut rebuilt) = LastRun::read(&*disk, path)?;
+        let (mut last_run, mut rebuilt) = LastRun::read(&*disk, path)?;
         let last_known_time = match last_time::read(&*disk, path)? {
             Stored::Sound(time) => Some(time),
             Stored::Absent => None,
@@ -75,6 +79,7 @@ impl DataDir {
             (partition.clone(), Arc::new(Slot::new(partition, metadata, start)))
         });
         let logs: BTreeMap<_, _> = slots.collect();
+        last_run.record_missing(&logs);
         let due = clock.monotonic().saturating_add(options.keep_deleted);
         let mut directory = Self {
             run: last_run.next(&options.boot_id, (!is_new).then(|| clock.now())),
@@ -120,8 +125,10 @@ impl DataDir {
         let mut checkpoints = self.lock_checkpoints();
         let logs = self.lock_logs();
         // The offsets of a missing log tell other replicas which records it had.
-        let missing = &self.start.missing;
-        checkpoints.retain(|log| logs.contains_key(log) || missing.contains_key(log));
+        let StartReport { missing, gone, .. } = &self.start;
+        checkpoints.retain(|log| {
+            logs.contains_key(log) || missing.contains_key(log) || gone.contains(log)
+        });
         for slot in logs.values().filter(|slot| slot.is_known()) {
             checkpoints.set(slot.partition(), slot.checkpoint_offsets());
         }
@@ -250,6 +257,24 @@ impl LastRun {
         stopped.filter(|log| log.log_end > Offset::ZERO && !logs.contains_key(&log.partition))
     }
 
+    /// Records the offsets of the missing logs, so that the next start knows them too.
+    fn record_missing(&mut self, logs: &BTreeMap<TopicPartition, Arc<Slot>>) {
+        let missing: Vec<StoppedLog> = self.missing(logs).cloned().collect();
+        for StoppedLog { partition, log_start, log_end, .. } in missing {
+            let (durable, rebuild) = (log_end, log_end);
+            self.checkpoints.set(&partition, CheckpointOffsets { log_start, durable, rebuild });
+        }
+    }
+
+    /// The logs that are gone and had records when the last run ended without a stop.
+    fn gone<'a>(
+        &'a self,
+        logs: &'a BTreeMap<TopicPartition, Arc<Slot>>,
+    ) -> impl Iterator<Item = &'a TopicPartition> {
+        let recorded = self.manifest.is_none().then(|| self.checkpoints.with_records());
+        recorded.into_iter().flatten().filter(|log| !logs.contains_key(log))
+    }
+
     /// The part of the report that concerns logs.
     fn report(&self, logs: &BTreeMap<TopicPartition, Arc<Slot>>) -> StartReport {
         let unusable = logs.values().filter(|slot| !slot.is_known());
@@ -259,6 +284,7 @@ impl LastRun {
             had_failed_sync: self.had_failed_sync,
             unusable: unusable.map(|slot| slot.partition().clone()).collect(),
             missing: missing.map(|log| (log.partition.clone(), log.topic_id)).collect(),
+            gone: self.gone(logs).cloned().collect(),
             ..StartReport::default()
         }
     }
@@ -311,6 +337,43 @@ pub(crate) fn start_points(
         last_run.start_point(partition, owner, &boot_id)
     };
     Ok(is_told.then_some(start))
+}
+
+/// The logs of a data directory that are gone, with the offsets of their records; empty while the
+/// files of deleted logs remain, since the checkpoint may have offsets of these logs.
+///
+/// # Errors
+/// Those of the disk; or if a later release has written the directory.
+pub(crate) fn gone_logs(
+    disk: &dyn Disk,
+    dir: &Path,
+) -> Result<Vec<(PathBuf, Range<Offset>)>, StorageError> {
+    let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
+    let (mut logs, mut has_deleted) = (BTreeSet::new(), false);
+    for entry in &entries {
+        match names::meaning(&entry.name, entry.is_dir) {
+            Meaning::Log(partition) => drop(logs.insert(partition)),
+            Meaning::Deleted => has_deleted = true,
+            _ => {}
+        }
+    }
+    let (last_run, _) = LastRun::read(disk, dir)?;
+    let bounds: Vec<_> = match &last_run.manifest {
+        Some(manifest) => {
+            let bounds = |log: &StoppedLog| (log.partition.clone(), log.log_start..log.log_end);
+            manifest.logs.iter().map(bounds).filter(|(_, bounds)| !bounds.is_empty()).collect()
+        }
+        None if has_deleted => Vec::new(),
+        None => {
+            let recorded = last_run.checkpoints.with_records().map(|partition| {
+                let marks = last_run.checkpoints.of(partition);
+                (partition.clone(), marks.log_start..marks.durable)
+            });
+            recorded.collect()
+        }
+    };
+    let gone = bounds.into_iter().filter(|(partition, _)| !logs.contains(partition));
+    Ok(gone.map(|(partition, bounds)| (names::log_path(dir, &partition), bounds)).collect())
 }
 
 /// The metadata of a partition's directory, or the reason for which it is not known.

@@ -1,13 +1,15 @@
 //! `streamlog log verify`: every batch of every log read from the medium and checked.
 
-use std::ops::ControlFlow;
+use std::io;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::io::{Disk, OpenMode, SystemDisk};
 use crate::storage::compacted::Compacted;
 use crate::storage::directory::{
-    PARTITION_METADATA, PartitionMetadata, is_data_dir, metadata_flaw, partition_of, start_points,
+    PARTITION_METADATA, PartitionMetadata, gone_logs, is_data_dir, metadata_flaw, partition_of,
+    start_points,
 };
 use crate::storage::inspect::findings::{Finding, Flaw, LogReport};
 use crate::storage::inspect::indexes::IndexCheck;
@@ -59,9 +61,9 @@ fn verify_watched(
     watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<Vec<LogReport>, StorageError> {
     let logs = logs_in(&**disk, dir)?;
-    let Some(parent) = logs.first().and_then(|log| log.parent()) else { return Ok(Vec::new()) };
+    let mut reports = gone_reports(&**disk, dir, &logs)?;
+    let Some(parent) = logs.first().and_then(|log| log.parent()) else { return Ok(reports) };
     let start_points = start_points(&**disk, parent)?;
-    let mut reports = Vec::with_capacity(logs.len());
     for log in &logs {
         let name = log.file_name().unwrap_or_default().to_string_lossy();
         let start = match (&start_points, partition_of(&name)) {
@@ -82,6 +84,23 @@ fn verify_watched(
         }
     }
     Ok(reports)
+}
+
+/// The reports of the logs that a data directory lacks. `logs` are those that it has.
+fn gone_reports(
+    disk: &dyn Disk,
+    dir: &Path,
+    logs: &[PathBuf],
+) -> Result<Vec<LogReport>, StorageError> {
+    if logs.first().is_some_and(|log| log == dir) {
+        return Ok(Vec::new());
+    }
+    let report = |(path, bounds): (PathBuf, Range<Offset>)| {
+        let flaw = Flaw::Missing { first: bounds.start, next: bounds.end };
+        let finding = Finding { path: path.clone(), position: 0, flaw };
+        LogReport { dir: path, findings: vec![finding], ..LogReport::default() }
+    };
+    Ok(gone_logs(disk, dir)?.into_iter().map(report).collect())
 }
 
 /// The directories of the logs to verify.
@@ -121,6 +140,13 @@ fn replacements(disk: &dyn Disk, log: &Path) -> Result<Vec<PathBuf>, StorageErro
     let entries = disk.list(log).map_err(|source| StorageError::io("list", log, source))?;
     let is_swap = |name: &str| SegmentFile::parse(name).is_some_and(|f| f.kind == FileKind::Swap);
     Ok(entries.iter().filter(|e| is_swap(&e.name)).map(|e| log.join(&e.name)).collect())
+}
+
+/// Returns true if a complete replacement in a log's directory begins below an offset.
+fn has_replacement_below(disk: &dyn Disk, log: &Path, offset: Offset) -> io::Result<bool> {
+    let entries = disk.list(log)?;
+    let mut files = entries.iter().filter_map(|entry| SegmentFile::parse(&entry.name));
+    Ok(files.any(|file| file.kind == FileKind::Swap && file.base < offset))
 }
 
 /// The verification of a log.
@@ -209,13 +235,18 @@ impl<'d> LogCheck<'d> {
         let Some(first) = first.filter(|first| *first > log_start) else {
             return Ok(first.unwrap_or(log_start));
         };
+        let refused = |source| StorageError::io("list", &self.dir, source);
         if matches!(self.start, Some(StartPoint::Clean { .. })) {
             return Ok(log_start);
+        }
+        // After a crash, a complete replacement takes the place of the first segments.
+        if has_replacement_below(self.disk, &self.dir, first).map_err(refused)? {
+            return Ok(first);
         }
         let epochs = self.epochs.as_ref().map_or(&[][..], EpochCache::entries);
         removed_below(self.disk, &self.dir, log_start, epochs, first)
             .map(|start| start.min(first))
-            .map_err(|source| StorageError::io("list", &self.dir, source))
+            .map_err(refused)
     }
 
     /// Checks the batches of complete replacements, which the next start puts in place of segments.
@@ -256,7 +287,7 @@ impl<'d> LogCheck<'d> {
         let mut indexes = IndexCheck::new(self.disk, &self.dir, base, durable_below)?;
         let file = self.disk.open(&path, OpenMode::Read).map_err(refused)?;
         self.report.segments += 1;
-        self.skip_to(base, base);
+        self.continue_at(base);
         let chain = self.chain_of(base, next_base, file.len().map_err(refused)?)?;
         let mut progress =
             CheckProgress::at(0, chain.expected(self.expected.offset, self.expected.epoch));
@@ -343,6 +374,19 @@ impl<'d> LogCheck<'d> {
             self.report.findings.push(Finding { path, position: 0, flaw });
         }
         self.mistake = mistake;
+    }
+
+    /// Continues at the segment that begins at `base`. Compaction never removes the beginning of a
+    /// log.
+    fn continue_at(&mut self, base: Offset) {
+        let (expected, is_known) = (self.expected.offset, self.start.is_some());
+        let is_durable = self.durable().is_none_or(|durable| expected < durable);
+        if is_known && is_durable && self.report.batches == 0 && expected < base {
+            self.miss(expected, base, Some(base));
+            self.expected.offset = base;
+        } else {
+            self.skip_to(base, base);
+        }
     }
 
     /// Continues at an offset of a segment. Reports the offsets in between as missing, unless bad

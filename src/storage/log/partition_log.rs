@@ -81,22 +81,33 @@ impl Log {
             }
             StartPoint::Clean { log_start, log_end } => {
                 let segments = recovery::existing_segments(&context)?;
+                if recovery::differ_from_close(&segments, log_start, log_end)? {
+                    // The whole log was durable when it was closed.
+                    let known =
+                        Known { log_start, durable: log_end, rebuild: log_start, same_boot: true };
+                    return Self::recover(context, &known);
+                }
                 Ok(Self::with(View::flushed_from(context, segments, log_start, log_end)))
             }
             StartPoint::Unclean { log_start, durable, rebuild, same_boot } => {
                 let known = Known { log_start, durable, rebuild, same_boot };
-                let recovered = recovery::recover(&context, &known)?;
-                let (log_start, log_end) = (recovered.log_start, recovered.log_end);
-                let view = View::flushed_from(context, recovered.segments, log_start, log_end);
-                let log = Self::with(view);
-                log.tail.epochs().restore(recovered.epochs);
-                let mut tail = log.tail.lock();
-                tail.restore(recovered.producers, None);
-                tail.activate(recovered.ends_in_damage)?;
-                drop(tail);
-                Ok(log)
+                Self::recover(context, &known)
             }
         }
+    }
+
+    /// Recovers the log and opens it.
+    fn recover(context: Arc<LogContext>, known: &Known) -> Result<Self, StorageError> {
+        let recovered = recovery::recover(&context, known)?;
+        let (log_start, log_end) = (recovered.log_start, recovered.log_end);
+        let view = View::flushed_from(context, recovered.segments, log_start, log_end);
+        let log = Self::with(view);
+        log.tail.epochs().restore(recovered.epochs);
+        let mut tail = log.tail.lock();
+        tail.restore(recovered.producers, None);
+        tail.activate(recovered.ends_in_damage)?;
+        drop(tail);
+        Ok(log)
     }
 
     /// Appends validated batches, one per slice. Assigns their offsets and epoch and, with

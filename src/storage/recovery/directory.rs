@@ -27,15 +27,15 @@ pub(crate) fn existing_segments(
 }
 
 /// Completes or undoes operations that a crash interrupted. Complete replacements take the place of
-/// the replaced segments. Incomplete replacements, files marked as deleted, and files without a
-/// segment are removed.
+/// the replaced segments. Incomplete replacements and files without a segment are removed. The
+/// files of removed segments stay until `remove_deleted`.
 pub(super) fn complete_interrupted(context: &Arc<LogContext>) -> Result<(), StorageError> {
     let names = context.list()?;
     let found: Vec<_> = names.iter().map(|(_, file)| *file).collect();
     let mut changed = false;
     for (name, file) in &names {
         let is_cleaned = FileKind::OF_CLEANED.contains(&file.kind);
-        if file.kind == FileKind::Deleted || is_cleaned && !is_whole_swap(&found, file.base) {
+        if is_cleaned && !is_whole_swap(&found, file.base) {
             remove(context, &context.dir.join(name))?;
             changed = true;
         }
@@ -46,11 +46,25 @@ pub(super) fn complete_interrupted(context: &Arc<LogContext>) -> Result<(), Stor
     }
     let files = self::names(context)?;
     let bases = bases(&files);
-    for file in files.iter().filter(|file| !bases.contains(&file.base)) {
+    let is_orphan =
+        |file: &&SegmentFile| file.kind != FileKind::Deleted && !bases.contains(&file.base);
+    for file in files.iter().filter(is_orphan) {
         remove(context, &SegmentFile::path(&context.dir, file.base, file.kind))?;
         changed = true;
     }
     if changed { context.sync_names() } else { Ok(()) }
+}
+
+/// Removes the files of removed segments, once the epoch history shows where the log begins.
+pub(super) fn remove_deleted(context: &LogContext) -> Result<(), StorageError> {
+    let names = context.list()?;
+    let deleted = names.iter().filter(|(_, file)| file.kind == FileKind::Deleted);
+    let mut is_any = false;
+    for (name, _) in deleted {
+        remove(context, &context.dir.join(name))?;
+        is_any = true;
+    }
+    if is_any { context.sync_names() } else { Ok(()) }
 }
 
 /// Returns true if there is a replacement from `base` on that has its indexes and seal. Earlier

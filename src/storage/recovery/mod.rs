@@ -11,6 +11,7 @@
 //! | above the durable point | only the process ended, no good batch follows | a torn tail |
 
 mod directory;
+mod lost_segments;
 mod recover;
 mod removed_start;
 mod replay;
@@ -18,6 +19,7 @@ mod scanner;
 mod torn_tail;
 
 pub(crate) use directory::existing_segments;
+pub(crate) use lost_segments::differ_from_close;
 pub(crate) use recover::recover;
 pub(in crate::storage) use removed_start::removed_below;
 pub(in crate::storage) use replay::{as_it_was_sent, discard_snapshots};

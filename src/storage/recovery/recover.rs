@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use crate::storage::compacted::Compacted;
-use crate::storage::recovery::directory::{complete_interrupted, existing_segments};
+use crate::storage::recovery::directory::{
+    complete_interrupted, existing_segments, remove_deleted,
+};
+use crate::storage::recovery::lost_segments::{Present, present_segments};
 use crate::storage::recovery::replay::{discard_snapshots, load_producers, stored_epochs};
 use crate::storage::recovery::scanner::{Density, Known, Scanner};
 use crate::storage::recovery::torn_tail::truncate_torn_tail;
@@ -24,22 +27,21 @@ pub(crate) struct Recovered {
 /// Recovers the log; on return the whole log is durable.
 ///
 /// # Errors
-/// `Corrupt` if nothing is left of a log that had durable records, or if its segments overlap;
-/// otherwise the disk's error.
+/// `Corrupt` if its segments overlap; otherwise the disk's error.
 pub(crate) fn recover(context: &Arc<LogContext>, known: &Known) -> Result<Recovered, StorageError> {
     complete_interrupted(context)?;
-    let segments = existing_segments(context)?;
+    let stored = stored_epochs(context)?;
+    let Present { segments, have_changed } = present_segments(context, known, &stored)?;
     let Some(first) = segments.first() else {
-        return nothing_left(context, known);
+        return nothing_left(context, known, stored);
     };
     let log_start = known.log_start.max(first.base());
     // A log start is recorded only once everything below it is durable.
     let durable = known.durable.max(log_start);
-    let stored = stored_epochs(context)?;
     let from = match stored {
-        Stored::Sound(_) => known.rebuild.min(durable).max(log_start),
+        Stored::Sound(_) if !have_changed => known.rebuild.min(durable).max(log_start),
         // Without the history, read every batch for its epoch.
-        Stored::Absent | Stored::Damaged(_) => first.base(),
+        _ => first.base(),
     };
     let compacted = Compacted::load(&*context.disk, &context.dir)
         .map_err(|source| StorageError::read(&context.dir, source))?;
@@ -65,7 +67,14 @@ pub(crate) fn recover(context: &Arc<LogContext>, known: &Known) -> Result<Recove
         .damages
         .replace(&*context.disk, &context.dir, found.damages)
         .map_err(|error| context.refused("note the damages of", error))?;
-    found.epochs.store().map_err(|error| context.refused("write the epochs of", error))?;
+    let mut epochs = found.epochs;
+    let mut stored = epochs.store();
+    if first.base() > known.log_start {
+        // The names that show what retention has removed are about to go.
+        stored = stored.and_then(|()| epochs.advance_start(first.base()));
+    }
+    stored.map_err(|error| context.refused("write the epochs of", error))?;
+    remove_deleted(context)?;
     discard_snapshots(context, found.log_end)?;
     Compacted::truncate(&*context.disk, &context.dir, found.log_end)
         .map_err(|error| context.refused("note the compaction of", error))?;
@@ -76,7 +85,7 @@ pub(crate) fn recover(context: &Arc<LogContext>, known: &Known) -> Result<Recove
         segments,
         log_start: log_start.min(found.log_end),
         log_end: found.log_end,
-        epochs: found.epochs,
+        epochs,
         producers,
         ends_in_damage: found.ends_in_damage,
     })
@@ -91,12 +100,14 @@ fn make_durable(context: &LogContext, scanned: &[Arc<Segment>]) -> Result<(), St
     context.sync_names()
 }
 
-/// The result for a log without segments: an empty log, or an error if it had durable records.
-fn nothing_left(context: &LogContext, known: &Known) -> Result<Recovered, StorageError> {
-    if known.durable > known.log_start {
-        return Err(context.corrupt(known.log_start..known.durable, &context.dir, 0));
-    }
-    let epochs = match stored_epochs(context)? {
+/// The result for a log without segments that had no durable records: an empty log.
+fn nothing_left(
+    context: &LogContext,
+    known: &Known,
+    stored: Stored<EpochCache>,
+) -> Result<Recovered, StorageError> {
+    remove_deleted(context)?;
+    let epochs = match stored {
         Stored::Sound(epochs) => epochs,
         Stored::Absent | Stored::Damaged(_) => {
             EpochCache::new(Arc::clone(&context.disk), &context.dir)

@@ -177,7 +177,8 @@ impl<'a> Scanner<'a> {
             let path = segment.path(FileKind::Log);
             return Err(self.context.corrupt(segment.base()..expected, &path, 0));
         }
-        if expected < self.density.gaps_below {
+        // Compaction leaves at least the last batch of a segment.
+        if expected < self.density.gaps_below && self.segments[number - 1].size()? > 0 {
             self.expect(segment.base(), self.expected.epoch);
             return Ok(None);
         }
@@ -276,14 +277,20 @@ impl<'a> Scanner<'a> {
     /// they are taken over as stored.
     fn note_epoch(&mut self, batch: &Located) {
         let gap = self.expected.offset..batch.summary.base_offset;
+        self.take_over_epochs(&gap, Some(batch.summary.leader_epoch));
+        note_epoch(&mut self.epochs, &batch.summary);
+    }
+
+    /// Takes over the epochs as stored that began at offsets without a good batch; those after
+    /// `latest` are left out.
+    fn take_over_epochs(&mut self, offsets: &Range<Offset>, latest: Option<LeaderEpoch>) {
         let stored = self.stored.iter().flat_map(EpochCache::entries);
-        for entry in stored.filter(|entry| gap.contains(&entry.start)) {
-            let is_earlier = entry.epoch <= batch.summary.leader_epoch;
+        for entry in stored.filter(|entry| offsets.contains(&entry.start)) {
+            let is_earlier = latest.is_none_or(|latest| entry.epoch <= latest);
             if is_earlier && self.epochs.may_follow(entry.epoch, entry.start) {
                 self.epochs.note(entry.epoch, entry.start);
             }
         }
-        note_epoch(&mut self.epochs, &batch.summary);
     }
 
     /// Decides on bytes that are not a good batch: a torn tail, or damage after which the scan
@@ -358,6 +365,8 @@ impl<'a> Scanner<'a> {
             "damage: these offsets are kept but not served"
         );
         self.damages.push(Damage { segment: segment.base(), start, end, first, next });
+        // A follower compares its epochs with those of lost records too.
+        self.take_over_epochs(&(first..next), None);
         self.expect(next, self.expected.epoch);
     }
 }

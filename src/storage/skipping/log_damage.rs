@@ -48,11 +48,18 @@ impl<'log> LogDamage<'log> {
         Self { log }
     }
 
-    /// The damaged stretches at or above the log's start, in their order.
+    /// The damaged stretches at or above the log's start, in their order. Segments that are lost
+    /// between others are found by this call.
     ///
     /// # Errors
-    /// If the log cannot be loaded.
+    /// If the log cannot be loaded, or a segment before a lost one cannot be read.
     pub fn stretches(self) -> Result<Vec<DamagedStretch>, StorageError> {
+        self.log.tail().ensure_loaded()?;
+        self.find_lost_segments()?;
+        self.known_stretches()
+    }
+
+    fn known_stretches(self) -> Result<Vec<DamagedStretch>, StorageError> {
         self.log.tail().ensure_loaded()?;
         let start = self.log.log_start_offset();
         let segments = self.log.segments();
@@ -70,6 +77,26 @@ impl<'log> LogDamage<'log> {
         Ok(readable)
     }
 
+    /// Checks each segment that ends before the next one begins, so that the damage is known.
+    fn find_lost_segments(self) -> Result<(), StorageError> {
+        let context = self.log.context();
+        let compacted = Compacted::load(&*context.disk, &context.dir)
+            .map_err(|source| StorageError::read(&context.dir, source))?;
+        for pair in self.log.segments().windows(2) {
+            let (segment, next) = (&pair[0], pair[1].base());
+            // Compaction may have removed the last batches.
+            if next <= compacted.gaps_below {
+                continue;
+            }
+            // An error shows damage on the way that is known, or that readers will meet.
+            let last = Offset::new(next.get() - 1);
+            if segment.locate(last).is_ok_and(|batch| batch.is_none()) {
+                self.check_around(segment.base())?;
+            }
+        }
+        Ok(())
+    }
+
     /// The offset ranges that may legitimately lack records, by rising start: those that compaction
     /// has processed, and damage that the operator has skipped.
     ///
@@ -80,7 +107,7 @@ impl<'log> LogDamage<'log> {
         let compacted = Compacted::load(&*context.disk, &context.dir)
             .map_err(|source| StorageError::read(&context.dir, source))?;
         let mut gaps = vec![Offset::ZERO..compacted.gaps_below];
-        let skipped = self.stretches()?.into_iter().filter(|stretch| stretch.is_skipped);
+        let skipped = self.known_stretches()?.into_iter().filter(|stretch| stretch.is_skipped);
         gaps.extend(skipped.map(|stretch| stretch.damage.first..stretch.damage.next));
         gaps.retain(|gap| !gap.is_empty());
         Ok(gaps)

@@ -6,6 +6,7 @@ mod directory;
 mod errors;
 mod every_file;
 mod interruptions;
+mod lost_files;
 mod lost_metadata;
 mod room;
 mod small_files;
