@@ -9,29 +9,29 @@ import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 
 from streamlog.errors import ConfigError
 from streamlog.spark.clients import client_of
 from streamlog.spark.options import Connection
 from streamlog.spark.patience import patiently
-from streamlog.spark.sink.exactly.delivery import QUERY, ExactlyOnce
+from streamlog.spark.sink.exactly.delivery import ExactlyOnce
 from streamlog.spark.sink.exactly.publication import Publication
 from streamlog.spark.sink.exactly.record import BatchRecord
+from streamlog.spark.sink.exactly.running import running_query
 from streamlog.spark.sink.exactly.stage import StagedRows, stage
 from streamlog.spark.sink.settings import Settings, check_options_of_function
 from streamlog.spark.sink.target import check_target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 __all__ = ["BatchPublisher", "copy_by_executors"]
 
-_RUN = "spark.jobGroup.id"
-"""Spark's property with the id of a query's run."""
+_Writer = TypeVar("_Writer", bound="DataStreamWriter")
 _published: dict[str, tuple[str | None, int]] = {}
 """The last batch that this process has published of each query, and the run of the query."""
 
@@ -41,11 +41,12 @@ class BatchPublisher:
 
     Readers see the same as with the sink and ``exactlyOnce``, whichever process is killed and when.
     The query needs the option ``checkpointLocation``: with another checkpoint it is another query.
+    On Spark Connect, call ``publishing`` instead of ``foreachBatch``.
 
     Example:
         >>> publisher = BatchPublisher(bootstrap=bootstrap, topic="copies")
-        >>> writer = rows.writeStream.foreachBatch(publisher).trigger(availableNow=True)
-        >>> writer.option("checkpointLocation", folder).start().awaitTermination()
+        >>> writer = publisher.publishing(rows.writeStream, folder).trigger(availableNow=True)
+        >>> writer.start().awaitTermination()
     """
 
     def __init__(self, **options: object) -> None:
@@ -56,6 +57,21 @@ class BatchPublisher:
         """
         self._given = {name: str(value) for name, value in options.items()}
         check_options_of_function(self._given)
+        self._checkpoint: str | None = None
+
+    def publishing(self, writer: _Writer, checkpoint: str) -> _Writer:
+        """Returns the writer, with this location as its checkpoint and a publisher of its batches.
+
+        The publisher then knows its query on Spark Connect too, by the checkpoint.
+
+        Args:
+            writer: The writer of a stream.
+            checkpoint: The location of the query's checkpoint, in any file system of Spark's.
+        """
+        publisher = type(self)(**self._given)
+        publisher._checkpoint = checkpoint
+        writer.option("checkpointLocation", checkpoint).foreachBatch(publisher)
+        return writer
 
     def __call__(self, batch: "DataFrame", number: int) -> None:
         """Publishes a batch; repeating it changes nothing.
@@ -68,21 +84,21 @@ class BatchPublisher:
             TopicNotFound: There is no such target.
         """
         spark = batch.sparkSession
-        query, run = _query_of(spark)
-        if _published.get(query) == (run, number):
+        query = running_query(spark, number, self._checkpoint)
+        if _published.get(query.id) == (query.run, number):
             # The commit log would take the second call for a repetition, and drop its rows.
             raise ConfigError(
-                f"batch {number} of query {query} is published already: call a BatchPublisher once "
-                "for each batch, and name the topics of its rows by the column 'topic'"
+                f"batch {number} of query {query.id} is published already: call a BatchPublisher "
+                "once for each batch, and name the topics of its rows by the column 'topic'"
             )
         settings = Settings.of_function(self._given, batch.schema)
-        settings = replace(settings, checkpoint=_checkpoint_of(spark, query))
+        settings = replace(settings, checkpoint=query.checkpoint)
         check_target(settings)
-        tasks = batch.mapInArrow(partial(_staged, settings, query), "rows binary").collect()
+        tasks = batch.mapInArrow(partial(_staged, settings, query.id), "rows binary").collect()
         messages: list[StagedRows] = [pickle.loads(task.rows) for task in tasks]
         copy = partial(copy_by_executors, spark, settings.connection)
         ExactlyOnce(settings).commit(messages, number, copy)
-        _published[query] = run, number
+        _published[query.id] = query.run, number
 
 
 def copy_by_executors(spark: "SparkSession", connection: Connection, record: BatchRecord) -> None:
@@ -115,35 +131,3 @@ def _copied(
             publication = Publication(client, part, lambda step: None, patience)
             patiently(connection, publication.copy_rest)
         yield batch
-
-
-def _query_of(spark: "SparkSession") -> tuple[str, str | None]:
-    """Returns the id of the query that this thread runs, and the id of the run.
-
-    Raises:
-        ConfigError: The thread runs no query, or is on Spark Connect, which does not name it.
-    """
-    try:
-        context = spark.sparkContext
-    except PySparkException as error:
-        raise ConfigError(
-            "BatchPublisher: Spark Connect does not tell a function which query it belongs to; "
-            "use format('streamlog') with exactlyOnce"
-        ) from error
-    query = context.getLocalProperty(QUERY)
-    if query is None:
-        raise ConfigError("BatchPublisher: for foreachBatch, and no query runs here")
-    return query, context.getLocalProperty(_RUN)
-
-
-def _checkpoint_of(spark: "SparkSession", query: str) -> str | None:
-    """Returns the location of the query's checkpoint; None if this Spark does not reveal it."""
-    # The session of a batch is a copy, whose `streams` do not have the query.
-    session: Any = spark
-    try:
-        id = session.sparkContext._jvm.java.util.UUID.fromString(query)
-        running = session._jsparkSession.sharedState().activeStreamingQueries().get(id)
-        return str(running.resolvedCheckpointRoot())
-    except Exception:
-        # These are internals of Spark, which another release may lack.
-        return None
