@@ -1,8 +1,10 @@
-"""Streams between topics: rows a second written exactly once and at least once, in turn.
+"""Copies of a topic: rows a second of a plain write, and of streams in each mode, in turn.
 
-Exactly once, the driver copies, as it does for the sink, or the executors, for ``foreachBatch``.
+A plain write is a batch job that reads and writes the same rows. Exactly once, the driver copies,
+as it does for the sink, or the executors, for ``foreachBatch``.
 """
 
+import time
 from enum import Enum
 from pathlib import Path
 from statistics import median
@@ -21,8 +23,9 @@ TRIGGERS = 4
 
 
 class Mode(Enum):
-    """A way to write a stream."""
+    """A way to copy a topic."""
 
+    PLAIN = "plain write"
     AT_LEAST_ONCE = "at least once"
     BY_DRIVER = "exactly once, copied by the driver"
     BY_EXECUTORS = "exactly once, copied by the executors"
@@ -31,7 +34,7 @@ class Mode(Enum):
 def exactly_rows(
     spark: SparkSession, client: streamlog.Client, address: str, rows: int, folder: Path
 ) -> list[Row]:
-    """Copies keys and values of ``records`` in a few triggers, three times in each mode."""
+    """Copies keys and values of ``records`` three times in each mode, streams in a few triggers."""
     speeds: dict[Mode, list[float]] = {mode: [] for mode in Mode}
     for turn in range(4):
         for mode in Mode:
@@ -43,19 +46,25 @@ def exactly_rows(
             if turn:
                 speeds[mode].append(speed)
                 print(f"    {mode.value}: {speed / 1e3:.0f} k rows/s", flush=True)
-    return [_compared(speeds, mode) for mode in (Mode.BY_DRIVER, Mode.BY_EXECUTORS)]
+    return [
+        _compared(speeds, mode, base)
+        for mode in (Mode.BY_DRIVER, Mode.BY_EXECUTORS)
+        for base in (Mode.PLAIN, Mode.AT_LEAST_ONCE)
+    ]
 
 
-def _compared(speeds: dict[Mode, list[float]], mode: Mode) -> Row:
-    pairs = zip(speeds[mode], speeds[Mode.AT_LEAST_ONCE], strict=True)
-    ratio = median(once / least for once, least in pairs)
-    return Row(f"{mode.value}: of at least once", f"{ratio:.2f}", ">= 0.60", ratio >= 0.6)
+def _compared(speeds: dict[Mode, list[float]], mode: Mode, base: Mode) -> Row:
+    pairs = zip(speeds[mode], speeds[base], strict=True)
+    ratio = median(one / other for one, other in pairs)
+    return Row(f"{mode.value}: of {base.value}", f"{ratio:.2f}", ">= 0.60", ratio >= 0.6)
 
 
 def _rows_per_second(
     spark: SparkSession, address: str, target: tuple[str, Mode], rows: int, folder: Path
 ) -> float:
     topic, mode = target
+    if mode is Mode.PLAIN:
+        return rows / _plain_seconds(spark, address, topic)
     reader = spark.readStream.format("streamlog").option("bootstrap", address)
     reader = reader.option("subscribe", "records").option("startingOffsets", "earliest")
     reader = reader.option("columns", "key,value").option("maxOffsetsPerTrigger", rows // TRIGGERS)
@@ -66,6 +75,15 @@ def _rows_per_second(
     done = [progress for progress in query.recentProgress if progress.numInputRows]
     seconds = sum(progress.durationMs["triggerExecution"] for progress in done) / 1000
     return sum(progress.numInputRows for progress in done) / seconds
+
+
+def _plain_seconds(spark: SparkSession, address: str, topic: str) -> float:
+    reader = spark.read.format("streamlog").option("bootstrap", address)
+    reader = reader.option("subscribe", "records").option("columns", "key,value")
+    began = time.perf_counter()
+    writer = reader.load().write.format("streamlog").mode("append")
+    writer.option("bootstrap", address).option("topic", topic).save()
+    return time.perf_counter() - began
 
 
 def _writer(writer: DataStreamWriter, address: str, topic: str, mode: Mode) -> DataStreamWriter:
