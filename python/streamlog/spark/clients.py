@@ -1,4 +1,4 @@
-"""The clients of a worker process: one for each connection, created on first use.
+"""The clients of a worker process: one or more for each connection, created on first use.
 
 Spark forks its workers and reuses them for later batches, so a client serves many tasks. A client
 that was created before a fork reconnects in the child.
@@ -13,7 +13,7 @@ from streamlog.spark.patience import patiently
 
 __all__ = ["check_setting", "client_of"]
 
-_clients: dict[Connection, streamlog.Client] = {}
+_clients: dict[tuple[Connection, int], streamlog.Client] = {}
 _lock = Lock()
 _MOST = 16
 """The limit of cached clients; beyond it, the oldest is dropped, and closed after its last use."""
@@ -37,19 +37,25 @@ def check_setting(name: str, text: str) -> None:
         return
 
 
-def client_of(connection: Connection) -> streamlog.Client:
-    """Returns the client of this process for a connection; waits for unreachable brokers.
+def client_of(connection: Connection, number: int = 0) -> streamlog.Client:
+    """Returns a client of this process for a connection; waits for unreachable brokers.
+
+    Args:
+        connection: The connection.
+        number: Another number is another client. Each has a thread of its own, so several clients
+            can use several cores.
 
     Raises:
         ConfigError: A setting of the client is unknown or invalid.
         ConnectError: No broker answered within the connection's patience.
     """
     with _lock:
-        if connection not in _clients:
-            _clients[connection] = patiently(connection, lambda: _made(connection))
+        key = (connection, number)
+        if key not in _clients:
+            _clients[key] = patiently(connection, lambda: _made(connection))
             if len(_clients) > _MOST:
                 _clients.pop(next(iter(_clients)))
-        return _clients[connection]
+        return _clients[key]
 
 
 def _made(connection: Connection) -> streamlog.Client:

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 import streamlog
 from streamlog.spark.sink.exactly.commit import Commit
-from streamlog.spark.sink.exactly.delivery import ExactlyOnce
+from streamlog.spark.sink.exactly.delivery import COPIERS, ExactlyOnce
 from streamlog.spark.sink.exactly.publication import CopyElsewhere, Step
 from streamlog.spark.sink.exactly.stage import StagedRows, stage
 from streamlog.spark.sink.settings import Settings
@@ -44,7 +44,7 @@ class Query:
         self.topic = topic
         self._copy_elsewhere = copy_elsewhere
         self._settings = Settings.of(given, _SCHEMA, overwrite=False)
-        self._client = streamlog.connect(address)
+        self._clients = [streamlog.connect(address) for _ in range(COPIERS)]
 
     def staged(self, values: list[bytes], tasks: int = 2) -> list[StagedRows]:
         """Returns the messages of a batch's tasks, each with a share of the values."""
@@ -66,7 +66,7 @@ class Query:
             steps += 1
 
         copy = self._copy_elsewhere
-        commit = Commit(self._client, self.name, on_step, copy_elsewhere=copy)
+        commit = Commit(self._clients, self.name, on_step, copy_elsewhere=copy)
         commit.batch(batch, staged, None if self.checkpoint is None else str(self.checkpoint))
         return steps
 
@@ -91,8 +91,9 @@ class Query:
         ExactlyOnce(self._settings).commit(staged, batch)
 
     def close(self) -> None:
-        """Closes its client."""
-        self._client.close()
+        """Closes its clients."""
+        for client in self._clients:
+            client.close()
 
 
 def _batches(values: list[bytes]) -> Iterator[pa.RecordBatch]:

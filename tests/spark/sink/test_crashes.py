@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from threading import Barrier, Thread
+from typing import Any
 
 import pytest
 
@@ -14,11 +15,12 @@ import streamlog
 from py.support.broker import BrokerProcess
 from spark.sink.query import Crash, Query, counted, counted_by_confluent, values_of
 from streamlog._core.republishing import new_identity
-from streamlog.errors import FencedError, StreamlogError
+from streamlog.errors import FencedError, RequestTimeout, StreamlogError
 from streamlog.spark.sink import rows
 from streamlog.spark.sink.exactly import commit, publication
 from streamlog.spark.sink.exactly.commit import Commit
 from streamlog.spark.sink.exactly.commit_log import CommitLog, commit_topic
+from streamlog.spark.sink.exactly.delivery import COPIERS
 from streamlog.spark.sink.exactly.publication import Step
 from streamlog.spark.sink.exactly.record import BatchRecord, PartitionPlan
 from streamlog.spark.sink.exactly.staging import staging_topic
@@ -185,6 +187,61 @@ def test_of_two_drivers_at_once_one_is_fenced_and_each_record_is_published_once(
     assert counted_by_confluent(broker.address, topic) == expected
 
 
+def test_the_clients_of_a_driver_copy_their_shares_at_the_same_time(
+    start: Start, client: streamlog.Client, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.admin.create_topic(topic, partitions=3)
+    meeting = Barrier(COPIERS, timeout=100)
+    copy, shares = publication.republish, []
+
+    def copy_at_once(
+        copier: streamlog.Client, rows: list[tuple[Any, ...]], most: int, patience: float
+    ) -> list[int]:
+        meeting.wait()
+        shares.append({row[2] for row in rows})
+        return copy(copier, rows, most, patience)
+
+    monkeypatch.setattr(publication, "_BATCHES_AT_ONCE", 1 << 62)
+    monkeypatch.setattr(publication, "republish", copy_at_once)
+    start().run(0, values_of(0, 300))
+    assert sorted(shares, key=len) == [{1}, {0, 2}]
+    assert counted(client, topic) == Counter(values_of(0, 300))
+
+
+@pytest.mark.parametrize("failing", range(COPIERS))
+def test_a_share_that_fails_is_copied_by_the_repetition(
+    failing: int,
+    start: Start,
+    client: streamlog.Client,
+    topic: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client.admin.create_topic(topic, partitions=COPIERS)
+    values = values_of(0, 300)
+    meeting, copy = Barrier(COPIERS, timeout=100), publication.republish
+
+    def fail(
+        copier: streamlog.Client, rows: list[tuple[Any, ...]], most: int, patience: float
+    ) -> list[int]:
+        meeting.wait()
+        if rows[0][2] == failing:
+            raise RequestTimeout("no answer")
+        return copy(copier, rows, most, patience)
+
+    monkeypatch.setattr(publication, "_BATCHES_AT_ONCE", 1 << 62)
+    query = start()
+    with monkeypatch.context() as broken:
+        broken.setattr(publication, "republish", fail)
+        with pytest.raises(RequestTimeout):
+            query.commit(0, query.staged(values))
+    # The other share has ended before the error was raised.
+    ends = client.admin.end_offsets(topic)
+    assert ends[failing] == 0
+    assert ends[1 - failing]
+    query.commit(0, query.staged(values))
+    assert counted(client, topic) == Counter(values)
+
+
 @pytest.mark.parametrize("batch", [0, 1], ids=["staged_deleted", "staged_kept"])
 def test_a_driver_that_is_overtaken_in_mid_copy_finds_the_batch_published(
     batch: int, start: Start, client: streamlog.Client, topic: str
@@ -201,7 +258,7 @@ def test_a_driver_that_is_overtaken_in_mid_copy_finds_the_batch_published(
         if steps.count(Step.COPIED) == 1 and step is Step.COPIED:
             quick.commit(batch, quick.staged(values))
 
-    Commit(client, slow.name, overtaken).batch(batch, slow.staged(values))
+    Commit([client], slow.name, overtaken).batch(batch, slow.staged(values))
     assert steps.count(Step.COPIED) > 1, "nothing was left to copy"
     expected = [value for before in range(batch) for value in values_of(before, 60)]
     assert counted(client, topic) == Counter(expected + values)

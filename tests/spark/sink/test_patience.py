@@ -104,7 +104,7 @@ def test_a_copy_gives_up_when_brokers_are_unreachable_for_longer_than_its_timeou
         broker.kill()
         began = time.monotonic()
         with pytest.raises(ConnectError):
-            Publication(client, record, lambda step: None, patience=1.0).publish()
+            Publication([client], record, lambda step: None, patience=1.0).publish()
         assert time.monotonic() - began < 20
 
 

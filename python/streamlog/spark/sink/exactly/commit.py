@@ -27,7 +27,7 @@ class Commit:
 
     def __init__(
         self,
-        client: streamlog.Client,
+        clients: Sequence[streamlog.Client],
         query: str,
         on_step: OnStep = lambda step: None,
         patience: float = PATIENCE,
@@ -36,15 +36,16 @@ class Commit:
         """Prepares commits for this query.
 
         Args:
-            client: The client for commits.
+            clients: The client for commits, and others that only share the copying.
             query: The query's id.
             on_step: Called after each step.
             patience: Seconds to wait for unreachable brokers while records are copied.
             copy_elsewhere: Copies in other processes instead of the driver.
         """
-        self._client = client
+        self._clients = clients
+        self._client = clients[0]
         self._query = query
-        self._log = CommitLog(client, query)
+        self._log = CommitLog(clients[0], query)
         self._on_step = on_step
         self._patience = patience
         self._copy_elsewhere = copy_elsewhere
@@ -91,7 +92,7 @@ class Commit:
 
     def _publication(self, record: BatchRecord) -> Publication:
         return Publication(
-            self._client, record, self._on_step, self._patience, self._copy_elsewhere
+            self._clients, record, self._on_step, self._patience, self._copy_elsewhere
         )
 
     def _record(

@@ -17,10 +17,13 @@ from streamlog.spark.sink.exactly.stage import StagedRows, stage
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["QUERY", "ExactlyOnce"]
+__all__ = ["COPIERS", "QUERY", "ExactlyOnce"]
 
 QUERY = "sql.streaming.queryId"
 """Spark's property with the id of a query."""
+COPIERS = 2
+"""The number of clients with which the driver copies. The thread of a client copies about 600 MB/s,
+so that two can fill a network of 10 Gbit/s. Each may hold four partitions' fetches in memory."""
 
 
 class ExactlyOnce(Delivery):
@@ -59,7 +62,9 @@ class ExactlyOnce(Delivery):
         staged = [message for message in messages if isinstance(message, StagedRows)]
         if staged:
             connection = self.settings.connection
-            client, patience = client_of(connection), Patience(connection)
+            count = 1 if copy_elsewhere else COPIERS
+            clients = [client_of(connection, number) for number in range(count)]
+            patience = Patience(connection)
 
             def on_step(step: Step) -> None:
                 # A large batch may take longer than the time allowed for unreachable brokers.
@@ -67,7 +72,7 @@ class ExactlyOnce(Delivery):
                     patience.renew()
 
             query = staged[0].query
-            commit = Commit(client, query, on_step, connection.patience, copy_elsewhere)
+            commit = Commit(clients, query, on_step, connection.patience, copy_elsewhere)
             # A retry detects the steps that were done before the brokers became unreachable.
             location = self.settings.checkpoint
             patience.through(lambda: commit.batch(batch, staged, location))

@@ -1,8 +1,10 @@
 """The publication of a committed batch, also after an interruption."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from enum import Enum, auto
+from typing import TypeAlias
 
 import streamlog
 from streamlog._core.republishing import republish, republished
@@ -17,6 +19,8 @@ from streamlog.spark.sink.exactly.record import BatchRecord, PartitionPlan
 __all__ = ["CopyElsewhere", "OnStep", "Publication", "Step"]
 
 _OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
+_Row: TypeAlias = tuple[str, str, int, tuple[int, int, int], int, list[tuple[int, int, int, int]]]
+"""A partition's plan, as ``republish`` takes it."""
 _BATCHES_AT_ONCE = 1 << 62
 """The number of batches of each partition to copy in one step: all. Tests use fewer."""
 
@@ -48,7 +52,7 @@ class Publication:
 
     def __init__(
         self,
-        client: streamlog.Client,
+        clients: Sequence[streamlog.Client],
         record: BatchRecord,
         on_step: OnStep,
         patience: float,
@@ -57,13 +61,14 @@ class Publication:
         """Prepares the publication; calls `on_step` after each step.
 
         Args:
-            client: The client that publishes.
+            clients: The clients that copy; the first also does the rest.
             record: The batch.
             on_step: Called after each step.
             patience: Seconds to wait for unreachable brokers while records are copied.
             copy_elsewhere: Copies in other processes instead of this one.
         """
-        self._client = client
+        self._clients = clients
+        self._client = clients[0]
         self._patience = patience
         self._record = record
         self._on_step = on_step
@@ -164,28 +169,42 @@ class Publication:
                 self._copy_elsewhere(replace(self._record, partitions=tuple(left)))
                 self._on_step(Step.COPIED)
                 break
-            rows = [
-                (
-                    plan.staged,
-                    plan.target,
-                    plan.partition,
-                    self._stamp(plan),
-                    done[plan],
-                    [(part.producer, part.first, part.last, part.records) for part in plan.parts],
-                )
-                for plan in left
-            ]
             try:
-                counts = republish(self._client, rows, _BATCHES_AT_ONCE, self._patience)
+                done |= self._copied(left, done)
             except BrokerError as error:
                 if error.name != _OUT_OF_RANGE:
                     raise
                 if not self._was_finished_elsewhere():
                     raise StreamlogError(f"staged records are gone: {error}") from error
-                counts = [plan.records for plan in left]
-            done.update(zip(left, counts, strict=True))
+                done |= {plan: plan.records for plan in left}
             self._on_step(Step.COPIED)
         self._on_step(Step.PUBLISHED)
+
+    def _copied(
+        self, left: Sequence[PartitionPlan], done: Mapping[PartitionPlan, int]
+    ) -> dict[PartitionPlan, int]:
+        """Copies a step of each partition, and returns the numbers of published records.
+
+        Each client copies its share of the partitions. An error is raised once no client copies.
+        """
+        count = min(len(self._clients), len(left))
+        shares = [left[place::count] for place in range(count)]
+
+        def copy(client: streamlog.Client, share: Sequence[PartitionPlan]) -> list[int]:
+            rows = [self._row(plan, done[plan]) for plan in share]
+            return republish(client, rows, _BATCHES_AT_ONCE, self._patience)
+
+        with ThreadPoolExecutor(count) as pool:
+            counts = list(pool.map(copy, self._clients, shares))
+        return {
+            plan: number
+            for share, numbers in zip(shares, counts, strict=True)
+            for plan, number in zip(share, numbers, strict=True)
+        }
+
+    def _row(self, plan: PartitionPlan, done: int) -> _Row:
+        parts = [(part.producer, part.first, part.last, part.records) for part in plan.parts]
+        return plan.staged, plan.target, plan.partition, self._stamp(plan), done, parts
 
     def leftover(self) -> int:
         """Counts the staged records of this batch and earlier batches that are not deleted."""

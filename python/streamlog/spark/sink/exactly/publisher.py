@@ -127,7 +127,7 @@ def _copied(
     for batch in numbers:
         for number in batch.column(0).to_pylist():
             part = record.of_partition(number)
-            client, patience = client_of(connection), connection.patience
-            publication = Publication(client, part, lambda step: None, patience)
+            clients, patience = [client_of(connection)], connection.patience
+            publication = Publication(clients, part, lambda step: None, patience)
             patiently(connection, publication.copy_rest)
         yield batch
