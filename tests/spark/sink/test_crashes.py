@@ -14,7 +14,7 @@ import pytest
 import streamlog
 from py.support.broker import BrokerProcess
 from spark.sink.query import Crash, Query, counted, counted_by_confluent, values_of
-from streamlog._core.republishing import new_identity
+from streamlog._core.republishing import new_identity, republish
 from streamlog.errors import FencedError, RequestTimeout, StreamlogError
 from streamlog.spark.sink import rows
 from streamlog.spark.sink.exactly import commit, publication
@@ -192,14 +192,14 @@ def test_the_clients_of_a_driver_copy_their_shares_at_the_same_time(
 ) -> None:
     client.admin.create_topic(topic, partitions=3)
     meeting = Barrier(COPIERS, timeout=100)
-    copy, shares = publication.republish, []
+    shares: list[set[int]] = []
 
     def copy_at_once(
         copier: streamlog.Client, rows: list[tuple[Any, ...]], most: int, patience: float
     ) -> list[int]:
         meeting.wait()
         shares.append({row[2] for row in rows})
-        return copy(copier, rows, most, patience)
+        return republish(copier, rows, most, patience)
 
     monkeypatch.setattr(publication, "_BATCHES_AT_ONCE", 1 << 62)
     monkeypatch.setattr(publication, "republish", copy_at_once)
@@ -218,7 +218,7 @@ def test_a_share_that_fails_is_copied_by_the_repetition(
 ) -> None:
     client.admin.create_topic(topic, partitions=COPIERS)
     values = values_of(0, 300)
-    meeting, copy = Barrier(COPIERS, timeout=100), publication.republish
+    meeting = Barrier(COPIERS, timeout=100)
 
     def fail(
         copier: streamlog.Client, rows: list[tuple[Any, ...]], most: int, patience: float
@@ -226,7 +226,7 @@ def test_a_share_that_fails_is_copied_by_the_repetition(
         meeting.wait()
         if rows[0][2] == failing:
             raise RequestTimeout("no answer")
-        return copy(copier, rows, most, patience)
+        return republish(copier, rows, most, patience)
 
     monkeypatch.setattr(publication, "_BATCHES_AT_ONCE", 1 << 62)
     query = start()
