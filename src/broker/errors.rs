@@ -5,9 +5,9 @@ use std::fmt;
 
 use crate::engine::{EngineError, Unavailable as Stopping};
 use crate::group::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavailable};
-use crate::metadata::{MetadataError, StoreError, UncleanRefusal};
+use crate::metadata::{DecisionRefusal, MetadataError, StoreError};
 use crate::record::{RecordError, RejectedRecord, Rejection};
-use crate::replication::PartitionError;
+use crate::replication::{PartitionError, TooFewReplicas};
 use crate::storage::{SequenceError, SkipError, StorageError};
 use crate::types::WithCauses;
 use crate::wire::ErrorCode;
@@ -127,9 +127,10 @@ impl From<MetadataError> for Refusal {
             MetadataError::InvalidReplicationFactor { .. } => ErrorCode::InvalidReplicationFactor,
             MetadataError::InvalidAssignment { .. } => ErrorCode::InvalidReplicaAssignment,
             MetadataError::InvalidConfig(_) => ErrorCode::InvalidConfig,
-            MetadataError::StateInForce(_)
-            | MetadataError::Unclean(UncleanRefusal::Unneeded(_)) => ErrorCode::ElectionNotNeeded,
-            MetadataError::Unclean(_) => ErrorCode::EligibleLeadersNotAvailable,
+            MetadataError::Decision(
+                DecisionRefusal::StateInForce | DecisionRefusal::Unneeded(_),
+            ) => ErrorCode::ElectionNotNeeded,
+            MetadataError::Decision(_) => ErrorCode::EligibleLeadersNotAvailable,
             MetadataError::Store(StoreError::Io { .. } | StoreError::Failed { .. }) => {
                 ErrorCode::KafkaStorageError
             }
@@ -166,11 +167,10 @@ impl From<&PartitionError> for Refusal {
             PartitionError::NotLeader(_) | PartitionError::EpochEnded { .. } => {
                 ErrorCode::NotLeaderOrFollower
             }
-            PartitionError::NotEnoughReplicas { is_appended: false, .. }
-            | PartitionError::Unvouched => ErrorCode::NotEnoughReplicas,
-            PartitionError::NotEnoughReplicas { is_appended: true, .. } => {
-                ErrorCode::NotEnoughReplicasAfterAppend
-            }
+            PartitionError::NotEnoughReplicas(TooFewReplicas::InSync {
+                is_appended: true, ..
+            }) => ErrorCode::NotEnoughReplicasAfterAppend,
+            PartitionError::NotEnoughReplicas(_) => ErrorCode::NotEnoughReplicas,
             PartitionError::OffsetNotAvailable { .. } => ErrorCode::OffsetNotAvailable,
             PartitionError::NotOpen { .. } => ErrorCode::KafkaStorageError,
             PartitionError::FencedEpoch { .. } => ErrorCode::FencedLeaderEpoch,

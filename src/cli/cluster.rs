@@ -33,7 +33,7 @@ enum Verb {
         #[command(flatten)]
         watch: Watch,
     },
-    /// Lists what is not in sync or not sound, each with its remedy; exits with 0 if there is nothing
+    /// Lists what is not in sync or not sound, with remedies; exits with 0 if there is nothing
     Check,
     /// Forgets a broker that will not return; refused while it runs or has replicas
     Unregister {

@@ -179,13 +179,13 @@ fn unknown_logs<I: Deref<Target = Image>>(
 }
 
 /// The logs of a topic that belong to no partition in ZooKeeper, and what a person can do.
-pub(super) struct Stray {
-    pub(super) words: String,
-    pub(super) remedy: String,
+pub(crate) struct Stray {
+    pub(crate) words: String,
+    pub(crate) remedy: String,
 }
 
 /// The logs of a data directory that belong to no partition in ZooKeeper, by topic.
-pub(super) fn strays<I: Deref<Target = Image>>(
+pub(crate) fn strays<I: Deref<Target = Image>>(
     data: &DataDir,
     image: impl FnOnce() -> I,
 ) -> Vec<Stray> {

@@ -1,10 +1,10 @@
 //! The errors of cluster operations, and their remedies.
 
 use crate::config::ConfigError;
-use crate::metadata::in_sync::UncleanRefusal;
+use crate::metadata::in_sync::DecisionRefusal;
 use crate::metadata::store::{Remedy, StoreError};
 use crate::metadata::values::Malformed;
-use crate::types::{BrokerId, TopicPartition};
+use crate::types::BrokerId;
 
 /// The reason why an operation on the cluster failed.
 #[derive(Debug, thiserror::Error)]
@@ -83,14 +83,9 @@ pub enum MetadataError {
     /// A setting is not valid.
     #[error(transparent)]
     InvalidConfig(#[from] ConfigError),
-    /// The state of a partition needs not be rebuilt.
-    #[error(
-        "the state of {0} is there and can be read, or is about to be made: nothing is rebuilt"
-    )]
-    StateInForce(TopicPartition),
-    /// An unclean election was refused.
+    /// An operator's decision about a partition was refused.
     #[error(transparent)]
-    Unclean(#[from] UncleanRefusal),
+    Decision(#[from] DecisionRefusal),
 }
 
 impl MetadataError {
@@ -107,8 +102,7 @@ impl MetadataError {
             | Self::InvalidReplicationFactor { .. }
             | Self::InvalidAssignment { .. }
             | Self::InvalidConfig(_)
-            | Self::StateInForce(_)
-            | Self::Unclean(_) => Remedy::Reject,
+            | Self::Decision(_) => Remedy::Reject,
         }
     }
 

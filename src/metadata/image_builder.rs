@@ -67,8 +67,8 @@ impl ImageBuilder {
         self.image.known_brokers.contains_key(&id)
     }
 
-    /// The states that must exist by the node at `path`, if it is that of all partitions of a topic,
-    /// and that have not been received.
+    /// The states that must exist by the node at `path`, if it is that of all partitions of a
+    /// topic, and that have not been received.
     pub(in crate::metadata) fn missing_states(&self, path: &str) -> Vec<String> {
         let Some(NodePath::Partitions(name)) = NodePath::of(path) else { return Vec::new() };
         let Some(nodes) = self.topics.get(&name) else { return Vec::new() };

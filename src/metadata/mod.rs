@@ -69,7 +69,7 @@ pub use image::{
 };
 #[cfg(any(test, feature = "internals"))]
 pub use in_sync::ElectionRule;
-pub use in_sync::{ElectionRules, InSyncOutcome, InSyncStateChange, UncleanRefusal};
+pub use in_sync::{DecisionRefusal, ElectionRules, InSyncOutcome, InSyncStateChange};
 pub use lease::Lease;
 #[cfg(any(test, feature = "broker", feature = "internals"))]
 pub use memory::{Lost, MemoryStore};

@@ -121,12 +121,12 @@ fn without_leader(
     last.sort_unstable();
     last.dedup();
     let id = (topic.id, index);
-    let lost = |broker: &BrokerId| {
+    let has_lost = |broker: &BrokerId| {
         image.broker(*broker).is_some_and(|broker| broker.registration.lost.contains(&id))
     };
     let absent: Vec<BrokerId> =
         last.iter().copied().filter(|broker| image.broker(*broker).is_none()).collect();
-    if last.iter().all(lost) {
+    if last.iter().all(has_lost) {
         let words = format!(
             "it has no leader: the disks of all replicas that were in sync, of brokers {}, have \
              lost records of it",

@@ -89,7 +89,8 @@ impl LogReporter {
         }
     }
 
-    /// The replicas whose partitions have no leader that they may follow, and more than one replica.
+    /// The replicas whose partitions have no leader that they may follow, and more than one
+    /// replica.
     fn leaderless(&self) -> Vec<Leaderless> {
         let image = self.engine.image();
         let mut leaderless = Vec::new();

@@ -29,6 +29,28 @@ pub enum NotLeading {
     Silent,
 }
 
+/// The replicas that a leader lacks to take or to acknowledge records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TooFewReplicas {
+    /// Too few replicas are in sync for `acks=all`.
+    #[error("{in_sync} in-sync replicas, but min.insync.replicas is {minimum}; retry later")]
+    InSync {
+        /// The number of in-sync replicas.
+        in_sync: usize,
+        /// The number that is required.
+        minimum: usize,
+        /// True if the records were appended before, while enough replicas were in sync.
+        is_appended: bool,
+    },
+    /// This broker was elected after the wait for other replicas, which may have more records.
+    #[error(
+        "this broker leads after the wait for other replicas, which may have more records: it \
+         takes none until one of them returns; start their brokers, or accept the loss of what it \
+         lacks with 'streamlog partition elect'"
+    )]
+    Unvouched,
+}
+
 /// The reason why a partition refused an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum PartitionError {
@@ -49,23 +71,9 @@ pub enum PartitionError {
         /// The current leader epoch.
         current: LeaderEpoch,
     },
-    /// Too few replicas are in sync for `acks=all`.
-    #[error("{in_sync} in-sync replicas, but min.insync.replicas is {minimum}; retry later")]
-    NotEnoughReplicas {
-        /// The number of in-sync replicas.
-        in_sync: usize,
-        /// The number that is required.
-        minimum: usize,
-        /// True if the records were appended before, while enough replicas were in sync.
-        is_appended: bool,
-    },
-    /// This broker was elected after the wait for other replicas, which may have more records.
-    #[error(
-        "this broker leads after the wait for other replicas, which may have more records: it \
-         takes none until one of them returns; start their brokers, or accept the loss of what it \
-         lacks with 'streamlog partition elect'"
-    )]
-    Unvouched,
+    /// Too few replicas stand behind the leader.
+    #[error("{0}")]
+    NotEnoughReplicas(TooFewReplicas),
     /// An earlier leader may have shown records that this one cannot show yet.
     #[error(
         "the high watermark {high_watermark} is below {epoch_start}, where leader epoch {epoch} \

@@ -31,7 +31,7 @@ mod waiting;
 
 pub use acknowledgement::{Acks, Reached, Target};
 pub use deletion::Deletion;
-pub use error::{NotLeading, PartitionError};
+pub use error::{NotLeading, PartitionError, TooFewReplicas};
 pub use partition::{Partition, ReadAnswer, ReadRequest, Reader, TryRead};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{

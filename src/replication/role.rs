@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::metadata::Lease;
 use crate::replication::{
     Acks, Asks, Assignment, Follower, HandOverStage, Leader, NotLeading, PartitionError, Reached,
-    Rules, Target,
+    Rules, Target, TooFewReplicas,
 };
 use crate::storage::Log;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -128,7 +128,9 @@ impl Current {
     pub(super) fn check_accepting(&self) -> Result<(), PartitionError> {
         self.check_leading()?;
         match self.hand_over {
-            HandOverStage::None if self.is_unvouched => Err(PartitionError::Unvouched),
+            HandOverStage::None if self.is_unvouched => {
+                Err(PartitionError::NotEnoughReplicas(TooFewReplicas::Unvouched))
+            }
             HandOverStage::None => Ok(()),
             HandOverStage::CatchingUp | HandOverStage::Silent => {
                 Err(PartitionError::NotLeader(NotLeading::NoLeader))
@@ -164,7 +166,8 @@ impl Current {
         if in_sync >= minimum {
             return Ok(());
         }
-        Err(PartitionError::NotEnoughReplicas { in_sync, minimum, is_appended })
+        let too_few = TooFewReplicas::InSync { in_sync, minimum, is_appended };
+        Err(PartitionError::NotEnoughReplicas(too_few))
     }
 
     /// Fails if an earlier leader may have shown more than `high_watermark`.

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use crate::broker::access::problems::data_problems;
 use crate::broker::errors::Refusal;
 use crate::broker::session::Identity;
-use crate::engine::{self, EngineState};
+use crate::engine::EngineState;
 use crate::metadata::{
     self, Broker as Registered, Image, Problem, Topic, UncleanElection, UnregisterError,
 };
@@ -66,7 +67,7 @@ impl<'a> Cluster<'a> {
         }
         if in_data {
             let engine = Arc::clone(self.engine);
-            let found = self.engine.control.run_blocking(move || engine::problems(&engine)).await;
+            let found = self.engine.control.run_blocking(move || data_problems(&engine)).await;
             problems.extend(found.unwrap_or_default());
         }
         problems

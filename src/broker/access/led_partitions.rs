@@ -16,7 +16,8 @@ use crate::broker::session::Session;
 use crate::engine::EngineState;
 use crate::metadata::Image;
 use crate::replication::{
-    Deletion, Partition, PartitionError, Progress, ReadRequest, RequestedChange, Topic,
+    Deletion, Partition, PartitionError, Progress, ReadRequest, RequestedChange, TooFewReplicas,
+    Topic,
 };
 use crate::storage::{DataDir, StorageError};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId};
@@ -214,11 +215,8 @@ impl<'a> LedPartitions<'a> {
     pub(crate) async fn lead(&self, partition: Arc<Partition>) {
         let (name, leading) = (partition.id().clone(), Arc::clone(&partition));
         match self.engine.control.run_blocking(move || leading.lead()).await {
-            Ok(Ok(())) => {}
             // The upkeep thread reports a full disk, once a minute.
-            Ok(Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
-            // The controller has said so when it elected this broker.
-            Ok(Err(PartitionError::Unvouched)) => {}
+            Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
             Ok(Err(error)) if is_known(&error) => {}
             // The response tells the client that this broker does not lead the partition.
             Ok(Err(error)) if error.ends_epoch() && !is_behind_log(&partition, &error) => {}
@@ -349,10 +347,15 @@ impl<'a> LedPartitions<'a> {
     }
 }
 
-/// Returns true if an error is in the broker's log already: it is one of the disk, or an earlier
-/// one because of which the log takes no more records.
+/// Returns true if an error is in a broker's log already: it is one of the disk, or an earlier one
+/// because of which the log takes no more records, or the controller has named it.
 fn is_known(error: &PartitionError) -> bool {
-    error.is_logged() || matches!(error, PartitionError::Storage(StorageError::Failed { .. }))
+    error.is_logged()
+        || matches!(
+            error,
+            PartitionError::Storage(StorageError::Failed { .. })
+                | PartitionError::NotEnoughReplicas(TooFewReplicas::Unvouched)
+        )
 }
 
 /// True if the log has records of a later epoch than the one in which the partition is led now.

@@ -8,6 +8,7 @@ mod cluster;
 mod led_partitions;
 mod peers;
 mod preferred_elections;
+mod problems;
 mod queries;
 mod topics;
 

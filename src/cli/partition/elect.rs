@@ -50,8 +50,8 @@ impl Options {
         let admin = cluster.connect()?.0.admin();
         let PartitionDescription { leader, replicas, .. } = require(&admin, &place)?;
         let ReplicaEnds { known: ends, unknown } = admin.replica_ends(&place, &replicas)?;
-        // The present leader may hang, and is to be replaced then. Any other replica with an unknown
-        // end might lose fewer records than the replicas with known ends.
+        // The present leader may hang, and is to be replaced then. Any other replica with an
+        // unknown end might lose fewer records than the replicas with known ends.
         if let Some((_, error)) = unknown.into_iter().find(|(broker, _)| Some(*broker) != leader) {
             return Err(error.into());
         }

@@ -17,6 +17,9 @@ use crate::types::{BrokerId, LeaderEpoch, TopicPartition};
 /// have had no records, and clients ignore a leader of an earlier epoch than the one they know.
 const AHEAD: i32 = 1_000;
 
+/// The end of the valid leader epochs.
+const EPOCHS_END: i64 = i32::MAX as i64;
+
 /// Makes the state of a partition again that was deleted from the metadata; only with --yes
 #[derive(Debug, Args)]
 pub(super) struct Options {
@@ -24,7 +27,7 @@ pub(super) struct Options {
     #[arg(value_name = "TOPIC-N")]
     partition: String,
     /// The leader epoch of the new state [default: that of the last record and 1000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..i64::from(i32::MAX)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..EPOCHS_END))]
     leader_epoch: Option<i32>,
     /// Confirm that the replica with the greatest log may lead
     #[arg(long)]

@@ -229,9 +229,9 @@ impl Admin {
         self.calls().skip_damage(partition, offsets).wait()
     }
 
-    /// Returns what is not in sync or not sound, each with its remedy: nodes of the metadata, brokers
-    /// and replicas that are missing, and what each live broker has found in its data directory.
-    /// Damaged ranges are left out; see [`Admin::damage`].
+    /// Returns what is not in sync or not sound, each with its remedy: nodes of the metadata,
+    /// brokers and replicas that are missing, and what each live broker has found in its data
+    /// directory. Damaged ranges are left out; see [`Admin::damage`].
     ///
     /// # Errors
     /// If a live broker does not answer.
@@ -275,9 +275,9 @@ impl Admin {
         self.calls().elect_with_loss(election).wait()
     }
 
-    /// Has the state of a partition made again that was deleted or cannot be read: without a leader,
-    /// in a leader epoch that must be above that of any record. Its replicas then report their logs,
-    /// and the greatest leads.
+    /// Has the state of a partition made again that was deleted or cannot be read: without a
+    /// leader, in a leader epoch that must be above that of any record. Its replicas then report
+    /// their logs, and the greatest leads.
     ///
     /// # Errors
     /// `ElectionNotNeeded` if there is a state that can be read.

@@ -48,6 +48,14 @@ impl Evidence<'_> {
             || !is_unknown && self.image.has_ended(member)
     }
 
+    /// Returns true if the leader that was not believed, or a replica in sync with it, may still
+    /// act as such: it lives as it was recorded, and has not stopped.
+    pub(super) fn may_act(self, state: &PartitionState) -> bool {
+        let lives = |member: &&IsrMember| registered(self.image, member.broker) == Some(**member);
+        state.unvouched.is_some()
+            && state.isr.iter().filter(lives).any(|member| !self.has_stopped(state, member))
+    }
+
     /// Returns true if a live broker has reported its log in the epoch of a state.
     fn has_reported(self, state: &PartitionState, broker: BrokerId) -> bool {
         let registered = self.image.broker(broker);

@@ -6,7 +6,6 @@
 //! that have reported since.
 
 use crate::metadata::controller::evidence::{Evidence, Terms, registered};
-use crate::metadata::controller::unvouched::may_act;
 use crate::metadata::image::{DirectoryId, IsrMember, LogExtent, LogReport, PartitionState};
 use crate::metadata::in_sync::rules;
 use crate::types::{BrokerId, Offset};
@@ -75,7 +74,7 @@ pub(super) fn elected_by_reports(
     let is_enough = sound.len() >= needed_reports(state, last_set, terms);
     // The wait for the others was over when the last leader was elected.
     let was_overdue = state.unvouched.is_some() && unreported(state, last_set, evidence).is_empty();
-    if may_act(state, evidence) || !is_enough && !terms.is_overdue && !was_overdue {
+    if evidence.may_act(state) || !is_enough && !terms.is_overdue && !was_overdue {
         return Elected::default();
     }
     let floor = floor(state, evidence);

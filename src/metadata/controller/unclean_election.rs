@@ -6,7 +6,7 @@ use crate::metadata::controller::evidence::{Evidence, Terms, directory, register
 use crate::metadata::controller::plan::Basis;
 use crate::metadata::controller::reports::{LastSet, unreported};
 use crate::metadata::image::{IsrMember, Loss, PartitionState, Topic};
-use crate::metadata::in_sync::{UncleanRefusal, UncleanRequest, rules};
+use crate::metadata::in_sync::{DecisionRefusal, UncleanRequest, rules};
 use crate::types::{LeaderEpoch, PartitionIndex};
 
 /// The state in which the requested broker leads a partition, alone in sync.
@@ -17,8 +17,8 @@ use crate::types::{LeaderEpoch, PartitionIndex};
 /// live on without its session: as a leader, it may answer clients on proof by the others (rule R6
 /// in docs/replication.md). The exception to both is a request that accepts two leaders.
 ///
-/// A leader that is not believed yet may be requested itself, also before the wait that precedes its
-/// election is over: then it waits for nobody any more.
+/// A leader that is not believed yet may be requested itself, also before the wait that precedes
+/// its election is over: then it waits for nobody any more.
 ///
 /// # Errors
 /// If the election is not needed, or the broker cannot lead.
@@ -26,15 +26,15 @@ pub(in crate::metadata) fn elect_unclean(
     basis: Basis<'_>,
     (topic, index): (&Topic, PartitionIndex),
     request: UncleanRequest,
-) -> Result<PartitionState, UncleanRefusal> {
+) -> Result<PartitionState, DecisionRefusal> {
     let UncleanRequest { leader, given_up_from, accepts_two_leaders } = request;
-    let partition = topic.partition(index).ok_or(UncleanRefusal::NoState)?;
-    let state = partition.state.as_deref().ok_or(UncleanRefusal::NoState)?;
+    let partition = topic.partition(index).ok_or(DecisionRefusal::NoState)?;
+    let state = partition.state.as_deref().ok_or(DecisionRefusal::NoState)?;
     let is_stopping =
         basis.image.broker(leader).is_some_and(|broker| broker.registration.is_stopping);
     let may_lead = partition.replicas.contains(&leader) && !is_stopping;
     let member = registered(basis.image, leader).filter(|_| may_lead);
-    let member = member.ok_or(UncleanRefusal::NotAlive(leader))?;
+    let member = member.ok_or(DecisionRefusal::NotAlive(leader))?;
     // A replica that has returned leads without this once the wait for others is over.
     let terms = Terms { is_overdue: true, ..basis.terms((topic, index), partition) };
     let settled = elect(partition, basis.image, terms);
@@ -45,7 +45,7 @@ pub(in crate::metadata) fn elect_unclean(
         && (leads || state.leader.is_none());
     let without_loss = settled.leader.filter(|_| !ends_wait);
     if let Some(other) = without_loss.filter(|other| *other == leader || !accepts_two_leaders) {
-        return Err(UncleanRefusal::Unneeded(other));
+        return Err(DecisionRefusal::Unneeded(other));
     }
     // One that has just returned may have all records: its report tells.
     let evidence = Evidence { image: basis.image, id: terms.id };
@@ -53,11 +53,11 @@ pub(in crate::metadata) fn elect_unclean(
     let mut unreported = unreported(state, &last_set, evidence).into_iter();
     let other = unreported.find(|other| *other != leader);
     if let Some(other) = other.filter(|_| !accepts_two_leaders) {
-        return Err(UncleanRefusal::Unneeded(other));
+        return Err(DecisionRefusal::Unneeded(other));
     }
     let may_live = |member: &&IsrMember| !leads && !evidence.has_stopped(state, member);
     if let Some(member) = state.isr.iter().find(may_live).filter(|_| !accepts_two_leaders) {
-        return Err(UncleanRefusal::MayLive(member.broker));
+        return Err(DecisionRefusal::MayLive(member.broker));
     }
     let leader_epoch = LeaderEpoch(state.leader_epoch.0.saturating_add(1));
     let generation = state.loss.map_or(0, |before| before.generation).saturating_add(1);

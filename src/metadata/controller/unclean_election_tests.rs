@@ -4,7 +4,7 @@ use super::cluster_tests::{Cluster, eligible, isr, leader, name};
 use crate::metadata::MetadataConfig;
 use crate::metadata::controller::{Basis, elect_unclean};
 use crate::metadata::image::{Loss, PartitionState};
-use crate::metadata::in_sync::{UncleanRefusal, UncleanRequest};
+use crate::metadata::in_sync::{DecisionRefusal, UncleanRequest};
 use crate::metadata::layout::NodePath;
 use crate::metadata::values::encode_state;
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
@@ -17,7 +17,7 @@ impl Cluster {
         &mut self,
         broker: i32,
         accepts_two_leaders: bool,
-    ) -> Result<PartitionState, UncleanRefusal> {
+    ) -> Result<PartitionState, DecisionRefusal> {
         let (image, config) = (self.image(), MetadataConfig::default());
         let basis =
             Basis { image: &image, settled: None, epoch: 1, config: &config, awaited: None };
@@ -95,10 +95,10 @@ fn each_accepted_loss_is_a_generation_that_later_states_keep() {
 #[test]
 fn no_records_are_given_up_while_a_broker_runs_that_has_them() {
     let mut cluster = without_the_third();
-    assert_eq!(cluster.unclean(3, false), Err(UncleanRefusal::Unneeded(BrokerId(1))));
+    assert_eq!(cluster.unclean(3, false), Err(DecisionRefusal::Unneeded(BrokerId(1))));
     // The controller has yet to see that the leader has ended.
     cluster.broker_gone(1);
-    assert_eq!(cluster.unclean(3, false), Err(UncleanRefusal::Unneeded(BrokerId(2))));
+    assert_eq!(cluster.unclean(3, false), Err(DecisionRefusal::Unneeded(BrokerId(2))));
     cluster.settle();
     cluster.broker_gone(2);
     cluster.settle();
@@ -106,10 +106,10 @@ fn no_records_are_given_up_while_a_broker_runs_that_has_them() {
     let topic = cluster.image().topic(&name()).unwrap().id;
     for (id, incarnation) in [(1, 11), (2, 21)] {
         cluster.broker_with_report((id, incarnation), topic, (0, 9, 9));
-        assert_eq!(cluster.unclean(3, false), Err(UncleanRefusal::Unneeded(BrokerId(id))));
+        assert_eq!(cluster.unclean(3, false), Err(DecisionRefusal::Unneeded(BrokerId(id))));
         cluster.broker_gone(id);
     }
-    let may_live = UncleanRefusal::MayLive(BrokerId(2));
+    let may_live = DecisionRefusal::MayLive(BrokerId(2));
     assert_eq!(cluster.unclean(3, false), Err(may_live));
     cluster.ended(2, 21);
     assert!(cluster.unclean(3, false).is_ok());
@@ -126,7 +126,7 @@ fn a_member_that_returned_without_its_data_cannot_lead_and_does_not_prevent_the_
     cluster.settle();
     assert_eq!(leader(&cluster.state(0)), None);
     // A registration with another disk proves nothing about the earlier process of the broker.
-    let may_live = UncleanRefusal::MayLive(BrokerId(1));
+    let may_live = DecisionRefusal::MayLive(BrokerId(1));
     assert_eq!(cluster.unclean(1, false), Err(may_live));
     cluster.ended(1, 10);
     cluster.ended(2, 20);
@@ -140,7 +140,7 @@ fn a_leader_that_may_be_alive_is_replaced_only_if_two_leaders_are_accepted() {
     let mut cluster = without_the_third();
     let after = cluster.unclean(3, true).unwrap();
     assert_eq!((leader(&after), isr(&after)), (Some((3, 31)), vec![(3, 31)]));
-    assert_eq!(cluster.unclean(1, true), Err(UncleanRefusal::Unneeded(BrokerId(1))));
+    assert_eq!(cluster.unclean(1, true), Err(DecisionRefusal::Unneeded(BrokerId(1))));
 }
 
 #[test]
@@ -155,11 +155,11 @@ fn the_end_of_a_session_does_not_prove_that_a_member_answers_nobody() {
         let (first, last) =
             (BrokerId(i32::try_from(ended / 10).unwrap()), cluster.unclean(3, true));
         assert!(last.is_ok(), "two leaders are accepted");
-        assert_eq!(cluster.unclean(3, false), Err(UncleanRefusal::MayLive(first)));
+        assert_eq!(cluster.unclean(3, false), Err(DecisionRefusal::MayLive(first)));
         cluster.ended(first.0, ended - 1);
         assert_eq!(
             cluster.unclean(3, false),
-            Err(UncleanRefusal::MayLive(first)),
+            Err(DecisionRefusal::MayLive(first)),
             "an earlier one"
         );
         cluster.ended(first.0, ended);
@@ -173,12 +173,12 @@ fn only_a_replica_that_runs_is_elected() {
     cluster.broker(4, 40);
     cluster.broker_gone(3);
     for id in [3, 4, 5] {
-        assert_eq!(cluster.unclean(id, true), Err(UncleanRefusal::NotAlive(BrokerId(id))));
+        assert_eq!(cluster.unclean(id, true), Err(DecisionRefusal::NotAlive(BrokerId(id))));
     }
     let mut never_led = Cluster::default();
     never_led.topic(&[&[1]]);
     never_led.broker(1, 10);
-    assert_eq!(never_led.unclean(1, true), Err(UncleanRefusal::NoState));
+    assert_eq!(never_led.unclean(1, true), Err(DecisionRefusal::NoState));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn an_operator_ends_the_wait_for_replicas_that_may_have_more() {
     cluster.settle();
     cluster.broker_with_report((1, 11), topic, (0, 9, 9));
     // Before the wait is over, only those are in the way that may answer without the store.
-    assert_eq!(cluster.unclean(1, false), Err(UncleanRefusal::MayLive(BrokerId(1))));
+    assert_eq!(cluster.unclean(1, false), Err(DecisionRefusal::MayLive(BrokerId(1))));
     (1..=3).for_each(|id| cluster.ended(id, i64::from(id) * 10));
     let early = cluster.unclean(1, false).unwrap();
     assert_eq!((leader(&early), eligible(&early)), (Some((1, 11)), vec![]));
@@ -212,13 +212,13 @@ fn an_operator_ends_the_wait_for_replicas_that_may_have_more() {
     cluster.wait(30);
     cluster.settle();
     assert!(cluster.state(0).unvouched.is_some());
-    assert_eq!(cluster.unclean(2, false), Err(UncleanRefusal::NotAlive(BrokerId(2))));
+    assert_eq!(cluster.unclean(2, false), Err(DecisionRefusal::NotAlive(BrokerId(2))));
     let late = cluster.unclean(1, false).unwrap();
     assert_eq!((leader(&late), late.unvouched), (Some((1, 11)), None));
     assert_eq!(eligible(&late), [], "what the others have is given up");
     // One that has returned is compared first.
     cluster.broker(3, 31);
-    assert_eq!(cluster.unclean(1, false), Err(UncleanRefusal::Unneeded(BrokerId(3))));
+    assert_eq!(cluster.unclean(1, false), Err(DecisionRefusal::Unneeded(BrokerId(3))));
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn a_leader_that_stopped_and_reported_is_not_taken_for_one_that_may_answer() {
     cluster.settle();
     assert_eq!(leader(&cluster.state(0)), None);
     cluster.broker_with_report((2, 21), topic, (0, 8, 10));
-    assert_eq!(cluster.unclean(2, false), Err(UncleanRefusal::Unneeded(BrokerId(1))));
+    assert_eq!(cluster.unclean(2, false), Err(DecisionRefusal::Unneeded(BrokerId(1))));
     cluster.broker_with_report((1, 11), topic, (0, 9, 9));
     let after = cluster.unclean(1, false).unwrap();
     assert_eq!(leader(&after), Some((1, 11)));

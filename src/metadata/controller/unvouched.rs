@@ -9,7 +9,7 @@ use crate::metadata::controller::evidence::{Evidence, Terms, registered};
 use crate::metadata::controller::reports::{
     Elected, LastSet, floor, needed_reports, sound_reports,
 };
-use crate::metadata::image::{IsrMember, LogExtent, PartitionState};
+use crate::metadata::image::{LogExtent, PartitionState};
 
 /// The extent of the log of a leader that is not believed yet, and lives.
 pub(super) fn living(state: &PartitionState, evidence: Evidence<'_>) -> Option<LogExtent> {
@@ -43,14 +43,6 @@ pub(super) fn after_returns(
     let equal = returned.iter().filter(|(_, report)| report.extent() == leader);
     let equal = equal.filter_map(|(broker, _)| registered(evidence.image, *broker));
     Elected { isr: state.isr.iter().copied().chain(equal).collect(), unvouched: None }
-}
-
-/// Returns true if the leader that was not believed, or a replica in sync with it, may still act as
-/// such: it lives as it was recorded, and has not reported since the state has no leader.
-pub(super) fn may_act(state: &PartitionState, evidence: Evidence<'_>) -> bool {
-    let lives = |member: &&IsrMember| registered(evidence.image, member.broker) == Some(**member);
-    state.unvouched.is_some()
-        && state.isr.iter().filter(lives).any(|member| !evidence.has_stopped(state, member))
 }
 
 /// Strikes out the eligible replicas that live as they were recorded: under a leader that was not

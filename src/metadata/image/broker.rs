@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::io::Inode;
-use crate::metadata::image::{KeyHash, LogExtent, ReplicaKey};
+use crate::metadata::image::{KeyHash, ReplicaKey};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId};
 
 /// A broker's registration, identified by the transaction that created it. The number rises with
@@ -88,6 +88,16 @@ pub struct DirectoryPlace {
     pub device: u64,
     /// The number of the directory on the file system.
     pub inode: u64,
+}
+
+/// The end of a log, in the order in which elections compare logs: of two, the one with the later
+/// last epoch has what the other has committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LogExtent {
+    /// The leader epoch of the last record.
+    pub last_epoch: LeaderEpoch,
+    /// The log end offset.
+    pub end: Offset,
 }
 
 impl LogReport {

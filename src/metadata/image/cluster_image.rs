@@ -127,8 +127,8 @@ impl Image {
     }
 
     /// Returns true if a replica may take over a partition from a live leader: its registered
-    /// incarnation is in sync, and its broker is not stopping. A leader that is not believed yet hands
-    /// over to nobody.
+    /// incarnation is in sync, and its broker is not stopping. A leader that is not believed yet
+    /// hands over to nobody.
     pub fn may_take_over(&self, partition: &Partition, broker: BrokerId) -> bool {
         if partition.state.as_ref().is_some_and(|state| state.unvouched.is_some()) {
             return false;

@@ -12,15 +12,15 @@ mod topic;
 mod topic_state;
 
 pub use broker::{
-    Broker, DirectoryPlace, Incarnation, KnownBroker, Listener, LogReport, LogReports, Membership,
-    Registration,
+    Broker, DirectoryPlace, Incarnation, KnownBroker, Listener, LogExtent, LogReport, LogReports,
+    Membership, Registration,
 };
 pub use cluster_image::{BrokenNode, Controller, Image};
 pub use delta::Delta;
 pub use replica_key::{KeyHash, ReplicaKey};
 pub use topic::{
-    Configs, EligibleReplica, IsrMember, LogExtent, Loss, Partition, PartitionState, Replicas,
-    Tombstone, Topic,
+    Configs, EligibleReplica, IsrMember, Loss, Partition, PartitionState, Replicas, Tombstone,
+    Topic,
 };
 pub(in crate::metadata) use topic::{DirectoryId, PartitionsNode};
 pub use topic_state::TopicState;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::metadata::image::Incarnation;
+use crate::metadata::image::{Incarnation, LogExtent};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId, TopicName};
 
 /// Settings by name.
@@ -151,16 +151,6 @@ impl PartitionState {
     pub fn awaits_comparison(&self, broker: BrokerId) -> bool {
         self.unvouched.is_some() && self.eligible.iter().any(|replica| replica.broker == broker)
     }
-}
-
-/// The end of a log, in the order in which elections compare logs: of two, the one with the later
-/// last epoch has what the other has committed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LogExtent {
-    /// The leader epoch of the last record.
-    pub last_epoch: LeaderEpoch,
-    /// The log end offset.
-    pub end: Offset,
 }
 
 /// A loss of records that an operator accepted, so that a replica without them could lead.

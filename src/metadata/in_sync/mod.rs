@@ -15,5 +15,5 @@ pub use change::{InSyncOutcome, InSyncStateChange};
 pub use rules::ElectionRule;
 pub use rules::ElectionRules;
 pub(super) use succession::{handed_over, with_damage, with_members};
-pub use unclean::UncleanRefusal;
+pub use unclean::DecisionRefusal;
 pub(super) use unclean::UncleanRequest;

@@ -130,8 +130,8 @@ pub(in crate::metadata) fn may_join(seen: Incarnation, registered: Option<&Broke
 }
 
 /// Rule R21h: returns true if a leader may have these members in sync after a change. A leader that
-/// is not believed yet adds nobody: a replica from outside the last set knows nothing of the records
-/// that the leader may lack.
+/// is not believed yet adds nobody: a replica from outside the last set knows nothing of the
+/// records that the leader may lack.
 pub(in crate::metadata) fn may_have_members(state: &PartitionState, members: &[IsrMember]) -> bool {
     state.unvouched.is_none() || members.iter().all(|member| state.isr.contains(member))
 }

@@ -1,4 +1,5 @@
-//! Requests for a leader from outside the in-sync set, which give up records.
+//! Requests for a leader from outside the in-sync set, which give up records, and the refusals of
+//! an operator's decisions about a partition.
 
 use crate::types::{BrokerId, Offset};
 
@@ -13,9 +14,9 @@ pub(in crate::metadata) struct UncleanRequest {
     pub(in crate::metadata) accepts_two_leaders: bool,
 }
 
-/// The reason why an election that gives up records is refused.
+/// The reason why an operator's decision about a partition is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UncleanRefusal {
+pub enum DecisionRefusal {
     /// A replica can lead without a loss.
     #[error(
         "broker {0} leads the partition, or can lead it, with all acknowledged records: none have \
@@ -31,6 +32,9 @@ pub enum UncleanRefusal {
          its session has, so this needs the acceptance of two leaders"
     )]
     MayLive(BrokerId),
+    /// The state of the partition needs not be rebuilt.
+    #[error("the state of the partition can be read, or is about to be made: nothing is rebuilt")]
+    StateInForce,
     /// There are no records to give up.
     #[error("the partition has never had a leader")]
     NoState,

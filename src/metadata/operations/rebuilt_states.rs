@@ -11,8 +11,8 @@ use crate::metadata::layout::{NodePath, UNCLEAN_ELECTIONS};
 use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::store::{Op, Store};
 use crate::metadata::values::{UncleanElectionValue, decode, encode_state};
-use crate::metadata::{Metadata, MetadataError};
-use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicName, TopicPartition};
+use crate::metadata::{DecisionRefusal, Metadata, MetadataError};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicName};
 
 impl Metadata {
     /// Makes the state of a partition that is missing or cannot be read: without a leader, in the
@@ -98,8 +98,7 @@ fn rebuilding(
     let path = NodePath::PartitionState(name.clone(), index).to_string();
     let broken = image.broken().get(&path);
     if partition.state.is_some() || broken.is_none() && topic.is_new(index) {
-        let partition = TopicPartition { topic: name.clone(), partition: index };
-        return Err(MetadataError::StateInForce(partition));
+        return Err(DecisionRefusal::StateInForce.into());
     }
     let state = of_all_replicas(image, &partition.replicas, epoch);
     let state = encode_state(&PartitionState { loss, ..state });

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::io::{Clock, ManualClock};
 use crate::metadata::{
-    Image, LogReport, LogReports, Loss, MemoryStore, Metadata, MetadataConfig, MetadataError,
-    NewTopic, Op, Registration, Store,
+    DecisionRefusal, Image, LogReport, LogReports, Loss, MemoryStore, Metadata, MetadataConfig,
+    MetadataError, NewTopic, Op, Registration, Store,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName};
 
@@ -85,7 +85,7 @@ async fn a_deleted_state_is_made_again_and_the_greatest_log_that_is_reported_lea
 async fn a_state_that_is_in_force_is_not_made_again() {
     let ([first, _second], person) = two_brokers().await;
     let refused = first.rebuild_state(&name(), PARTITION, EPOCH).await.unwrap_err();
-    assert!(matches!(refused, MetadataError::StateInForce(_)), "{refused}");
+    assert!(matches!(refused, MetadataError::Decision(DecisionRefusal::StateInForce)), "{refused}");
     let missing = first.rebuild_state(&name(), PartitionIndex(7), EPOCH).await.unwrap_err();
     assert!(matches!(missing, MetadataError::UnknownTopic(_)), "{missing}");
     // One that cannot be read is replaced.

@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use super::in_sync_sets_tests::Overtaken;
 use crate::io::{Clock, ManualClock};
 use crate::metadata::{
-    Image, InSyncOutcome, InSyncStateChange, IsrMember, Loss, MemoryStore, Metadata,
-    MetadataConfig, MetadataError, NewTopic, Op, Registration, Store, UncleanElection,
-    UncleanRefusal,
+    DecisionRefusal, Image, InSyncOutcome, InSyncStateChange, IsrMember, Loss, MemoryStore,
+    Metadata, MetadataConfig, MetadataError, NewTopic, Op, Registration, Store, UncleanElection,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName};
 
@@ -151,8 +150,8 @@ async fn no_records_are_given_up_if_a_broker_that_has_them_returns_between_check
     let left = Left::new().await;
     left.return_before_the_next_transaction().await;
     let refused = left.metadata.elect_unclean(&wanted(2)).await.unwrap_err();
-    let unneeded = UncleanRefusal::Unneeded(BrokerId(1));
-    assert!(matches!(refused, MetadataError::Unclean(why) if why == unneeded), "{refused}");
+    let unneeded = DecisionRefusal::Unneeded(BrokerId(1));
+    assert!(matches!(refused, MetadataError::Decision(why) if why == unneeded), "{refused}");
     let written = left.store.children("/streamlog").await.unwrap();
     assert!(!written.contains(&"unclean_elections".to_owned()), "{written:?}");
 }

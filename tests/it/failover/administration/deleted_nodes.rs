@@ -76,8 +76,8 @@ fn a_deleted_state_is_named_and_rebuilt_on_request_from_the_logs_of_all_replicas
     assert_eq!(unconfirmed.status.code(), Some(2), "{unconfirmed:?}");
     let told = String::from_utf8_lossy(&unconfirmed.stderr).into_owned();
     assert!(told.contains("ends at 200") && told.contains("nothing was done"), "{told}");
-    let rebuilt = rebuild(&cluster, &["--yes"]);
-    assert!(rebuilt.status.success(), "{rebuilt:?}");
+    let confirmed = rebuild(&cluster, &["--yes"]);
+    assert!(confirmed.status.success(), "{confirmed:?}");
     cluster.await_in_sync(TOPIC, &IDS);
     let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
     assert_eq!(numbers, (0..200).collect::<Vec<_>>());

@@ -1,12 +1,11 @@
 //! The problems that a broker finds in its data directory, each with its remedy.
 
-use crate::engine::EngineState;
-use crate::engine::matching::strays;
+use crate::engine::{EngineState, strays};
 use crate::metadata::Problem;
 use crate::types::TopicPartition;
 
 /// The problems in the data directory of this broker.
-pub(crate) fn problems(engine: &EngineState) -> Vec<Problem> {
+pub(super) fn data_problems(engine: &EngineState) -> Vec<Problem> {
     let broker = Some(engine.config.broker_id);
     let mut problems = Vec::new();
     for stray in strays(&engine.logs.data, || engine.image()) {
