@@ -31,7 +31,7 @@ def test_three_brokers_that_are_started_together_are_reached_by_five_commands(
     shown = commands()
     assert len(shown) == 5
     starts = [words for words in shown if words[:2] == ["streamlog", "broker"]]
-    brokers = []
+    brokers: list[BrokerProcess] = []
     for words in starts:
         options = words[2:]
         for name, value in (("--listen", None), ("--data-dir", None), ("--zookeeper", zookeeper)):
