@@ -7,6 +7,7 @@ from faults.families import (
     edits,
     flushes,
     kills,
+    outages,
     pauses,
     power,
     sessions,
@@ -29,5 +30,6 @@ _FAMILIES = (
     sessions.FAULTS,
     stores.FAULTS,
     edits.FAULTS,
+    outages.FAULTS,
 )
 FAULTS: dict[str, Fault] = {fault.name: fault for family in _FAMILIES for fault in family}

@@ -16,11 +16,14 @@ from py.support.preload import Faults
 
 PORT = 9092
 START_SECONDS = 30.0
+ELECTION_WAIT_SECONDS = 4.0
+"""After an outage of all brokers, those that have returned by then lead without the others."""
 SETTINGS = (
     "zookeeper.session.timeout.ms=3000",
     "replica.lag.time.max.ms=3000",
     "replica.socket.timeout.ms=3000",
     "offsets.topic.num.partitions=1",
+    f"election.wait.ms={ELECTION_WAIT_SECONDS * 1_000:.0f}",
 )
 
 
