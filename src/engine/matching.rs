@@ -134,9 +134,9 @@ pub(super) fn restore_lost_logs(
         let topic = image.topic_by_id(*id).filter(|topic| topic.name == partition.topic);
         let assigned = topic.and_then(|topic| topic.partition(partition.partition));
         if let Some(topic) = topic
-            && assigned.is_some_and(|assigned| assigned.replicas.len() == 1)
+            && assigned.is_some_and(|assigned| *assigned.replicas == [broker])
         {
-            data.restore_lost_log(partition, metadata_of(topic))?;
+            restore(data, topic, partition)?;
         }
     }
     for partition in &start.gone {
@@ -149,7 +149,7 @@ pub(super) fn restore_lost_logs(
                     && tombstones_of(image, partition).is_empty() =>
             {
                 tracing::error!("the log of {partition} is gone: it had records");
-                data.restore_lost_log(partition, metadata_of(topic))?;
+                restore(data, topic, partition)?;
             }
             // Its node may be repaired.
             None if image.is_topic_broken(&partition.topic) => {}
@@ -157,6 +157,18 @@ pub(super) fn restore_lost_logs(
         }
     }
     Ok(())
+}
+
+/// Creates a log again that is gone. If that fails, the partition stays closed.
+fn restore(data: &DataDir, topic: &Topic, partition: &TopicPartition) -> Result<(), EngineError> {
+    match data.restore_lost_log(partition, metadata_of(topic)) {
+        Err(error) if error.leaves_disk_unknown() => Err(error.into()),
+        Err(error) => {
+            tracing::error!("{partition} is closed: {}", WithCauses(&error));
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
 }
 
 /// The logs of a data directory that the metadata does not know, in order, and that metadata. It is

@@ -69,7 +69,6 @@ impl Image {
     }
 
     /// The brokers that have ever registered, by id.
-    #[cfg(any(test, feature = "internals"))]
     pub fn known_brokers(&self) -> impl ExactSizeIterator<Item = (BrokerId, &Arc<KnownBroker>)> {
         self.known_brokers.iter().map(|(id, broker)| (*id, broker))
     }

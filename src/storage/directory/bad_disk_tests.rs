@@ -402,3 +402,23 @@ fn a_log_that_is_recovered_in_a_later_run_has_lost_what_a_power_failure_may_take
     assert_eq!(log.log_end_offset(), Offset::new(1), "the rest is a torn tail");
     assert!(log.checks().damages().is_empty());
 }
+
+#[test]
+fn a_log_that_is_gone_and_cannot_be_made_again_stays_closed_and_begins_nowhere() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let world = World::on(Arc::new(disk.clone()));
+    let (directory, log) = with_ten_records(&world);
+    log.flush().unwrap();
+    directory.checkpoint(&Offsets::new()).unwrap();
+    world.disk.rename(Path::new("/data/web-0"), Path::new("/elsewhere")).unwrap();
+    drop((directory, log));
+    let directory = world.open().unwrap();
+    disk.inject(Fault::new(Operation::CreateDir, Failure::NotPermitted).for_ever());
+    assert!(directory.restore_lost_log(&partition(0), topic(1)).is_err());
+    let refused = directory.log(&partition(0)).unwrap_err();
+    assert!(refused.to_string().contains("its log is closed"), "{refused}");
+    disk.clear_faults();
+    drop(directory);
+    // The next start finds the loss again.
+    assert_eq!(world.open().unwrap().start_report().gone, [partition(0)]);
+}

@@ -17,7 +17,7 @@ use crate::storage::{
     CheckpointOffsets, Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StartPoint,
     StorageError,
 };
-use crate::types::{Offset, Timestamp, TopicId, TopicPartition};
+use crate::types::{Offset, Timestamp, TopicId, TopicPartition, WithCauses};
 
 /// The options of a data directory.
 #[derive(Clone)]
@@ -355,12 +355,20 @@ impl DataDir {
             return Ok(());
         }
         let offsets = self.lock_checkpoints().of(partition);
-        self.create_directory(partition, metadata)?;
+        let created = self.create_directory(partition, metadata);
         let CheckpointOffsets { log_start, durable, rebuild } = offsets;
         let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: true };
         let slot = Arc::new(Slot::new(partition.clone(), Ok(metadata), start));
         self.lock_logs().insert(partition.clone(), Arc::clone(&slot));
-        slot.open(&self.env, &self.path, &self.options.configs).map(drop)
+        let opened = created
+            .and_then(|()| slot.open(&self.env, &self.path, &self.options.configs).map(drop));
+        if let Err(error) = &opened
+            && !error.leaves_disk_unknown()
+        {
+            // The partition must not begin anew, and its recorded offsets stay.
+            slot.close_unrecovered(&WithCauses(error).to_string());
+        }
+        opened
     }
 
     /// Removes the recorded offsets of a log that is gone because its topic was deleted. Durable
@@ -378,7 +386,11 @@ impl DataDir {
     /// Those of the disk.
     pub fn record_removals(&self) -> Result<(), StorageError> {
         let is_closed = self.lock_closed();
-        if *is_closed { Ok(()) } else { self.lock_checkpoints().write(&*self.disk) }
+        if *is_closed {
+            return Ok(());
+        }
+        self.require_in_place()?;
+        self.lock_checkpoints().write(&*self.disk)
     }
 
     /// Fails unless its path still refers to the directory that was opened.
