@@ -194,7 +194,10 @@ impl Connection {
         loop {
             self.send_fetch(offset, Duration::ZERO)?;
             let partition = self.receive_records()?;
-            assert_eq!(partition.error_code, ErrorCode::None, "at offset {offset}");
+            if partition.error_code != ErrorCode::None {
+                let error = format!("{:?} at offset {offset}", partition.error_code);
+                return Err(io::Error::other(error));
+            }
             let new = values(&partition.records);
             let Some((last, _)) = new.last() else { return Ok(found) };
             offset = last + 1;

@@ -63,8 +63,8 @@ class CallingTwice(BatchPublisher):
         super().__call__(batch, number)
 
 
-def main(server: str, address: str, source: str, target: str, folder: str) -> None:
-    """Prints the errors of the queries as JSON, in their order."""
+def main(what: str, server: str, address: str, source: str, target: str, folder: str) -> None:
+    """Prints the errors of the queries as JSON, in their order: published ones, or refused ones."""
     spark = SparkSession.Builder().remote(server).getOrCreate()
 
     def writer(topic: str) -> DataStreamWriter:
@@ -84,17 +84,18 @@ def main(server: str, address: str, source: str, target: str, folder: str) -> No
     # Hadoop would take the brackets for a pattern.
     copies = str(Path(folder, "copies[1]"))
     given = {"bootstrap": address, "topic": target}
-    found = [
-        error(kind(**given).publishing(writer(source), copies))
-        for kind in (DyingHalfWay, DyingAfterwards, CopyingNothing, BatchPublisher)
-    ]
-    refused = {"bootstrap": address, "topic": f"{target}-refused"}
-    unknown = writer(source).option("checkpointLocation", str(Path(folder, "unknown")))
-    found.append(error(unknown.foreachBatch(BatchPublisher(**refused))))
-    other = BatchPublisher(**refused).publishing(writer(source), copies)
-    found.append(error(other.option("checkpointLocation", str(Path(folder, "other")))))
-    twice = CallingTwice(**refused).publishing(writer(source), str(Path(folder, "twice")))
-    found.append(error(twice))
+    if what == "published":
+        kinds = (DyingHalfWay, DyingAfterwards, CopyingNothing, BatchPublisher)
+        found = [error(kind(**given).publishing(writer(source), copies)) for kind in kinds]
+    else:
+        found = [error(BatchPublisher(**given).publishing(writer(source), copies))]
+        refused = {"bootstrap": address, "topic": f"{target}-refused"}
+        unknown = writer(source).option("checkpointLocation", str(Path(folder, "unknown")))
+        found.append(error(unknown.foreachBatch(BatchPublisher(**refused))))
+        other = BatchPublisher(**refused).publishing(writer(source), copies)
+        found.append(error(other.option("checkpointLocation", str(Path(folder, "other")))))
+        twice = CallingTwice(**refused).publishing(writer(source), str(Path(folder, "twice")))
+        found.append(error(twice))
     print(json.dumps(found))
     spark.stop()
 
