@@ -54,7 +54,9 @@ fn lost_start(
     let Some(first) = segments.first().map(|first| first.base()) else {
         return Ok(Some(known.log_start).filter(|start| *start < known.durable));
     };
-    if first <= known.log_start {
+    // Without a history, nothing would distinguish lost segments from those that retention has
+    // removed, once their names are gone.
+    if first <= known.log_start || epochs.is_empty() {
         return Ok(None);
     }
     let start = removed_below(&*context.disk, &context.dir, known.log_start, epochs, first)
