@@ -1,4 +1,5 @@
-//! What the metadata shows to be missing, unreadable or not in sync, each with its remedy.
+//! Nodes, brokers and replicas that the metadata shows to be missing, unreadable or not in sync,
+//! each with its remedy.
 
 use crate::metadata::image::{Image, Partition, PartitionState, Topic};
 use crate::metadata::layout::NodePath;
@@ -13,7 +14,7 @@ pub(crate) struct Problem {
     pub(crate) partition: Option<TopicPartition>,
     /// The problem.
     pub(crate) words: String,
-    /// What a person can do.
+    /// The remedy, in words or as a command.
     pub(crate) remedy: String,
 }
 

@@ -35,7 +35,7 @@ pub struct BrokerDescription {
     pub rack: Option<String>,
 }
 
-/// What is not in sync or not sound in a cluster, and what a person can do.
+/// A thing that is not in sync or not sound in a cluster, and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The broker whose data directory has the problem; `None` if the metadata shows it.

@@ -44,7 +44,8 @@ pub(super) fn present_segments(
 }
 
 /// The first offset that is lost at the start of a log, if its first segment must have begun there.
-/// What was never durable is no loss: after a power failure nobody knows that it existed.
+/// Records that were never durable are no loss: after a power failure nobody knows that they
+/// existed.
 fn lost_start(
     context: &LogContext,
     known: &Known,

@@ -14,7 +14,7 @@ from faults.ground.cluster import IDS
 from faults.stage import PARTITIONS, RECORDS, TOPIC, Fault, Stage, others
 
 Loss = Callable[[Stage, Broker, Path], str]
-"""What a disk loses, of which there is an older copy; says what, and fails if it was nothing."""
+"""A loss of a disk of which there is an older copy; tells it, and fails if nothing was lost."""
 
 
 def _kill_all(stage: Stage) -> None:
