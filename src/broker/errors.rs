@@ -171,7 +171,7 @@ impl From<&PartitionError> for Refusal {
                 is_appended: true, ..
             }) => ErrorCode::NotEnoughReplicasAfterAppend,
             PartitionError::NotEnoughReplicas(_) => ErrorCode::NotEnoughReplicas,
-            PartitionError::OffsetNotAvailable { .. } => ErrorCode::OffsetNotAvailable,
+            PartitionError::OffsetNotAvailable(_) => ErrorCode::OffsetNotAvailable,
             PartitionError::NotOpen { .. } => ErrorCode::KafkaStorageError,
             PartitionError::FencedEpoch { .. } => ErrorCode::FencedLeaderEpoch,
             PartitionError::UnknownEpoch { .. } => ErrorCode::UnknownLeaderEpoch,

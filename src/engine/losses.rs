@@ -1,8 +1,9 @@
 //! Replicas whose disk has lost records that were flushed (rules R7, R25 and R28 in
 //! docs/replication.md).
 //!
-//! The disk shows a loss at a start, or a follower's floor shows it to this broker as leader. This
-//! broker names the partitions in its registration. It neither leads nor follows these until the
+//! The disk shows a loss at a start, or a follower's floor shows it to this broker as leader. A log
+//! that cannot be opened is lost too, as long as another replica may have its records. This broker
+//! names the partitions in its registration. It neither leads nor follows these until the
 //! controller has struck its replicas out, or an operator has it lead all the same. Then it
 //! truncates their logs to the records that are left, and fetches the others.
 
@@ -45,7 +46,9 @@ impl Losses {
             let index = partition.partition;
             let assigned = image.topic_by_id(id).and_then(|topic| topic.partition(index));
             if assigned.is_none_or(|assigned| assigned.replicas.len() > 1) {
-                tracing::error!("the disk has lost flushed records of {partition}");
+                tracing::error!(
+                    "the disk has lost flushed records of {partition}, or cannot read its log"
+                );
                 replicas.insert((id, index));
             }
         }
@@ -74,7 +77,29 @@ impl Losses {
         self.found.notify_one();
     }
 
-    /// Waits until a follower has shown a loss.
+    /// Gives up a replica whose log cannot be opened, if another replica may have its records.
+    pub(crate) fn note_unreadable(&self, image: &Image, partition: &Partition) {
+        let Some(reason) = partition.unreadable() else { return };
+        let (id, me) = (partition.id(), partition.broker());
+        let known = image.topic_by_id(partition.topic_id());
+        let state = known.and_then(|topic| topic.partition(id.partition)?.state.as_ref());
+        let others = state.is_some_and(|state| {
+            let eligible = state.eligible.iter().map(|replica| replica.broker);
+            let mut replicas = state.isr.iter().map(|member| member.broker).chain(eligible);
+            replicas.any(|broker| broker != me)
+        });
+        if !others || !self.lock().insert((partition.topic_id(), id.partition)) {
+            return;
+        }
+        tracing::error!(
+            "the log of {id} cannot be opened: {reason}; another replica is to lead, and this one \
+             is fetched again"
+        );
+        partition.stop("its log cannot be opened, and another replica is to lead");
+        self.found.notify_one();
+    }
+
+    /// Waits until a follower has shown a loss, or a log has turned out to be unreadable.
     pub(super) async fn found(&self) {
         self.found.notified().await;
     }

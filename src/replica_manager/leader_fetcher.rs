@@ -63,6 +63,9 @@ impl LeaderFetcher {
         let control = &self.engine.control;
         let now = self.engine.clock.monotonic();
         self.replicas.find_positions(control, now).await?;
+        for partition in self.replicas.unreadable() {
+            self.engine.losses.note_unreadable(&self.engine.image(), partition);
+        }
         self.replicas.note_asking(now);
         if self.replicas.positions().is_empty() {
             let due = self.replicas.next_due(now).unwrap_or(Duration::MAX);

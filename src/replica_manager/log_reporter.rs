@@ -125,11 +125,13 @@ impl LogReporter {
         for ((id, partition), error) in opened.await? {
             match error {
                 None => ready.push((id, partition)),
-                Some(error) if self.failed.insert(id) => {
-                    let (id, error) = (partition.id(), WithCauses(&error));
-                    tracing::error!("the log of {id} cannot be reported: {error}");
+                Some(error) => {
+                    if self.failed.insert(id) {
+                        let (id, error) = (partition.id(), WithCauses(&error));
+                        tracing::error!("the log of {id} cannot be reported: {error}");
+                    }
+                    self.engine.losses.note_unreadable(&self.engine.image(), &partition);
                 }
-                Some(_) => {}
             }
         }
         // A log whose flush does not end must not hold up the others.

@@ -112,6 +112,13 @@ impl Replicas {
         Ok(())
     }
 
+    /// The replicas whose logs cannot be opened.
+    pub(super) fn unreadable(&self) -> impl Iterator<Item = &Partition> {
+        let partition = |key| Some(&*self.partitions.get(key)?.partition);
+        let stale = self.stale.iter().filter_map(partition);
+        stale.filter(|partition| partition.unreadable().is_some())
+    }
+
     /// Notes that a fetch is about to be sent, at `now`, for all replicas whose positions are
     /// known. Drops the positions of replicas whose leader epoch is over.
     pub(super) fn note_asking(&mut self, now: Duration) {

@@ -34,6 +34,13 @@ impl Partition {
         self.current().check_minimum(false)
     }
 
+    /// Returns true if this broker leads, but other replicas may return with more records (rule
+    /// R21 in docs/replication.md).
+    pub fn is_unvouched(&self) -> bool {
+        let current = self.current();
+        current.check_leading().is_ok() && current.is_unvouched
+    }
+
     /// Returns an error if no answer may be written to a client now (rule R6 in
     /// docs/replication.md): another broker leads or may lead. An earlier leader may not know yet
     /// that this broker was elected, and this broker may not know yet that a later leader was.

@@ -57,7 +57,7 @@ impl Partition {
             self.note_in_sync(&leadership);
         }
         drop(leadership);
-        if is_new_epoch {
+        if is_new_epoch || before.is_unvouched != self.current().is_unvouched {
             self.waiting().wake_all();
         } else {
             self.wake_reached();
@@ -168,7 +168,9 @@ impl Partition {
                 self.set_stored(flushed);
                 self.set_high_watermark(follower.high_watermark());
             }
-            Role::Follower { leader: None } | Role::Stopped(_) => {}
+            // If this replica leads next, it knows this much to be committed.
+            Role::Follower { leader: None } => self.set_high_watermark(high_watermark),
+            Role::Stopped(_) => {}
         }
     }
 
@@ -243,7 +245,7 @@ impl Partition {
             epoch_start,
             in_sync: in_sync.members().len(),
             minimum: in_sync.minimum(),
-            is_unvouched: !leader.may_append(),
+            is_unvouched: in_sync.is_unvouched(),
             hand_over: leader.hand_over_stage(),
             ..current.clone()
         });
@@ -254,7 +256,7 @@ impl Partition {
         let state = leadership.assigned.as_ref().map(|assigned| &assigned.in_sync);
         let (in_sync, minimum) =
             state.map_or_else(Default::default, |state| (state.members.len(), state.minimum));
-        let is_unvouched = state.is_some_and(|state| !self.rules().may_append(state.is_unvouched));
+        let is_unvouched = state.is_some_and(|state| state.is_unvouched);
         self.update(|current| Current { in_sync, minimum, is_unvouched, ..current.clone() });
     }
 

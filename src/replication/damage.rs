@@ -55,8 +55,9 @@ impl Partition {
     /// Blocks on the disk.
     ///
     /// # Errors
-    /// `Repairable` unless `others` is 0. `Skip` if the range holds no damage or covers a stretch
-    /// only in part. `OffsetOutOfRange` if there is no log, `Stopped`, or a storage error.
+    /// `Repairable` unless `others` is 0, and `OffsetNotAvailable` while others may return. `Skip`
+    /// if the range holds no damage or covers a stretch only in part. `OffsetOutOfRange` if there
+    /// is no log, `Stopped`, or a storage error.
     pub fn skip_damage(
         self: &Arc<Self>,
         offsets: Range<Offset>,
@@ -65,6 +66,7 @@ impl Partition {
     ) -> Result<Vec<SkippedStretch>, PartitionError> {
         self.open()?;
         self.check_running()?;
+        self.current().check_end()?;
         if others > 0 {
             return Err(PartitionError::Repairable { others });
         }

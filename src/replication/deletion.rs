@@ -23,7 +23,8 @@ impl LocalLogs {
     /// # Errors
     /// The error of the write, after which no record is deleted. The result of one partition is an
     /// error if this broker may not answer as its leader. It is `OffsetOutOfRange` above the high
-    /// watermark: those records are not yet visible to consumers.
+    /// watermark: those records are not yet visible to consumers; and `OffsetNotAvailable` while
+    /// other replicas may have more records.
     pub fn delete_records(
         &self,
         deletions: &[Deletion],
@@ -69,6 +70,7 @@ impl Deletion {
     /// The log start offset that the partition is to have.
     fn new_start(&self) -> Result<Offset, PartitionError> {
         self.partition.check_may_answer()?;
+        self.partition.current().check_end()?;
         let high_watermark = self.partition.high_watermark();
         let wanted = self.before.unwrap_or_else(|| high_watermark.get());
         let visible = Offset::checked(wanted).filter(|offset| *offset <= high_watermark);

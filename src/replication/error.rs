@@ -1,9 +1,10 @@
 //! The errors of a partition.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use crate::storage::{SkipError, StorageError};
-use crate::types::{BrokerId, LeaderEpoch, Offset};
+use crate::types::{BrokerId, LeaderEpoch, Offset, WithCauses};
 
 /// The reason why a broker does not answer as the leader of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +52,65 @@ pub enum TooFewReplicas {
     Unvouched,
 }
 
+/// The reason why a leader does not tell a reader where the records end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EndUnknown {
+    /// An earlier leader may have shown records that this one cannot show yet.
+    #[error(
+        "the high watermark {high_watermark} is below {epoch_start}, where leader epoch {epoch} \
+         starts; retry later"
+    )]
+    BelowEpochStart {
+        /// The high watermark.
+        high_watermark: Offset,
+        /// The leader epoch.
+        epoch: LeaderEpoch,
+        /// The log end offset at its start.
+        epoch_start: Offset,
+    },
+    /// This broker was elected after the wait for other replicas, which may have more records.
+    #[error(
+        "this broker leads after the wait for other replicas, which may have more records than \
+         its own, up to {end}; retry once one of them has returned"
+    )]
+    Unvouched {
+        /// The log end offset.
+        end: Offset,
+    },
+}
+
+/// The error of the last attempt to open a log.
+#[derive(Debug)]
+pub(super) struct OpenFailure {
+    reason: Arc<str>,
+    /// The number of attempts, one after the other, that have failed for reasons that stay.
+    attempts: u32,
+}
+
+/// The number of failed attempts after which a log counts as unreadable: an error may pass by
+/// itself.
+const ATTEMPTS_MAX: u32 = 3;
+
+impl OpenFailure {
+    /// The failure of an attempt that follows another failed one. `is_lasting` is false for reasons
+    /// that pass by themselves.
+    pub(super) fn after(before: Option<&Self>, error: &dyn Error, is_lasting: bool) -> Self {
+        let attempts = before.map_or(0, |failure| failure.attempts) + u32::from(is_lasting);
+        let attempts = attempts.min(ATTEMPTS_MAX);
+        Self { reason: WithCauses(error).to_string().into(), attempts }
+    }
+
+    /// The error in words.
+    pub(super) fn reason(&self) -> Arc<str> {
+        Arc::clone(&self.reason)
+    }
+
+    /// Returns true if the log cannot be read.
+    pub(super) fn is_lasting(&self) -> bool {
+        self.attempts >= ATTEMPTS_MAX
+    }
+}
+
 /// The reason why a partition refused an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum PartitionError {
@@ -74,19 +134,9 @@ pub enum PartitionError {
     /// Too few replicas stand behind the leader.
     #[error("{0}")]
     NotEnoughReplicas(TooFewReplicas),
-    /// An earlier leader may have shown records that this one cannot show yet.
-    #[error(
-        "the high watermark {high_watermark} is below {epoch_start}, where leader epoch {epoch} \
-         starts; retry later"
-    )]
-    OffsetNotAvailable {
-        /// The high watermark.
-        high_watermark: Offset,
-        /// The leader epoch.
-        epoch: LeaderEpoch,
-        /// The log end offset at its start.
-        epoch_start: Offset,
-    },
+    /// This broker does not know yet where the records end that consumers may have seen.
+    #[error("{0}")]
+    OffsetNotAvailable(EndUnknown),
     /// The caller's leader epoch is older than the current one.
     #[error("leader epoch {asked} is fenced: the current leader epoch is {current}")]
     FencedEpoch {

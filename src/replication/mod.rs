@@ -14,7 +14,7 @@ mod cluster_tests;
 mod damage;
 mod deletion;
 mod error;
-mod history;
+mod lookups;
 mod opening;
 mod partition;
 mod partitions;
@@ -31,7 +31,7 @@ mod waiting;
 
 pub use acknowledgement::{Acks, Reached, Target};
 pub use deletion::Deletion;
-pub use error::{NotLeading, PartitionError, TooFewReplicas};
+pub use error::{EndUnknown, NotLeading, PartitionError, TooFewReplicas};
 pub use partition::{Partition, ReadAnswer, ReadRequest, Reader, TryRead};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{

@@ -1,12 +1,12 @@
 //! Opening or creating a partition's log, and recording its leader epoch.
 
 use std::error::Error;
-use std::sync::{Arc, PoisonError, RwLockReadGuard, Weak};
+use std::sync::{Arc, MutexGuard, PoisonError, RwLockReadGuard, Weak};
 
+use crate::replication::error::OpenFailure;
 use crate::replication::role::Current;
 use crate::replication::{Partition, PartitionError, Role};
 use crate::storage::{Log, PartitionMetadata};
-use crate::types::WithCauses;
 
 impl Partition {
     /// True if [`Partition::append`] may be called without opening anything first.
@@ -38,7 +38,9 @@ impl Partition {
         current.check_not_stopped()?;
         if current.log.is_none() {
             let log = self.logs().data.log_of(&self.id, self.topic_id);
-            let log = log.inspect_err(|error| self.note_open_failure(error))?;
+            let log = log.inspect_err(|error| {
+                self.note_open_failure(error, error.keeps_log_closed());
+            })?;
             if log.is_some() || !current.is_open {
                 self.attach(log.as_ref());
                 self.forget_open_failure();
@@ -54,7 +56,7 @@ impl Partition {
         let led = self.try_lead();
         match &led {
             Ok(()) => self.forget_open_failure(),
-            Err(error) => self.note_open_failure(error),
+            Err(error) => self.note_open_failure(error, false),
         }
         led
     }
@@ -157,23 +159,34 @@ impl Partition {
         if self.current().is_open && (self.role() != Role::Leader || self.is_appendable()) {
             return None;
         }
-        self.open_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock_open_failure().as_ref().map(OpenFailure::reason)
+    }
+
+    /// The reason why the log cannot be opened, once it has been tried several times.
+    pub fn unreadable(&self) -> Option<Arc<str>> {
+        let failure = self.lock_open_failure();
+        failure.as_ref().filter(|failure| failure.is_lasting()).map(OpenFailure::reason)
     }
 
     /// Keeps the error of an attempt to open the log, for the requests that it refuses.
-    fn note_open_failure(&self, error: &dyn Error) {
-        let reason = WithCauses(error).to_string().into();
-        *self.open_failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+    fn note_open_failure(&self, error: &dyn Error, is_lasting: bool) {
+        let mut failure = self.lock_open_failure();
+        *failure = Some(OpenFailure::after(failure.as_ref(), error, is_lasting));
     }
 
     fn forget_open_failure(&self) {
-        *self.open_failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.lock_open_failure() = None;
+    }
+
+    fn lock_open_failure(&self) -> MutexGuard<'_, Option<OpenFailure>> {
+        self.open_failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The error of a request for a log that is not open.
     pub(super) fn not_open(&self) -> PartitionError {
-        let failure = self.open_failure.lock().unwrap_or_else(PoisonError::into_inner);
-        let reason = failure.clone().unwrap_or_else(|| "nobody has opened it yet".into());
-        PartitionError::NotOpen { reason }
+        let reason = self.lock_open_failure().as_ref().map(OpenFailure::reason);
+        PartitionError::NotOpen {
+            reason: reason.unwrap_or_else(|| "nobody has opened it yet".into()),
+        }
     }
 }

@@ -12,11 +12,12 @@ use std::sync::{Arc, Mutex};
 use arc_swap::{ArcSwap, Guard};
 
 use crate::io::FileRange;
+use crate::replication::error::OpenFailure;
 use crate::replication::role::{Current, Leadership};
 use crate::replication::{Acks, LocalLogs, PartitionError, PartitionSpec, Reached, Rules, Waiting};
 use crate::storage::{
-    AppendAt, Appended, Extent, InMemory, Log, LogConfig, ReadLimit, RecordAt, SequenceError,
-    StorageError, StoredBatches,
+    AppendAt, Appended, Extent, InMemory, Log, LogConfig, ReadLimit, SequenceError, StorageError,
+    StoredBatches,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
 
@@ -101,7 +102,7 @@ pub struct Partition {
     /// thread does it.
     pub(super) opening: Mutex<()>,
     /// The error of the last attempt to open the log.
-    pub(super) open_failure: Mutex<Option<Arc<str>>>,
+    pub(super) open_failure: Mutex<Option<OpenFailure>>,
     leadership: Mutex<Leadership>,
     /// The offset up to which this replica has stored the log as its topic requires: flushed, or
     /// only appended with `write.caching`.
@@ -324,6 +325,9 @@ impl Partition {
         let below = match request.reader {
             Reader::Consumer => {
                 current.check_readable(high_watermark)?;
+                if request.offset >= high_watermark.get() {
+                    current.check_end()?;
+                }
                 high_watermark
             }
             Reader::Follower => end,
@@ -366,44 +370,6 @@ impl Partition {
             keeps_emptied: false,
         };
         Ok(log.reads().salvage(from, limit)?)
-    }
-
-    /// The high watermark, as the answer to a query for the latest offset.
-    ///
-    /// # Errors
-    /// `OffsetNotAvailable` until it has reached the start of the leader epoch.
-    pub fn latest(&self) -> Result<RecordAt, PartitionError> {
-        let high_watermark = self.high_watermark();
-        self.current().check_readable(high_watermark)?;
-        Ok(self.untimed(high_watermark))
-    }
-
-    /// The log start offset, as the answer to a query for the earliest offset.
-    pub fn earliest(&self) -> RecordAt {
-        self.untimed(self.log_start_offset())
-    }
-
-    /// The first visible record with this timestamp or a later one.
-    pub fn first_at(&self, time: Timestamp) -> Result<Option<RecordAt>, PartitionError> {
-        self.visible(|log| log.lookups().offset_for_timestamp(time))
-    }
-
-    /// The visible record with the largest timestamp.
-    pub fn latest_by_time(&self) -> Result<Option<RecordAt>, PartitionError> {
-        self.visible(|log| log.lookups().max_timestamp())
-    }
-
-    fn untimed(&self, offset: Offset) -> RecordAt {
-        RecordAt { timestamp: Timestamp::NONE, offset, epoch: self.epoch() }
-    }
-
-    fn visible(
-        &self,
-        look: impl Fn(&Log) -> Result<Option<RecordAt>, StorageError>,
-    ) -> Result<Option<RecordAt>, PartitionError> {
-        self.check_running()?;
-        let Some(log) = self.log() else { return Ok(None) };
-        Ok(look(&log)?.filter(|found| found.offset < self.high_watermark()))
     }
 
     /// Refuses producers' records while the disk is full. Internal topics may use a part of the

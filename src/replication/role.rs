@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::metadata::Lease;
 use crate::replication::{
-    Acks, Asks, Assignment, Follower, HandOverStage, Leader, NotLeading, PartitionError, Reached,
-    Rules, Target, TooFewReplicas,
+    Acks, Asks, Assignment, EndUnknown, Follower, HandOverStage, Leader, NotLeading,
+    PartitionError, Reached, Rules, Target, TooFewReplicas,
 };
 use crate::storage::Log;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -48,8 +48,8 @@ pub(super) struct Current {
     pub(super) in_sync: usize,
     /// The number of in-sync replicas that `acks=all` requires.
     pub(super) minimum: usize,
-    /// True if this broker leads and may append nothing, because it is not believed yet (rule R21f
-    /// in `protocol/rules.rs`).
+    /// True if this broker leads, but is not believed yet: other replicas may have more records
+    /// (rule R21 in `protocol/rules.rs`).
     pub(super) is_unvouched: bool,
     /// The log, once it was found or created.
     pub(super) log: Option<Arc<Log>>,
@@ -128,7 +128,7 @@ impl Current {
     pub(super) fn check_accepting(&self) -> Result<(), PartitionError> {
         self.check_leading()?;
         match self.hand_over {
-            HandOverStage::None if self.is_unvouched => {
+            HandOverStage::None if !self.rules.may_append(self.is_unvouched) => {
                 Err(PartitionError::NotEnoughReplicas(TooFewReplicas::Unvouched))
             }
             HandOverStage::None => Ok(()),
@@ -176,7 +176,17 @@ impl Current {
         if self.rules.may_be_read(high_watermark, epoch_start) {
             return Ok(());
         }
-        Err(PartitionError::OffsetNotAvailable { high_watermark, epoch, epoch_start })
+        let unknown = EndUnknown::BelowEpochStart { high_watermark, epoch, epoch_start };
+        Err(PartitionError::OffsetNotAvailable(unknown))
+    }
+
+    /// Fails if other replicas may have records behind the end of this one.
+    pub(super) fn check_end(&self) -> Result<(), PartitionError> {
+        if self.rules.may_tell_end(self.is_unvouched) {
+            return Ok(());
+        }
+        let end = self.log.as_ref().map_or(Offset::ZERO, |log| log.log_end_offset());
+        Err(PartitionError::OffsetNotAvailable(EndUnknown::Unvouched { end }))
     }
 
     /// Fails if this broker does not lead, or leads in another epoch than `asked`.

@@ -7,7 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::{is_displaced, is_failed_sync, is_out_of_space, is_reported};
+use crate::io::{
+    is_displaced, is_failed_sync, is_out_of_descriptors, is_out_of_space, is_reported,
+};
 use crate::types::{LeaderEpoch, Offset, TopicPartition};
 
 /// An operation on a log or a data directory failed.
@@ -191,6 +193,26 @@ impl StorageError {
             }
             Self::Failed { is_disk_unknown, .. } => *is_disk_unknown,
             Self::ThreadPanicked { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Returns true if a log that cannot be opened for this reason stays closed until its files
+    /// change. False for what passes by itself, such as a want of memory, of descriptors or of
+    /// space.
+    pub fn keeps_log_closed(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => {
+                let is_passing = matches!(
+                    source.kind(),
+                    io::ErrorKind::OutOfMemory
+                        | io::ErrorKind::WouldBlock
+                        | io::ErrorKind::Interrupted
+                );
+                !is_passing && !is_out_of_descriptors(source) && !self.leaves_disk_unknown()
+            }
+            Self::Failed { is_disk_unknown, .. } => !is_disk_unknown,
+            Self::Damaged { .. } | Self::Corrupt { .. } => true,
             _ => false,
         }
     }

@@ -202,11 +202,11 @@ impl<'a> LedPartitions<'a> {
         open: fn(&Arc<Partition>) -> Result<(), PartitionError>,
     ) {
         let opening = Arc::clone(partition);
-        if let Ok(Err(error)) = self.engine.control.run_blocking(move || open(&opening)).await
-            && !is_known(&error)
-            && !error.ends_epoch()
-        {
-            tracing::error!("{} cannot be opened: {error}", partition.id());
+        if let Ok(Err(error)) = self.engine.control.run_blocking(move || open(&opening)).await {
+            if !is_known(&error) && !error.ends_epoch() {
+                tracing::error!("{} cannot be opened: {error}", partition.id());
+            }
+            self.engine.losses.note_unreadable(&self.image(), partition);
         }
     }
 
@@ -217,10 +217,15 @@ impl<'a> LedPartitions<'a> {
         match self.engine.control.run_blocking(move || leading.lead()).await {
             // The upkeep thread reports a full disk, once a minute.
             Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
-            Ok(Err(error)) if is_known(&error) => {}
+            Ok(Err(error)) if is_known(&error) => {
+                self.engine.losses.note_unreadable(&self.image(), &partition);
+            }
             // The response tells the client that this broker does not lead the partition.
             Ok(Err(error)) if error.ends_epoch() && !is_behind_log(&partition, &error) => {}
-            Ok(Err(error)) => tracing::error!("{name} cannot be written: {error}"),
+            Ok(Err(error)) => {
+                tracing::error!("{name} cannot be written: {error}");
+                self.engine.losses.note_unreadable(&self.image(), &partition);
+            }
             Err(stopping) => tracing::debug!("{name} is not opened: {stopping}"),
         }
     }

@@ -18,8 +18,8 @@ pub(super) fn data_problems(engine: &EngineState) -> Vec<Problem> {
         let partition = TopicPartition { topic: topic.name.clone(), partition: index };
         problems.push(Problem {
             broker,
-            words: "its disk has lost flushed records: this replica neither leads nor follows \
-                    until another leads"
+            words: "its disk has lost flushed records, or cannot read its log: this replica \
+                    neither leads nor follows until another leads"
                 .to_owned(),
             remedy: format!(
                 "start the brokers of the other replicas; or, if these are gone, see what would \

@@ -87,13 +87,15 @@ pub(super) struct LogReader {
 }
 
 impl LogReader {
-    /// Opens the log. If the partition has none, there is nothing to read.
+    /// Opens the log, once no other replica can have more records. If the partition has no log,
+    /// there is nothing to read.
     pub(super) async fn open(
         partition: Arc<Partition>,
         control: Control,
     ) -> Result<Self, ReadError> {
         let opening = Arc::clone(&partition);
         control.run_blocking(move || opening.open()).await??;
+        wait_until(&partition, Offset::ZERO, || !partition.is_unvouched()).await;
         let end = partition.log().map_or(Offset::ZERO, |log| log.log_end_offset());
         Ok(Self { next_offset: partition.log_start_offset(), end, partition })
     }
@@ -116,17 +118,22 @@ impl LogReader {
     /// Waits until the high watermark has reached the end, or this broker no longer leads. Until
     /// then a new leader cannot be read: its high watermark may be below that of its predecessor.
     async fn wait_for_watermark(&self) {
-        let wake = Arc::new(Notify::new());
         let last = Offset::new(self.end.get() - 1);
-        loop {
-            // Register before checking, so that no wakeup in between is missed.
-            let _registration = self.partition.wait_beyond(last, &wake);
-            let is_reached = self.partition.high_watermark() >= self.end;
-            if is_reached || self.partition.check_running().is_err() {
-                return;
-            }
-            wake.notified().await;
+        wait_until(&self.partition, last, || self.partition.high_watermark() >= self.end).await;
+    }
+}
+
+/// Waits until a condition holds, or this broker no longer leads. The condition is looked at when
+/// the high watermark passes `last`, and when what the store says of the partition changes.
+async fn wait_until(partition: &Arc<Partition>, last: Offset, condition: impl Fn() -> bool) {
+    let wake = Arc::new(Notify::new());
+    loop {
+        // Register before checking, so that no wakeup in between is missed.
+        let _registration = partition.wait_beyond(last, &wake);
+        if condition() || partition.check_running().is_err() {
+            return;
         }
+        wake.notified().await;
     }
 }
 

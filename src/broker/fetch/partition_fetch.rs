@@ -220,6 +220,13 @@ impl<'r> PartitionFetch<'r> {
         }
     }
 
+    /// Returns true if the partition was refused for a reason that does not pass by waiting. Most
+    /// clients ask again at once when they hear that an offset is not available.
+    pub(super) fn is_refused_for_good(&self) -> bool {
+        matches!(&self.outcome, Outcome::Refused(refused)
+            if refused.code != ErrorCode::OffsetNotAvailable)
+    }
+
     /// Returns true if the records are a chunk of a finished segment, read past the page cache. The
     /// segment has more records after the chunk, so waiting for more would gain nothing.
     pub(super) fn is_cold(&self) -> bool {

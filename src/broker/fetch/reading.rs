@@ -136,13 +136,13 @@ impl<'r> Fetch<'r> {
     }
 
     /// Returns true if the response need not wait: there are enough bytes or more are certain to
-    /// follow; a partition has an error or diverges; or a follower has to remove records that its
-    /// leader has removed.
+    /// follow; a partition has an error that does not pass by waiting, or diverges; or a follower
+    /// has to remove records that its leader has removed.
     pub(super) fn is_due(&self) -> bool {
         let diverges =
             |fetch: &PartitionFetch<'_>| matches!(fetch.outcome, Outcome::Diverging { .. });
         self.bytes >= u64::try_from(self.request.min_bytes).unwrap_or(0)
-            || self.is_refused()
+            || self.partitions.iter().any(PartitionFetch::is_refused_for_good)
             || self.partitions.iter().any(diverges)
             || self.partitions.iter().any(PartitionFetch::is_cold)
             || self.replica.is_some()

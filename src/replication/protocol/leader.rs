@@ -148,11 +148,6 @@ impl Leader {
         &self.in_sync
     }
 
-    /// Rule R21f: returns true if records may be appended.
-    pub fn may_append(&self) -> bool {
-        self.rules.may_append(self.in_sync.is_unvouched())
-    }
-
     /// Returns true if clients may read: an earlier leader may have shown a higher watermark until
     /// this one has reached the start of its epoch (KIP-207).
     pub fn is_readable(&self) -> bool {

@@ -326,15 +326,6 @@ fn unvouched(rules: Rules, minimum: usize) -> Leader {
 }
 
 #[test]
-fn a_leader_that_is_not_believed_appends_nothing_until_the_state_says_otherwise() {
-    let mut leader = unvouched(Rules::ALL, 2);
-    assert!(!leader.may_append());
-    leader.state_read(state(&[1], 9), true);
-    assert!(leader.may_append());
-    assert!(unvouched(Rules::ALL.without(Rule::UnvouchedAppendsNothing), 2).may_append());
-}
-
-#[test]
 fn a_leader_that_is_not_believed_adds_nobody_and_hands_over_to_nobody() {
     let without = Rules::ALL.without(Rule::UnvouchedChangesNothing);
     for (rules, may) in [(Rules::ALL, false), (without, true)] {

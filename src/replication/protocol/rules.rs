@@ -78,6 +78,8 @@ pub enum Rule {
     UnvouchedAppendsNothing,
     /// R21h: a leader that is not believed yet adds no member, and hands over to nobody.
     UnvouchedChangesNothing,
+    /// R21i: a leader that is not believed yet tells no reader where its records end.
+    UnvouchedTellsNoEnd,
     /// R24: a follower removes no record below its floor, unless its log has lost records.
     FloorHolds,
     /// R25a: a leader whose log ends below a follower's floor has lost records.
@@ -264,6 +266,11 @@ impl Rules {
     /// R21h: returns true if a leader may add a member, or hand over to one.
     pub(super) const fn may_empower(self, is_unvouched: bool) -> bool {
         !is_unvouched || !self.has(Rule::UnvouchedChangesNothing)
+    }
+
+    /// R21i: returns true if a leader tells readers where its records end.
+    pub(in crate::replication) const fn may_tell_end(self, is_unvouched: bool) -> bool {
+        !is_unvouched || !self.has(Rule::UnvouchedTellsNoEnd)
     }
 
     /// R24: returns true if a follower whose log ends at `end` keeps it, where it should remove the

@@ -15,6 +15,8 @@ mod log_report;
 mod schedule_tests;
 #[cfg(test)]
 mod truncation_faults_tests;
+#[cfg(test)]
+mod unvouched_tests;
 
 #[cfg(test)]
 pub(crate) use truncation_faults_tests::Pair;

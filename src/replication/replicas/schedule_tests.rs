@@ -102,9 +102,9 @@ fn config() -> Arc<LogConfig> {
     Arc::new(LogConfig { segment_size: ByteSize(400), ..LogConfig::default() })
 }
 
-fn replica(logs: &Arc<LocalLogs>, broker: BrokerId) -> Arc<Partition> {
+fn replica(logs: &Arc<LocalLogs>, broker: BrokerId, rules: Rules) -> Arc<Partition> {
     let (partition, topic_id) = (partition_id(), TopicId([7; 16]));
-    let spec = PartitionSpec { partition, topic_id, broker, config: config(), rules: Rules::ALL };
+    let spec = PartitionSpec { partition, topic_id, broker, config: config(), rules };
     Partition::new(spec, Arc::clone(logs))
 }
 
@@ -115,8 +115,13 @@ impl Broker {
         (id, incarnation): (BrokerId, i64),
     ) -> Self {
         let logs = open(&disk, clock, id);
-        let partition = replica(&logs, id);
+        let partition = replica(&logs, id, Rules::ALL);
         Self { id, incarnation: Incarnation(incarnation), disk, logs, partition }
+    }
+
+    /// Begins anew with the same log, and follows these rules.
+    pub(super) fn follow_rules(&mut self, rules: Rules) {
+        self.partition = replica(&self.logs, self.id, rules);
     }
 
     pub(super) fn log(&self) -> Option<Arc<Log>> {

@@ -8,7 +8,7 @@ use crate::io::{Clock, ManualClock, MemoryDisk, read_exact_at};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::{
     Acks, Assignment, FetchAnswer, FetchOutcome, FollowerError, InSyncState, Partition,
-    Predecessors, ReadRequest, Reader,
+    PartitionError, Predecessors, ReadRequest, Reader,
 };
 use crate::storage::Offsets;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -77,10 +77,19 @@ impl Pair {
 
     /// Lets the leader learn that it is the only in-sync member of an epoch, with this minimum.
     pub(super) fn lead_alone(&self, epoch: LeaderEpoch, minimum: usize) {
+        self.assign(&self.leader, epoch, self.alone(epoch, minimum));
+    }
+
+    /// Lets the leader learn that it was elected after the wait for others, and is not believed.
+    pub(super) fn lead_unvouched(&self, epoch: LeaderEpoch) {
+        let unvouched =
+            InSyncState { has_eligible: true, is_unvouched: true, ..self.alone(epoch, 1) };
+        self.assign(&self.leader, epoch, unvouched);
+    }
+
+    fn alone(&self, epoch: LeaderEpoch, minimum: usize) -> InSyncState {
         let (members, version) = (vec![member(&self.leader)], epoch.0);
-        let in_sync =
-            InSyncState { members, minimum, has_eligible: false, is_unvouched: false, version };
-        self.assign(&self.leader, epoch, in_sync);
+        InSyncState { members, minimum, has_eligible: false, is_unvouched: false, version }
     }
 
     fn assign(&self, broker: &Broker, epoch: LeaderEpoch, in_sync: InSyncState) {
@@ -104,17 +113,22 @@ impl Pair {
     }
 
     pub(crate) fn append(&self) {
-        let leader = &self.leader.partition;
-        leader.lead().unwrap();
+        self.leader.partition.lead().unwrap();
         for value in 0..RECORDS {
-            let mut builder = BatchBuilder::new();
-            builder.push(NOW, None, Some(&value.to_be_bytes()), &[]).unwrap();
-            let mut batch =
-                builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
-            let appended = leader.append(leader.epoch(), &mut [&mut batch], Acks::All, NOW);
-            assert!(appended.unwrap()[0].is_ok());
+            self.try_append(value).unwrap();
         }
         self.leader.flush();
+    }
+
+    /// Lets the leader append a number.
+    pub(super) fn try_append(&self, value: i64) -> Result<(), PartitionError> {
+        let leader = &self.leader.partition;
+        let mut builder = BatchBuilder::new();
+        builder.push(NOW, None, Some(&value.to_be_bytes()), &[]).unwrap();
+        let mut batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+        let appended = leader.append(leader.epoch(), &mut [&mut batch], Acks::All, NOW)?;
+        assert!(appended[0].is_ok());
+        Ok(())
     }
 
     fn follower_end(&self) -> i64 {

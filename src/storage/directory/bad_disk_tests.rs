@@ -344,6 +344,16 @@ fn with_two_logs() -> (FaultyDisk, World) {
     (disk, world)
 }
 
+/// Stops a run in order in which both logs have ten records.
+fn stop_all(directory: &DataDir) {
+    for index in [0, 1] {
+        // One that cannot be opened stays as it was.
+        let _ = directory.log(&partition(index));
+    }
+    directory.close(&Offsets::new()).unwrap();
+    directory.unlock();
+}
+
 /// Opens a directory in which partition 0 cannot be recovered.
 fn open_without_the_first(world: &World) -> DataDir {
     let directory = world.open().unwrap();
@@ -379,6 +389,53 @@ fn a_log_that_cannot_be_recovered_is_closed_until_a_start_recovers_it() {
         let log = world.open().unwrap().log(&partition(0)).unwrap().unwrap();
         assert_eq!(log.log_end_offset(), Offset::new(10));
     }
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_counts_as_lost_and_goes_to_quarantine_once_it_is_given_up() {
+    let theirs = topic(1).topic_id;
+    for is_clean in [false, true] {
+        let (_, world) = with_two_logs();
+        if is_clean {
+            let directory = world.open().unwrap();
+            stop_all(&directory);
+        }
+        world.put("/data/web-0/damaged", b"0\n0\ncrc 00000000\n");
+        for _ in 0..2 {
+            let directory = world.open().unwrap();
+            assert_eq!(directory.losses().unwrap(), [(partition(0), theirs)], "{is_clean}");
+            if is_clean {
+                stop_all(&directory);
+            }
+        }
+        let directory = world.open().unwrap();
+        directory.give_up_lost_end(&partition(0), topic(2).topic_id).unwrap();
+        assert!(directory.log(&partition(0)).is_err(), "the loss of another topic");
+        directory.give_up_lost_end(&partition(0), theirs).unwrap();
+        assert_eq!(world.names("/data/quarantine").len(), 1);
+        assert!(directory.log(&partition(0)).unwrap().is_none());
+        assert_eq!(directory.floor(&partition(0), theirs), None);
+        let log = directory.create_log(&partition(0), topic(1)).unwrap();
+        append(&log, 3).unwrap();
+        log.flush().unwrap();
+        drop((directory, log));
+        let directory = world.open().unwrap();
+        assert_eq!(directory.losses().unwrap(), []);
+        let log = directory.log(&partition(0)).unwrap().unwrap();
+        assert_eq!(log.log_end_offset(), Offset::new(3));
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_for_want_of_descriptors_is_not_lost() {
+    let (disk, world) = with_two_logs();
+    disk.inject(Fault::new(Operation::Open, Failure::TooManyOpenFiles).on(".log").for_ever());
+    let refused = world.open().unwrap_err();
+    assert!(!refused.keeps_log_closed(), "{refused}");
+    disk.clear_faults();
+    let directory = world.open().unwrap();
+    directory.close(&Offsets::new()).unwrap();
+    assert_eq!(directory.losses().unwrap(), []);
 }
 
 #[test]

@@ -18,9 +18,9 @@ use crate::storage::directory::data_dir::DataDir;
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::slot::Slot;
-use crate::storage::directory::survey::remove_tree;
+use crate::storage::directory::survey::{quarantine, remove_tree};
 use crate::storage::{CheckpointOffsets, Log, StartPoint, StorageError, small_file};
-use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition};
+use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition, WithCauses};
 
 /// A truncation of a follower's log.
 #[derive(Clone, Debug)]
@@ -231,18 +231,24 @@ impl DataDir {
         true
     }
 
-    /// The logs that lack records at their end that were durable, with their topics: their files
-    /// were cut off, removed, or replaced by older ones. Opens all logs, several at a time.
+    /// The logs that lack records at their end that were durable, or that cannot be opened, with
+    /// their topics: their files were cut off, removed, or replaced by older ones, or the disk does
+    /// not return them. Opens all logs, several at a time. A log that may be opened later, once
+    /// there is memory or space, is left out.
     ///
     /// # Errors
-    /// Those that leave the state of the disk unknown. A log of which nothing is left counts as
-    /// lost; one that cannot be opened for another reason is left out.
+    /// Those that leave the state of the disk unknown.
     pub fn losses(&self) -> Result<Vec<(TopicPartition, TopicId)>, StorageError> {
         let slots: Vec<_> = self.lock_logs().values().cloned().collect();
         let losses = Mutex::new(Vec::new());
         self.for_each(&slots, |slot| {
             let Ok(metadata) = slot.metadata(&self.path) else { return Ok(()) };
-            if self.lost_end(slot)?.is_some() {
+            let is_lost = match self.lost_end(slot) {
+                Err(error) if error.leaves_disk_unknown() => return Err(error),
+                Err(error) => error.keeps_log_closed(),
+                Ok(lost) => lost.is_some(),
+            };
+            if is_lost {
                 let loss = (slot.partition().clone(), metadata.topic_id);
                 losses.lock().unwrap_or_else(PoisonError::into_inner).push(loss);
             }
@@ -253,6 +259,9 @@ impl DataDir {
 
     /// The offsets that a log has lost at its end. After a stop in order the log ended where the
     /// manifest says.
+    ///
+    /// # Errors
+    /// If the log cannot be opened.
     fn lost_end(&self, slot: &Slot) -> Result<Option<Range<Offset>>, StorageError> {
         let stopped = slot.stopped_at();
         let opened = slot.open(&self.env, &self.path, &self.options.configs);
@@ -266,15 +275,14 @@ impl DataDir {
                 let CheckpointOffsets { log_start, durable, .. } = slot.checkpoint_offsets();
                 Ok(Some(log_start..durable))
             }
-            Err(error) if error.leaves_disk_unknown() => Err(error),
-            Err(_) => Ok(None),
             found => found,
         }
     }
 
     /// Gives up the records that a log has lost at its end: their remaining bytes go to quarantine,
-    /// and the log accepts records again where the loss begins. A log that has lost nothing is
-    /// unchanged. Until this call, every start finds the loss again.
+    /// and the log accepts records again where the loss begins. A log that cannot be opened goes to
+    /// quarantine as a whole. One that has lost nothing is unchanged. Until this call, every start
+    /// finds the loss again.
     ///
     /// The recorded high watermark is given up too, whether records are lost or not: the replica is
     /// neither in sync nor eligible, and its leader knows better what was committed.
@@ -297,7 +305,11 @@ impl DataDir {
             return checkpoints.write(&*self.disk);
         }
         let Some(slot) = slot.filter(is_theirs) else { return Ok(()) };
-        let Some(lost) = self.lost_end(&slot)? else {
+        let lost = match self.lost_end(&slot) {
+            Err(error) if error.keeps_log_closed() => return self.set_aside(&slot, &error),
+            found => found?,
+        };
+        let Some(lost) = lost else {
             let mut checkpoints = self.lock_checkpoints();
             checkpoints.forget_high_watermark(partition);
             return checkpoints.write(&*self.disk);
@@ -320,6 +332,16 @@ impl DataDir {
         drop(checkpoints);
         tracing::warn!(%partition, first = %lost.start, next = %lost.end, "lost records given up");
         cut.open(&self.env, &self.path, &self.options.configs).map(drop)
+    }
+
+    /// Moves a log that cannot be opened to quarantine, so that another can take its place.
+    fn set_aside(&self, slot: &Slot, error: &StorageError) -> Result<(), StorageError> {
+        let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
+        let to = quarantine(&*self.disk, &self.path, &slot.partition().to_string())?;
+        self.forget(slot);
+        let (partition, to) = (slot.partition(), to.display());
+        tracing::warn!("the log of {partition} is moved to '{to}': {}", WithCauses(error));
+        self.lock_checkpoints().write(&*self.disk)
     }
 
     /// Marks a log whose truncation failed half-way, so that its recorded offsets stay as they are.

@@ -160,9 +160,9 @@ impl DataDir {
                 // Nothing is left of this log. Leave it closed: another broker may have its
                 // records, so the caller decides.
                 Err(StorageError::Corrupt { .. }) => Ok(()),
-                // After a failed sync, or without space, no log can be recovered.
+                // After a failed sync, or without space or memory, no log can be recovered.
                 Err(error @ (StorageError::Io { .. } | StorageError::Damaged { .. }))
-                    if !error.leaves_disk_unknown() =>
+                    if error.keeps_log_closed() =>
                 {
                     slot.close_unrecovered(&WithCauses(&error).to_string());
                     Ok(())

@@ -285,8 +285,18 @@ impl ThreeBrokers {
 
     /// Waits until a broker has recorded that a partition is durable up to an offset.
     pub(super) fn await_durable(&self, id: i32, topic: &str, partition: i32, offset: u64) {
+        self.await_recorded("durable-point-checkpoint", id, (topic, partition, offset));
+    }
+
+    /// Waits until a checkpoint of a broker has an offset of a partition.
+    pub(super) fn await_recorded(
+        &self,
+        checkpoint: &str,
+        id: i32,
+        (topic, partition, offset): (&str, i32, u64),
+    ) {
         let (deadline, row) = (Instant::now() + PATIENCE, format!("{topic} {partition} {offset}"));
-        let checkpoint = self.data(id).join("durable-point-checkpoint");
+        let checkpoint = self.data(id).join(checkpoint);
         let rows = || fs::read_to_string(&checkpoint).unwrap_or_default();
         while !rows().lines().any(|known| known == row) {
             assert!(Instant::now() < deadline, "{row}: {}", rows());

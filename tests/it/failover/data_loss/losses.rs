@@ -213,6 +213,32 @@ fn a_leader_whose_disk_has_lost_flushed_records_does_not_lead_and_fetches_them_a
 }
 
 #[test]
+fn a_leader_whose_log_cannot_be_opened_is_replaced_and_fetches_it_again() {
+    for is_killed in [true, false] {
+        let mut cluster = ThreeBrokers::start(&[]);
+        cluster.make_topic(TOPIC, 1);
+        write(&cluster.client(), 0..20);
+        let broken = cluster.leader(TOPIC);
+        // All end, so that nobody has replaced it when it returns.
+        for id in others(broken).into_iter().chain([broken]) {
+            if is_killed { cluster.kill(id) } else { cluster.stop(id) }
+        }
+        let folder = cluster.data(broken).join(format!("{TOPIC}-0"));
+        std::fs::write(folder.join("damaged"), "0\n0\ncrc 00000000\n").unwrap();
+        cluster.start_broker(broken);
+        for other in others(broken) {
+            cluster.start_broker(other);
+        }
+        cluster.await_in_sync(TOPIC, &IDS);
+        assert_eq!(numbers(&cluster.client()), (0..20).collect::<Vec<_>>());
+        let told = cluster.log(broken);
+        assert!(told.contains("the log of lost-0 is moved to '"), "{told}");
+        write(&cluster.client(), 20..25);
+        cluster.assert_identical_logs(TOPIC, 1);
+    }
+}
+
+#[test]
 fn the_last_in_sync_replica_leads_without_what_its_disk_has_lost_only_on_request() {
     let mut cluster = ThreeBrokers::start(&["replica.lag.time.max.ms=1000"]);
     cluster.make_topic(TOPIC, 1);

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use streamlog::client::{Acks, Client, ProducerConfig, ProducerRecord, Resource};
+use streamlog::client::{
+    Acks, Client, Commit, Consumer, ConsumerConfig, GroupConfig, ProducerConfig, ProducerRecord,
+    Resource,
+};
 use streamlog::types::WithCauses;
 
 use crate::failover::data_loss::{elect, words};
-use crate::failover::load::read_all;
-use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers};
+use crate::failover::load::{read_all, value};
+use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
 const TOPIC: &str = "kept";
 
@@ -40,6 +43,14 @@ fn write(client: &Client, numbers: Range<u64>) {
             .unwrap();
     }
     producer.close(Some(PATIENCE)).unwrap();
+}
+
+/// Kills all brokers, the leader as the last: it is in sync to the last.
+fn kill_all(cluster: &mut ThreeBrokers, leader: i32) {
+    for id in others(leader) {
+        cluster.kill(id);
+    }
+    cluster.kill(leader);
 }
 
 /// The words with which a record is refused that the leader alone would acknowledge.
@@ -90,14 +101,10 @@ fn a_replica_that_has_lost_records_does_not_lead_although_it_returns_first() {
         let older = data.with_extension("older");
         copy(&data, &older);
         write(&cluster.client(), HALF..2 * HALF);
-        // The leader is the last to end, and so in sync to the last.
-        for id in IDS.into_iter().filter(|id| *id != last) {
-            cluster.kill(id);
-        }
-        cluster.kill(last);
+        kill_all(&mut cluster, last);
         lose(loss, &data, &older);
         cluster.start_broker(last);
-        for id in IDS.into_iter().filter(|id| *id != last) {
+        for id in others(last) {
             cluster.start_broker(id);
         }
         cluster.await_in_sync(TOPIC, &IDS);
@@ -113,15 +120,12 @@ fn one_replica_of_three_that_returns_leads_once_the_wait_is_over() {
     cluster.make_topic(TOPIC, 1);
     write(&cluster.client(), 0..HALF);
     let last = cluster.leader(TOPIC);
-    for id in IDS.into_iter().filter(|id| *id != last) {
-        cluster.kill(id);
-    }
-    cluster.kill(last);
+    kill_all(&mut cluster, last);
     cluster.start_broker(last);
     cluster.await_seen_by(last, TOPIC, |partition| partition.leader_id == last);
     let told = cluster.log(last);
     assert!(told.contains("their logs are reported"), "{told}");
-    for id in IDS.into_iter().filter(|id| *id != last) {
+    for id in others(last) {
         cluster.start_broker(id);
     }
     cluster.await_in_sync(TOPIC, &IDS);
@@ -139,17 +143,14 @@ fn a_leader_elected_after_the_wait_takes_no_records_and_gives_way_to_a_replica_w
     let older = data.with_extension("older");
     copy(&data, &older);
     write(&cluster.client(), HALF..2 * HALF);
-    for id in IDS.into_iter().filter(|id| *id != last) {
-        cluster.kill(id);
-    }
-    cluster.kill(last);
+    kill_all(&mut cluster, last);
     lose(Loss::OlderCopy, &data, &older);
     cluster.start_broker(last);
     cluster.await_seen_by(last, TOPIC, |partition| partition.leader_id == last);
     let refused = refusal(&cluster.client());
     assert!(refused.contains("it takes none until one of them returns"), "{refused}");
     // One of the others is enough: its log is greater.
-    let second = IDS.into_iter().find(|id| *id != last).unwrap();
+    let second = others(last)[0];
     cluster.start_broker(second);
     let mut both = [last, second];
     both.sort_unstable();
@@ -159,16 +160,75 @@ fn a_leader_elected_after_the_wait_takes_no_records_and_gives_way_to_a_replica_w
     write(&cluster.client(), 0..1);
 }
 
+fn in_group() -> ConsumerConfig {
+    let id = Some("readers".to_owned());
+    let group = GroupConfig { id, commit: Commit::Manual, ..GroupConfig::default() };
+    ConsumerConfig { group, ..ConsumerConfig::default() }
+}
+
+/// The next value that a consumer gets.
+fn next(consumer: &Consumer) -> Option<u64> {
+    consumer.next(Some(PATIENCE)).unwrap().map(|message| value(&message))
+}
+
+/// Asserts that a consumer gets nothing, and no error.
+fn gets_nothing(consumer: &Consumer) {
+    let got = consumer.next(Some(Duration::from_secs(1))).unwrap();
+    assert_eq!(got.map(|message| value(&message)), None);
+}
+
+#[test]
+fn readers_of_a_leader_that_lacks_records_wait_where_its_log_ends() {
+    let settings = ["election.wait.ms=2000", "offsets.topic.num.partitions=1"];
+    let mut cluster = ThreeBrokers::start(&settings);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster.client(), 0..HALF);
+    let last = cluster.leader(TOPIC);
+    let (data, client) = (cluster.data(last), cluster.client());
+    cluster.await_recorded("high-watermark-checkpoint", last, (TOPIC, 0, HALF));
+    let older = data.with_extension("older");
+    copy(&data, &older);
+    write(&client, HALF..2 * HALF);
+    let ahead = client.consumer(&[TOPIC], ConsumerConfig::default()).unwrap();
+    let mut member = client.consumer(&[TOPIC], in_group()).unwrap();
+    for number in 0..2 * HALF {
+        assert_eq!((next(&ahead), next(&member)), (Some(number), Some(number)));
+    }
+    member.commit().unwrap();
+    member.close();
+    kill_all(&mut cluster, last);
+    lose(Loss::OlderCopy, &data, &older);
+    cluster.start_broker(last);
+    cluster.await_seen_by(last, TOPIC, |partition| partition.leader_id == last);
+
+    let behind = client.consumer(&[TOPIC], ConsumerConfig::default()).unwrap();
+    for number in 0..HALF {
+        assert_eq!(next(&behind), Some(number));
+    }
+    gets_nothing(&behind);
+    gets_nothing(&ahead);
+    let unknown = client.admin().end_offsets(TOPIC).unwrap_err().to_string();
+    assert!(unknown.contains("OFFSET_NOT_AVAILABLE"), "{unknown}");
+    member = client.consumer(&[TOPIC], in_group()).unwrap();
+    // Nobody knows what the group has committed last.
+    gets_nothing(&member);
+
+    cluster.start_broker(others(last)[0]);
+    write(&client, 2 * HALF..2 * HALF + 1);
+    assert_eq!(next(&ahead), Some(2 * HALF), "no record is skipped or repeated");
+    for number in HALF..=2 * HALF {
+        assert_eq!(next(&behind), Some(number));
+    }
+    assert_eq!(next(&member), Some(2 * HALF), "what the group has committed is not forgotten");
+}
+
 #[test]
 fn an_operator_ends_the_wait_for_replicas_that_are_gone() {
     let mut cluster = ThreeBrokers::start(&["election.wait.ms=2000"]);
     cluster.make_topic(TOPIC, 1);
     write(&cluster.client(), 0..HALF);
     let last = cluster.leader(TOPIC);
-    for id in IDS.into_iter().filter(|id| *id != last) {
-        cluster.kill(id);
-    }
-    cluster.kill(last);
+    kill_all(&mut cluster, last);
     cluster.start_broker(last);
     cluster.await_seen_by(last, TOPIC, |partition| partition.leader_id == last);
     let alone = [("min.insync.replicas".to_owned(), Some("1".to_owned()))];
@@ -178,7 +238,7 @@ fn an_operator_ends_the_wait_for_replicas_that_are_gone() {
     let elected = elect(cluster.broker(last), TOPIC, &["--accept-data-loss", "0"]);
     assert!(elected.status.success(), "{}", words(&elected));
     write(&cluster.client(), 0..1);
-    for id in IDS.into_iter().filter(|id| *id != last) {
+    for id in others(last) {
         cluster.start_broker(id);
     }
     cluster.await_in_sync(TOPIC, &IDS);
@@ -197,21 +257,21 @@ fn a_leader_that_was_believed_alone_stops_once_others_know_of_more_records() {
     // With this record the others learn that those before it are committed. They note that when
     // they stop in order.
     write(&cluster.client(), 2 * HALF..2 * HALF + 1);
-    let others: Vec<i32> = IDS.into_iter().filter(|id| *id != last).collect();
-    for id in &others {
-        cluster.stop(*id);
+    for id in others(last) {
+        cluster.stop(id);
     }
     cluster.kill(last);
     lose(Loss::OlderCopy, &data, &older);
     cluster.start_broker(last);
     cluster.await_seen_by(last, TOPIC, |partition| partition.leader_id == last);
-    for id in &others {
-        cluster.start_broker(*id);
+    for id in others(last) {
+        cluster.start_broker(id);
     }
-    cluster.await_seen_by(others[0], TOPIC, |partition| partition.leader_id == -1);
+    let other = others(last)[0];
+    cluster.await_seen_by(other, TOPIC, |partition| partition.leader_id == -1);
     assert!(cluster.log(last).contains("has lost records"), "{}", cluster.log(last));
     // Its set had shrunk to itself, so the others may lack records as well: an operator decides.
-    let elected = elect(cluster.broker(others[0]), TOPIC, &["--accept-data-loss", "0"]);
+    let elected = elect(cluster.broker(other), TOPIC, &["--accept-data-loss", "0"]);
     assert!(elected.status.success(), "{}\n{}", words(&elected), cluster.logs());
     cluster.await_in_sync(TOPIC, &IDS);
     let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
