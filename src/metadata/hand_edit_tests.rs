@@ -72,13 +72,19 @@ fn epoch(image: &Image, topic: &str, partition: i32) -> Option<LeaderEpoch> {
 #[tokio::test]
 async fn states_of_which_the_event_comes_later_are_not_taken_for_deleted_ones() {
     let (_metadata, store, _) = start().await;
-    let store: Arc<dyn Store> = store;
-    let mut cache = MetadataCache::new(store, clock(), BrokerId(2), MetadataConfig::default());
-    let topic = "/brokers/topics/clicks";
-    cache.refresh(&[topic.to_owned(), format!("{topic}/partitions")]).await.unwrap();
-    let image = cache.image();
-    for partition in 0..3 {
-        assert_eq!(epoch(&image, "clicks", partition), Some(LeaderEpoch(0)), "{partition}");
+    let (topic, parent) = ("/brokers/topics/clicks", "/brokers/topics/clicks/partitions");
+    for events in [&[topic, parent][..], &[topic], &[parent, topic]] {
+        let store = Arc::<MemoryStore>::clone(&store);
+        let mut cache = MetadataCache::new(store, clock(), BrokerId(2), MetadataConfig::default());
+        for event in events {
+            cache.refresh(&[(*event).to_owned()]).await.unwrap();
+            let image = cache.image();
+            let Some(_) = image.topic(&"clicks".parse().unwrap()) else { continue };
+            for partition in 0..3 {
+                let led = epoch(&image, "clicks", partition);
+                assert_eq!(led, Some(LeaderEpoch(0)), "partition {partition} by {events:?}");
+            }
+        }
     }
 }
 

@@ -67,10 +67,20 @@ impl ImageBuilder {
         self.image.known_brokers.contains_key(&id)
     }
 
-    /// The states that must exist by the node at `path`, if it is that of all partitions of a
-    /// topic, and that have not been received.
+    /// The node of all partitions of the topic at `path`, if only that of the topic was received.
+    pub(in crate::metadata) fn missing_parent(&self, path: &str) -> Option<String> {
+        let Some(NodePath::Topic(name)) = NodePath::of(path) else { return None };
+        let nodes = self.topics.get(&name)?;
+        let is_missing = nodes.topic.is_some() && nodes.parent.is_none();
+        is_missing.then(|| NodePath::Partitions(name).to_string())
+    }
+
+    /// The states that must exist by the node at `path`, if it is that of a topic or of all its
+    /// partitions, and that have not been received.
     pub(in crate::metadata) fn missing_states(&self, path: &str) -> Vec<String> {
-        let Some(NodePath::Partitions(name)) = NodePath::of(path) else { return Vec::new() };
+        let Some(NodePath::Topic(name) | NodePath::Partitions(name)) = NodePath::of(path) else {
+            return Vec::new();
+        };
         let Some(nodes) = self.topics.get(&name) else { return Vec::new() };
         let (Some(topic), Some(parent)) = (&nodes.topic, nodes.parent) else { return Vec::new() };
         let numbers = (0..).map(PartitionIndex).zip(&topic.assignment).map(|(index, _)| index);
