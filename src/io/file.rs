@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use crate::io::{DirectBuffer, Inode, send_buffers};
 
@@ -71,6 +72,10 @@ pub trait File: Send + Sync + Debug {
 
     /// The length in bytes.
     fn len(&self) -> io::Result<u64>;
+
+    /// The time of the last change of bytes or length, by whomever. Two changes shortly one after
+    /// the other may have the same time.
+    fn modified(&self) -> io::Result<SystemTime>;
 
     /// The identity of the file, whatever its name.
     fn inode(&self) -> io::Result<Inode>;
@@ -158,6 +163,11 @@ pub(crate) trait FileWrapper: Send + Sync + Debug {
         self.wrapped().len()
     }
 
+    /// As [`File::modified`].
+    fn modified(&self) -> io::Result<SystemTime> {
+        self.wrapped().modified()
+    }
+
     /// As [`File::inode`].
     fn inode(&self) -> io::Result<Inode> {
         self.wrapped().inode()
@@ -218,6 +228,10 @@ impl<W: FileWrapper> File for W {
 
     fn len(&self) -> io::Result<u64> {
         FileWrapper::len(self)
+    }
+
+    fn modified(&self) -> io::Result<SystemTime> {
+        FileWrapper::modified(self)
     }
 
     fn inode(&self) -> io::Result<Inode> {

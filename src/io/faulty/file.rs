@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard};
+use std::time::SystemTime;
 
 use nix::errno::Errno;
 
@@ -138,6 +139,12 @@ impl File for FaultyFile {
         let mut machine = self.shared.machine();
         machine.check(self.incarnation)?;
         Ok(machine.names.cached(self.id)?.len())
+    }
+
+    /// Changes take no time: what a fault does to the medium is no change.
+    fn modified(&self) -> io::Result<SystemTime> {
+        self.shared.machine().check(self.incarnation)?;
+        Ok(SystemTime::UNIX_EPOCH)
     }
 
     fn inode(&self) -> io::Result<Inode> {

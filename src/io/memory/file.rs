@@ -2,7 +2,9 @@
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, SystemTime};
 
 use nix::errno::Errno;
 
@@ -12,6 +14,8 @@ use crate::io::{DirectBuffer, File, Inode, extend_to, read_exact_at, send_copied
 #[derive(Clone, Debug)]
 pub(super) struct MemoryFile {
     bytes: Arc<RwLock<Vec<u8>>>,
+    /// The number of changes, which stands for the time of the last one.
+    changes: Arc<AtomicU64>,
     inode: Inode,
     writable: bool,
 }
@@ -19,12 +23,13 @@ pub(super) struct MemoryFile {
 impl MemoryFile {
     /// A new file without a name.
     pub(super) fn empty(inode: Inode) -> Self {
-        Self { bytes: Arc::default(), inode, writable: true }
+        Self { bytes: Arc::default(), changes: Arc::default(), inode, writable: true }
     }
 
     /// Another handle on the same file.
     pub(super) fn reopen(&self, writable: bool) -> Self {
-        Self { bytes: Arc::clone(&self.bytes), inode: self.inode, writable }
+        let (bytes, changes) = (Arc::clone(&self.bytes), Arc::clone(&self.changes));
+        Self { bytes, changes, inode: self.inode, writable }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Vec<u8>> {
@@ -35,6 +40,7 @@ impl MemoryFile {
         if !self.writable {
             return Err(Errno::EBADF.into());
         }
+        self.changes.fetch_add(1, Ordering::Relaxed);
         Ok(self.bytes.write().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -102,6 +108,10 @@ impl File for MemoryFile {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.read().len() as u64)
+    }
+
+    fn modified(&self) -> io::Result<SystemTime> {
+        Ok(SystemTime::UNIX_EPOCH + Duration::from_nanos(self.changes.load(Ordering::Relaxed)))
     }
 
     fn inode(&self) -> io::Result<Inode> {

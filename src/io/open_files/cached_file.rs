@@ -10,6 +10,7 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
 
@@ -327,6 +328,10 @@ impl File for CachedFile {
 
     fn len(&self) -> io::Result<u64> {
         self.with(|file| file.len())
+    }
+
+    fn modified(&self) -> io::Result<SystemTime> {
+        self.with(|file| file.modified())
     }
 
     fn inode(&self) -> io::Result<Inode> {

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::error_log::ErrorLog;
 use crate::io::{DirectBuffer, File, FileWrapper, Inode, is_error_of_file};
@@ -76,6 +77,10 @@ impl FileWrapper for ReportingFile {
 
     fn len(&self) -> io::Result<u64> {
         self.reported("measure", self.inner.len())
+    }
+
+    fn modified(&self) -> io::Result<SystemTime> {
+        self.reported("measure", self.inner.modified())
     }
 
     fn inode(&self) -> io::Result<Inode> {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::time::SystemTime;
 
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, PosixFadviseAdvice, fallocate, posix_fadvise};
@@ -115,6 +116,10 @@ impl File for SystemFile {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
+    }
+
+    fn modified(&self) -> io::Result<SystemTime> {
+        self.file.metadata()?.modified()
     }
 
     fn inode(&self) -> io::Result<Inode> {

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -264,15 +265,15 @@ impl ThreeBrokers {
         }
     }
 
-    /// Flips a bit in the middle of the first segment of a partition on a broker that does not run.
+    /// Flips a bit in the middle of the first segment of a partition, in place.
     pub(super) fn flip_a_bit(&self, id: i32, topic: &str, partition: i32) {
-        assert!(!self.runs(id));
         let segment = format!("{topic}-{partition}/{:020}.log", 0);
-        let segment = self.data(id).join(segment);
-        let mut bytes = fs::read(&segment).unwrap();
-        let middle = bytes.len() / 2;
-        bytes[middle] ^= 1;
-        fs::write(segment, bytes).unwrap();
+        let segment = File::options().read(true).write(true).open(self.data(id).join(segment));
+        let segment = segment.unwrap();
+        let middle = segment.metadata().unwrap().len() / 2;
+        let mut byte = [0];
+        segment.read_exact_at(&mut byte, middle).unwrap();
+        segment.write_all_at(&[byte[0] ^ 1], middle).unwrap();
     }
 
     /// Cuts the only segment of a partition in half on a broker that does not run.

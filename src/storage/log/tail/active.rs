@@ -52,6 +52,8 @@ impl Active {
     /// Ends the segment. `next_offset` is the offset after the segment's last batch.
     pub(super) fn seal(mut self, now: Timestamp, next_offset: Offset) -> Arc<Segment> {
         self.segment.seal(&mut self.indexer, &self.digests, now, next_offset);
+        // From here on nobody changes the file.
+        self.segment.verified().look_for_changes(&**self.segment.file());
         self.segment
     }
 }

@@ -105,6 +105,7 @@ impl FileWrapper for SentFile {
     }
 
     fn is_cached(&self, position: u64, length: u64) -> bool {
+        self.segment.verified().look_for_changes(&*self.file);
         self.segment.verified().covers(position, length) && self.file.is_cached(position, length)
     }
 

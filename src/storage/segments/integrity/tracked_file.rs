@@ -56,14 +56,21 @@ impl FileWrapper for TrackedFile {
             // The kernel reads the rest of a page that is written only in part.
             self.verified.before_read(&*self.file, position - 1, 1);
         }
+        let _change = self.verified.begin_change();
         let count = self.file.write_at(buffers, position)?;
         self.verified.add(position..position + count as u64);
         Ok(count)
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
+        let _change = self.verified.begin_change();
         self.verified.truncate(length);
         self.file.set_len(length)
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        let _change = self.verified.begin_change();
+        self.file.allocate(length)
     }
 
     fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {

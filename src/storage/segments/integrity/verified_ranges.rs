@@ -5,9 +5,14 @@
 //! than they ask for. So every read first asks whether its pages are in the page cache, and if one
 //! is missing, withdraws the ranges that the read may bring in. Pages that stay in memory need no
 //! new check.
+//!
+//! Another process that changes the file changes the pages in memory too. The time of the file's
+//! last change shows it: after a change that is not this process's own, nothing is verified any
+//! more. Two changes within the granularity of that time look like one.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use crate::io::File;
 
@@ -24,7 +29,16 @@ struct State {
     /// The checks under way.
     checks: Vec<PendingState>,
     last_check: u64,
+    /// This process's own changes: those that have begun, and those that have ended.
+    changes_begun: u64,
+    changes_ended: u64,
+    /// The time of the file's last change, and the own changes before it.
+    seen: Option<(SystemTime, u64)>,
 }
+
+/// A change of the file by this process, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct OwnChange<'v>(&'v VerifiedRanges);
 
 #[derive(Debug)]
 struct PendingState {
@@ -64,6 +78,33 @@ impl VerifiedRanges {
     /// Marks a range as verified that was written from memory.
     pub(crate) fn add(&self, range: Range<u64>) {
         self.lock().add(range);
+    }
+
+    /// Notes that this process begins to change the file.
+    pub(crate) fn begin_change(&self) -> OwnChange<'_> {
+        self.lock().changes_begun += 1;
+        OwnChange(self)
+    }
+
+    /// Withdraws everything if another process has changed the file since the last look.
+    pub(crate) fn look_for_changes(&self, file: &dyn File) {
+        let own = {
+            let state = self.lock();
+            if state.changes_begun != state.changes_ended {
+                return;
+            }
+            state.changes_begun
+        };
+        let Ok(modified) = file.modified() else { return };
+        let mut state = self.lock();
+        if state.changes_begun != own {
+            return;
+        }
+        let is_foreign = state.seen.is_some_and(|(time, before)| before == own && time != modified);
+        if is_foreign {
+            state.remove(0..u64::MAX);
+        }
+        state.seen = Some((modified, own));
     }
 
     /// Begins a check of the bytes from `start` on. Call it after the bytes were brought into
@@ -142,6 +183,12 @@ impl PendingCheck<'_> {
     }
 }
 
+impl Drop for OwnChange<'_> {
+    fn drop(&mut self) {
+        self.0.lock().changes_ended += 1;
+    }
+}
+
 impl Drop for PendingCheck<'_> {
     fn drop(&mut self) {
         self.verified.lock().checks.retain(|check| check.number != self.number);
@@ -188,10 +235,40 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::io::IoSlice;
+    use std::path::Path;
+
     use super::*;
-    use crate::io::SeededRandom;
+    use crate::io::{Disk, MemoryDisk, OpenMode, SeededRandom};
 
     const KB: u64 = 1024;
+
+    #[test]
+    fn a_change_by_another_process_withdraws_everything_and_one_of_its_own_nothing() {
+        let file = MemoryDisk::default().open(Path::new("/file"), OpenMode::Create).unwrap();
+        let write = |byte| assert_eq!(file.write_at(&[IoSlice::new(&[byte])], 0).unwrap(), 1);
+        let verified = VerifiedRanges::default();
+        verified.add(0..10);
+        let is_kept = || {
+            verified.look_for_changes(&*file);
+            verified.covers(0, 10)
+        };
+        assert!(is_kept(), "nothing was seen before");
+        let change = verified.begin_change();
+        write(1);
+        assert!(is_kept(), "its own change is under way");
+        drop(change);
+        assert!(is_kept() && is_kept());
+        write(2);
+        assert!(!is_kept());
+        verified.add(0..10);
+        assert!(is_kept());
+        write(3);
+        let check = verified.begin_check(0);
+        assert!(!is_kept());
+        check.mark_verified_to(10, &[]);
+        assert!(!is_kept(), "the check began before the change was seen");
+    }
 
     #[test]
     fn a_range_is_verified_once_all_of_it_was_added() {

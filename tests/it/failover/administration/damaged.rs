@@ -102,6 +102,24 @@ fn a_leader_with_damage_in_the_way_of_a_consumer_hands_over_and_does_not_return_
 }
 
 #[test]
+fn a_leader_whose_files_somebody_changes_while_it_runs_hands_over() {
+    let cluster = ThreeBrokers::start(&["log.segment.bytes=2048"]);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster.client(), TOPIC);
+    let read = || read_all(&cluster.client(), TOPIC).into_values().collect::<Vec<_>>();
+    let expected: Vec<u64> = (0..RECORDS).collect();
+    for is_read_before in [false, true] {
+        let leader = cluster.leader(TOPIC);
+        if is_read_before {
+            assert_eq!(read(), expected);
+        }
+        cluster.flip_a_bit(leader, TOPIC, 0);
+        assert_eq!(read(), expected, "{}", cluster.logs());
+        cluster.await_partitions(TOPIC, |partition| partition.leader_id != leader);
+    }
+}
+
+#[test]
 fn damage_on_all_replicas_is_told_to_consumers_and_can_be_skipped() {
     let mut cluster = ThreeBrokers::start(&[]);
     cluster.make_topic(TOPIC, 1);
