@@ -136,8 +136,8 @@ impl MetadataCache {
 
     async fn read_again(&mut self, paths: &[String]) -> Result<(), MetadataError> {
         self.read_each(paths).await?;
-        // A topic is read as it is now, but the events of the nodes below it may come later. Without
-        // these reads their states would be taken for deleted ones until then.
+        // A topic is read as it is now, but the events of the nodes below it may come later.
+        // Without these reads their states would be taken for deleted ones until then.
         let parents = paths.iter().filter_map(|path| self.builder.missing_parent(path));
         let parents: Vec<String> = parents.collect();
         self.read_each(&parents).await?;

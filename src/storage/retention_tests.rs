@@ -8,7 +8,9 @@ use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_batch, batch, bytes_of, texts, values,
 };
-use crate::storage::{AppendAt, CleanupPolicy, Log, ReadLimit, RetentionClock, StorageError};
+use crate::storage::{
+    AppendAt, CleanupPolicy, Log, ReadLimit, RetentionClock, StartPoint, StorageError,
+};
 use crate::types::{Offset, Timestamp};
 
 const WEEK: Duration = Duration::from_hours(7 * 24);
@@ -52,6 +54,19 @@ fn a_segment_is_removed_when_its_records_and_its_last_append_are_old() {
     assert_eq!(delete(long_after), 2, "the active segment too");
     assert_eq!((log.log_start_offset(), log.log_end_offset()), (end, end));
     assert_eq!(append(&log, &["new"]).base_offset, end);
+}
+
+#[test]
+fn the_history_of_epochs_begins_with_the_log_also_if_it_was_not_read_since_the_start() {
+    let world = World::with_segments_of(1);
+    let log = log_of(&world, &["a", "b", "c"]);
+    let marks = log.close().unwrap();
+    drop(log);
+    let start = StartPoint::Clean { log_start: marks.log_start, log_end: marks.durable };
+    let log = world.open(start);
+    log.retention().delete_oldest(marks.durable).unwrap();
+    let first = log.epochs().entries().unwrap()[0];
+    assert_eq!((first.start, log.log_start_offset()), (Offset::new(1), Offset::new(1)));
 }
 
 #[test]

@@ -173,6 +173,9 @@ impl<'log> Retention<'log> {
         let delay = context.config.load().file_delete_delay;
         while let Some((segment, end)) = self.first_unwanted(below, &is_unwanted)? {
             let size = segment.size()?;
+            // The start of the history of epochs must advance too: otherwise it would tell of
+            // records that were lost, once the removed names are gone.
+            self.tail.ensure_loaded()?;
             let names = self.tail.lock().unlink_first(&segment, end)?;
             hold.add(&segment, names, context.clock.monotonic().saturating_add(delay));
             removed.segments += 1;
