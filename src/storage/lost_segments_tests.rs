@@ -1,6 +1,6 @@
 //! Tests of logs that have lost segments.
 
-use crate::io::Disk;
+use crate::io::{Disk, OpenMode};
 use crate::storage::compacted::Compacted;
 use crate::storage::world_tests::{
     NOW, World, append_at, at, batch, crashed_rebuilding, file, texts, try_values, values,
@@ -263,4 +263,27 @@ fn first_segments_that_were_never_durable_are_not_lost() {
         CheckpointOffsets { log_start: Offset::ZERO, durable: Offset::ZERO, rebuild: Offset::ZERO };
     let log = world.open(crashed_rebuilding(never, false));
     assert_eq!((log.log_start_offset().get(), listed(&log)), (2, Vec::new()));
+}
+
+#[test]
+fn a_torn_segment_right_behind_lost_ones_is_cut_and_the_log_goes_on() {
+    for start in [1, 2, 3] {
+        for kept in [0, size() / 2] {
+            let world = World::with_segments_of(size() * 2);
+            let marks = CheckpointOffsets { durable: Offset::new(6), ..letters(&world) };
+            for base in [0, 2, 4] {
+                lose(&world, base);
+            }
+            let torn = world.disk.open(&file(6, "log"), OpenMode::Write).unwrap();
+            torn.set_len(kept).unwrap();
+            torn.sync_data().unwrap();
+            let log = world.open(starts(marks)[start]);
+            assert_eq!((log.log_start_offset().get(), log.log_end_offset().get()), (0, 6));
+            assert_eq!(listed(&log), [missing(0, 0, (0, 6))], "{kept} bytes, start {start}");
+            skip(&log, 0, 6);
+            log.start_epoch(LATER.epoch).unwrap();
+            assert_eq!(append_at(&log, &["h"], LATER).unwrap().base_offset.get(), 6);
+            assert_eq!(texts(&values(&log, 0, 7)), ["h"]);
+        }
+    }
 }

@@ -57,7 +57,7 @@ pub(crate) fn recover(context: &Arc<LogContext>, known: &Known) -> Result<Recove
         segments[*number].trim(*size)?;
     }
     if let Some(torn) = &torn {
-        truncate_torn_tail(context, &segments, torn)?;
+        truncate_torn_tail(context, &segments, torn, &found.damages)?;
     }
     make_durable(
         context,

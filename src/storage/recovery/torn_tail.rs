@@ -9,18 +9,19 @@ use std::sync::Arc;
 use crate::io::{File, OpenMode, write_all_at};
 use crate::storage::StorageError;
 use crate::storage::recovery::scanner::Torn;
-use crate::storage::segments::{FileKind, LogContext, Segment};
+use crate::storage::segments::{Damage, FileKind, LogContext, Segment};
 
 const QUARANTINE: &str = "quarantine";
 
 /// Bytes copied at a time.
 const STRETCH: usize = 1 << 20;
 
-/// Truncates the log where it is torn. The caller syncs.
+/// Truncates the log where it is torn, given the damage before that. The caller syncs.
 pub(super) fn truncate_torn_tail(
     context: &LogContext,
     segments: &[Arc<Segment>],
     torn: &Torn,
+    damages: &[Damage],
 ) -> Result<(), StorageError> {
     let Torn { segment: number, position, offset, reason } = torn;
     let mut bytes = segments[*number].size()? - position;
@@ -36,7 +37,9 @@ pub(super) fn truncate_torn_tail(
         quarantine_segment(context, later, &quarantine)?;
     }
     let segment = &segments[*number];
-    if *position == 0 && *number > 0 {
+    // Behind damage an empty segment is left, which shows where the log goes on.
+    let is_behind_damage = damages.iter().any(|damage| damage.next == segment.base());
+    if *position == 0 && *number > 0 && !is_behind_damage {
         // Nothing in the segment is good: the log ends with the preceding segment.
         quarantine_segment(context, segment, &quarantine)?;
     } else {
