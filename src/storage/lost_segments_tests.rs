@@ -287,3 +287,17 @@ fn a_torn_segment_right_behind_lost_ones_is_cut_and_the_log_goes_on() {
         }
     }
 }
+
+#[test]
+fn known_damage_is_kept_although_the_durable_point_is_lost_too() {
+    let world = World::with_segments_of(size() * 2);
+    let marks = letters(&world);
+    lose(&world, 0);
+    drop(world.open(starts(marks)[1]));
+    let unknown = CheckpointOffsets { durable: Offset::ZERO, rebuild: Offset::ZERO, ..marks };
+    for start in [1, 2, 3] {
+        let log = world.open(starts(unknown)[start]);
+        assert_eq!(listed(&log), [missing(0, 0, (0, 2))], "start {start}");
+        assert_eq!(texts(&values(&log, 2, 7)), ["c", "d", "e", "f", "g"]);
+    }
+}

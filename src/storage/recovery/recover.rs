@@ -37,7 +37,7 @@ pub(crate) fn recover(context: &Arc<LogContext>, known: &Known) -> Result<Recove
     };
     let log_start = known.log_start.max(first.base());
     // A log start is recorded only once everything below it is durable.
-    let durable = known.durable.max(log_start);
+    let durable = known.durable.max(log_start).max(damaged_below(&segments));
     let from = match stored {
         Stored::Sound(_) if !have_changed => known.rebuild.min(durable).max(log_start),
         // Without the history, read every batch for its epoch.
@@ -89,6 +89,13 @@ pub(crate) fn recover(context: &Arc<LogContext>, known: &Known) -> Result<Recove
         producers,
         ends_in_damage: found.ends_in_damage,
     })
+}
+
+/// The end of the known damage before the last segment: what is damaged was durable.
+fn damaged_below(segments: &[Arc<Segment>]) -> Offset {
+    let last = segments.last().map_or(Offset::ZERO, |last| last.base());
+    let ends = segments.iter().flat_map(|segment| segment.damages()).map(|damage| damage.next);
+    ends.filter(|end| *end <= last).max().unwrap_or_default()
 }
 
 /// Makes the scanned segments durable: bytes, indexes, names.
