@@ -22,6 +22,8 @@ use crate::types::{BrokerId, Offset, PartitionIndex, TopicId, TopicPartition, Wi
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     replicas: Mutex<BTreeSet<(TopicId, PartitionIndex)>>,
+    /// The logs of replicas whose loss was found since the start, and is not on the disk yet.
+    unnoted: Mutex<Vec<(TopicPartition, TopicId)>>,
     found: Notify,
 }
 
@@ -73,7 +75,12 @@ impl Losses {
              committed, and this log lacks some of them; another replica is to lead",
             partition.id()
         );
-        partition.stop("its log has lost committed records, and another replica is to lead");
+        self.stop(partition, "its log has lost committed records, and another replica is to lead");
+    }
+
+    fn stop(&self, partition: &Partition, reason: &'static str) {
+        partition.stop(reason);
+        self.lock_unnoted().push((partition.id().clone(), partition.topic_id()));
         self.found.notify_one();
     }
 
@@ -95,13 +102,37 @@ impl Losses {
             "the log of {id} cannot be opened: {reason}; another replica is to lead, and this one \
              is fetched again"
         );
-        partition.stop("its log cannot be opened, and another replica is to lead");
-        self.found.notify_one();
+        self.stop(partition, "its log cannot be opened, and another replica is to lead");
     }
 
     /// Waits until a follower has shown a loss, or a log has turned out to be unreadable.
     pub(super) async fn found(&self) {
         self.found.notified().await;
+    }
+
+    /// Notes the losses on the disk that were found since the start, so that this broker knows of
+    /// them after a restart too.
+    pub(super) async fn note(&self, logs: &Arc<LocalLogs>, control: &Control) {
+        let unnoted = std::mem::take(&mut *self.lock_unnoted());
+        if unnoted.is_empty() {
+            return;
+        }
+        let logs = Arc::clone(logs);
+        let noting = control.run_blocking(move || {
+            let mut unnoted = unnoted;
+            unnoted.retain(|(partition, id)| {
+                let noted = logs.data.note_loss(partition, *id);
+                noted
+                    .inspect_err(|error| {
+                        tracing::warn!("the loss of {partition} is noted later: {error}");
+                    })
+                    .is_err()
+            });
+            unnoted
+        });
+        if let Ok(left) = noting.await {
+            self.lock_unnoted().extend(left);
+        }
     }
 
     /// Names the replicas in the registration.
@@ -172,6 +203,10 @@ impl Losses {
             tracing::warn!("the registration still names losses: {}", WithCauses(&error));
         }
         true
+    }
+
+    fn lock_unnoted(&self) -> MutexGuard<'_, Vec<(TopicPartition, TopicId)>> {
+        self.unnoted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<(TopicId, PartitionIndex)>> {

@@ -33,6 +33,7 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
             // and the removal.
             remove_deleted(&following, &image).await;
             let EngineState { metadata, logs, control, failure, .. } = &*following;
+            following.losses.note(logs, control).await;
             following.losses.register(metadata).await;
             if following.losses.give_up(metadata, logs, control, failure).await {
                 image = following.image();

@@ -10,7 +10,7 @@ use crate::storage::directory::checkpoints::{Checkpoints, Kind};
 use crate::storage::directory::identity::{Identity, Opener};
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
-use crate::storage::directory::run::{FailedSyncs, Manifest, Run, StoppedLog};
+use crate::storage::directory::run::{FailedSyncs, Manifest, Run, RunFile, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{
@@ -79,6 +79,8 @@ pub struct DataDir {
     pub(super) identity: RwLock<Identity>,
     /// The current run.
     pub(super) run: Run,
+    /// The contents of its file.
+    pub(super) run_file: Mutex<RunFile>,
     pub(super) failed_syncs: Arc<FailedSyncs>,
     /// The last wall time that an earlier run recorded, as read at opening.
     pub(super) last_known_time: Option<Timestamp>,

@@ -45,6 +45,22 @@ pub(super) fn read(disk: &dyn Disk, dir: &Path) -> Result<Stored<Timestamp>, Sto
     })
 }
 
+/// The time recorded by an earlier run. A damaged file is added to those that are `rebuilt`.
+pub(super) fn known(
+    disk: &dyn Disk,
+    dir: &Path,
+    rebuilt: &mut Vec<&'static str>,
+) -> Result<Option<Timestamp>, StorageError> {
+    Ok(match read(disk, dir)? {
+        Stored::Sound(time) => Some(time),
+        Stored::Absent => None,
+        Stored::Damaged(_) => {
+            rebuilt.push(names::LAST_TIME);
+            None
+        }
+    })
+}
+
 impl DataDir {
     /// The last wall time that an earlier run has recorded.
     pub fn last_known_time(&self) -> Option<Timestamp> {

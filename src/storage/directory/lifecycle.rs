@@ -9,8 +9,7 @@
 //! Removal renames to `<uuid>.deleted/` and syncs the parent; the files are deleted later, so that
 //! an operator has time to restore them.
 
-use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::io::is_failed_sync;
@@ -18,9 +17,9 @@ use crate::storage::directory::data_dir::DataDir;
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::slot::Slot;
-use crate::storage::directory::survey::{quarantine, remove_tree};
+use crate::storage::directory::survey::remove_tree;
 use crate::storage::{CheckpointOffsets, Log, StartPoint, StorageError, small_file};
-use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition, WithCauses};
+use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition};
 
 /// A truncation of a follower's log.
 #[derive(Clone, Debug)]
@@ -231,119 +230,6 @@ impl DataDir {
         true
     }
 
-    /// The logs that lack records at their end that were durable, or that cannot be opened, with
-    /// their topics: their files were cut off, removed, or replaced by older ones, or the disk does
-    /// not return them. Opens all logs, several at a time. A log that may be opened later, once
-    /// there is memory or space, is left out.
-    ///
-    /// # Errors
-    /// Those that leave the state of the disk unknown.
-    pub fn losses(&self) -> Result<Vec<(TopicPartition, TopicId)>, StorageError> {
-        let slots: Vec<_> = self.lock_logs().values().cloned().collect();
-        let losses = Mutex::new(Vec::new());
-        self.for_each(&slots, |slot| {
-            let Ok(metadata) = slot.metadata(&self.path) else { return Ok(()) };
-            let is_lost = match self.lost_end(slot) {
-                Err(error) if error.leaves_disk_unknown() => return Err(error),
-                Err(error) => error.keeps_log_closed(),
-                Ok(lost) => lost.is_some(),
-            };
-            if is_lost {
-                let loss = (slot.partition().clone(), metadata.topic_id);
-                losses.lock().unwrap_or_else(PoisonError::into_inner).push(loss);
-            }
-            Ok(())
-        })?;
-        Ok(losses.into_inner().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The offsets that a log has lost at its end. After a stop in order the log ended where the
-    /// manifest says.
-    ///
-    /// # Errors
-    /// If the log cannot be opened.
-    fn lost_end(&self, slot: &Slot) -> Result<Option<Range<Offset>>, StorageError> {
-        let stopped = slot.stopped_at();
-        let opened = slot.open(&self.env, &self.path, &self.options.configs);
-        let lost = opened.and_then(|log| {
-            let end = log.log_end_offset();
-            let lacks = stopped.filter(|stopped| end < *stopped).map(|stopped| end..stopped);
-            Ok(log.tail().lost_end()?.or(lacks))
-        });
-        match lost {
-            Err(StorageError::Corrupt { .. }) => {
-                let CheckpointOffsets { log_start, durable, .. } = slot.checkpoint_offsets();
-                Ok(Some(log_start..durable))
-            }
-            found => found,
-        }
-    }
-
-    /// Gives up the records that a log has lost at its end: their remaining bytes go to quarantine,
-    /// and the log accepts records again where the loss begins. A log that cannot be opened goes to
-    /// quarantine as a whole. One that has lost nothing is unchanged. Until this call, every start
-    /// finds the loss again.
-    ///
-    /// The recorded high watermark is given up too, whether records are lost or not: the replica is
-    /// neither in sync nor eligible, and its leader knows better what was committed.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn give_up_lost_end(
-        &self,
-        partition: &TopicPartition,
-        topic_id: TopicId,
-    ) -> Result<(), StorageError> {
-        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = self.lock_logs().get(partition).cloned();
-        let is_theirs = |slot: &Arc<Slot>| {
-            slot.metadata(&self.path).is_ok_and(|metadata| metadata.topic_id == topic_id)
-        };
-        if slot.is_none() && self.start.missing.get(partition) == Some(&topic_id) {
-            let mut checkpoints = self.lock_checkpoints();
-            checkpoints.forget(partition);
-            return checkpoints.write(&*self.disk);
-        }
-        let Some(slot) = slot.filter(is_theirs) else { return Ok(()) };
-        let lost = match self.lost_end(&slot) {
-            Err(error) if error.keeps_log_closed() => return self.set_aside(&slot, &error),
-            found => found?,
-        };
-        let Some(lost) = lost else {
-            let mut checkpoints = self.lock_checkpoints();
-            checkpoints.forget_high_watermark(partition);
-            return checkpoints.write(&*self.disk);
-        };
-        let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-        let mut checkpoints = self.lock_checkpoints();
-        // With a higher durable point, the recovery would find the loss again.
-        checkpoints.lower(partition, lost.start);
-        checkpoints.forget_high_watermark(partition);
-        checkpoints.write(&*self.disk)?;
-        let CheckpointOffsets { log_start, rebuild, .. } = checkpoints.of(partition);
-        let durable = lost.start;
-        let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: false };
-        let cut = Arc::new(slot.unclean(start));
-        if let Some(log) = slot.opened() {
-            log.abandon();
-            log.retire();
-        }
-        self.lock_logs().insert(partition.clone(), Arc::clone(&cut));
-        drop(checkpoints);
-        tracing::warn!(%partition, first = %lost.start, next = %lost.end, "lost records given up");
-        cut.open(&self.env, &self.path, &self.options.configs).map(drop)
-    }
-
-    /// Moves a log that cannot be opened to quarantine, so that another can take its place.
-    fn set_aside(&self, slot: &Slot, error: &StorageError) -> Result<(), StorageError> {
-        let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-        let to = quarantine(&*self.disk, &self.path, &slot.partition().to_string())?;
-        self.forget(slot);
-        let (partition, to) = (slot.partition(), to.display());
-        tracing::warn!("the log of {partition} is moved to '{to}': {}", WithCauses(error));
-        self.lock_checkpoints().write(&*self.disk)
-    }
-
     /// Marks a log whose truncation failed half-way, so that its recorded offsets stay as they are.
     /// The caller holds the lock of the checkpoints.
     fn note_if_half_truncated(&self, log: &Arc<Log>) {
@@ -465,7 +351,7 @@ impl DataDir {
         if self.lists(log) { Ok(()) } else { Err(closed()) }
     }
 
-    fn forget(&self, slot: &Slot) {
+    pub(super) fn forget(&self, slot: &Slot) {
         self.lock_logs().remove(slot.partition());
         self.lock_checkpoints().forget(slot.partition());
     }

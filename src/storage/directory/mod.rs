@@ -9,6 +9,7 @@ mod data_dir;
 mod identity;
 mod last_time;
 mod lifecycle;
+mod losses;
 mod names;
 mod open;
 mod partition_metadata;

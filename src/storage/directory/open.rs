@@ -18,7 +18,7 @@ use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::{Identity, Opener, has_metadata};
 use crate::storage::directory::names::Meaning;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
-use crate::storage::directory::run::{FailedSyncs, Manifest, Run, RunFile, StoppedLog, TornLog};
+use crate::storage::directory::run::{FailedSyncs, Manifest, NamedLog, Run, RunFile, StoppedLog};
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{Survey, quarantine, require_empty};
 use crate::storage::directory::{last_time, names};
@@ -34,7 +34,9 @@ use crate::types::{Offset, Timestamp, TopicPartition, WithCauses};
 struct LastRun {
     run: Option<Run>,
     /// Logs that this run has not recovered, and that may have lost what was not synced.
-    torn: Vec<TornLog>,
+    torn: Vec<NamedLog>,
+    /// Logs that have lost records, as other brokers know.
+    lost: Vec<NamedLog>,
     /// The manifest of this run; `None` if it was not shut down cleanly, or a sync has failed.
     manifest: Option<Manifest>,
     had_failed_sync: bool,
@@ -65,14 +67,7 @@ impl DataDir {
         })?;
         let disk = reserve.disk_for(Purpose::Upkeep);
         let (mut last_run, mut rebuilt) = LastRun::read(&*disk, path)?;
-        let last_known_time = match last_time::read(&*disk, path)? {
-            Stored::Sound(time) => Some(time),
-            Stored::Absent => None,
-            Stored::Damaged(_) => {
-                rebuilt.push(names::LAST_TIME);
-                None
-            }
-        };
+        let last_known_time = last_time::known(&*disk, path, &mut rebuilt)?;
         let survey = Survey::take(&*disk, &files, path)?;
         let slots = survey.logs.into_iter().map(|(partition, metadata)| {
             let start = last_run.start_point(&partition, &metadata, &options.boot_id);
@@ -81,8 +76,11 @@ impl DataDir {
         let logs: BTreeMap<_, _> = slots.collect();
         last_run.record_missing(&logs);
         let due = clock.monotonic().saturating_add(options.keep_deleted);
+        let run = last_run.next(&options.boot_id, (!is_new).then(|| clock.now()));
+        let lost = std::mem::take(&mut last_run.lost);
         let mut directory = Self {
-            run: last_run.next(&options.boot_id, (!is_new).then(|| clock.now())),
+            run_file: Mutex::new(RunFile { run: run.clone(), torn: Vec::new(), lost }),
+            run,
             failed_syncs,
             last_known_time,
             start: StartReport {
@@ -137,9 +135,10 @@ impl DataDir {
         checkpoints.write(disk)?;
         let torn = logs.values().filter(|slot| slot.may_be_torn()).filter_map(|slot| {
             let topic_id = slot.metadata(&self.path).ok()?.topic_id;
-            Some(TornLog { partition: slot.partition().clone(), topic_id })
+            Some(NamedLog { partition: slot.partition().clone(), topic_id })
         });
-        let run = RunFile { run: self.run.clone(), torn: torn.collect() };
+        let mut run = self.lock_run_file();
+        run.torn = torn.collect();
         run.write(disk, &self.path.join(names::RUN))?;
         let manifest = self.path.join(names::MANIFEST);
         small_file::remove(disk, &manifest)
@@ -212,12 +211,12 @@ impl DataDir {
 impl LastRun {
     fn read(disk: &dyn Disk, path: &Path) -> Result<(Self, Vec<&'static str>), StorageError> {
         let (mut checkpoints, mut rebuilt) = Checkpoints::read(disk, path)?;
-        let (run, torn) = match RunFile::read(disk, &path.join(names::RUN))? {
-            Stored::Sound(RunFile { run, torn }) => (Some(run), torn),
-            Stored::Absent => (None, Vec::new()),
+        let (run, torn, lost) = match RunFile::read(disk, &path.join(names::RUN))? {
+            Stored::Sound(RunFile { run, torn, lost }) => (Some(run), torn, lost),
+            Stored::Absent => (None, Vec::new(), Vec::new()),
             Stored::Damaged(_) => {
                 rebuilt.push(names::RUN);
-                (None, Vec::new())
+                (None, Vec::new(), Vec::new())
             }
         };
         let manifest = match Manifest::read(disk, &path.join(names::MANIFEST))? {
@@ -236,7 +235,7 @@ impl LastRun {
                 checkpoints.raise_high_watermark(&log.partition, offset);
             }
         }
-        Ok((Self { run, torn, manifest, had_failed_sync, checkpoints }, rebuilt))
+        Ok((Self { run, torn, lost, manifest, had_failed_sync, checkpoints }, rebuilt))
     }
 
     /// The run that this start begins. `now` is `None` only for a new directory.
@@ -305,7 +304,7 @@ impl LastRun {
         }
         let marks = self.checkpoints.of(partition);
         let mut torn = self.torn.iter();
-        let is_torn = torn.any(|log| log.partition == *partition && Some(log.topic_id) == topic_id);
+        let is_torn = torn.any(|log| topic_id.is_some_and(|id| log.is(partition, id)));
         StartPoint::Unclean {
             log_start: marks.log_start,
             durable: marks.durable,

@@ -4,7 +4,9 @@
 //! and the boot id of the machine at the time. `run` is a checked text of version 0 with the row
 //! `run <number> <boot id>`, and a row `torn <topic> <partition> <topic id>` for each log that the
 //! run could not recover after a power failure: its next recovery follows the rules for another
-//! boot. Other rows, of earlier builds, are ignored; earlier releases ignore all but the first.
+//! boot. A row `lost <topic> <partition> <topic id>` names a log that has lost records, as other
+//! brokers know, and not its files. Other rows, of earlier builds, are ignored; earlier releases
+//! ignore all but the first.
 //!
 //! `clean-stop` is a checked text of version 0: the row of its run, and for each log `log <topic>
 //! <partition> <topic id> <log start> <log end> <high watermark>`, with −1 for no high watermark.
@@ -40,12 +42,14 @@ pub struct Run {
 pub(super) struct RunFile {
     pub(super) run: Run,
     /// Logs that the run could not recover, and that may have lost what was not synced.
-    pub(super) torn: Vec<TornLog>,
+    pub(super) torn: Vec<NamedLog>,
+    /// Logs that have lost records in a way that their files do not show.
+    pub(super) lost: Vec<NamedLog>,
 }
 
-/// A log that may have lost what was not synced, and is not recovered yet.
+/// A log by its name and its topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TornLog {
+pub(super) struct NamedLog {
     pub(super) partition: TopicPartition,
     /// Its topic: a later one may have the same name.
     pub(super) topic_id: TopicId,
@@ -77,6 +81,10 @@ pub(super) struct FailedSyncs {
 }
 
 const VERSION: i64 = 0;
+
+/// The first words of the rows of logs.
+const TORN: &str = "torn ";
+const LOST: &str = "lost ";
 
 impl Run {
     fn parse(row: &str) -> Option<Self> {
@@ -113,8 +121,12 @@ impl RunFile {
             Stored::Damaged(reason) => Stored::Damaged(reason),
             Stored::Sound(rows) => match rows.first().and_then(|row| Run::parse(row)) {
                 Some(run) => {
-                    let torn = rows.iter().filter_map(|row| TornLog::parse(row)).collect();
-                    Stored::Sound(Self { run, torn })
+                    let named = |kind| {
+                        let words = rows.iter().filter_map(move |row| row.strip_prefix(kind));
+                        words.filter_map(NamedLog::parse).collect()
+                    };
+                    let (torn, lost) = (named(TORN), named(LOST));
+                    Stored::Sound(Self { run, torn, lost })
                 }
                 None => Stored::Damaged("its first row is not that of a run".to_owned()),
             },
@@ -124,15 +136,21 @@ impl RunFile {
     /// Writes the file; durable on return.
     pub(super) fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
         let mut rows = vec![self.run.to_string()];
-        rows.extend(self.torn.iter().map(TornLog::to_string));
+        rows.extend(self.torn.iter().map(|log| format!("{TORN}{log}")));
+        rows.extend(self.lost.iter().map(|log| format!("{LOST}{log}")));
         checked_text::write(disk, path, VERSION, rows.iter())
             .map_err(|source| StorageError::io("write", path, source))
     }
 }
 
-impl TornLog {
-    fn parse(row: &str) -> Option<Self> {
-        let mut words = row.strip_prefix("torn ")?.split(' ');
+impl NamedLog {
+    /// Returns true if this is the log of a partition of this topic.
+    pub(super) fn is(&self, partition: &TopicPartition, topic_id: TopicId) -> bool {
+        self.partition == *partition && self.topic_id == topic_id
+    }
+
+    fn parse(words: &str) -> Option<Self> {
+        let mut words = words.split(' ');
         let topic = words.next()?.parse().ok()?;
         let partition = PartitionIndex(words.next()?.parse().ok()?);
         let topic_id = words.next()?.parse().ok()?;
@@ -140,10 +158,10 @@ impl TornLog {
     }
 }
 
-impl fmt::Display for TornLog {
+impl fmt::Display for NamedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TopicPartition { topic, partition } = &self.partition;
-        write!(f, "torn {topic} {partition} {}", self.topic_id)
+        write!(f, "{topic} {partition} {}", self.topic_id)
     }
 }
 
@@ -303,20 +321,21 @@ mod tests {
     fn runs_are_numbered() {
         let (disk, path) = (MemoryDisk::default(), Path::new("/run"));
         let first = Run::first("boot-1");
-        let second = RunFile { run: first.next("boot-2"), torn: Vec::new() };
-        RunFile { run: first, torn: Vec::new() }.write(&disk, path).unwrap();
+        let second = RunFile { run: first.next("boot-2"), torn: Vec::new(), lost: Vec::new() };
+        RunFile { run: first, torn: Vec::new(), lost: Vec::new() }.write(&disk, path).unwrap();
         second.write(&disk, path).unwrap();
         assert_eq!(second.run, Run { incarnation: 2, boot_id: "boot-2".to_owned() });
         assert_eq!(RunFile::read(&disk, path).unwrap(), Stored::Sound(second));
     }
 
     #[test]
-    fn a_run_names_the_logs_that_it_could_not_recover() {
+    fn a_run_names_the_logs_that_it_could_not_recover_and_those_that_have_lost_records() {
         let (disk, path) = (MemoryDisk::default(), Path::new("/run"));
         let partition =
             TopicPartition { topic: "log".parse().unwrap(), partition: PartitionIndex(2) };
-        let torn = vec![TornLog { partition, topic_id: TopicId([3; 16]) }];
-        let file = RunFile { run: Run::first("boot-1"), torn };
+        let torn = vec![NamedLog { partition: partition.clone(), topic_id: TopicId([3; 16]) }];
+        let lost = vec![NamedLog { partition, topic_id: TopicId([4; 16]) }];
+        let file = RunFile { run: Run::first("boot-1"), torn, lost };
         file.write(&disk, path).unwrap();
         assert_eq!(RunFile::read(&disk, path).unwrap(), Stored::Sound(file));
     }
@@ -327,7 +346,7 @@ mod tests {
         let rows = ["run 7 boot-1", "registered 6"];
         checked_text::write(&disk, path, VERSION, rows.into_iter()).unwrap();
         let run = Run { incarnation: 7, boot_id: "boot-1".to_owned() };
-        let expected = RunFile { run, torn: Vec::new() };
+        let expected = RunFile { run, torn: Vec::new(), lost: Vec::new() };
         assert_eq!(RunFile::read(&disk, path).unwrap(), Stored::Sound(expected));
     }
 }

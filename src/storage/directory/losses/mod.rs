@@ -1,0 +1,5 @@
+//! Logs that have lost records which were durable.
+
+mod lost_logs;
+#[cfg(test)]
+mod lost_logs_tests;
