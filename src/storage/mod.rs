@@ -17,6 +17,8 @@ mod log_tests;
 mod offset_checkpoint;
 mod producers;
 mod recovery;
+mod repair;
+mod replacement;
 mod reserve;
 mod segments;
 mod skipping;
@@ -52,6 +54,7 @@ pub use producers::{
     ActiveProducer, AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError,
     Staged, Verdict, latest_snapshot, retain_snapshots, write_snapshot,
 };
+pub use repair::{DamagedSegment, Repair, RepairError};
 pub use reserve::Reserve;
 pub use segments::{BadBatch, Damage, Expected, LogEnv};
 pub use skipping::{DamagedStretch, LogDamage, SkipError, SkippedStretch};

@@ -10,7 +10,6 @@ mod cleaning;
 mod dirty;
 mod offset_map;
 mod pass;
-mod replacement;
 mod survivors;
 
 pub(crate) use candidate::{Bounds, Candidate, Effort};

@@ -9,11 +9,11 @@
 use crate::storage::compacted::Compacted;
 use crate::storage::compaction::candidate::Candidate;
 use crate::storage::compaction::candidate::Effort;
-use crate::storage::compaction::cleaning::{Cleaned, clean, discard};
+use crate::storage::compaction::cleaning::{Cleaned, clean};
 use crate::storage::compaction::dirty::read_dirty;
-use crate::storage::compaction::replacement::put_in_place;
 use crate::storage::compaction::survivors::Survivors;
 use crate::storage::log::Closed;
+use crate::storage::replacement::Replacement;
 use crate::storage::{LogConfig, StorageError};
 use crate::types::Offset;
 
@@ -83,25 +83,23 @@ fn compact_group(
     survivors: &mut Survivors,
     effort: &Effort<'_>,
 ) -> Result<Option<u64>, StorageError> {
-    let context = candidate.log.context();
-    let Some(base) = group.first().map(|closed| closed.segment.base()) else { return Ok(Some(0)) };
-    if group.iter().any(Closed::is_damaged) {
+    if group.is_empty() || group.iter().any(Closed::is_damaged) {
         return Ok(Some(0));
     }
-    let (outcome, is_in_place) = match clean(context, group, survivors, effort) {
-        Ok(Cleaned::Written(segment)) => {
-            let before = total(group)?;
-            let freed = before.saturating_sub(segment.size()?);
-            let is_in_place = put_in_place(candidate, group, segment, effort.directory)?;
-            (Ok(is_in_place.then_some(freed)), is_in_place)
+    let generation = candidate.closed.generation;
+    let replacement = Replacement::begin(&candidate.log, group, generation);
+    // A repair replaces the first segment.
+    let Some(mut replacement) = replacement else { return Ok(None) };
+    match clean(&mut replacement, survivors, effort)? {
+        Cleaned::Written(segment) => {
+            let freed = total(group)?.saturating_sub(segment.size()?);
+            let is_sound = || Ok(!group.iter().any(Closed::is_damaged));
+            let is_in_place = replacement.put_in_place(segment, effort.directory, is_sound)?;
+            Ok(is_in_place.then_some(freed))
         }
-        Ok(Cleaned::Unchanged) => (Ok(Some(0)), false),
-        Ok(Cleaned::Stopped) => (Ok(None), false),
-        Err(error) => (Err(error), false),
-    };
-    let discarded = if is_in_place { Ok(()) } else { discard(context, base) };
-    let freed = outcome?;
-    discarded.map(|()| freed)
+        Cleaned::Unchanged => replacement.discard().map(|()| Some(0)),
+        Cleaned::Stopped => replacement.discard().map(|()| None),
+    }
 }
 
 /// The most segments in a group: all their files are open while they are replaced.
@@ -143,7 +141,12 @@ fn total(group: &[Closed]) -> Result<u64, StorageError> {
 
 fn note(candidate: &Candidate, compacted: Compacted) -> Result<(), StorageError> {
     let context = candidate.log.context();
-    compacted
+    // A repair may have noted gaps since the pass began.
+    let _segments = candidate.log.compactable().hold();
+    let known = Compacted::load(&*context.disk, &context.dir)
+        .map_err(|source| StorageError::read(&context.dir, source))?;
+    let gaps_below = compacted.gaps_below.max(known.gaps_below);
+    Compacted { gaps_below, ..compacted }
         .store(&*context.disk, &context.dir)
         .map_err(|error| context.refused("note the compaction of", error))
 }

@@ -1,6 +1,7 @@
 //! The segments of a log that no longer grow.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::storage::StorageError;
 use crate::storage::log::removed_files::RemovedFiles;
@@ -26,11 +27,25 @@ pub(crate) struct ClosedSegments {
     pub(crate) generation: u64,
 }
 
-/// The segments of a log, as compaction finds and replaces them.
+/// The segments of a log, as compaction and repair find and replace them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compactable<'log> {
     tail: &'log TailLock,
     removed_files: &'log RemovedFiles,
+    claims: &'log Claims,
+}
+
+/// The base offsets of the replacements that are being written: two replacements with the same base
+/// offset would write to the same files.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    bases: Mutex<BTreeSet<Offset>>,
+}
+
+impl Claims {
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<Offset>> {
+        self.bases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Closed {
@@ -57,8 +72,12 @@ impl Closed {
 
 impl<'log> Compactable<'log> {
     /// The segments of the log with this tail.
-    pub(super) fn new(tail: &'log TailLock, removed_files: &'log RemovedFiles) -> Self {
-        Self { tail, removed_files }
+    pub(super) fn new(
+        tail: &'log TailLock,
+        removed_files: &'log RemovedFiles,
+        claims: &'log Claims,
+    ) -> Self {
+        Self { tail, removed_files, claims }
     }
 
     /// The segments that no longer grow, of a log that accepts records.
@@ -73,6 +92,17 @@ impl<'log> Compactable<'log> {
             Closed { segment, next_offset }
         });
         Ok(ClosedSegments { segments: closed.collect(), generation: tail.generation() })
+    }
+
+    /// Reserves the files of a replacement that begins at `base`, until `release`. Returns false if
+    /// they are reserved already.
+    pub(in crate::storage) fn claim(self, base: Offset) -> bool {
+        self.claims.lock().insert(base)
+    }
+
+    /// Ends the reservation of the files of a replacement.
+    pub(in crate::storage) fn release(self, base: Offset) {
+        self.claims.lock().remove(&base);
     }
 
     /// Prevents other threads from removing or truncating segments while the guard lives.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::io::FileRange;
 use crate::storage::log::checkpoint::{CheckpointOffsets, Checkpoints};
-use crate::storage::log::closed_segments::Compactable;
+use crate::storage::log::closed_segments::{Claims, Compactable};
 use crate::storage::log::epochs::Epochs;
 use crate::storage::log::fetched::{FetchedAppend, FetchedError};
 use crate::storage::log::flush_turn::FlushTurn;
@@ -55,6 +55,7 @@ pub struct Log {
     tail: TailLock,
     flush_turn: FlushTurn,
     removed_files: RemovedFiles,
+    claims: Claims,
 }
 
 impl Log {
@@ -223,9 +224,9 @@ impl Log {
         Truncator::new(&self.tail, &self.removed_files)
     }
 
-    /// The closed segments, which compaction replaces.
+    /// The closed segments, which compaction and repair replace.
     pub(in crate::storage) fn compactable(&self) -> Compactable<'_> {
-        Compactable::new(&self.tail, &self.removed_files)
+        Compactable::new(&self.tail, &self.removed_files, &self.claims)
     }
 
     /// The checks of the stored bytes.
@@ -340,6 +341,7 @@ impl Log {
             tail: TailLock::not_loaded(view),
             flush_turn: FlushTurn::default(),
             removed_files: RemovedFiles::default(),
+            claims: Claims::default(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -98,6 +99,7 @@ fn complete_swap(context: &Arc<LogContext>, base: Offset) -> Result<(), StorageE
     }
     // The removal of the old names must be durable before the new ones appear.
     context.sync_names()?;
+    forget_damage(context, &(base..last.plus(1)))?;
     for (from, to) in FileKind::FINAL_NAMES.into_iter().filter(|(from, _)| has(&files, base, *from))
     {
         let [from, to] = [from, to].map(|kind| SegmentFile::path(&context.dir, base, kind));
@@ -108,6 +110,17 @@ fn complete_swap(context: &Arc<LogContext>, base: Offset) -> Result<(), StorageE
         index(context, base)?;
     }
     context.sync_names()
+}
+
+/// Removes the damage of replaced segments, before their names refer to the replacement.
+fn forget_damage(context: &LogContext, bases: &Range<Offset>) -> Result<(), StorageError> {
+    let (disk, dir) = (&*context.disk, &*context.dir);
+    let forgotten = context.damages.load(disk, dir).and_then(|()| {
+        context.damages.store_without(disk, dir, bases)?;
+        context.damages.forget(bases);
+        Ok(())
+    });
+    forgotten.map_err(|error| context.refused("note the damages of", error))
 }
 
 /// Builds the indexes of a segment that has just replaced other segments.

@@ -177,8 +177,12 @@ impl<'a> Scanner<'a> {
             let path = segment.path(FileKind::Log);
             return Err(self.context.corrupt(segment.base()..expected, &path, 0));
         }
-        // Compaction leaves at least the last batch of a segment.
-        if expected < self.density.gaps_below && self.segments[number - 1].size()? > 0 {
+        // Compaction leaves at least the last batch of a segment, and damaged segments as they are.
+        let before = &self.segments[number - 1];
+        let is_known = before.damages().iter().any(|damage| {
+            damage.start == damage.end && damage.first == expected && damage.next == segment.base()
+        });
+        if expected < self.density.gaps_below && before.size()? > 0 && !is_known {
             self.expect(segment.base(), self.expected.epoch);
             return Ok(None);
         }

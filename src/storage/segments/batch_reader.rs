@@ -1,6 +1,7 @@
-//! A sequential reader of a finished segment that checks every batch, for compaction.
+//! A sequential reader of a finished segment that checks every batch, for compaction and repair.
 
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 
 use crate::io::is_reported;
 use crate::record::{Batch, BatchSummary, HEADER_SIZE, RecordError};
@@ -21,8 +22,13 @@ const STRETCH: usize = 256 * 1024;
 impl Segment {
     /// A reader of all batches of the segment.
     pub(crate) fn batches(&self) -> Result<BatchReader<'_>, StorageError> {
-        let window = Window::new(Source::cached(&**self.file()), self.size()?, STRETCH);
-        Ok(BatchReader { segment: self, window, position: 0 })
+        Ok(self.batches_in(0..self.size()?))
+    }
+
+    /// A reader of the batches in a range, which begins and ends between batches.
+    pub(crate) fn batches_in(&self, bytes: Range<u64>) -> BatchReader<'_> {
+        let window = Window::new(Source::cached(&**self.file()), bytes.end, STRETCH);
+        BatchReader { segment: self, window, position: bytes.start }
     }
 
     /// The error for a batch that differs from the one written.

@@ -179,7 +179,11 @@ impl<'log> LogDamage<'log> {
         }
     }
 
-    fn keep_copy(self, damage: &Damage) -> Result<SkippedStretch, StorageError> {
+    /// Copies the bytes of a damaged stretch to the quarantine, durably.
+    pub(in crate::storage) fn keep_copy(
+        self,
+        damage: &Damage,
+    ) -> Result<SkippedStretch, StorageError> {
         let segments = self.log.segments();
         let segment = segments.iter().find(|segment| segment.base() == damage.segment);
         let segment = segment.filter(|_| damage.start < damage.end);

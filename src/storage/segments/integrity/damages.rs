@@ -5,6 +5,7 @@
 //! called after additions and at checkpoints, tries again.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -123,6 +124,31 @@ impl Damages {
         Ok(())
     }
 
+    /// Writes the file of the log in `dir` without the damage of the segments that begin within
+    /// `bases`, if there is any; durable on return. Readers are refused the damage until `forget`.
+    pub(crate) fn store_without(
+        &self,
+        disk: &dyn Disk,
+        dir: &Path,
+        bases: &Range<Offset>,
+    ) -> io::Result<()> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.all();
+        let left = without(&known, bases);
+        if left.len() == known.len() {
+            return Ok(());
+        }
+        Damage::store(disk, dir, &left)?;
+        self.is_stale.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    /// Forgets the damage of the segments that begin within `bases`, which the file lacks already.
+    pub(crate) fn forget(&self, bases: &Range<Offset>) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.set(without(&self.all(), bases));
+    }
+
     /// Removes damage beyond the `end` at which the log in `dir` was truncated. Durable on return.
     pub(crate) fn truncate(&self, disk: &dyn Disk, dir: &Path, end: LogEnd) -> io::Result<()> {
         let LogEnd { segment: base, position: size, offset: end } = end;
@@ -145,4 +171,9 @@ impl Damages {
         damages.sort_unstable_by_key(|damage| (damage.segment, damage.start));
         self.known.store((!damages.is_empty()).then(|| Arc::new(damages)));
     }
+}
+
+/// The damage of all segments but those that begin within `bases`.
+fn without(known: &[Damage], bases: &Range<Offset>) -> Vec<Damage> {
+    known.iter().filter(|damage| !bases.contains(&damage.segment)).copied().collect()
 }
