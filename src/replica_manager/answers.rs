@@ -6,13 +6,14 @@
 //! no longer compacted, and so do damaged stretches that an operator has skipped.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use bytes::Bytes;
 
 use crate::replication::{FetchAnswer, FetchOutcome, FetchPosition};
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicPartition};
 use crate::wire::describe_log_dirs::{
-    DescribeLogDirsRequest, DescribeLogDirsResponse, RequestTopic,
+    DescribeLogDirsRequest, DescribeLogDirsResponse, Gap, RequestTopic,
 };
 use crate::wire::fetch::Partition as PartitionAnswer;
 use crate::wire::{ErrorCode, Records};
@@ -93,6 +94,15 @@ pub(super) fn gaps_in(answer: &DescribeLogDirsResponse) -> BTreeMap<TopicPartiti
     gaps
 }
 
+/// The gaps of a leader's log, in an answer for one partition.
+pub(super) fn declared_gaps(answer: &DescribeLogDirsResponse) -> Vec<Range<Offset>> {
+    let topics = answer.results.iter().flat_map(|dir| &dir.topics);
+    let gaps = topics.flat_map(|topic| &topic.partitions).flat_map(|partition| &partition.gaps);
+    let range =
+        |gap: &Gap| Some(Offset::checked(gap.first_offset)?..Offset::checked(gap.next_offset)?);
+    gaps.filter_map(range).collect()
+}
+
 /// Returns true for errors that end by themselves when both brokers have seen the same metadata.
 fn is_outdated(code: ErrorCode) -> bool {
     matches!(
@@ -114,7 +124,7 @@ fn offset(field: &'static str, value: i64) -> Result<Offset, Refusal> {
 mod tests {
     use super::*;
     use crate::replication::Floor;
-    use crate::wire::describe_log_dirs::{Gap, LogDir, Partition, Topic};
+    use crate::wire::describe_log_dirs::{LogDir, Partition, Topic};
     use crate::wire::fetch::EpochEndOffset;
 
     const POSITION: FetchPosition = FetchPosition {

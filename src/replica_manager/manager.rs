@@ -14,6 +14,7 @@ use crate::replica_manager::in_sync_changes::InSyncChanges;
 use crate::replica_manager::leader_fetcher::LeaderFetcher;
 use crate::replica_manager::leader_link::any_version;
 use crate::replica_manager::log_reporter::LogReporter;
+use crate::replica_manager::repairs::Repairs;
 use crate::replica_manager::{Elections, ReplicaConfig};
 use crate::types::BrokerId;
 
@@ -24,9 +25,9 @@ const FIRST_PAUSE: u32 = 20;
 const CONNECTIONS: &str = "the connections to leaders";
 
 /// Starts the tasks that run until this broker stops. They fetch the partitions that it follows,
-/// and send the changes of in-sync sets of partitions that it leads. They also hand over partitions
-/// that are damaged or have another preferred leader, those that `elections` asks for first, and
-/// report the logs of partitions without a leader.
+/// repair their damage, and send the changes of in-sync sets of partitions that it leads. They also
+/// hand over partitions that are damaged or have another preferred leader, those that `elections`
+/// asks for first, and report the logs of partitions without a leader.
 pub(crate) fn start(
     engine: &Arc<EngineState>,
     config: &ReplicaConfig,
@@ -49,12 +50,10 @@ pub(crate) fn start(
             let sending = InSyncChanges::new(Arc::clone(&managing), requested, config.lag_max);
             managing.control.start(sending.run());
         }
-        let manager = Manager {
-            connector: connector(&managing, &config, network.as_ref(), connections.clone()),
-            engine: managing,
-            config,
-            leaders: BTreeMap::new(),
-        };
+        let connector = connector(&managing, &config, network.as_ref(), connections.clone());
+        let repairs = Repairs::new(Arc::clone(&managing), connector.clone(), config.clone());
+        managing.control.start(repairs.run());
+        let manager = Manager { connector, engine: managing, config, leaders: BTreeMap::new() };
         manager.run().await;
         connections.stop();
         connections.ended().await;

@@ -1,5 +1,5 @@
 //! The tasks by which a broker takes part in replication: fetching from leaders, sending the
-//! changes of in-sync sets, and handing partitions over.
+//! changes of in-sync sets, repairing damage, and handing partitions over.
 //!
 //! One task for each leader fetches all partitions in which this broker follows that leader, over
 //! one connection and with one request at a time. `replication::Partition` takes the answers and
@@ -18,6 +18,7 @@ mod leader_link;
 mod log_reporter;
 mod manager;
 mod pauses;
+mod repairs;
 mod replicas;
 mod unsettled;
 

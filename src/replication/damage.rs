@@ -20,7 +20,13 @@ impl Partition {
         is_replicated
     }
 
-    /// Returns true if a reader has met damage of replicated records since damage was last skipped.
+    /// Notes that the log has no damage any more.
+    pub fn note_repaired(&self) {
+        self.has_met_damage.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns true if a reader has met damage of replicated records since damage was last skipped
+    /// or repaired.
     pub fn has_met_damage(&self) -> bool {
         self.has_met_damage.load(Ordering::Relaxed)
     }

@@ -62,6 +62,16 @@ pub(in crate::metadata) fn with_damage(
     state
 }
 
+/// The state in which the damage of a broker on this data directory is repaired.
+pub(in crate::metadata) fn without_damage(
+    mut state: PartitionState,
+    broker: BrokerId,
+    directory: &str,
+) -> PartitionState {
+    state.damaged.retain(|replica| replica.broker != broker || *replica.directory != *directory);
+    state
+}
+
 /// The eligible replicas and the members of `state` that are not among `members`.
 fn eligible(state: &PartitionState, members: &[IsrMember]) -> Vec<EligibleReplica> {
     let is_member = |broker| members.iter().any(|member| member.broker == broker);

@@ -10,13 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::metadata::controller::Basis;
 use crate::metadata::image::{Broker, DirectoryId, Image, IsrMember, PartitionState, Topic};
 use crate::metadata::in_sync::{
-    InSyncOutcome, InSyncStateChange, handed_over, rules, with_damage, with_members,
+    InSyncOutcome, InSyncStateChange, handed_over, rules, with_damage, with_members, without_damage,
 };
 use crate::metadata::layout::NodePath;
+use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::store::{Node, Op, OpResult, SessionError, Store, StoreError};
 use crate::metadata::values::{decode_broker, decode_state, encode_state};
 use crate::metadata::{Metadata, MetadataError, Remedy};
-use crate::types::{BrokerId, PartitionIndex};
+use crate::types::{BrokerId, PartitionIndex, TopicId};
 
 /// The maximum number of changes of a transaction, which also checks registrations.
 const CHANGES_MAX: usize = 400;
@@ -79,6 +80,39 @@ impl Metadata {
             }
         }
         outcomes
+    }
+
+    /// Forgets that the replica of this broker is damaged, since its damage is repaired: it may be
+    /// preferred as a leader again.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn note_repaired(
+        &self,
+        topic_id: TopicId,
+        partition: PartitionIndex,
+    ) -> Result<(), MetadataError> {
+        let topic = self.image().borrow().topic_by_id(topic_id).map(|topic| topic.name.clone());
+        let Some(topic) = topic else { return Ok(()) };
+        let path = NodePath::PartitionState(topic, partition).to_string();
+        let registration = self.registration.lock().await.clone().unwrap_or_default();
+        let Some(directory) = registration.directory_id else { return Ok(()) };
+        let mut attempts = Attempts::default();
+        loop {
+            let store = self.store();
+            let nodes = store.read(std::slice::from_ref(&path)).await?;
+            let Some(node) = nodes.into_iter().next().flatten() else { return Ok(()) };
+            let Ok(state) = decode_state(&node.value, node.version) else { return Ok(()) };
+            let repaired = without_damage(state.clone(), self.broker, &directory);
+            if repaired == state {
+                return Ok(());
+            }
+            let op = Op::set(path.clone(), encode_state(&repaired), node.version);
+            match self.execute(&*store, vec![op]).await {
+                Ok(_) => return Ok(()),
+                Err(error) => attempts.again(error)?,
+            }
+        }
     }
 
     /// Settles some of the changes, at least one, and returns the others.

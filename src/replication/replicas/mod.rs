@@ -11,6 +11,7 @@ mod following_tests;
 mod handing_over;
 mod in_sync_changes;
 mod log_report;
+mod repairing;
 #[cfg(test)]
 mod schedule_tests;
 #[cfg(test)]
@@ -25,3 +26,4 @@ pub use damage_reports::DamageReports;
 pub use following::{FollowerError, FollowerPosition};
 pub use handing_over::HandOverProgress;
 pub use in_sync_changes::{InSyncChanges, RequestedChange};
+pub use repairing::{RepairFailed, SegmentRepair};

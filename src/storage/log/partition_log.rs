@@ -229,6 +229,12 @@ impl Log {
         Compactable::new(&self.tail, &self.removed_files, &self.claims)
     }
 
+    /// Returns true if damage is known that no operator has skipped. Does not read the disk.
+    pub fn has_damage(&self) -> bool {
+        let context = self.context();
+        context.damages.all().iter().any(|damage| !context.is_skipped(damage))
+    }
+
     /// The checks of the stored bytes.
     pub fn checks(&self) -> Checks<'_> {
         Checks::new(&self.tail, &self.removed_files)

@@ -276,6 +276,13 @@ impl ThreeBrokers {
         segment.write_all_at(&[byte[0] ^ 1], middle).unwrap();
     }
 
+    /// Removes the first segment of a partition on a broker that does not run.
+    pub(super) fn remove_segment(&self, id: i32, topic: &str, partition: i32) {
+        assert!(!self.runs(id));
+        let segment = format!("{topic}-{partition}/{:020}.log", 0);
+        fs::remove_file(self.data(id).join(segment)).unwrap();
+    }
+
     /// Cuts the only segment of a partition in half on a broker that does not run.
     pub(super) fn cut_in_half(&self, id: i32, topic: &str, partition: i32) {
         assert!(!self.runs(id));
@@ -308,6 +315,15 @@ impl ThreeBrokers {
     /// The log of a broker, over all its processes.
     pub(super) fn log(&self, id: i32) -> String {
         fs::read_to_string(self.data(id).with_extension("log")).unwrap_or_default()
+    }
+
+    /// Waits until a broker has logged these words.
+    pub(super) fn await_logged(&self, id: i32, words: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.log(id).contains(words) {
+            assert!(Instant::now() < deadline, "'{words}' is not in\n{}", self.log(id));
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The logs of all brokers.

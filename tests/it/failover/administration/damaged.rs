@@ -102,12 +102,14 @@ fn a_leader_with_damage_in_the_way_of_a_consumer_hands_over_and_does_not_return_
 }
 
 #[test]
-fn a_leader_whose_files_somebody_changes_while_it_runs_hands_over() {
-    let cluster = ThreeBrokers::start(&["log.segment.bytes=2048"]);
+fn a_leader_whose_files_somebody_changes_while_it_runs_hands_over_and_is_repaired() {
+    let mut cluster = ThreeBrokers::start(&["log.segment.bytes=2048"]);
     cluster.make_topic(TOPIC, 1);
+    cluster.make_topic(SOUND, 3);
     write(&cluster.client(), TOPIC);
     let read = || read_all(&cluster.client(), TOPIC).into_values().collect::<Vec<_>>();
     let expected: Vec<u64> = (0..RECORDS).collect();
+    let preferred = cluster.leader(TOPIC);
     for is_read_before in [false, true] {
         let leader = cluster.leader(TOPIC);
         if is_read_before {
@@ -116,7 +118,27 @@ fn a_leader_whose_files_somebody_changes_while_it_runs_hands_over() {
         cluster.flip_a_bit(leader, TOPIC, 0);
         assert_eq!(read(), expected, "{}", cluster.logs());
         cluster.await_partitions(TOPIC, |partition| partition.leader_id != leader);
+        cluster.await_logged(leader, "rotten-0 is repaired");
+        // It may lead again.
+        cluster.await_partitions(TOPIC, |partition| partition.leader_id == preferred);
+        assert_eq!(read(), expected, "{}", cluster.logs());
     }
+    assert_eq!(cluster.client().admin().damage().unwrap(), []);
+    cluster.assert_identical_logs(TOPIC, 1);
+}
+
+#[test]
+fn followers_fetch_lost_segments_again() {
+    let mut cluster = ThreeBrokers::start(&["log.segment.bytes=2048"]);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster.client(), TOPIC);
+    let follower = others(cluster.leader(TOPIC))[0];
+    cluster.stop(follower);
+    cluster.remove_segment(follower, TOPIC, 0);
+    cluster.start_broker(follower);
+    cluster.await_logged(follower, "rotten-0 is repaired");
+    cluster.await_in_sync(TOPIC, &IDS);
+    cluster.assert_identical_logs(TOPIC, 1);
 }
 
 #[test]
