@@ -361,3 +361,18 @@ fn compaction_lags_delay_and_force_compaction() {
     world.clock.advance(minute);
     assert!(world.log.tail().roll_older(minute, AT.now).unwrap());
 }
+
+#[test]
+fn a_segment_that_a_repair_replaces_is_not_compacted_meanwhile() {
+    let mut world = World::new();
+    world.append(&["a=1"]);
+    world.append(&["a=2"]);
+    world.roll();
+    assert!(world.log.compactable().claim(Offset::ZERO));
+    assert!(!world.log.compactable().claim(Offset::ZERO));
+    assert_eq!(world.compact(), Pass::Stopped);
+    assert_eq!(world.left(), ["0:a=1", "1:a=2"]);
+    world.log.compactable().release(Offset::ZERO);
+    assert!(matches!(world.compact(), Pass::Done { .. }));
+    assert_eq!(world.left(), ["1:a=2"]);
+}

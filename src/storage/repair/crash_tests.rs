@@ -6,7 +6,7 @@ use super::world_tests::{Follower, LETTERS, open_on, size};
 use crate::io::Disk;
 use crate::storage::directory::StoppingDisk;
 use crate::storage::world_tests::{file, values};
-use crate::storage::{Damage, Log, Repair, StartPoint, StorageError};
+use crate::storage::{Damage, Log, Repair, RepairError, StartPoint, StorageError};
 use crate::types::Offset;
 
 /// The damage of a log before its repair.
@@ -31,9 +31,9 @@ impl Harm {
     fn follower(self) -> (Follower, Vec<Damage>) {
         let mut follower = Follower::of_letters();
         match self {
-            Self::Rotten => [0, 2].into_iter().for_each(|number| follower.rot(3, number)),
+            Self::Rotten => follower.rot_all(3, &[0, 2]),
             Self::Elsewhere => {
-                [0, 2].into_iter().for_each(|number| follower.rot(3, number));
+                follower.rot_all(3, &[0, 2]);
                 follower.rot(6, 1);
             }
             Self::LostFirst => follower.lose(0),
@@ -57,7 +57,7 @@ impl Harm {
         while let Some(wanted) = repair.wants()? {
             let fetched = repair.take(&follower.fetch(wanted.start, 2));
             fetched.map_err(|error| match error {
-                crate::storage::RepairError::Storage(error) => error,
+                RepairError::Storage(error) => error,
                 refused => panic!("{refused}"),
             })?;
         }

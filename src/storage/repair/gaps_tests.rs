@@ -91,7 +91,7 @@ fn a_leader_that_has_compacted_more_leaves_larger_gaps() {
     ] {
         let mut follower = compacted();
         let numbers: &[u64] = if base == 12 { &[0, 1] } else { &[1, 2] };
-        numbers.iter().for_each(|number| follower.rot(base, *number));
+        follower.rot_all(base, numbers);
         let log = follower.open();
         forget(&mut follower, gone);
         assert!(follower.repair(&log, base, 1));
@@ -107,7 +107,7 @@ fn a_leader_that_has_compacted_more_leaves_larger_gaps() {
 /// Repairs a log of letters of whose damage the leader has skipped some offsets.
 fn with_skipped(rotten: &[u64], skipped: Range<i64>) -> Follower {
     let mut follower = Follower::of_letters();
-    rotten.iter().for_each(|number| follower.rot(3, *number));
+    follower.rot_all(3, rotten);
     forget(&mut follower, skipped.clone());
     let log = follower.open();
     let mut repair = Repair::begin(&log, offset(3)).unwrap().unwrap();
@@ -169,7 +169,7 @@ fn a_segment_of_which_the_leader_has_nothing_is_skipped_as_it_is() {
         if is_lost {
             follower.lose(0);
         } else {
-            (0..3).for_each(|number| follower.rot(0, number));
+            follower.rot_all(0, &[0, 1, 2]);
         }
         forget(&mut follower, 0..3);
         let log = follower.open();

@@ -53,7 +53,7 @@ fn all_stretches_of_a_segment_are_repaired_together() {
 #[test]
 fn a_segment_without_a_sound_batch_is_repaired() {
     let follower = Follower::of_letters();
-    (0..3).for_each(|number| follower.rot(3, number));
+    follower.rot_all(3, &[0, 1, 2]);
     is_repaired(&follower, 3, 2);
 }
 
@@ -163,11 +163,11 @@ fn wrong_batches_are_refused_and_change_nothing() {
         let refused = repair.take(&wrong);
         assert!(matches!(refused, Err(RepairError::Epoch { .. })), "{epoch}: {refused:?}");
     }
-    let mut long = batch(&["x", "y", "z"]);
-    let mut header = HeaderMut::of_batch(&mut long).unwrap();
+    let mut too_large = batch(&["x", "y", "z"]);
+    let mut header = HeaderMut::of_batch(&mut too_large).unwrap();
     header.set_base_offset(offset(3));
     header.set_leader_epoch(LeaderEpoch(3));
-    let refused = repair.take(&long);
+    let refused = repair.take(&too_large);
     assert!(matches!(refused, Err(RepairError::Overlap { .. })), "{refused:?}");
 
     assert_eq!(repair.wants().unwrap(), Some(offset(3)..offset(5)), "nothing was taken");
@@ -253,7 +253,7 @@ fn a_log_that_was_truncated_or_has_lost_the_segment_meanwhile_stays_as_it_is() {
 fn a_log_start_within_the_damage_needs_no_batches_below_it() {
     for start in [4, 5, 6] {
         let mut follower = Follower::of_letters();
-        (0..3).for_each(|number| follower.rot(3, number));
+        follower.rot_all(3, &[0, 1, 2]);
         let log = follower.open();
         let mut repair = Repair::begin(&log, offset(3)).unwrap().unwrap();
         log.retention().advance_log_start(offset(start)).unwrap();

@@ -75,6 +75,12 @@ impl Follower {
         self.rot_at(base, number * size() + 65);
     }
 
+    pub(super) fn rot_all(&self, base: i64, numbers: &[u64]) {
+        for number in numbers {
+            self.rot(base, *number);
+        }
+    }
+
     pub(super) fn rot_at(&self, base: i64, position: u64) {
         self.world.disk.flip_bit(&file(base, "log"), position, 2).unwrap();
     }
