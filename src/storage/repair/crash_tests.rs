@@ -71,6 +71,8 @@ fn at_every_step(harm: Harm, power: bool) {
     let mut were_old = 0;
     for steps in 0.. {
         let (mut follower, before) = harm.follower();
+        let path = file(harm.base().get(), "log");
+        let damaged = follower.world.bytes(&path);
         let stopping = StoppingDisk::new(&follower.world.disk, steps);
         let done = harm.repair(&follower, Arc::new(stopping.clone()));
         assert_eq!(done.is_err(), stopping.has_stopped(), "{done:?} after {steps} steps");
@@ -88,9 +90,10 @@ fn at_every_step(harm: Harm, power: bool) {
         let rest: Vec<_> = before.iter().filter(|one| one.segment != harm.base()).collect();
         if found == before {
             were_old += 1;
+            assert_eq!(follower.world.bytes(&path), damaged, "after {steps} steps");
         } else {
             assert_eq!(found.iter().collect::<Vec<_>>(), rest, "after {steps} steps");
-            let bytes = follower.world.bytes(&file(harm.base().get(), "log"));
+            let bytes = follower.world.bytes(&path);
             let segments = if matches!(harm, Harm::LostMiddle) { 2 } else { 1 };
             assert_eq!(bytes.len() as u64, size() * 3 * segments, "after {steps} steps");
         }
