@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::engine::{Control, EngineError, Failure};
-use crate::metadata::{Image, Metadata};
+use crate::metadata::{Image, Metadata, Partition as PartitionImage};
 use crate::replication::{LocalLogs, Partition};
-use crate::storage::{DataDir, StorageError};
+use crate::storage::{DataDir, Unreadable};
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicId, TopicPartition, WithCauses};
 
 /// The replicas of this broker whose disk has lost flushed records.
@@ -24,6 +24,8 @@ pub(crate) struct Losses {
     replicas: Mutex<BTreeSet<(TopicId, PartitionIndex)>>,
     /// The logs of replicas whose loss was found since the start, and is not on the disk yet.
     unnoted: Mutex<Vec<(TopicPartition, TopicId)>>,
+    /// The replicas of which it was said that they cannot be given up yet.
+    reported: Mutex<BTreeSet<(TopicId, PartitionIndex)>>,
     found: Notify,
 }
 
@@ -75,11 +77,7 @@ impl Losses {
              committed, and this log lacks some of them; another replica is to lead",
             partition.id()
         );
-        self.stop(partition, "its log has lost committed records, and another replica is to lead");
-    }
-
-    fn stop(&self, partition: &Partition, reason: &'static str) {
-        partition.stop(reason);
+        partition.stop("its log has lost committed records, and another replica is to lead");
         self.lock_unnoted().push((partition.id().clone(), partition.topic_id()));
         self.found.notify_one();
     }
@@ -102,7 +100,8 @@ impl Losses {
             "the log of {id} cannot be opened: {reason}; another replica is to lead, and this one \
              is fetched again"
         );
-        self.stop(partition, "its log cannot be opened, and another replica is to lead");
+        partition.stop("its log cannot be opened, and another replica is to lead");
+        self.found.notify_one();
     }
 
     /// Waits until a follower has shown a loss, or a log has turned out to be unreadable.
@@ -113,7 +112,8 @@ impl Losses {
     /// Notes the losses on the disk that were found since the start, so that this broker knows of
     /// them after a restart too.
     pub(super) async fn note(&self, logs: &Arc<LocalLogs>, control: &Control) {
-        let unnoted = std::mem::take(&mut *self.lock_unnoted());
+        let mut unnoted = std::mem::take(&mut *self.lock_unnoted());
+        unnoted.retain(|(partition, id)| self.contains(*id, partition.partition));
         if unnoted.is_empty() {
             return;
         }
@@ -160,6 +160,8 @@ impl Losses {
     /// Removes a replica whose log was truncated to the records that are left.
     fn remove(&self, replica: (TopicId, PartitionIndex)) {
         self.lock().remove(&replica);
+        self.lock_unnoted().retain(|(partition, id)| (*id, partition.partition) != replica);
+        self.lock_reported().remove(&replica);
     }
 
     /// Truncates the logs of the replicas that are struck out of their in-sync sets. Returns true
@@ -188,12 +190,28 @@ impl Losses {
             let Some(topic) = image.topic_by_id(id).map(|topic| topic.name.clone()) else {
                 continue;
             };
+            let known = image.topic_by_id(id).and_then(|topic| topic.partition(index));
+            let leads = known.and_then(PartitionImage::leader) == Some(metadata.broker());
+            let unreadable = if leads { Unreadable::Kept } else { Unreadable::SetAside };
             let partition = TopicPartition { topic, partition: index };
-            let (logs, failure) = (Arc::clone(logs), Arc::clone(failure));
-            let cut = move || cut(&logs, &failure, &partition, id);
-            if control.run_blocking(cut).await.unwrap_or(false) {
-                self.remove((id, index));
-                given_up.push((id, index));
+            let (logs, named) = (Arc::clone(logs), partition.clone());
+            let cutting = control.run_blocking(move || {
+                logs.flusher.forget(&named);
+                logs.data.give_up_lost_end(&named, id, unreadable)
+            });
+            match cutting.await {
+                Ok(Ok(())) => {
+                    self.remove((id, index));
+                    given_up.push((id, index));
+                }
+                Ok(Err(error)) if error.leaves_disk_unknown() => {
+                    failure.report(WithCauses(&error).to_string());
+                }
+                Ok(Err(error)) if self.lock_reported().insert((id, index)) => {
+                    let error = WithCauses(&error);
+                    tracing::error!("{partition} is not served yet: {error}; trying again");
+                }
+                Ok(Err(_)) | Err(_) => {}
             }
         }
         if given_up.is_empty() {
@@ -209,27 +227,11 @@ impl Losses {
         self.unnoted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn lock_reported(&self) -> MutexGuard<'_, BTreeSet<(TopicId, PartitionIndex)>> {
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeSet<(TopicId, PartitionIndex)>> {
         self.replicas.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Truncates a log to the records that are left, and returns true if that succeeded.
-fn cut(logs: &LocalLogs, failure: &Failure, partition: &TopicPartition, id: TopicId) -> bool {
-    logs.flusher.forget(partition);
-    match logs.data.give_up_lost_end(partition, id) {
-        Ok(()) => true,
-        Err(error) => {
-            report(failure, partition, &error);
-            false
-        }
-    }
-}
-
-fn report(failure: &Failure, partition: &TopicPartition, error: &StorageError) {
-    if error.leaves_disk_unknown() {
-        failure.report(WithCauses(error).to_string());
-    } else {
-        tracing::error!("{partition} is not fetched again yet: {}", WithCauses(error));
     }
 }

@@ -5,7 +5,7 @@
 //! consumer reads it, so that nothing is counted as the position of this replica. What the leader
 //! has itself given up stays a gap. One segment is repaired at a time.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,13 +21,16 @@ use crate::replica_manager::ReplicaConfig;
 use crate::replica_manager::answers::{ask_for_gaps, declared_gaps};
 use crate::replica_manager::fetch_session::in_request;
 use crate::replica_manager::followed::followed;
-use crate::replication::{Partition, RepairFailed, SegmentRepair};
-use crate::types::{Offset, TopicPartition, WithCauses};
+use crate::replication::{Partition, RepairFailed, Repairable, SegmentRepair};
+use crate::types::{LeaderEpoch, Offset, TopicPartition, WithCauses};
 use crate::wire::fetch::{RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, FetchRequest, Records};
 
 /// The pause between two looks for damage, if the metadata does not change.
 const PAUSE: Duration = Duration::from_secs(10);
+
+/// The longest pause after failures: each attempt may read a whole segment.
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
 /// The session epoch of a fetch without a session.
 const WITHOUT_SESSION: i32 = -1;
@@ -37,8 +40,17 @@ pub(super) struct Repairs {
     engine: Arc<EngineState>,
     connector: Connector,
     config: ReplicaConfig,
-    /// The partitions of which it was said that they cannot be repaired yet.
-    failed: BTreeSet<TopicPartition>,
+    /// The last failures, of which the first was reported.
+    failed: BTreeMap<TopicPartition, Failure>,
+}
+
+/// A failed attempt to repair a partition.
+#[derive(Clone, Copy, Debug)]
+struct Failure {
+    epoch: LeaderEpoch,
+    /// The time of the next attempt in this leader epoch.
+    until: Duration,
+    pause: Duration,
 }
 
 /// The reason why a segment is not repaired yet.
@@ -54,6 +66,8 @@ enum Obstacle {
     NoRecords(Offset),
     #[error(transparent)]
     Repair(#[from] RepairFailed),
+    #[error("it is in the segment that is still written to, or the topic is compacted")]
+    NotYet,
     #[error("the metadata store does not take the note of the repair")]
     Note(#[from] MetadataError),
     #[error(transparent)]
@@ -66,7 +80,7 @@ impl Repairs {
         connector: Connector,
         config: ReplicaConfig,
     ) -> Self {
-        Self { engine, connector, config, failed: BTreeSet::new() }
+        Self { engine, connector, config, failed: BTreeMap::new() }
     }
 
     /// Repairs until this broker stops.
@@ -87,22 +101,45 @@ impl Repairs {
     }
 
     async fn repair_all(&mut self) {
+        let (image, me) = (self.engine.image(), self.engine.config.broker_id);
         for followed in followed(&self.engine, self.config.listener.as_deref()).into_values() {
-            let damaged = followed.partitions.values().map(|followed| &followed.partition);
-            let damaged = damaged.filter(|partition| partition.has_damage()).cloned();
-            for partition in damaged.collect::<Vec<_>>() {
+            let partitions = followed.partitions.values().map(|followed| &followed.partition);
+            let is_due = |partition: &&Arc<Partition>| {
                 let id = partition.id();
+                let known = image.partition(&id.topic, id.partition);
+                partition.has_damage() || known.is_some_and(|known| image.is_damaged(known, me))
+            };
+            let due: Vec<_> = partitions.filter(is_due).cloned().collect();
+            for partition in due {
+                if self.is_paused(&partition) {
+                    continue;
+                }
                 match self.repair(followed.address.as_ref(), &partition).await {
-                    Ok(()) => drop(self.failed.remove(id)),
+                    Ok(()) => drop(self.failed.remove(partition.id())),
                     Err(Obstacle::Stopping(_)) => return,
-                    Err(obstacle) if self.failed.insert(id.clone()) => {
-                        let obstacle = WithCauses(&obstacle);
-                        tracing::warn!("damage of {id} is not repaired yet: {obstacle}");
-                    }
-                    Err(_) => {}
+                    Err(obstacle) => self.note_failure(&partition, &obstacle),
                 }
             }
         }
+    }
+
+    /// Returns true if an attempt has failed in this leader epoch, and its pause is not over.
+    fn is_paused(&self, partition: &Partition) -> bool {
+        let now = self.engine.clock.monotonic();
+        let failure = self.failed.get(partition.id());
+        failure.is_some_and(|failed| failed.epoch == partition.epoch() && now < failed.until)
+    }
+
+    fn note_failure(&mut self, partition: &Partition, obstacle: &Obstacle) {
+        let (id, epoch) = (partition.id(), partition.epoch());
+        let before = self.failed.get(id);
+        if before.is_none() {
+            let obstacle = WithCauses(obstacle);
+            tracing::warn!("damage of {id} is not repaired yet: {obstacle}; trying again");
+        }
+        let pause = before.map_or(PAUSE, |failed| (failed.pause * 2).min(LONGEST_PAUSE));
+        let until = self.engine.clock.monotonic().saturating_add(pause);
+        self.failed.insert(id.clone(), Failure { epoch, until, pause });
     }
 
     /// Repairs the damaged segments of a partition.
@@ -113,19 +150,14 @@ impl Repairs {
     ) -> Result<(), Obstacle> {
         let of = Arc::clone(partition);
         let segments = self.blocking(move || of.repairable_segments()).await??;
-        if segments.is_empty() {
-            return Ok(());
-        }
-        let connection = self.connector.connect(leader.ok_or(Obstacle::NoAddress)?).await?;
-        for segment in segments {
-            let of = Arc::clone(partition);
-            let begun = self.blocking(move || of.begin_repair(segment)).await??;
-            if let Some(repair) = begun {
-                self.repair_segment(&connection, partition, repair).await?;
+        if !segments.is_empty() {
+            let connection = self.connector.connect(leader.ok_or(Obstacle::NoAddress)?).await?;
+            for found in segments {
+                self.repair_segment(&connection, partition, found).await?;
             }
         }
         if partition.has_damage() {
-            return Ok(());
+            return Err(Obstacle::NotYet);
         }
         partition.note_repaired();
         let id = partition.id();
@@ -134,30 +166,50 @@ impl Repairs {
         Ok(())
     }
 
+    /// Repairs a segment, once the leader has shown that it can help: to begin reads the whole
+    /// segment.
     async fn repair_segment(
         &self,
         connection: &Connection,
-        partition: &Partition,
-        mut repair: SegmentRepair,
+        partition: &Arc<Partition>,
+        found: Repairable,
     ) -> Result<(), Obstacle> {
-        repair.expect_gaps(self.gaps(connection, partition).await?);
+        let gaps = self.gaps(connection, partition).await?;
+        self.fetch(connection, partition, found.wanted).await?;
+        let of = Arc::clone(partition);
+        let mut repair = self.blocking(move || of.begin_repair(found)).await??;
+        if let Some(repair) = &mut repair {
+            repair.expect_gaps(gaps);
+        }
+        let filled = self.fill(connection, partition, &mut repair).await;
+        // Both removing a repair and finishing it take the disk.
+        let finish = move || match (filled, repair) {
+            (Ok(()), Some(repair)) => repair.finish().map(drop).map_err(Obstacle::from),
+            (filled, _) => filled,
+        };
+        // If the log has changed meanwhile, the next look finds what is left.
+        self.blocking(finish).await?
+    }
+
+    /// Fills the damaged stretches with the leader's records.
+    async fn fill(
+        &self,
+        connection: &Connection,
+        partition: &Partition,
+        repair: &mut Option<SegmentRepair>,
+    ) -> Result<(), Obstacle> {
         let mut records = Bytes::new();
-        loop {
+        while let Some(mut filling) = repair.take() {
             let step = move || {
-                let taken = if records.is_empty() { Ok(()) } else { repair.take(&records) };
-                let wanted = taken.and_then(|()| repair.wants());
-                (repair, wanted)
+                let taken = if records.is_empty() { Ok(()) } else { filling.take(&records) };
+                let wanted = taken.and_then(|()| filling.wants());
+                (filling, wanted)
             };
-            let wanted;
-            (repair, wanted) = self.blocking(step).await?;
+            let (filling, wanted) = self.blocking(step).await?;
+            *repair = Some(filling);
             let Some(from) = wanted? else { break };
             records = self.fetch(connection, partition, from).await?;
-            if records.is_empty() {
-                return Err(Obstacle::NoRecords(from));
-            }
         }
-        // If the log has changed meanwhile, the next look finds what is left.
-        self.blocking(move || repair.finish()).await??;
         Ok(())
     }
 
@@ -206,10 +258,10 @@ impl Repairs {
         if code.is_error() {
             return Err(Obstacle::Leader(code));
         }
-        Ok(match row.map(|row| row.records) {
-            Some(Records::Bytes(records)) => records,
-            _ => Bytes::new(),
-        })
+        match row.map(|row| row.records) {
+            Some(Records::Bytes(records)) if !records.is_empty() => Ok(records),
+            _ => Err(Obstacle::NoRecords(from)),
+        }
     }
 
     async fn blocking<T: Send + 'static>(

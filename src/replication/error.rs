@@ -95,8 +95,8 @@ impl OpenFailure {
     /// The failure of an attempt that follows another failed one. `is_lasting` is false for reasons
     /// that pass by themselves.
     pub(super) fn after(before: Option<&Self>, error: &dyn Error, is_lasting: bool) -> Self {
-        let attempts = before.map_or(0, |failure| failure.attempts) + u32::from(is_lasting);
-        let attempts = attempts.min(ATTEMPTS_MAX);
+        let before = before.map_or(0, |failure| failure.attempts);
+        let attempts = if is_lasting { (before + 1).min(ATTEMPTS_MAX) } else { 0 };
         Self { reason: WithCauses(error).to_string().into(), attempts }
     }
 

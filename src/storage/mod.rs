@@ -31,7 +31,7 @@ mod worker;
 pub use cold_reads::ColdReads;
 pub use directory::{
     DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, Space,
-    StartReport, Truncation, lock_data_dir, restore_identity,
+    StartReport, Truncation, Unreadable, lock_data_dir, restore_identity,
 };
 pub(crate) use directory::{is_new, is_on_zookeeper, quarantine};
 pub use epoch_cache::{EpochCache, EpochStart};

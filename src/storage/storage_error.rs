@@ -197,6 +197,25 @@ impl StorageError {
         }
     }
 
+    /// Returns true if the files of a log cannot be read for this reason, and not because of
+    /// permissions, mounts or time-outs, which a person mends without changing the files.
+    pub(crate) fn is_of_files(&self) -> bool {
+        let kind = match self {
+            Self::Io { source, .. } => Some(source.kind()),
+            _ => None,
+        };
+        let is_outside = matches!(
+            kind,
+            Some(
+                io::ErrorKind::PermissionDenied
+                    | io::ErrorKind::ReadOnlyFilesystem
+                    | io::ErrorKind::TimedOut
+                    | io::ErrorKind::StaleNetworkFileHandle
+            )
+        );
+        self.keeps_log_closed() && !is_outside
+    }
+
     /// Returns true if a log that cannot be opened for this reason stays closed until its files
     /// change. False for what passes by itself, such as a want of memory, of descriptors or of
     /// space.

@@ -26,4 +26,4 @@ pub use damage_reports::DamageReports;
 pub use following::{FollowerError, FollowerPosition};
 pub use handing_over::HandOverProgress;
 pub use in_sync_changes::{InSyncChanges, RequestedChange};
-pub use repairing::{RepairFailed, SegmentRepair};
+pub use repairing::{RepairFailed, Repairable, SegmentRepair};

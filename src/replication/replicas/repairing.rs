@@ -4,13 +4,22 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::replication::Partition;
-use crate::storage::{DataDir, Repair, RepairError, StorageError};
+use crate::storage::{DamagedSegment, DataDir, Repair, RepairError, StorageError};
 use crate::types::Offset;
 
 /// A repair that has failed: nothing was changed.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct RepairFailed(#[from] RepairError);
+
+/// A damaged segment of a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repairable {
+    /// The base offset of the segment.
+    segment: Offset,
+    /// The first offset that is wanted from the leader.
+    pub wanted: Offset,
+}
 
 /// The repair of one segment of a replica. All calls block on the disk. A repair that is dropped
 /// leaves the log as it was.
@@ -32,24 +41,35 @@ impl Partition {
         self.log().is_some_and(|log| log.has_damage())
     }
 
-    /// The first offsets of the segments that can be repaired. Blocks on the disk.
+    /// The segments that can be repaired. Blocks on the disk.
+    ///
+    /// There are none in a compacted topic: a record that the leader has compacted away is absent
+    /// there for good reason, but here an older one of its key may be left.
     ///
     /// # Errors
     /// If the log accepts no records, or the disk fails.
-    pub fn repairable_segments(&self) -> Result<Vec<Offset>, RepairFailed> {
-        let Some(log) = self.log() else { return Ok(Vec::new()) };
+    pub fn repairable_segments(&self) -> Result<Vec<Repairable>, RepairFailed> {
+        let Some(log) = self.log().filter(|_| !self.config().cleanup_policy.compact) else {
+            return Ok(Vec::new());
+        };
+        let start = log.log_start_offset();
         let needed = Repair::needed(&log)?.into_iter();
-        Ok(needed.map(|segment| segment.base).collect())
+        let repairable = |segment: DamagedSegment| {
+            let stretch = segment.stretches.iter().find(|stretch| !stretch.is_empty());
+            let wanted = stretch.map_or(segment.base, |stretch| stretch.start).max(start);
+            Repairable { segment: segment.base, wanted }
+        };
+        Ok(needed.map(repairable).collect())
     }
 
-    /// Begins to repair a segment. `None` if it cannot be repaired any more. Blocks on the disk.
+    /// Begins to repair a segment. `None` if it cannot be repaired any more. Reads the segment.
     ///
     /// # Errors
     /// If the log accepts no records, or the disk fails.
-    pub fn begin_repair(&self, segment: Offset) -> Result<Option<SegmentRepair>, RepairFailed> {
+    pub fn begin_repair(&self, found: Repairable) -> Result<Option<SegmentRepair>, RepairFailed> {
         let Some(log) = self.log() else { return Ok(None) };
         let data = Arc::clone(&self.logs().data);
-        let begun = Repair::begin(&log, segment)?;
+        let begun = Repair::begin(&log, found.segment)?;
         Ok(begun.map(|repair| SegmentRepair { repair, data }))
     }
 }

@@ -9,7 +9,7 @@ use super::directory_tests::{
 use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{MemoryDisk, OpenMode};
-use crate::storage::{DataDir, Log, LogConfig, LogConfigs, Offsets, StorageError};
+use crate::storage::{DataDir, Log, LogConfig, LogConfigs, Offsets, StorageError, Unreadable};
 use crate::types::Offset;
 
 #[test]
@@ -296,9 +296,9 @@ fn a_log_that_cannot_be_opened_counts_as_lost_and_goes_to_quarantine_once_it_is_
             }
         }
         let directory = world.open().unwrap();
-        directory.give_up_lost_end(&partition(0), topic(2).topic_id).unwrap();
+        directory.give_up_lost_end(&partition(0), topic(2).topic_id, Unreadable::SetAside).unwrap();
         assert!(directory.log(&partition(0)).is_err(), "the loss of another topic");
-        directory.give_up_lost_end(&partition(0), theirs).unwrap();
+        directory.give_up_lost_end(&partition(0), theirs, Unreadable::SetAside).unwrap();
         assert_eq!(world.names("/data/quarantine").len(), 1);
         assert!(directory.log(&partition(0)).unwrap().is_none());
         assert_eq!(directory.floor(&partition(0), theirs), None);
@@ -311,6 +311,42 @@ fn a_log_that_cannot_be_opened_counts_as_lost_and_goes_to_quarantine_once_it_is_
         let log = directory.log(&partition(0)).unwrap().unwrap();
         assert_eq!(log.log_end_offset(), Offset::new(3));
     }
+}
+
+#[test]
+fn a_log_that_nobody_else_has_stays_until_it_can_be_opened() {
+    let theirs = topic(1).topic_id;
+    let (_, world) = with_two_logs();
+    let damaged = Path::new("/data/web-0/damaged");
+    world.put("/data/web-0/damaged", b"0\n0\ncrc 00000000\n");
+    let directory = world.open().unwrap();
+    assert_eq!(directory.losses().unwrap(), [(partition(0), theirs)]);
+    let give_up = |unreadable| directory.give_up_lost_end(&partition(0), theirs, unreadable);
+    assert!(give_up(Unreadable::Kept).is_err());
+    world.disk.remove_file(damaged).unwrap();
+    give_up(Unreadable::SetAside).unwrap();
+    assert!(!world.disk.exists(Path::new("/data/quarantine")).unwrap(), "it can be opened now");
+    let log = directory.log(&partition(0)).unwrap().unwrap();
+    assert_eq!(log.log_end_offset(), Offset::new(10));
+}
+
+#[test]
+fn a_loss_is_noted_and_forgotten_only_once_that_is_on_the_disk() {
+    let theirs = topic(1).topic_id;
+    let (disk, world) = with_two_logs();
+    let directory = world.open().unwrap();
+    let fails = || disk.inject(Fault::new(Operation::SyncData, Failure::NoSpace).on("run.tmp"));
+    fails();
+    assert!(directory.note_loss(&partition(0), theirs).is_err());
+    assert_eq!(directory.losses().unwrap(), []);
+    directory.note_loss(&partition(0), theirs).unwrap();
+    fails();
+    let give_up = || directory.give_up_lost_end(&partition(0), theirs, Unreadable::SetAside);
+    assert!(give_up().is_err());
+    assert_eq!(directory.losses().unwrap(), [(partition(0), theirs)]);
+    give_up().unwrap();
+    drop(directory);
+    assert_eq!(world.open().unwrap().losses().unwrap(), []);
 }
 
 #[test]

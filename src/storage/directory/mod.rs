@@ -25,6 +25,7 @@ pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub use identity::{Identity, Opener};
 pub(crate) use identity::{identity_flaw, is_data_dir, is_new, is_on_zookeeper};
 pub use lifecycle::Truncation;
+pub use losses::Unreadable;
 pub(in crate::storage) use names::SCRUB_CHECKPOINT;
 pub(crate) use names::{AUDIT_LOG, CHECKED_TEXTS, partition_of};
 pub(crate) use open::{gone_logs, start_points};

@@ -139,6 +139,12 @@ impl DataDir {
         });
         let mut run = self.lock_run_file();
         run.torn = torn.collect();
+        // A note of a log that is gone would outlive its topic.
+        run.lost.retain(|lost| {
+            let slot = logs.get(&lost.partition);
+            slot.and_then(|slot| slot.metadata(&self.path).ok())
+                .is_some_and(|metadata| metadata.topic_id == lost.topic_id)
+        });
         run.write(disk, &self.path.join(names::RUN))?;
         let manifest = self.path.join(names::MANIFEST);
         small_file::remove(disk, &manifest)

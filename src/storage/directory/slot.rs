@@ -99,6 +99,11 @@ impl Slot {
         Self::new(self.partition.clone(), self.metadata.clone(), start)
     }
 
+    /// The same log, closed, to be tried once more by the next use.
+    pub(super) fn reopened(&self) -> Self {
+        self.unclean(self.start)
+    }
+
     /// The same log with its topic known.
     pub(super) fn identified(&self, metadata: PartitionMetadata) -> Self {
         Self::new(self.partition.clone(), Ok(metadata), self.start)

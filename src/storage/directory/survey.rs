@@ -128,10 +128,14 @@ pub(crate) fn quarantine(disk: &dyn Disk, dir: &Path, name: &str) -> Result<Path
     let last = from.file_name().unwrap_or_default().to_string_lossy();
     let to = names::quarantine_path(dir, &last);
     let cell = to.parent().unwrap_or(dir);
-    disk.create_dir(cell)
-        .and_then(|()| disk.rename(&from, &to))
-        .and_then(|()| sync_quarantined(disk, dir, cell))
-        .map_err(|source| StorageError::io("quarantine", &from, source))?;
+    let refused = |source| StorageError::io("quarantine", &from, source);
+    disk.create_dir(cell).map_err(refused)?;
+    if let Err(error) = disk.rename(&from, &to) {
+        // If this fails, an empty directory is left in the quarantine.
+        let _ = disk.remove_dir(cell);
+        return Err(refused(error));
+    }
+    sync_quarantined(disk, dir, cell).map_err(refused)?;
     Ok(to)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use streamlog::metadata::Image;
 use streamlog::replication::LocalLogs;
-use streamlog::storage::StorageError;
+use streamlog::storage::{StorageError, Unreadable};
 use streamlog::types::{PartitionIndex, TopicId, TopicPartition};
 use tokio::time::sleep;
 
@@ -74,7 +74,8 @@ impl Broker {
             for (topic, number) in struck_out {
                 let partition = Self::named(number);
                 self.logs.flusher.forget(&partition);
-                if self.logs.data.give_up_lost_end(&partition, topic).is_err() {
+                if self.logs.data.give_up_lost_end(&partition, topic, Unreadable::SetAside).is_err()
+                {
                     continue;
                 }
                 self.world.note("loss given up", &[index(self.machine), number.0.into()]);

@@ -11,6 +11,15 @@ use crate::storage::directory::survey::quarantine;
 use crate::storage::{CheckpointOffsets, StartPoint, StorageError};
 use crate::types::{Offset, TopicId, TopicPartition, WithCauses};
 
+/// What is done with a log that cannot be opened when it is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is moved to quarantine: another replica has its records.
+    SetAside,
+    /// It stays, since nobody else has its records.
+    Kept,
+}
+
 impl DataDir {
     /// The logs that lack records at their end that were durable, or that cannot be opened, with
     /// their topics: their files were cut off, removed, or replaced by older ones, or the disk does
@@ -49,12 +58,11 @@ impl DataDir {
         partition: &TopicPartition,
         topic_id: TopicId,
     ) -> Result<(), StorageError> {
-        let mut run = self.lock_run_file();
-        if run.lost.iter().any(|log| log.is(partition, topic_id)) {
-            return Ok(());
-        }
-        run.lost.push(NamedLog { partition: partition.clone(), topic_id });
-        run.write(&*self.disk, &self.path.join(names::RUN))
+        self.change_lost(|lost| {
+            if !lost.iter().any(|log| log.is(partition, topic_id)) {
+                lost.push(NamedLog { partition: partition.clone(), topic_id });
+            }
+        })
     }
 
     fn is_noted(&self, partition: &TopicPartition, topic_id: TopicId) -> bool {
@@ -66,13 +74,19 @@ impl DataDir {
         partition: &TopicPartition,
         topic_id: TopicId,
     ) -> Result<(), StorageError> {
+        self.change_lost(|lost| lost.retain(|log| !log.is(partition, topic_id)))
+    }
+
+    /// Changes the list of losses, durably. Without a write that succeeds, nothing changes.
+    fn change_lost(&self, change: impl FnOnce(&mut Vec<NamedLog>)) -> Result<(), StorageError> {
         let mut run = self.lock_run_file();
-        let count = run.lost.len();
-        run.lost.retain(|log| !log.is(partition, topic_id));
-        if run.lost.len() == count {
-            return Ok(());
+        let mut changed = run.clone();
+        change(&mut changed.lost);
+        if changed != *run {
+            changed.write(&*self.disk, &self.path.join(names::RUN))?;
+            *run = changed;
         }
-        run.write(&*self.disk, &self.path.join(names::RUN))
+        Ok(())
     }
 
     /// The file of the current run.
@@ -103,9 +117,9 @@ impl DataDir {
     }
 
     /// Gives up the records that a log has lost at its end: their remaining bytes go to quarantine,
-    /// and the log accepts records again where the loss begins. A log that cannot be opened goes to
-    /// quarantine as a whole. One that has lost nothing is unchanged. Until this call, every start
-    /// finds the loss again.
+    /// and the log accepts records again where the loss begins. A log that cannot be opened is
+    /// tried once more, and then goes to quarantine as a whole, if it may. One that lost nothing
+    /// is unchanged. Until this call, every start finds the loss again.
     ///
     /// The recorded high watermark is given up too, whether records are lost or not: the replica is
     /// neither in sync nor eligible, and its leader knows better what was committed.
@@ -116,8 +130,9 @@ impl DataDir {
         &self,
         partition: &TopicPartition,
         topic_id: TopicId,
+        unreadable: Unreadable,
     ) -> Result<(), StorageError> {
-        self.cut_or_set_aside(partition, topic_id)?;
+        self.cut_or_set_aside(partition, topic_id, unreadable)?;
         self.forget_loss(partition, topic_id)
     }
 
@@ -125,6 +140,7 @@ impl DataDir {
         &self,
         partition: &TopicPartition,
         topic_id: TopicId,
+        unreadable: Unreadable,
     ) -> Result<(), StorageError> {
         let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = self.lock_logs().get(partition).cloned();
@@ -136,9 +152,16 @@ impl DataDir {
             checkpoints.forget(partition);
             return checkpoints.write(&*self.disk);
         }
-        let Some(slot) = slot.filter(is_theirs) else { return Ok(()) };
+        let Some(mut slot) = slot.filter(is_theirs) else { return Ok(()) };
+        if slot.closed_because().is_some() {
+            // What could not be read at the start may be readable by now.
+            slot = Arc::new(slot.reopened());
+            self.lock_logs().insert(partition.clone(), Arc::clone(&slot));
+        }
         let lost = match self.lost_end(&slot) {
-            Err(error) if error.keeps_log_closed() => return self.set_aside(&slot, &error),
+            Err(error) if error.is_of_files() && unreadable == Unreadable::SetAside => {
+                return self.set_aside(&slot, &error);
+            }
             found => found?,
         };
         let Some(lost) = lost else {
@@ -169,10 +192,20 @@ impl DataDir {
     /// Moves a log that cannot be opened to quarantine, so that another can take its place.
     fn set_aside(&self, slot: &Slot, error: &StorageError) -> Result<(), StorageError> {
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-        let to = quarantine(&*self.disk, &self.path, &slot.partition().to_string())?;
+        if let Some(log) = slot.opened() {
+            log.abandon();
+            log.retire();
+        }
+        let (partition, words) = (slot.partition(), WithCauses(error));
+        let path = names::log_path(&self.path, partition);
+        let is_there = self.disk.exists(&path);
+        if is_there.map_err(|source| StorageError::io("look for", &path, source))? {
+            let to = quarantine(&*self.disk, &self.path, &partition.to_string())?;
+            tracing::warn!("the log of {partition} is moved to '{}': {words}", to.display());
+        } else {
+            tracing::warn!("the log of {partition} is gone: {words}");
+        }
         self.forget(slot);
-        let (partition, to) = (slot.partition(), to.display());
-        tracing::warn!("the log of {partition} is moved to '{to}': {}", WithCauses(error));
         self.lock_checkpoints().write(&*self.disk)
     }
 }

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::io::OpenMode;
-use crate::storage::Offsets;
 use crate::storage::directory::directory_tests::{
     World, append, partition, stop, topic, with_ten_records,
 };
+use crate::storage::{Offsets, Unreadable};
 use crate::types::Offset;
 
 /// A stopped or crashed machine whose log has lost records at its end, although all ten were
@@ -38,9 +38,9 @@ fn records_lost_at_the_end_are_found_by_each_start_until_they_are_given_up() {
             assert_eq!(world.open().unwrap().losses().unwrap(), [(partition(0), theirs)]);
         }
         let directory = world.open().unwrap();
-        directory.give_up_lost_end(&partition(0), topic(2).topic_id).unwrap();
+        directory.give_up_lost_end(&partition(0), topic(2).topic_id, Unreadable::SetAside).unwrap();
         assert_eq!(directory.losses().unwrap().len(), 1, "the loss of another topic");
-        directory.give_up_lost_end(&partition(0), theirs).unwrap();
+        directory.give_up_lost_end(&partition(0), theirs, Unreadable::SetAside).unwrap();
         assert_eq!(directory.losses().unwrap(), []);
         let log = directory.log(&partition(0)).unwrap().unwrap();
         let end = log.log_end_offset();
@@ -66,7 +66,7 @@ fn a_log_that_has_lost_all_segments_is_a_loss_and_begins_again_where_it_is_given
         world.disk.remove_file(path).unwrap();
         let directory = world.open().unwrap();
         assert_eq!(directory.losses().unwrap(), [(partition(0), topic(1).topic_id)]);
-        directory.give_up_lost_end(&partition(0), topic(1).topic_id).unwrap();
+        directory.give_up_lost_end(&partition(0), topic(1).topic_id, Unreadable::SetAside).unwrap();
         let log = directory.log(&partition(0)).unwrap().unwrap();
         assert_eq!(log.log_end_offset(), Offset::ZERO);
         append(&log, 3).unwrap();
@@ -94,7 +94,7 @@ fn a_log_that_is_gone_after_a_stop_in_order_is_missed_until_it_is_given_up() {
         directory.close(&Offsets::new()).unwrap();
     }
     let directory = world.open().unwrap();
-    directory.give_up_lost_end(&partition(0), theirs).unwrap();
+    directory.give_up_lost_end(&partition(0), theirs, Unreadable::SetAside).unwrap();
     assert_eq!(directory.floor(&partition(0), theirs), None);
     directory.close(&Offsets::new()).unwrap();
     drop(directory);
@@ -106,7 +106,7 @@ fn a_log_that_ends_before_its_end_at_the_stop_in_order_has_lost_records() {
     let world = with_a_lost_end(true, 20);
     let directory = world.open().unwrap();
     assert_eq!(directory.losses().unwrap(), [(partition(0), topic(1).topic_id)]);
-    directory.give_up_lost_end(&partition(0), topic(1).topic_id).unwrap();
+    directory.give_up_lost_end(&partition(0), topic(1).topic_id, Unreadable::SetAside).unwrap();
     assert_eq!(directory.losses().unwrap(), []);
     assert_eq!(directory.floor(&partition(0), topic(1).topic_id), None);
 }
@@ -126,7 +126,7 @@ fn a_loss_that_the_files_do_not_show_is_found_by_each_start_until_it_is_given_up
             assert_eq!(directory.losses().unwrap(), [(partition(0), theirs)]);
         }
         let directory = world.open().unwrap();
-        directory.give_up_lost_end(&partition(0), theirs).unwrap();
+        directory.give_up_lost_end(&partition(0), theirs, Unreadable::SetAside).unwrap();
         assert_eq!(directory.losses().unwrap(), []);
         let log = directory.log(&partition(0)).unwrap().unwrap();
         assert_eq!(log.log_end_offset(), Offset::new(10), "the records stay");
@@ -141,7 +141,7 @@ fn a_log_that_ends_as_recorded_is_no_loss() {
     let directory = world.open().unwrap();
     directory.create_log(&partition(1), topic(2)).unwrap();
     assert_eq!(directory.losses().unwrap(), []);
-    directory.give_up_lost_end(&partition(0), topic(1).topic_id).unwrap();
+    directory.give_up_lost_end(&partition(0), topic(1).topic_id, Unreadable::SetAside).unwrap();
     let log = directory.log(&partition(0)).unwrap().unwrap();
     assert_eq!(log.log_end_offset(), Offset::new(10));
 }

@@ -3,3 +3,5 @@
 mod lost_logs;
 #[cfg(test)]
 mod lost_logs_tests;
+
+pub use lost_logs::Unreadable;
