@@ -1,11 +1,11 @@
 //! Nodes in the ZooKeeper of three brokers that somebody deletes by hand.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use streamlog::client::{ProducerConfig, ProducerRecord};
 use streamlog::io::SystemClock;
-use streamlog::metadata::{Op, Store, ZooKeeperAddress, ZooKeeperStore};
+use streamlog::metadata::{Node, Op, Store, ZooKeeperAddress, ZooKeeperStore};
 
 use crate::failover::administration::{problems, streamlog};
 use crate::failover::load::read_all;
@@ -13,12 +13,42 @@ use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
 const TOPIC: &str = "edited";
 
-#[tokio::main(flavor = "current_thread")]
-async fn delete(tree: ZooKeeperAddress, path: &str) {
+async fn store(tree: ZooKeeperAddress) -> ZooKeeperStore {
     let (clock, timeout) = (Arc::new(SystemClock), Duration::from_secs(6));
-    let store = ZooKeeperStore::open(tree, None, timeout, clock, None).await.unwrap();
-    let version = store.get(path).await.unwrap().unwrap().version;
-    store.multi(vec![Op::delete(path, version)]).await.unwrap();
+    ZooKeeperStore::open(tree, None, timeout, clock, None).await.unwrap()
+}
+
+/// Deletes a node and all below it, and returns them, parents first.
+#[tokio::main(flavor = "current_thread")]
+async fn delete(tree: ZooKeeperAddress, path: &str) -> Vec<(String, Node)> {
+    let store = store(tree).await;
+    let nodes = store.snapshot(path).await.unwrap();
+    let deletions = nodes.iter().rev().map(|(path, node)| Op::delete(path.clone(), node.version));
+    store.multi(deletions.collect()).await.unwrap();
+    nodes
+}
+
+/// Makes deleted nodes again.
+#[tokio::main(flavor = "current_thread")]
+async fn restore(tree: ZooKeeperAddress, nodes: Vec<(String, Node)>) {
+    let creations = nodes.into_iter().map(|(path, node)| Op::create(path, node.value));
+    store(tree).await.multi(creations.collect()).await.unwrap();
+}
+
+/// Writes the numbers from 0 on.
+fn write(cluster: &ThreeBrokers, topic: &str) {
+    let producer = cluster.client().producer(ProducerConfig::default()).unwrap();
+    for number in 0..200_u64 {
+        let value = number.to_string();
+        let value = Some(value.as_bytes());
+        let record = ProducerRecord { topic, value, ..ProducerRecord::default() };
+        producer.send(&record).unwrap();
+    }
+    producer.close(Some(PATIENCE)).unwrap();
+}
+
+fn read(cluster: &ThreeBrokers, topic: &str) -> Vec<u64> {
+    read_all(&cluster.client(), topic).into_values().collect()
 }
 
 #[test]
@@ -42,14 +72,7 @@ fn brokers_whose_nodes_were_deleted_are_known_again_and_in_sync_sets_go_on_chang
 fn a_deleted_state_is_named_and_rebuilt_on_request_from_the_logs_of_all_replicas() {
     let mut cluster = ThreeBrokers::start(&[]);
     cluster.make_topic(TOPIC, 1);
-    let producer = cluster.client().producer(ProducerConfig::default()).unwrap();
-    for number in 0..200_u64 {
-        let value = number.to_string();
-        let value = Some(value.as_bytes());
-        let record = ProducerRecord { topic: TOPIC, value, ..ProducerRecord::default() };
-        producer.send(&record).unwrap();
-    }
-    producer.close(Some(PATIENCE)).unwrap();
+    write(&cluster, TOPIC);
     let place = format!("{TOPIC}-0");
     let rebuild = |cluster: &ThreeBrokers, options: &[&str]| {
         let verb = ["partition", "rebuild-state", &place];
@@ -67,9 +90,9 @@ fn a_deleted_state_is_named_and_rebuilt_on_request_from_the_logs_of_all_replicas
             partition.as_ref() == Some(&place) && words.contains("was deleted by hand")
         })
     };
-    let deadline = std::time::Instant::now() + PATIENCE;
+    let deadline = Instant::now() + PATIENCE;
     while !is_named() {
-        assert!(std::time::Instant::now() < deadline, "{:?}", problems(cluster.any_broker()));
+        assert!(Instant::now() < deadline, "{:?}", problems(cluster.any_broker()));
     }
 
     let unconfirmed = rebuild(&cluster, &[]);
@@ -79,7 +102,39 @@ fn a_deleted_state_is_named_and_rebuilt_on_request_from_the_logs_of_all_replicas
     let confirmed = rebuild(&cluster, &["--yes"]);
     assert!(confirmed.status.success(), "{confirmed:?}");
     cluster.await_in_sync(TOPIC, &IDS);
-    let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
-    assert_eq!(numbers, (0..200).collect::<Vec<_>>());
+    assert_eq!(read(&cluster, TOPIC), (0..200).collect::<Vec<_>>());
+    assert_eq!(problems(cluster.any_broker()), []);
+}
+
+#[test]
+fn a_topic_deleted_by_hand_under_running_brokers_stops_alone_and_returns_with_its_nodes() {
+    let mut cluster = ThreeBrokers::start(&[]);
+    cluster.make_topic(TOPIC, 2);
+    cluster.make_topic("other", 1);
+    write(&cluster, TOPIC);
+    let tree = cluster.zookeeper().tree("/streamlog");
+    let deleted = delete(tree, &format!("/brokers/topics/{TOPIC}"));
+    for id in IDS {
+        let deadline = Instant::now() + PATIENCE;
+        while !cluster.partitions_seen_by(id, TOPIC).is_empty() {
+            assert!(Instant::now() < deadline, "{}", cluster.log(id));
+        }
+    }
+    write(&cluster, "other");
+    assert_eq!(read(&cluster, "other"), (0..200).collect::<Vec<_>>());
+    let found = problems(cluster.any_broker());
+    let named = |words: &str| words.contains(&format!("the logs of topic '{TOPIC}'"));
+    let logs = found.iter().filter(|(_, _, words)| named(words)).count();
+    assert_eq!(
+        (logs, found.len()),
+        (IDS.len(), IDS.len()),
+        "each broker names its logs: {found:?}"
+    );
+    let tree = cluster.zookeeper().tree("/streamlog");
+    restore(tree, deleted);
+    cluster.await_in_sync(TOPIC, &IDS);
+    let mut numbers = read(&cluster, TOPIC);
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..200).collect::<Vec<_>>(), "{}", cluster.logs());
     assert_eq!(problems(cluster.any_broker()), []);
 }
