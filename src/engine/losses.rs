@@ -19,8 +19,10 @@ use crate::storage::{DataDir, Unreadable};
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicId, TopicPartition, WithCauses};
 
 /// The replicas of this broker whose disk has lost flushed records.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Losses {
+    /// This broker.
+    broker: BrokerId,
     replicas: Mutex<BTreeSet<(TopicId, PartitionIndex)>>,
     /// The logs of replicas whose loss was found since the start, and is not on the disk yet.
     unnoted: Mutex<Vec<(TopicPartition, TopicId)>>,
@@ -38,13 +40,14 @@ impl Losses {
     /// # Errors
     /// If the disk fails.
     pub(super) fn find(
+        broker: BrokerId,
         data: &DataDir,
         image: &Image,
         is_shared: bool,
     ) -> Result<Self, EngineError> {
         let mut replicas = BTreeSet::new();
         if !is_shared {
-            return Ok(Self::default());
+            return Ok(Self::of(broker, replicas));
         }
         for (partition, id) in data.losses()? {
             let index = partition.partition;
@@ -63,7 +66,17 @@ impl Losses {
                 replicas.insert((*id, index));
             }
         }
-        Ok(Self { replicas: Mutex::new(replicas), ..Self::default() })
+        Ok(Self::of(broker, replicas))
+    }
+
+    fn of(broker: BrokerId, replicas: BTreeSet<(TopicId, PartitionIndex)>) -> Self {
+        Self {
+            broker,
+            replicas: Mutex::new(replicas),
+            unnoted: Mutex::default(),
+            reported: Mutex::default(),
+            found: Notify::new(),
+        }
     }
 
     /// Stops leading a partition: the floor of a follower shows that records were committed that
@@ -191,7 +204,7 @@ impl Losses {
                 continue;
             };
             let known = image.topic_by_id(id).and_then(|topic| topic.partition(index));
-            let leads = known.and_then(PartitionImage::leader) == Some(metadata.broker());
+            let leads = known.and_then(PartitionImage::leader) == Some(self.broker);
             let unreadable = if leads { Unreadable::Kept } else { Unreadable::SetAside };
             let partition = TopicPartition { topic, partition: index };
             let (logs, named) = (Arc::clone(logs), partition.clone());

@@ -149,7 +149,7 @@ pub(crate) async fn open_metadata(
     let mut metadata = metadata.await?;
     match_logs(data, &metadata.image().borrow(), is_shared)?;
     restore_lost_logs(data, &metadata.image().borrow(), config.broker_id)?;
-    let losses = Losses::find(data, &metadata.image().borrow(), is_shared)?;
+    let losses = Losses::find(config.broker_id, data, &metadata.image().borrow(), is_shared)?;
     if is_shared {
         if !data.identity().is_on_zookeeper {
             data.move_to_zookeeper()?;
