@@ -20,9 +20,9 @@ use crate::metadata::MetadataError;
 use crate::replica_manager::ReplicaConfig;
 use crate::replica_manager::answers::{ask_for_gaps, declared_gaps};
 use crate::replica_manager::fetch_session::in_request;
-use crate::replica_manager::followed::followed;
+use crate::replica_manager::followed::{Followed, followed};
 use crate::replication::{Partition, RepairFailed, Repairable, SegmentRepair};
-use crate::types::{LeaderEpoch, Offset, TopicPartition, WithCauses};
+use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition, WithCauses};
 use crate::wire::fetch::{RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, FetchRequest, Records};
 
@@ -90,19 +90,22 @@ impl Repairs {
         let repairing = async {
             loop {
                 applied.mark_unchanged();
-                self.repair_all().await;
+                let followed = followed(&self.engine, self.config.listener.as_deref());
+                // A broker that follows nobody sleeps while it is idle.
+                let follows = !followed.is_empty();
+                self.repair_all(followed).await;
                 tokio::select! {
                     changed = applied.changed() => if changed.is_err() { return },
-                    () = sleep(PAUSE) => {}
+                    () = sleep(PAUSE), if follows => {}
                 }
             }
         };
         stopping.run_until_cancelled(repairing).await;
     }
 
-    async fn repair_all(&mut self) {
+    async fn repair_all(&mut self, by_leader: BTreeMap<BrokerId, Followed>) {
         let (image, me) = (self.engine.image(), self.engine.config.broker_id);
-        for followed in followed(&self.engine, self.config.listener.as_deref()).into_values() {
+        for followed in by_leader.into_values() {
             let partitions = followed.partitions.values().map(|followed| &followed.partition);
             let is_due = |partition: &&Arc<Partition>| {
                 let id = partition.id();

@@ -5,7 +5,8 @@ from faults.ground.waiting import until
 from faults.stage import PARTITIONS, RECORDS, TOPIC, Fault, Stage
 
 
-def _path(partition: int) -> str:
+def state_path(partition: int) -> str:
+    """The node with the state of a partition."""
     return f"{TREE}/brokers/topics/{TOPIC}/partitions/{partition}/state"
 
 
@@ -17,7 +18,7 @@ def _folders(stage: Stage) -> int:
 def nonsense(stage: Stage) -> str:
     """Overwrites the state of a partition with nonsense, and later with what was there."""
     partition = stage.random.randrange(PARTITIONS)
-    path = _path(partition)
+    path = state_path(partition)
     logs = _folders(stage)
     with stage.cluster.zookeeper.session() as session:
         node = session.get(path)

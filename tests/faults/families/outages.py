@@ -1,7 +1,8 @@
 """Full outages: all brokers end at once, and one of them returns with less than it had.
 
 Whoever returns first, and however long before the others, no acknowledged record is lost: the disk
-of one broker may lack its log, its end, or everything since an older copy was made.
+of one broker may lack its log, its end, or everything since an older copy was made, and the state
+of a partition in ZooKeeper may be nonsense or gone.
 """
 
 import shutil
@@ -9,8 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from faults.families.edits import state_path
 from faults.ground.broker import ELECTION_WAIT_SECONDS, Broker
-from faults.ground.cluster import IDS
+from faults.ground.cluster import IDS, TREE
 from faults.stage import PARTITIONS, RECORDS, TOPIC, Fault, Stage, others
 
 Loss = Callable[[Stage, Broker, Path], str]
@@ -109,6 +111,65 @@ def _outage(lose: Loss, *, alone: bool) -> Callable[[Stage], str]:
     return happen
 
 
+def _edited(lose: Loss, edit: Callable[[Stage, int], Callable[[], None]]) -> Callable[[Stage], str]:
+    """An outage of all brokers during which the state of a partition is edited.
+
+    The other partitions go on without it; then it is mended.
+    """
+
+    def happen(stage: Stage) -> str:
+        number, partition = stage.leader(), stage.random.randrange(PARTITIONS)
+        broker = stage.broker(number)
+        older = broker.data.with_suffix(".older")
+        shutil.copytree(broker.data, older, ignore_dangling_symlinks=True, copy_function=_copy)
+        stage.load.await_more(RECORDS)
+        _kill_all(stage)
+        mend = edit(stage, partition)
+        lost = lose(stage, broker, older)
+        order = stage.random.sample(IDS, len(IDS))
+        for returning in order:
+            stage.broker(returning).start()
+        stage.load.await_more(RECORDS)
+        assert state_path(partition).removeprefix(TREE) in stage.cluster.problems()
+        mend()
+        seconds = stage.cluster.await_healed(TOPIC)
+        shutil.rmtree(older, ignore_errors=True)
+        return (
+            f"broker {number}: {lost}; partition {partition} without a state; they returned as "
+            f"{order}, in sync {seconds:.1f} s after it was mended"
+        )
+
+    return happen
+
+
+def _garble(stage: Stage, partition: int) -> Callable[[], None]:
+    """Overwrites the state of a partition; the returned call puts back what was there."""
+    path = state_path(partition)
+    with stage.cluster.zookeeper.session() as session:
+        node = session.get(path)
+        assert node is not None
+        value = node.value
+        session.set(path, b"{nonsense")
+
+    def mend() -> None:
+        with stage.cluster.zookeeper.session() as session:
+            session.set(path, value)
+
+    return mend
+
+
+def _delete(stage: Stage, partition: int) -> Callable[[], None]:
+    """Deletes the state of a partition; the returned call has the brokers make it again."""
+    with stage.cluster.zookeeper.session() as session:
+        session.delete(state_path(partition))
+
+    def mend() -> None:
+        place = f"{TOPIC}-{partition}"
+        stage.cluster.command("partition", "rebuild-state", place, "--yes")
+
+    return mend
+
+
 def _copy(source: str, target: str) -> None:
     """Copies a file unless it is gone by now."""
     try:
@@ -126,4 +187,8 @@ FAULTS = (
     Fault("outage-alone-without-folders", 24, _outage(lose_folders, alone=True)),
     Fault("outage-alone-with-cut-logs", 24, _outage(lose_ends, alone=True)),
     Fault("outage-alone-with-older-copy", 24, _outage(return_to_copy, alone=True)),
+    Fault("outage-with-nonsense-state", 24, _edited(no_loss, _garble)),
+    Fault("outage-with-nonsense-state-and-cut-logs", 24, _edited(lose_ends, _garble)),
+    Fault("outage-with-deleted-state", 24, _edited(no_loss, _delete)),
+    Fault("outage-with-deleted-state-and-older-copy", 24, _edited(return_to_copy, _delete)),
 )

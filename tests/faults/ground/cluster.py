@@ -1,12 +1,14 @@
 """Three brokers on a ZooKeeper, as ZooKeeper's nodes describe them."""
 
 import json
+import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from faults.ground.broker import Broker
+from faults.ground.broker import Broker, program
 from faults.ground.namespaces import Network
 from faults.ground.server import ZooKeeper
 from faults.ground.session import NoAnswer, Node, Session
@@ -99,6 +101,26 @@ class Cluster:
     def leaders(self, topic: str) -> dict[int, int]:
         """The leaders of a topic's partitions."""
         return {number: state.leader for number, state in self.states(topic).items()}
+
+    def problems(self) -> str:
+        """The problems that `streamlog cluster check` lists."""
+        return self.command("cluster", "check")
+
+    def command(self, *words: str) -> str:
+        """Runs `streamlog` with all brokers; returns its output, a row of JSON in each line."""
+        command = self.network.command(CLIENTS, program(), *words, "-o", "json")
+        known = {"STREAMLOG_BOOTSTRAP": self.bootstrap, "STREAMLOG_CONFIG": "/no/such/file"}
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, **known},
+        )
+        # 1 says that there are problems.
+        assert done.returncode in (0, 1), f"{command}: {done.stderr}"
+        return done.stdout
 
     def await_without(self, broker: int, topic: str) -> float:
         """Waits until a broker neither leads nor is in sync anywhere."""
