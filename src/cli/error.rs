@@ -190,12 +190,6 @@ fn exit_of(error: &ClientError) -> Exit {
     match error {
         ClientError::Config(_) => Exit::Usage,
         ClientError::Connect { .. } => Exit::Unreachable,
-        // What had to be reached was not, however long it was tried.
-        ClientError::Timeout { last_error: Some(last), .. }
-            if matches!(**last, ClientError::Connect { .. }) =>
-        {
-            Exit::Unreachable
-        }
         ClientError::Timeout { .. } => Exit::TimedOut,
         ClientError::TopicNotFound { .. } => Exit::Missing,
         ClientError::Damaged { .. } => Exit::Damaged,

@@ -12,7 +12,7 @@ pub enum Exit {
     Failed,
     /// The command line was wrong, and nothing was done. For `cluster status --check`: critical.
     Usage,
-    /// No broker of the cluster could be reached, or not the one that was needed.
+    /// No broker of the cluster could be reached.
     Unreachable,
     /// The cluster denied the request.
     Denied,
