@@ -7,7 +7,7 @@ use crate::client::cluster::{Brokers, Deadline};
 use crate::config::HostPort;
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
 use crate::wire::list_offsets::{EARLIEST, LATEST, RequestPartition, RequestTopic};
-use crate::wire::{ListOffsetsRequest, ListOffsetsResponse};
+use crate::wire::{ErrorCode, ListOffsetsRequest, ListOffsetsResponse};
 
 /// A lookup: a timestamp in milliseconds since 1970, or a constant of `wire::list_offsets`.
 #[derive(Clone, Debug)]
@@ -38,7 +38,40 @@ pub(crate) async fn list_offsets(
     let mut topics: Vec<TopicName> = asked.iter().map(|row| row.partition.topic.clone()).collect();
     topics.sort();
     topics.dedup();
-    brokers.until(deadline, &topics, || look_up(brokers, asked)).await
+    brokers
+        .until(deadline, &topics, async || {
+            let found = look_up(brokers, asked, |_| false).await?;
+            if found.len() == asked.len() {
+                return Ok(found);
+            }
+            let reason = format!("{} offsets for {} asked", found.len(), asked.len());
+            Err(ClientError::unreachable("a broker", reason))
+        })
+        .await
+}
+
+/// Looks up the offsets in `asked` that are known now, retrying with fresh metadata until the
+/// deadline. Left out are those of partitions without a leader, or whose leader cannot tell them.
+#[cfg(feature = "cli")]
+pub(crate) async fn known_offsets(
+    brokers: &Brokers,
+    deadline: Deadline,
+    topic: &TopicName,
+    asked: &[OffsetQuery],
+) -> Result<Vec<FoundOffset>, ClientError> {
+    let topics = std::slice::from_ref(topic);
+    brokers.until(deadline, topics, || look_up(brokers, asked, is_unknown)).await
+}
+
+/// Returns true for the errors of partitions whose offsets nobody can tell now.
+#[cfg(feature = "cli")]
+fn is_unknown(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::LeaderNotAvailable
+            | ErrorCode::OffsetNotAvailable
+            | ErrorCode::KafkaStorageError
+    )
 }
 
 /// Looks up the first offset of a partition and the end of its log.
@@ -55,26 +88,26 @@ pub(crate) async fn log_range(
     Ok((ask(EARLIEST).await?, ask(LATEST).await?))
 }
 
+/// Looks up offsets once. Partitions with an error that may be left out are missing in the result.
 async fn look_up(
     brokers: &Brokers,
     asked: &[OffsetQuery],
+    may_miss: fn(ErrorCode) -> bool,
 ) -> Result<Vec<FoundOffset>, ClientError> {
     let mut by_leader: HashMap<HostPort, Vec<&OffsetQuery>> = HashMap::new();
     for row in asked {
-        let leader = brokers.leader(&row.partition.topic, row.partition.partition).await?;
-        by_leader.entry(leader).or_default().push(row);
+        match brokers.leader(&row.partition.topic, row.partition.partition).await {
+            Ok(leader) => by_leader.entry(leader).or_default().push(row),
+            Err(error) if error.code().is_some_and(may_miss) => {}
+            Err(error) => return Err(error),
+        }
     }
     let mut found = Vec::with_capacity(asked.len());
     for (leader, rows) in by_leader {
         let answer = brokers.call(&leader, &request(&rows)).await?;
-        read(&answer, &mut found)?;
+        read(&answer, may_miss, &mut found)?;
     }
-    if found.len() == asked.len() {
-        Ok(found)
-    } else {
-        let reason = format!("{} offsets for {} asked", found.len(), asked.len());
-        Err(ClientError::unreachable("a broker", reason))
-    }
+    Ok(found)
 }
 
 fn request(rows: &[&OffsetQuery]) -> ListOffsetsRequest {
@@ -93,7 +126,11 @@ fn request(rows: &[&OffsetQuery]) -> ListOffsetsRequest {
     }
 }
 
-fn read(answer: &ListOffsetsResponse, found: &mut Vec<FoundOffset>) -> Result<(), ClientError> {
+fn read(
+    answer: &ListOffsetsResponse,
+    may_miss: fn(ErrorCode) -> bool,
+    found: &mut Vec<FoundOffset>,
+) -> Result<(), ClientError> {
     for topic in &answer.topics {
         let Ok(name) = topic.name.parse::<TopicName>() else { continue };
         for row in &topic.partitions {
@@ -101,6 +138,9 @@ fn read(answer: &ListOffsetsResponse, found: &mut Vec<FoundOffset>) -> Result<()
                 topic: name.clone(),
                 partition: PartitionIndex(row.partition_index),
             };
+            if may_miss(row.error_code) {
+                continue;
+            }
             if row.error_code.is_error() {
                 let about = partition.to_string();
                 return Err(ClientError::from_code(row.error_code, &about, None));

@@ -72,8 +72,8 @@ impl Options {
 
 fn describe(admin: &Admin, topic: &str) -> Result<Vec<PartitionRow>, CommandError> {
     let found = admin.topic(topic)?;
-    let begins = by_partition(admin.begin_offsets(topic)?);
-    let ends = by_partition(admin.end_offsets(topic)?);
+    // A partition without a leader is shown too: it is what an operator looks for.
+    let [begins, ends] = admin.known_offsets(topic)?.map(by_partition);
     let sizes = admin.partition_sizes()?;
     let numbers = |ids: &[BrokerId]| ids.iter().map(|id| id.0).collect();
     let row = |partition: &crate::client::PartitionDescription| {

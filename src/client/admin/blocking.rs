@@ -71,6 +71,13 @@ impl Admin {
         self.calls().end_offsets(topic).wait()
     }
 
+    /// Returns the first offsets and the end offsets of the partitions that can tell them now:
+    /// those with a leader that knows where its records end.
+    #[cfg(feature = "cli")]
+    pub(crate) fn known_offsets(&self, topic: &str) -> AdminResult<[Vec<FoundOffset>; 2]> {
+        self.calls().known_offsets(topic).wait()
+    }
+
     /// Returns for each partition the first offset whose record's timestamp is `time` or later; the
     /// offset is `None` where there is no such record.
     ///

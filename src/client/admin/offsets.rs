@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use crate::client::ClientError;
 use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::error::topic_name;
+#[cfg(feature = "cli")]
+use crate::client::offsets::known_offsets;
 use crate::client::offsets::{OffsetQuery, list_offsets};
 use crate::client::{Call, FoundOffset};
-use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
+use crate::types::{Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
 use crate::wire::delete_records::{RequestPartition, RequestTopic};
 use crate::wire::{DeleteRecordsRequest, list_offsets as asked};
 
@@ -27,17 +29,25 @@ impl AdminCalls {
         self.offsets(topic, time.millis().max(0))
     }
 
-    fn offsets(&self, topic: &str, at: i64) -> Call<Vec<FoundOffset>> {
+    /// The first offsets and the end offsets of the partitions that can tell them now.
+    #[cfg(feature = "cli")]
+    pub(crate) fn known_offsets(&self, topic: &str) -> Call<[Vec<FoundOffset>; 2]> {
         let (calls, topic) = (self.clone(), topic.to_owned());
         self.with_brokers("looking up offsets", async move |brokers, deadline| {
             let name = topic_name(&topic)?;
-            let count = calls.topic(&topic).await?.partitions.len();
-            let row = |index| {
-                let partition = PartitionIndex(index);
-                OffsetQuery { partition: TopicPartition { topic: name.clone(), partition }, at }
-            };
-            let count = i32::try_from(count).unwrap_or(i32::MAX);
-            let rows: Vec<OffsetQuery> = (0..count).map(row).collect();
+            let mut known = [Vec::new(), Vec::new()];
+            for (known, at) in known.iter_mut().zip([asked::EARLIEST, asked::LATEST]) {
+                let rows = calls.queries(&name, at).await?;
+                *known = known_offsets(&brokers, deadline, &name, &rows).await?;
+            }
+            Ok(known)
+        })
+    }
+
+    fn offsets(&self, topic: &str, at: i64) -> Call<Vec<FoundOffset>> {
+        let (calls, topic) = (self.clone(), topic.to_owned());
+        self.with_brokers("looking up offsets", async move |brokers, deadline| {
+            let rows = calls.queries(&topic_name(&topic)?, at).await?;
             let found: BTreeMap<_, _> = list_offsets(&brokers, deadline, &rows)
                 .await?
                 .into_iter()
@@ -45,6 +55,17 @@ impl AdminCalls {
                 .collect();
             Ok(found.into_values().collect())
         })
+    }
+
+    /// A query for each partition of a topic.
+    async fn queries(&self, topic: &TopicName, at: i64) -> Result<Vec<OffsetQuery>, ClientError> {
+        let count = self.topic(topic.as_str()).await?.partitions.len();
+        let row = |index| {
+            let partition = PartitionIndex(index);
+            OffsetQuery { partition: TopicPartition { topic: topic.clone(), partition }, at }
+        };
+        let count = i32::try_from(count).unwrap_or(i32::MAX);
+        Ok((0..count).map(row).collect())
     }
 
     /// [`Admin::delete_records`](super::Admin::delete_records) as a call.

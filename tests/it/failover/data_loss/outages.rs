@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use streamlog::client::{
     Acks, Client, Commit, Consumer, ConsumerConfig, GroupConfig, ProducerConfig, ProducerRecord,
     Resource,
 };
 use streamlog::types::WithCauses;
 
-use crate::failover::data_loss::{elect, words};
+use crate::failover::data_loss::{describe, elect, words};
 use crate::failover::load::{read_all, value};
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
@@ -209,6 +210,9 @@ fn readers_of_a_leader_that_lacks_records_wait_where_its_log_ends() {
     gets_nothing(&ahead);
     let unknown = client.admin().end_offsets(TOPIC).unwrap_err().to_string();
     assert!(unknown.contains("OFFSET_NOT_AVAILABLE"), "{unknown}");
+    let shown = describe(cluster.broker(last), TOPIC);
+    let columns = ["leader", "begin_offset", "end_offset"].map(|column| &shown[column]);
+    assert_eq!(columns, [&json!(last), &json!(0), &Value::Null]);
     member = client.consumer(&[TOPIC], in_group()).unwrap();
     // Nobody knows what the group has committed last.
     gets_nothing(&member);
