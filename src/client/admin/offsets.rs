@@ -35,12 +35,13 @@ impl AdminCalls {
         let (calls, topic) = (self.clone(), topic.to_owned());
         self.with_brokers("looking up offsets", async move |brokers, deadline| {
             let name = topic_name(&topic)?;
-            let mut known = [Vec::new(), Vec::new()];
-            for (known, at) in known.iter_mut().zip([asked::EARLIEST, asked::LATEST]) {
-                let rows = calls.queries(&name, at).await?;
-                *known = known_offsets(&brokers, deadline, &name, &rows).await?;
+            let mut rows = calls.queries(&name, asked::EARLIEST).await?;
+            let begins = known_offsets(&brokers, deadline, &name, &rows).await?;
+            for row in &mut rows {
+                row.at = asked::LATEST;
             }
-            Ok(known)
+            let ends = known_offsets(&brokers, deadline, &name, &rows).await?;
+            Ok([begins, ends])
         })
     }
 

@@ -260,17 +260,22 @@ impl Rules {
 
     /// R21f: returns true if a leader may append.
     pub(in crate::replication) const fn may_append(self, is_unvouched: bool) -> bool {
-        !is_unvouched || !self.has(Rule::UnvouchedAppendsNothing)
+        self.permits(is_unvouched, Rule::UnvouchedAppendsNothing)
     }
 
     /// R21h: returns true if a leader may add a member, or hand over to one.
     pub(super) const fn may_empower(self, is_unvouched: bool) -> bool {
-        !is_unvouched || !self.has(Rule::UnvouchedChangesNothing)
+        self.permits(is_unvouched, Rule::UnvouchedChangesNothing)
     }
 
     /// R21i: returns true if a leader tells readers where its records end.
     pub(in crate::replication) const fn may_tell_end(self, is_unvouched: bool) -> bool {
-        !is_unvouched || !self.has(Rule::UnvouchedTellsNoEnd)
+        self.permits(is_unvouched, Rule::UnvouchedTellsNoEnd)
+    }
+
+    /// Returns true if a leader may do what `rule` forbids to one that is not believed yet.
+    const fn permits(self, is_unvouched: bool, rule: Rule) -> bool {
+        !is_unvouched || !self.has(rule)
     }
 
     /// R24: returns true if a follower whose log ends at `end` keeps it, where it should remove the

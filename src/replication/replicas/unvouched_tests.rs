@@ -1,5 +1,5 @@
-//! What a leader does that was elected after the wait for other replicas, and is not believed yet
-//! (rule R21 in docs/replication.md).
+//! The conduct of a leader that was elected after the wait for other replicas, and is not believed
+//! yet (rule R21 in docs/replication.md).
 
 use super::schedule_tests::NOW;
 use super::truncation_faults_tests::{Pair, RECORDS};

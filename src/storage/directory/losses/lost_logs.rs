@@ -11,7 +11,7 @@ use crate::storage::directory::survey::quarantine;
 use crate::storage::{CheckpointOffsets, StartPoint, StorageError};
 use crate::types::{Offset, TopicId, TopicPartition, WithCauses};
 
-/// What is done with a log that cannot be opened when it is given up.
+/// The fate of a log that cannot be opened when it is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
     /// It is moved to quarantine: another replica has its records.
