@@ -4,13 +4,14 @@
 //! completed as long as it is being read. A pipe whose reader has stalled, or a stopped terminal,
 //! blocks a command until Ctrl-C at most.
 
-use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::stat::{SFlag, fstat};
+use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::write;
 
 use crate::cli::CtrlC;
@@ -26,12 +27,19 @@ const FILE_CHUNK: usize = 64 * 1024;
 /// The wait in milliseconds, after Ctrl-C, until the reader accepts the next part of a row.
 const ROW_END_MS: u16 = 30;
 
+/// The wait in milliseconds before a write that a terminal has refused is repeated.
+const REFUSED_MS: u16 = 10;
+
+/// The number of refusals in succession, after Ctrl-C, at which a row is given up.
+const ROW_END_REFUSALS: u32 = 3;
+
 /// The interval at which a waiting command checks whether its output still has a reader.
 pub(crate) const READER_CHECK: Duration = Duration::from_millis(250);
 
 /// Standard output.
 pub(crate) struct StandardOutput {
-    out: io::Stdout,
+    /// Never blocks if it is a terminal.
+    out: OwnedFd,
     ctrl_c: &'static CtrlC,
     is_file: bool,
     /// Whole rows that are not written yet.
@@ -40,12 +48,18 @@ pub(crate) struct StandardOutput {
 
 impl StandardOutput {
     /// The standard output of this process.
-    pub(crate) fn new(ctrl_c: &'static CtrlC) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// The process has no descriptor left.
+    pub(crate) fn new(ctrl_c: &'static CtrlC) -> io::Result<Self> {
         let out = io::stdout();
+        let terminal = if out.is_terminal() { reopened_terminal().ok() } else { None };
         let is_file = fstat(out.as_fd()).is_ok_and(|stat| {
             SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG
         });
-        Self { out, ctrl_c, is_file, rows: Vec::new() }
+        let out = terminal.map_or_else(|| out.as_fd().try_clone_to_owned(), Ok)?;
+        Ok(Self { out, ctrl_c, is_file, rows: Vec::new() })
     }
 
     /// Waits until standard output is writable; `is_begun` is true within a row.
@@ -59,6 +73,18 @@ impl StandardOutput {
         }
         let time = if is_begun { PollTimeout::from(ROW_END_MS) } else { PollTimeout::ZERO };
         if is_ready(out, PollFlags::POLLOUT, time)? { Ok(()) } else { Err(Pressed.into()) }
+    }
+
+    /// Waits after a write that the terminal has refused although it counts as writable: it has no
+    /// room for the next character, which may be a newline and need two bytes.
+    fn wait_after_refusal(&self, refusals: u32) -> io::Result<()> {
+        if self.ctrl_c.is_pressed() && refusals > ROW_END_REFUSALS {
+            return Err(Pressed.into());
+        }
+        match poll(&mut [], REFUSED_MS) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -75,12 +101,17 @@ impl Write for StandardOutput {
     fn flush(&mut self) -> io::Result<()> {
         let rows = std::mem::take(&mut self.rows);
         let mut at = 0;
+        let mut refusals = 0;
         while at < rows.len() {
             self.wait(at > 0)?;
             let end = if self.is_file { rows.len() } else { rows.len().min(at + PIPE_CHUNK) };
             match write(self.out.as_fd(), &rows[at..end]) {
-                Ok(count) => at += count,
+                Ok(count) => (at, refusals) = (at + count, 0),
                 Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => {
+                    refusals += 1;
+                    self.wait_after_refusal(refusals)?;
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -88,6 +119,14 @@ impl Write for StandardOutput {
         self.rows.clear();
         Ok(())
     }
+}
+
+/// A descriptor of the terminal behind standard output on which writes never block. Between poll(2)
+/// and a write that blocks, Ctrl-C would be lost. The flag cannot be set on standard output itself,
+/// which other processes share. Fails if the terminal belongs to another user, as after `su`.
+fn reopened_terminal() -> io::Result<OwnedFd> {
+    let flags = OFlag::O_WRONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+    Ok(open("/proc/self/fd/1", flags, Mode::empty())?)
 }
 
 /// Returns true if the reader of standard output is gone.
