@@ -192,7 +192,7 @@ def controlled_stop(brokers: ThreeBrokers, stops: int) -> Figure:
 
 
 def many_partitions(brokers: ThreeBrokers) -> Iterator[Figure]:
-    """Measures many partitions: idle, through a kill of the controller, and its return."""
+    """Measures many partitions: idle, through a kill of the controller, and a full outage."""
     row = f"{PARTITIONS:,} partitions, 3 replicas each"
     empty = {number: member.resident_kib() for number, member in brokers.members.items()}
     brokers.topic(MANY, partitions=PARTITIONS)
@@ -213,6 +213,22 @@ def many_partitions(brokers: ThreeBrokers) -> Iterator[Figure]:
     until(lambda: is_in_sync(brokers), "replicas are not in sync")
     seconds = time.perf_counter() - began
     yield Figure(row, "s from its start to all in sync", seconds, gate=at_most(30))
+    yield from outage(brokers, row)
+
+
+def outage(brokers: ThreeBrokers, row: str) -> Iterator[Figure]:
+    """Measures the return from an outage of all brokers at once: two of them decide who leads."""
+    for member in brokers.members.values():
+        member.end(signal.SIGKILL)
+    first, second, third = brokers.members.values()
+    first.start()
+    second.start()
+    seconds = until(lambda: is_led(brokers), "partitions have no leader")
+    name = "s to all leaders after an outage, from the return of the second broker"
+    yield Figure(row, name, seconds, gate=at_most(5))
+    third.start()
+    seconds = until(lambda: is_in_sync(brokers), "replicas are not in sync")
+    yield Figure(row, "s to all in sync, from the return of the third", seconds)
 
 
 def idle(brokers: ThreeBrokers, row: str, empty: dict[int, int]) -> Iterator[Figure]:
@@ -231,6 +247,12 @@ def is_led_by_others(brokers: ThreeBrokers, ended: Member) -> bool:
     """Returns whether every partition has another leader than a broker that has ended."""
     partitions = brokers.client.admin.topic(MANY).partitions
     return all(partition.leader not in (None, ended.number) for partition in partitions)
+
+
+def is_led(brokers: ThreeBrokers) -> bool:
+    """Returns whether every partition has a leader."""
+    partitions = brokers.client.admin.topic(MANY).partitions
+    return all(partition.leader is not None for partition in partitions)
 
 
 def is_in_sync(brokers: ThreeBrokers) -> bool:

@@ -131,7 +131,7 @@ mod tests {
         epoch: LeaderEpoch(3),
         offset: Offset::new(7),
         last_epoch: LeaderEpoch(2),
-        stored: Offset::new(6),
+        flushed: Offset::new(6),
         floor: Floor { offset: Offset::ZERO, is_kept: false },
     };
 

@@ -121,7 +121,7 @@ fn topics<'a>(
             last_fetched_epoch: position.last_epoch.0,
             log_start_offset: log_start.get(),
             partition_max_bytes: in_request(partition_max),
-            flushed_offset: position.stored.get(),
+            flushed_offset: position.flushed.get(),
             floor_offset: position.floor.offset.get(),
             keeps_floor: position.floor.is_kept,
             ..RequestPartition::default()

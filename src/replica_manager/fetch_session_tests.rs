@@ -26,7 +26,7 @@ fn at(offset: i64) -> FollowerPosition {
             epoch,
             offset,
             last_epoch: LeaderEpoch(2),
-            stored: offset,
+            flushed: offset,
             floor: Floor::default(),
         },
         log_start: Offset::ZERO,
@@ -91,7 +91,7 @@ fn the_first_request_names_everything_and_later_ones_only_changes() {
 fn a_request_carries_the_whole_position() {
     let mut session = FetchSession::default();
     let mut position = at(8);
-    position.position.stored = Offset::new(6);
+    position.position.flushed = Offset::new(6);
     position.log_start = Offset::new(2);
     let request = session.request(&Positions::from([(key(1, 4), position)]), MAX);
     let partition = &request.topics[0].partitions[0];

@@ -13,7 +13,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use crate::engine::EngineState;
 use crate::metadata::{InSyncOutcome, IsrMember};
 use crate::replica_manager::unsettled::Unsettled;
-use crate::replication::RequestedChange;
+use crate::replication::{Partition, RequestedChange};
 
 /// The time for which further changes are gathered after the first.
 const GATHERING: Duration = Duration::from_millis(5);
@@ -56,7 +56,7 @@ impl InSyncChanges {
         let mut applied = self.engine.applied.subscribe();
         applied.mark_changed();
         // Without followers there is nothing to look for, and an idle broker is not woken.
-        let mut has_followers = false;
+        let mut is_watchful = false;
         loop {
             let (changes, are_repeated) = tokio::select! {
                 first = self.requested.recv() => match first {
@@ -64,10 +64,11 @@ impl InSyncChanges {
                     None => return,
                 },
                 Ok(()) = applied.changed() => {
-                    has_followers = self.has_followers();
-                    continue;
+                    let ending = self.ending();
+                    is_watchful = self.has_followers() || !ending.is_empty();
+                    (ending.iter().filter_map(Partition::end_caching).collect(), false)
                 }
-                _ = checks.tick(), if has_followers => (self.lagging(), false),
+                _ = checks.tick(), if is_watchful => (self.due(), false),
                 () = self.unsettled.due() => (self.unsettled.take(), true),
             };
             self.send(changes, are_repeated).await;
@@ -93,12 +94,21 @@ impl InSyncChanges {
         partitions.any(|partition| partition.leader() == Some(me) && partition.replicas.len() > 1)
     }
 
-    /// The changes by which lagging replicas leave.
-    fn lagging(&self) -> Vec<RequestedChange> {
+    /// The partitions that this broker leads, and in which caching is ending.
+    fn ending(&self) -> Vec<Arc<Partition>> {
+        let topics = self.engine.partitions.topics();
+        let led = topics.iter().flat_map(|topic| topic.led());
+        led.filter(|partition| partition.is_ending_caching()).cloned().collect()
+    }
+
+    /// The changes by which lagging replicas leave, and caching ends.
+    fn due(&self) -> Vec<RequestedChange> {
         let now = self.engine.clock.monotonic();
         let topics = self.engine.partitions.topics();
         let led = topics.iter().flat_map(|topic| topic.led());
-        led.filter_map(|partition| partition.remove_lagging(now, self.lag_max)).collect()
+        let lagging = led.filter_map(|partition| partition.remove_lagging(now, self.lag_max));
+        let ending = self.ending();
+        lagging.chain(ending.iter().filter_map(Partition::end_caching)).collect()
     }
 
     async fn send(&mut self, mut asked: Vec<RequestedChange>, are_repeated: bool) {
@@ -124,6 +134,10 @@ fn report(applied: &RequestedChange) {
     let (id, change) = (applied.partition.id(), &applied.change);
     if let Some(successor) = change.successor {
         tracing::info!("broker {} takes over {id}", successor.broker);
+    } else if change.ends_caching {
+        tracing::info!(
+            "'write.caching' is over in {id}: all in-sync replicas have flushed its records"
+        );
     } else {
         let members = brokers(&change.members);
         tracing::info!("the in-sync replicas of {id} are now {members}");

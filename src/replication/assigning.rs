@@ -3,8 +3,8 @@
 //! A partition outlives its leader epochs: it keeps its log open while leaders come and go. Every
 //! new epoch wakes the waiting requests, which find that theirs is over.
 //!
-//! The log calls `Partition::advance` after each flush. If unflushed records count as stored, each
-//! append calls `advance` too.
+//! The log calls `Partition::flushed` after each flush. While unflushed records count as stored,
+//! each append calls `Partition::appended`.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::metadata::IsrMember;
 use crate::replication::role::{Current, Leadership};
 use crate::replication::{
-    Assignment, Follower, HandOverStage, Leader, LeaderStart, Partition, Role,
+    Assignment, Caching, Follower, HandOverStage, Leader, LeaderStart, Partition, Role,
 };
 use crate::storage::Log;
 use crate::types::{LeaderEpoch, Offset};
@@ -20,7 +20,7 @@ use crate::types::{LeaderEpoch, Offset};
 impl Partition {
     /// Takes the role that an assignment gives to this broker, at `now` by the monotonic clock. An
     /// assignment of an earlier leader epoch is ignored.
-    pub fn assign(&self, assignment: Assignment, now: Duration) {
+    pub fn assign(&self, mut assignment: Assignment, now: Duration) {
         let mut leadership = self.lock_leadership();
         let before = self.current();
         if matches!(before.role, Role::Stopped(_)) || assignment.epoch < before.epoch {
@@ -34,12 +34,21 @@ impl Partition {
         let followed =
             leader.map(|broker| IsrMember { broker, incarnation: assignment.leader_incarnation });
         let (state, loss_epoch) = (assignment.in_sync.clone(), assignment.loss_epoch);
+        let is_set = self.config().write_caching;
+        assignment.caching = self.rules().assigned_caching(assignment.caching, is_set);
+        let caching = assignment.caching;
         if assignment.lease.is_some() || followed.is_some() {
             leadership.asks.get_or_insert_default().begin(now);
         }
         let is_new_epoch = (role, epoch) != (before.role, before.epoch);
-        let is_known = leadership.assigned.as_ref().is_some_and(|known| known.in_sync == state);
+        let is_known = leadership
+            .assigned
+            .as_ref()
+            .is_some_and(|known| known.in_sync == state && known.caching == caching);
         if !is_new_epoch && (is_known || !leads) {
+            if !leads {
+                self.note_caching(caching);
+            }
             return;
         }
         leadership.assigned = leads.then_some(assignment);
@@ -49,11 +58,15 @@ impl Partition {
                 asks.follow(followed);
             }
             self.update(|current| Current { loss_epoch, ..current.clone() });
+            self.note_caching(caching);
             self.begin_epoch(&mut leadership, (role, epoch), &before);
         } else if let Some(leader) = &mut leadership.leader {
+            let version = state.version;
             leader.state_read(state, false);
+            leader.set_caching(caching, version);
             self.publish(leader);
         } else {
+            self.note_caching(caching);
             self.note_in_sync(&leadership);
         }
         drop(leadership);
@@ -184,8 +197,7 @@ impl Partition {
         if let Some(leader) = &mut leadership.leader {
             // The log was created or recovered in this epoch. Keep the state of the followers, and
             // the in-sync set, which may have changed since the assignment.
-            leader.stored(flushed);
-            self.set_stored(flushed);
+            leader.flushed(flushed);
             self.publish(leader);
             return;
         }
@@ -196,26 +208,43 @@ impl Partition {
             log_end: end,
             high_watermark,
             in_sync: assignment.in_sync.clone(),
+            caching: assignment.caching,
             silent_until: self.current().silent_until,
         };
         let mut leader = Leader::new(self.rules(), start, leadership.began);
-        leader.stored(flushed);
-        self.set_stored(flushed);
+        leader.flushed(flushed);
         self.publish(&leader);
         leadership.leader = Some(Box::new(leader));
     }
 
-    /// Records that this replica has stored everything below `stored`: moves the high watermark and
+    /// Records that this replica has flushed everything below `end`: moves the high watermark and
     /// wakes waiting requests.
-    pub(super) fn advance(&self, stored: Offset) {
+    pub(super) fn flushed(&self, end: Offset) {
+        self.advance(end, Leader::flushed, Log::flushed_offset);
+    }
+
+    /// As [`Partition::flushed`], for records that are only appended, which count while unflushed
+    /// records do.
+    pub(super) fn appended(&self, end: Offset) {
+        self.advance(end, Leader::appended, Log::log_end_offset);
+    }
+
+    fn advance(
+        &self,
+        end: Offset,
+        count: impl FnOnce(&mut Leader, Offset) -> bool,
+        bound: impl FnOnce(&Log) -> Offset,
+    ) {
         let mut leadership = self.lock_leadership();
-        // A flush that ended before the log was truncated may report its end only now.
-        let stored =
-            self.current().log.as_ref().map_or(stored, |log| stored.min(self.stored_end(log)));
+        // What was appended or flushed before the log was truncated may be reported only now.
+        let current = self.current();
+        let end = current.log.as_ref().map_or(end, |log| end.min(bound(log)));
+        let flushed = current.log.as_ref().map_or(end, |log| end.min(log.flushed_offset()));
+        let stored = if self.counts_unflushed() { end } else { flushed };
         self.set_stored(stored.max(self.stored()));
         let Leadership { leader, follower, .. } = &mut *leadership;
         if let Some(leader) = leader
-            && leader.stored(stored)
+            && count(leader, end)
         {
             self.set_high_watermark(leader.high_watermark());
         }
@@ -227,24 +256,32 @@ impl Partition {
         self.wake_reached();
     }
 
-    /// The end of the records of a log that count as stored.
-    fn stored_end(&self, log: &Log) -> Offset {
-        if self.counts_unflushed(log) { log.log_end_offset() } else { log.flushed_offset() }
+    /// Publishes the caching of an assignment. Records that were only appended do not count as
+    /// stored any more once it ends.
+    fn note_caching(&self, caching: Caching) {
+        self.update(|current| Current { caching, ..current.clone() });
+        if !self.counts_unflushed()
+            && let Some(log) = &self.current().log
+        {
+            self.set_stored(self.stored().min(log.flushed_offset()));
+        }
     }
 
     pub(super) fn wake_reached(&self) {
         self.waiting().wake_below(self.stored(), self.high_watermark());
     }
 
-    /// Publishes the watermark, the in-sync set and the hand-over. The caller holds the lock of
-    /// `leadership`, so that older values never overwrite newer ones.
+    /// Publishes the watermark, the in-sync set, what counts as stored, and the hand-over. The
+    /// caller holds the lock of `leadership`, so that older values never overwrite newer ones.
     pub(super) fn publish(&self, leader: &Leader) {
         self.set_high_watermark(leader.high_watermark());
+        self.set_stored(leader.stored());
         let (epoch_start, in_sync) = (leader.epoch_start(), leader.in_sync());
         self.update(|current| Current {
             epoch_start,
             in_sync: in_sync.members().len(),
             minimum: in_sync.minimum(),
+            caching: leader.caching(),
             is_unvouched: in_sync.is_unvouched(),
             hand_over: leader.hand_over_stage(),
             ..current.clone()

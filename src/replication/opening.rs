@@ -126,7 +126,7 @@ impl Partition {
             let weak = Arc::downgrade(self);
             log.flushes().listen(move |flushed| {
                 if let Some(partition) = Weak::upgrade(&weak) {
-                    partition.advance(flushed);
+                    partition.flushed(flushed);
                 }
             });
         }

@@ -104,8 +104,8 @@ pub struct Partition {
     /// The error of the last attempt to open the log.
     pub(super) open_failure: Mutex<Option<OpenFailure>>,
     leadership: Mutex<Leadership>,
-    /// The offset up to which this replica has stored the log as its topic requires: flushed, or
-    /// only appended with `write.caching`.
+    /// The offset up to which this replica has stored the log: flushed, or only appended while the
+    /// partition caches.
     stored: AtomicI64,
     /// A copy of the high watermark in `leadership`, readable without the lock.
     high_watermark: AtomicI64,
@@ -209,9 +209,9 @@ impl Partition {
             // Wake followers before the flush, so that they flush at the same time.
             self.waiting.wake_appended(end);
         }
-        if let Some(end) = appended.filter(|_| self.counts_unflushed(log)) {
+        if let Some(end) = appended.filter(|_| self.counts_unflushed()) {
             self.logs.flusher.confirm(log)?;
-            self.advance(end);
+            self.appended(end);
         }
         let urgent = acks != Acks::None || !self.waiting.is_empty();
         self.logs.flusher.schedule(log, urgent);
@@ -401,9 +401,9 @@ impl Partition {
         self.rules
     }
 
-    /// Returns true if records of a log count as stored before they are flushed.
-    pub(super) fn counts_unflushed(&self, log: &Log) -> bool {
-        self.rules.counts_unflushed(log.config().write_caching)
+    /// Returns true if records count as stored before they are flushed.
+    pub(super) fn counts_unflushed(&self) -> bool {
+        self.rules.counts_unflushed(self.current().caching)
     }
 
     /// The role and the log.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::metadata::Lease;
 use crate::replication::{
-    Acks, Asks, Assignment, EndUnknown, Follower, HandOverStage, Leader, NotLeading,
+    Acks, Asks, Assignment, Caching, EndUnknown, Follower, HandOverStage, Leader, NotLeading,
     PartitionError, Reached, Rules, Target, TooFewReplicas,
 };
 use crate::storage::Log;
@@ -48,6 +48,8 @@ pub(super) struct Current {
     pub(super) in_sync: usize,
     /// The number of in-sync replicas that `acks=all` requires.
     pub(super) minimum: usize,
+    /// The caching by which records count.
+    pub(super) caching: Caching,
     /// True if this broker leads, but is not believed yet: other replicas may have more records
     /// (rule R21 in `protocol/rules.rs`).
     pub(super) is_unvouched: bool,
@@ -93,6 +95,7 @@ impl Current {
             epoch_start: Offset::ZERO,
             in_sync: 0,
             minimum: 0,
+            caching: Caching::Off,
             is_unvouched: false,
             log: None,
             is_open: false,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::metadata::{Incarnation, IsrMember, Lease, Partition as PartitionImage};
-use crate::replication::{InSyncState, Rules};
+use crate::replication::{Caching, InSyncState, Rules};
 use crate::storage::{DataDir, Flusher, LogConfig, Upkeep};
 use crate::types::{BrokerId, LeaderEpoch, TopicId, TopicPartition};
 
@@ -55,6 +55,8 @@ pub struct Assignment {
     pub loss_epoch: LeaderEpoch,
     /// The in-sync replicas.
     pub in_sync: InSyncState,
+    /// The caching of the partition, by the same state.
+    pub caching: Caching,
     /// The facts about earlier leaders.
     pub predecessors: Predecessors,
 }
@@ -111,6 +113,7 @@ impl Assignment {
                 is_unvouched: state.is_some_and(|state| state.unvouched.is_some()),
                 version: state.map_or(0, |state| state.version),
             },
+            caching: Caching::of(config.write_caching, state.is_some_and(|state| state.is_caching)),
             predecessors: Predecessors {
                 have_finished: state
                     .is_some_and(|state| state.is_handed_over || state.leader_epoch == FIRST),

@@ -11,9 +11,9 @@ use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, World};
 use streamlog::metadata::{Incarnation, IsrMember, Lease};
 use streamlog::replication::{
-    Acks, Assignment, CountedFetch, Deletion, FetchPosition, FetchingReplica, Floor, InSyncState,
-    LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec, Predecessors, ReadRequest,
-    Reader, Role, Rules, Target,
+    Acks, Assignment, Caching, CountedFetch, Deletion, FetchPosition, FetchingReplica, Floor,
+    InSyncState, LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec, Predecessors,
+    ReadRequest, Reader, Role, Rules, Target,
 };
 use streamlog::storage::{
     AppendAt, DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig,
@@ -101,6 +101,7 @@ fn led_by(leader: i32, epoch: LeaderEpoch, in_sync: &[i32]) -> Assignment {
             is_unvouched: false,
             version: epoch.0,
         },
+        caching: Caching::Off,
         predecessors: Predecessors { have_finished: true, ..Predecessors::default() },
     }
 }
@@ -222,7 +223,7 @@ fn a_leader_without_a_lease_answers_on_proof_unless_the_store_has_ended_its_sess
             epoch: LeaderEpoch(epoch),
             offset: Offset::ZERO,
             last_epoch: LeaderEpoch::NONE,
-            stored: Offset::ZERO,
+            flushed: Offset::ZERO,
             floor: Floor::default(),
         };
         partition.lead().unwrap();
@@ -258,7 +259,7 @@ fn a_leader_whose_lease_has_run_out_answers_followers_and_no_clients() {
         epoch: LeaderEpoch(2),
         offset: Offset::ZERO,
         last_epoch: LeaderEpoch::NONE,
-        stored: Offset::ZERO,
+        flushed: Offset::ZERO,
         floor: Floor::default(),
     };
     let counted = partition.follower_fetched(replica, &position, Duration::ZERO).unwrap();

@@ -27,7 +27,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
 ];
 
 /// The setting that an operator changes in some runs.
-const CACHING: (&str, &[&str]) = ("write.caching", &["true", "true", "false"]);
+const CACHING: (&str, &[&str]) = ("write.caching", &["true", "false"]);
 
 /// The most records of a batch.
 const RECORDS_MAX: u64 = 3;

@@ -47,8 +47,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) struct World {
     pub(crate) clock: Arc<VirtualClock>,
     pub(crate) planted: Planted,
-    /// True if the topic has `write.caching` at times. Then no machine loses its power, nor a sync,
-    /// for which such a topic promises nothing.
+    /// True if the topic has `write.caching` at times. Then no machine loses its power while a
+    /// partition counts as caching, nor a sync, for which such a topic promises nothing.
     pub(crate) is_caching: bool,
     pub(crate) machines: Vec<Machine>,
     pub(crate) network: Network,
@@ -117,6 +117,18 @@ impl World {
             machine.kill().await;
         }
         (locked(&self.events).clone(), locked(&self.violation).clone())
+    }
+
+    /// True if a partition may have acknowledged records that are not flushed: its state in the
+    /// store says that it caches, or there is none.
+    pub(crate) async fn counts_as_caching(&self) -> bool {
+        for number in (0..).map(PartitionIndex).take(PARTITIONS) {
+            let state = self.ensemble.state(number).await;
+            if self.is_caching && state.is_none_or(|state| state["caching"] == true) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Asks the broker on a machine; `None` if no answer comes. The question goes on its way even

@@ -105,7 +105,7 @@ fn position(request: &RequestPartition) -> Option<FetchPosition> {
         epoch: LeaderEpoch(request.current_leader_epoch),
         offset: Offset::checked(request.fetch_offset)?,
         last_epoch: LeaderEpoch(request.last_fetched_epoch).max(LeaderEpoch::NONE),
-        stored: Offset::checked(request.flushed_offset).unwrap_or(Offset::ZERO),
+        flushed: Offset::checked(request.flushed_offset).unwrap_or(Offset::ZERO),
         floor: Floor {
             offset: Offset::checked(request.floor_offset).unwrap_or(Offset::ZERO),
             is_kept: request.keeps_floor,

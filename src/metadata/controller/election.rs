@@ -23,7 +23,7 @@ use crate::types::{BrokerId, LeaderEpoch};
 pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Option<PartitionState> {
     let minimum = terms.minimum;
     let Some(state) = &partition.state else {
-        return first_state(&partition.replicas, image, minimum);
+        return first_state(&partition.replicas, image, terms);
     };
     let evidence = Evidence { image, id: terms.id };
     let mut next = next_state(state, &partition.replicas, evidence, terms);
@@ -35,6 +35,7 @@ pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Optio
     if next.eligible.is_empty() && next.leader.is_some() {
         next.unvouched = None;
     }
+    next.is_caching |= terms.begins_caching;
     if rules::may_change_minimum(&next) && next.minimum != Some(minimum) {
         next.minimum = Some(minimum);
         if !rules::keeps_eligible(next.isr.len(), minimum) {
@@ -52,7 +53,7 @@ pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Optio
     (next != **state).then_some(next)
 }
 
-fn first_state(replicas: &[BrokerId], image: &Image, minimum: usize) -> Option<PartitionState> {
+fn first_state(replicas: &[BrokerId], image: &Image, terms: Terms) -> Option<PartitionState> {
     let live = replicas.iter().filter_map(|broker| registered(image, *broker));
     let isr: Vec<IsrMember> = live.collect();
     let first = *isr.first()?;
@@ -63,11 +64,12 @@ fn first_state(replicas: &[BrokerId], image: &Image, minimum: usize) -> Option<P
         directories: isr.iter().map(|member| directory(image, member.broker)).collect(),
         isr,
         eligible: Vec::new(),
-        minimum: Some(minimum),
+        minimum: Some(terms.minimum),
         damaged: Vec::new(),
         is_handed_over: false,
         loss: None,
         unvouched: None,
+        is_caching: terms.begins_caching,
         version: 0,
         controller_epoch: 0,
         extra: serde_json::Map::new(),

@@ -73,20 +73,24 @@ impl<'a> Basis<'a> {
             let set = topic.configs.get(name).or_else(|| of_brokers?.get(name));
             set.map(|text| text.trim())
         };
+        let is_recorded = partition.state.as_ref().is_some_and(|state| state.is_caching);
         if self.image.are_topic_configs_broken(&topic.name)
             || self.image.are_broker_configs_broken(None)
         {
             // The settings may be stricter than the defaults.
             let minimum = partition.state.as_ref().and_then(|state| state.minimum);
             let minimum = minimum.unwrap_or(replicas);
-            return Terms { id, minimum, caches: true, is_overdue, rules };
+            let (caches, begins_caching) = (true, false);
+            return Terms { id, minimum, caches, begins_caching, is_overdue, rules };
         }
         let minimum = set(MIN_INSYNC_REPLICAS).and_then(|text| text.parse().ok());
-        let caches = set(WRITE_CACHING).and_then(|text| text.parse().ok());
+        let is_set = set(WRITE_CACHING).and_then(|text| text.parse().ok());
+        let is_set = is_set.unwrap_or(self.config.write_caching);
         Terms {
             id,
             minimum: self.config.required_in_sync(minimum, replicas),
-            caches: caches.unwrap_or(self.config.write_caching),
+            caches: rules.counts_as_caching(is_set, is_recorded),
+            begins_caching: is_set,
             is_overdue,
             rules,
         }

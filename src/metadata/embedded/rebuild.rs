@@ -279,6 +279,7 @@ impl Rebuild {
             is_handed_over: false,
             loss: None,
             unvouched: None,
+            is_caching: false,
             version: 0,
             controller_epoch: 0,
             extra: serde_json::Map::new(),

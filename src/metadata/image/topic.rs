@@ -125,6 +125,9 @@ pub struct PartitionState {
     /// believed yet: it appends nothing, and gives way to an eligible replica that returns with
     /// more (rule R21e in docs/replication.md).
     pub unvouched: Option<LogExtent>,
+    /// True from the moment at which records may count before they are flushed, until all in-sync
+    /// replicas have flushed those that did (rule R14 in docs/replication.md).
+    pub is_caching: bool,
     /// The version of the node, for conditional updates by the leader.
     pub version: i32,
     /// The epoch of the controller that has written the state last.

@@ -21,6 +21,8 @@ pub struct InSyncStateChange {
     /// The member that leads after the change, in the next leader epoch; `None` if the leader
     /// stays.
     pub successor: Option<IsrMember>,
+    /// True if the partition does not count as caching any more (rule R14 in docs/replication.md).
+    pub ends_caching: bool,
     /// True if damage in the leader's log stops its readers.
     pub is_damaged: bool,
     /// True if the change was tried before, with an unknown outcome.

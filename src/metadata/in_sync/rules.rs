@@ -14,6 +14,8 @@ use crate::types::{BrokerId, Offset, PartitionIndex, TopicId};
 /// A rule of elections that a test can switch off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElectionRule {
+    /// R14c: a partition counts as caching as long as its state says so.
+    CachingEnds,
     /// R21a: after the end of all in-sync replicas, the replicas report their logs before one of
     /// them leads.
     EndsAreCompared,
@@ -60,6 +62,12 @@ impl ElectionRules {
     #[cfg(not(any(test, feature = "internals")))]
     const fn has(self, _: ElectionRule) -> bool {
         true
+    }
+
+    /// R14c: returns true if acknowledged records of a partition may not be flushed, given the
+    /// setting of its topic and its state.
+    pub(in crate::metadata) fn counts_as_caching(self, is_set: bool, is_recorded: bool) -> bool {
+        is_set || is_recorded && self.has(ElectionRule::CachingEnds)
     }
 
     /// R21a: returns true if replicas report their logs before one of them leads, after the end of

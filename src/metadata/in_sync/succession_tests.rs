@@ -22,6 +22,7 @@ fn state(minimum: usize) -> PartitionState {
         is_handed_over: false,
         loss: None,
         unvouched: None,
+        is_caching: false,
         version: 9,
         controller_epoch: 2,
         extra: serde_json::Map::new(),

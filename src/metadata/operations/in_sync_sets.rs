@@ -227,7 +227,8 @@ impl Metadata {
             let registration = &registered(broker)?.registration;
             registration.directory_id.as_deref().map(DirectoryId::from)
         };
-        let next = with_members(&state, change.members.clone(), directory);
+        let mut next = with_members(&state, change.members.clone(), directory);
+        next.is_caching &= !change.ends_caching;
         let next = match change.successor {
             Some(successor) => handed_over(next, successor),
             None => next,
@@ -321,6 +322,7 @@ fn is_applied(state: &PartitionState, change: &InSyncStateChange) -> bool {
         && state.leader_epoch.0 == change.leader_epoch.0.wrapping_add(epochs)
         && state.leader.map(|leader| (leader, state.leader_incarnation)) == leader
         && state.isr == change.members
+        && !(change.ends_caching && state.is_caching)
 }
 
 fn is_unanswered(error: &MetadataError) -> bool {

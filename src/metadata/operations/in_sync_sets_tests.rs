@@ -154,6 +154,7 @@ impl Cluster {
             version: state.version,
             members: self.members(brokers),
             successor: None,
+            ends_caching: false,
             is_damaged: false,
             is_repeated: false,
         }
@@ -219,6 +220,33 @@ async fn in_a_topic_that_caches_no_eligible_replica_may_lead() {
     let target = ConfigTarget::Topic(name());
     cluster.leader.edit_configs(&target, &[caching], rules).await.unwrap();
     assert_eq!(eligible(), []);
+}
+
+#[tokio::test]
+async fn the_leader_ends_the_caching_that_the_controller_has_recorded() {
+    let cluster = Cluster::new(1).await;
+    let is_caching = || {
+        let image = cluster.image();
+        let state = image.partition(&name(), PartitionIndex(0)).unwrap().state.clone();
+        state.unwrap().is_caching
+    };
+    let set = async |value: &str| {
+        let edit = ConfigEdit::Set("write.caching".to_owned(), value.to_owned());
+        let rules = ConfigRules { check: &|_, _| Ok(()), inherited_list: &|_| None };
+        let target = ConfigTarget::Topic(name());
+        cluster.leader.edit_configs(&target, &[edit], rules).await.unwrap();
+    };
+    set("true").await;
+    assert!(is_caching());
+    let ending = InSyncStateChange { ends_caching: true, ..cluster.change(0, &[1, 2, 3]) };
+    set("false").await;
+    assert!(is_caching());
+    let outcomes = cluster.leader.change_in_sync(std::slice::from_ref(&ending)).await;
+    assert_eq!(outcomes, [InSyncOutcome::Applied { version: ending.version + 1 }]);
+    assert!(!is_caching());
+    let repeated = InSyncStateChange { is_repeated: true, ..ending };
+    let outcomes = cluster.leader.change_in_sync(std::slice::from_ref(&repeated)).await;
+    assert_eq!(outcomes, [InSyncOutcome::Applied { version: repeated.version + 1 }]);
 }
 
 #[tokio::test]

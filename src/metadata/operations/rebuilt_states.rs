@@ -133,6 +133,7 @@ fn of_all_replicas(image: &Image, replicas: &[BrokerId], epoch: LeaderEpoch) -> 
         is_handed_over: false,
         loss: None,
         unvouched: None,
+        is_caching: false,
         version: 0,
         controller_epoch: 0,
         extra: serde_json::Map::new(),

@@ -107,6 +107,7 @@ fn alone(leader: &Metadata) -> InSyncStateChange {
         version: state.version,
         members: vec![IsrMember { broker: BrokerId(1), incarnation }],
         successor: None,
+        ends_caching: false,
         is_damaged: false,
         is_repeated: false,
     }

@@ -43,6 +43,8 @@ struct StateValue {
     loss: Option<LossValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unvouched: Option<ExtentValue>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    caching: bool,
     #[serde(flatten)]
     extra: Map<String, Value>,
 }
@@ -104,6 +106,7 @@ pub(in crate::metadata) fn decode_state(
         is_handed_over: value.handed_over,
         loss: value.loss.map(loss).transpose()?,
         unvouched: value.unvouched.map(extent).transpose()?,
+        is_caching: value.caching,
         version,
         controller_epoch: value.controller_epoch,
         extra: value.extra,
@@ -158,6 +161,7 @@ pub(in crate::metadata) fn encode_state(state: &PartitionState) -> Bytes {
         unvouched: state.unvouched.map(|LogExtent { last_epoch: LeaderEpoch(last_epoch), end }| {
             ExtentValue { last_epoch, end: end.get() }
         }),
+        caching: state.is_caching,
         extra: state.extra.clone(),
     })
 }
@@ -203,6 +207,7 @@ mod tests {
         state.is_handed_over = true;
         let (leader_epoch, from) = (LeaderEpoch(7), Offset::new(12));
         state.loss = Some(Loss { generation: 2, leader_epoch, from });
+        state.is_caching = true;
         state.unvouched = Some(LogExtent { last_epoch: LeaderEpoch(6), end: Offset::new(12) });
         assert_eq!(decode_state(&encode_state(&state), 5).unwrap(), state);
         let short = br#"{"version":1,"leader":1,"leader_epoch":7,"controller_epoch":3,

@@ -1,6 +1,6 @@
 //! A broker with its replica of a partition: the real state machines, on a log in memory.
 
-use super::{Follower, Leader, Rules};
+use super::{Caching, Follower, Leader, Rules};
 use crate::io::SeededRandom;
 use crate::metadata::Incarnation;
 use crate::replication::cluster_tests::BROKERS;
@@ -64,7 +64,7 @@ impl MemoryLog {
 
     /// The offset below which the log counts as stored.
     pub(super) fn stored(&self, rules: Rules) -> Offset {
-        if rules.counts_unflushed(false) { self.end() } else { offset(self.flushed) }
+        if rules.counts_unflushed(Caching::Off) { self.end() } else { offset(self.flushed) }
     }
 
     pub(super) fn epochs(&self) -> Vec<EpochStart> {

@@ -111,12 +111,12 @@ impl Follower {
         self.rules.truncation_in_new_epoch(self.high_watermark).map(FollowerStep::Truncate)
     }
 
-    /// The position of the next fetch, of a log of which all below `stored` is stored, and all
+    /// The position of the next fetch, of a log of which all below `flushed` is flushed, and all
     /// below `floor` is known to have been committed; only the first floor of the epoch counts.
     pub fn position(
         &mut self,
         log: EpochHistory<'_>,
-        stored: Offset,
+        flushed: Offset,
         floor: Option<Offset>,
     ) -> FetchPosition {
         self.floor = self.floor.or(floor);
@@ -125,7 +125,7 @@ impl Follower {
             epoch: self.epoch,
             offset: log.end(),
             last_epoch: log.last_epoch(),
-            stored,
+            flushed,
             floor: Floor { offset: floor, is_kept: self.keeps_floor },
         }
     }
@@ -145,7 +145,7 @@ impl Follower {
         let (step, removed_from) = match answer.outcome {
             FetchOutcome::Records => {
                 self.leader_watermark = answer.high_watermark.max(self.leader_watermark);
-                self.stored(position.stored);
+                self.stored(position.flushed);
                 return FollowerStep::Append;
             }
             FetchOutcome::Diverging { epoch, end } => {

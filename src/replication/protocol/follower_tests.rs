@@ -93,7 +93,7 @@ fn a_follower_fetches_with_the_epoch_of_its_last_record() {
     let position = follower.position(log(6), Offset::new(5), Some(Offset::new(3)));
     assert_eq!(position.epoch, LeaderEpoch(5));
     assert_eq!(position.last_epoch, LeaderEpoch(3), "epoch 4 has no record below 6");
-    assert_eq!((position.offset, position.stored), (Offset::new(6), Offset::new(5)));
+    assert_eq!((position.offset, position.flushed), (Offset::new(6), Offset::new(5)));
 }
 
 #[test]

@@ -34,6 +34,8 @@ pub struct InSyncChange {
     pub version: i32,
     /// The member that leads after the change, if another does.
     pub successor: Option<IsrMember>,
+    /// True if the partition does not count as caching after the change (rule R14 in `rules.rs`).
+    pub ends_caching: bool,
 }
 
 /// The in-sync set of one leader epoch.
@@ -54,6 +56,7 @@ struct Asked {
     version: i32,
     /// False once its members no longer hold the watermark back.
     counts: bool,
+    ends_caching: bool,
 }
 
 impl InSyncSet {
@@ -137,9 +140,26 @@ impl InSyncSet {
         }
         let (id, version) = (self.next_id, self.committed.version);
         self.next_id += 1;
-        self.asked = Some(Asked { id, members: members.clone(), version, counts: true });
+        let (counts, ends_caching) = (true, false);
+        self.asked = Some(Asked { id, members: members.clone(), version, counts, ends_caching });
         let version = self.rules.named_version(version);
-        Some(InSyncChange { id, members, version, successor: None })
+        Some(InSyncChange { id, members, version, successor: None, ends_caching })
+    }
+
+    /// Asks for the same members in a partition that no longer counts as caching. `None` as for
+    /// [`InSyncSet::change_to`].
+    pub(super) fn end_caching(&mut self) -> Option<InSyncChange> {
+        let change = self.change_to(self.committed.members.clone())?;
+        if let Some(asked) = &mut self.asked {
+            asked.ends_caching = true;
+        }
+        Some(InSyncChange { ends_caching: true, ..change })
+    }
+
+    /// Returns true if the partition may count as caching no longer, by a change that was asked
+    /// for.
+    pub(super) fn may_end_caching(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.ends_caching)
     }
 
     /// Asks for the same members under another leader. `None` as for [`InSyncSet::change_to`].

@@ -2,15 +2,16 @@
 //!
 //! It counts how far each replica has stored the log, moves the high watermark, and decides which
 //! replicas are in sync. The watermark is the least offset that the replicas of the maximal in-sync
-//! set have stored; it never falls.
+//! set have stored, which means flushed, or only appended while the partition caches; it never
+//! falls.
 
 use std::time::Duration;
 
 use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
 use crate::replication::protocol::hand_over::HandOver;
 use crate::replication::protocol::{
-    EpochHistory, FetchPosition, FetchingReplica, HandOverStage, HandOverStep, InSyncChange,
-    InSyncSet, InSyncState, Rules,
+    Caching, EpochHistory, FetchPosition, FetchingReplica, HandOverStage, HandOverStep,
+    InSyncChange, InSyncSet, InSyncState, Rules,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -31,6 +32,8 @@ pub struct LeaderStart {
     pub high_watermark: Offset,
     /// The in-sync replicas.
     pub in_sync: InSyncState,
+    /// The caching of the partition.
+    pub caching: Caching,
     /// The time until which this broker answers no client (rule R6f in `rules.rs`).
     pub silent_until: Duration,
 }
@@ -43,8 +46,9 @@ pub struct Leader {
     epoch: LeaderEpoch,
     epoch_start: Offset,
     in_sync: InSyncSet,
-    /// The offset below which this broker has stored all records.
-    stored: Offset,
+    caching: AssignedCaching,
+    /// The progress of this broker's log.
+    own: LogProgress,
     followers: Vec<Progress>,
     high_watermark: Offset,
     /// The time at which members that have not fetched yet count as caught up.
@@ -68,12 +72,28 @@ struct Joining {
     asked_at: Duration,
 }
 
+/// The caching of the partition, by a state of this version.
+#[derive(Clone, Copy, Debug)]
+struct AssignedCaching {
+    caching: Caching,
+    version: i32,
+}
+
+/// The progress of a replica's log.
+#[derive(Clone, Copy, Debug)]
+struct LogProgress {
+    /// The offset below which all records are flushed.
+    flushed: Offset,
+    /// The offset below which all records are appended.
+    appended: Offset,
+}
+
 /// The last fetch of a follower in this epoch.
 #[derive(Clone, Copy, Debug)]
 struct Progress {
     broker: BrokerId,
     incarnation: Incarnation,
-    stored: Offset,
+    log: LogProgress,
     at: Duration,
     /// The leader's log end at the time of the fetch.
     log_end: Offset,
@@ -103,7 +123,7 @@ pub enum CountedFetch {
     Counted {
         /// True if the high watermark has moved.
         has_advanced: bool,
-        /// The change by which the follower joins the in-sync set.
+        /// The change by which the follower joins the in-sync set, or the caching ends.
         change: Option<InSyncChange>,
     },
 }
@@ -111,13 +131,15 @@ pub enum CountedFetch {
 impl Leader {
     /// Begins a leader epoch at `now`. Nothing of the log counts as stored yet.
     pub fn new(rules: Rules, start: LeaderStart, now: Duration) -> Self {
+        let (caching, version) = (start.caching, start.in_sync.version);
         Self {
             rules,
             broker: start.broker,
             epoch: start.epoch,
             epoch_start: start.log_end,
             in_sync: InSyncSet::new(rules, start.in_sync),
-            stored: Offset::ZERO,
+            caching: AssignedCaching { caching, version },
+            own: LogProgress { flushed: Offset::ZERO, appended: Offset::ZERO },
             followers: Vec::new(),
             high_watermark: start.high_watermark,
             began: now,
@@ -165,11 +187,61 @@ impl Leader {
         self.rules.may_be_proved(self.in_sync.has_eligible()) && self.in_sync.proving().all(proves)
     }
 
-    /// Records that this broker has stored all records below `end`. Returns true if the high
+    /// The caching in which this leader counts.
+    pub fn caching(&self) -> Caching {
+        let AssignedCaching { caching, version } = self.caching;
+        let is_outdated = version < self.in_sync.version() || self.in_sync.may_end_caching();
+        self.rules.leader_caching(caching, is_outdated)
+    }
+
+    /// Takes the caching of an assignment, by a state of this version. Returns true if the high
     /// watermark has moved.
-    pub fn stored(&mut self, end: Offset) -> bool {
-        self.stored = self.stored.max(end);
+    pub fn set_caching(&mut self, caching: Caching, version: i32) -> bool {
+        if version >= self.caching.version {
+            self.caching = AssignedCaching { caching, version };
+        }
         self.advance()
+    }
+
+    /// Records that this broker has flushed all records below `end`. Returns true if the high
+    /// watermark has moved.
+    pub fn flushed(&mut self, end: Offset) -> bool {
+        self.own.flushed = self.own.flushed.max(end);
+        self.appended(end)
+    }
+
+    /// Records that this broker has appended all records below `end`. Returns true if the high
+    /// watermark has moved.
+    pub fn appended(&mut self, end: Offset) -> bool {
+        self.own.appended = self.own.appended.max(end);
+        self.advance()
+    }
+
+    /// The offset below which this broker has stored all records.
+    pub fn stored(&self) -> Offset {
+        self.counted(self.own)
+    }
+
+    /// The offset below which the records of a replica count as stored.
+    fn counted(&self, log: LogProgress) -> Offset {
+        let counts_unflushed = self.rules.counts_unflushed(self.caching());
+        if counts_unflushed { log.appended } else { log.flushed }
+    }
+
+    /// Rule R14b: returns the change after which the partition does not count as caching any more.
+    /// `None` if it does not count so, records that counted before may not be flushed yet, or a
+    /// change is under way.
+    pub fn end_caching(&mut self) -> Option<InSyncChange> {
+        let AssignedCaching { caching, version } = self.caching;
+        let is_ending = caching == Caching::Ending && version == self.in_sync.version();
+        let is_due = is_ending
+            // An earlier leader may have counted more, but not beyond the start of this epoch.
+            && self.is_readable()
+            // A replica that left may have gone without a flush, and could still be elected.
+            && !self.in_sync.has_eligible()
+            && self.rules.may_empower(self.in_sync.is_unvouched())
+            && self.rules.may_end_caching(self.covered(), self.high_watermark);
+        if is_due { self.in_sync.end_caching() } else { None }
     }
 
     /// Counts a follower's fetch, given the leader's log at that time.
@@ -195,7 +267,8 @@ impl Leader {
         }
         self.note(replica, position, log.end(), now);
         let has_advanced = self.advance();
-        let change = self.join(replica, position.stored.min(position.offset), now);
+        let change = self.join(replica, log_progress(position), now);
+        let change = change.or_else(|| self.end_caching());
         CountedFetch::Counted { has_advanced, change }
     }
 
@@ -270,7 +343,7 @@ impl Leader {
             self.hand_over = None;
             return HandOverStep::Over;
         }
-        let stored = self.progress_of(&successor).map(|known| known.stored);
+        let stored = self.progress_of(&successor).map(|known| self.counted(known.log));
         let has_all = stored.is_some_and(|stored| self.rules.may_succeed(stored, log_end));
         // Wait until the watermark has reached the log end, so that waiting producers are answered.
         // Below the minimum, it cannot move.
@@ -290,13 +363,19 @@ impl Leader {
         if !self.in_sync.may_advance() {
             return false;
         }
-        let others = self.in_sync.maximal().filter(|member| member.broker != self.broker);
-        let stored =
-            others.map(|member| self.progress_of(&member).map_or(Offset::ZERO, |p| p.stored));
-        let covered = stored.fold(self.stored, Offset::min);
+        let covered = self.covered();
         let has_moved = covered > self.high_watermark;
         self.high_watermark = covered.max(self.high_watermark);
         has_moved
+    }
+
+    /// The offset below which all members of the maximal in-sync set have stored all records.
+    fn covered(&self) -> Offset {
+        let others = self.in_sync.maximal().filter(|member| member.broker != self.broker);
+        let stored = others.map(|member| {
+            self.progress_of(&member).map_or(Offset::ZERO, |known| self.counted(known.log))
+        });
+        stored.fold(self.stored(), Offset::min)
     }
 
     /// The progress of a member. Fetches of another incarnation of its broker do not count.
@@ -325,21 +404,18 @@ impl Leader {
             Some(known) => known.caught_up,
             None => self.began,
         };
-        // A replica cannot have stored more than it has.
-        let stored = position.stored.min(position.offset);
         // This fetch may prove less than an earlier one, if it belongs to a new fetch session.
         let proved_before = before.map_or(Duration::ZERO, |known| known.proved_until);
         let proved_until = self.rules.proved_until(replica.follows, now).max(proved_before);
-        let at = now;
-        let progress =
-            Progress { broker, incarnation, stored, at, log_end, caught_up, proved_until };
+        let (at, log) = (now, log_progress(position));
+        let progress = Progress { broker, incarnation, log, at, log_end, caught_up, proved_until };
         self.followers.push(progress);
     }
 
     fn join(
         &mut self,
         replica: FetchingReplica,
-        stored: Offset,
+        log: LogProgress,
         now: Duration,
     ) -> Option<InSyncChange> {
         let is_member = self.in_sync.contains(replica.broker);
@@ -350,7 +426,7 @@ impl Leader {
         if is_member
             || is_paused
             || !may_grow
-            || !self.rules.may_join(stored, self.high_watermark, self.epoch_start)
+            || !self.rules.may_join(self.counted(log), self.high_watermark, self.epoch_start)
         {
             return None;
         }
@@ -361,4 +437,10 @@ impl Leader {
         self.joining = Some(Joining { id: change.id, broker: replica.broker, asked_at: now });
         Some(change)
     }
+}
+
+/// The progress of a follower's log.
+fn log_progress(position: &FetchPosition) -> LogProgress {
+    // A replica cannot have flushed more than it has.
+    LogProgress { flushed: position.flushed.min(position.offset), appended: position.offset }
 }

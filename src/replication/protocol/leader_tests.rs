@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    CountedFetch, EpochHistory, FetchPosition, FetchingReplica, Floor, InSyncChange, InSyncState,
-    Leader, LeaderStart, Rule, Rules,
+    Caching, CountedFetch, EpochHistory, FetchPosition, FetchingReplica, Floor, InSyncChange,
+    InSyncState, Leader, LeaderStart, Rule, Rules,
 };
 use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
 use crate::storage::EpochStart;
@@ -39,26 +39,27 @@ pub(super) fn leader_by(rules: Rules, in_sync: &[i32]) -> Leader {
         log_end: Offset::new(9),
         high_watermark: Offset::new(4),
         in_sync: state(in_sync, 7),
+        caching: Caching::Off,
         silent_until: Duration::ZERO,
     };
     let mut leader = Leader::new(rules, start, START);
-    leader.stored(Offset::new(9));
+    leader.flushed(Offset::new(9));
     leader
 }
 
-fn replica(broker: i32) -> FetchingReplica {
+pub(super) fn replica(broker: i32) -> FetchingReplica {
     let IsrMember { broker, incarnation } = member(broker);
     FetchingReplica { broker, incarnation, registered: Some(incarnation), follows: None }
 }
 
-fn position(offset: i64, stored: i64) -> FetchPosition {
+pub(super) fn position(offset: i64, flushed: i64) -> FetchPosition {
     let epoch = match offset {
         0 => LeaderEpoch::NONE,
         1..=6 => LeaderEpoch(3),
         _ => LeaderEpoch(4),
     };
-    let (offset, stored) = (Offset::new(offset), Offset::new(stored));
-    FetchPosition { epoch: EPOCH, offset, last_epoch: epoch, stored, floor: Floor::default() }
+    let (offset, flushed) = (Offset::new(offset), Offset::new(flushed));
+    FetchPosition { epoch: EPOCH, offset, last_epoch: epoch, flushed, floor: Floor::default() }
 }
 
 fn fetch_at(leader: &mut Leader, broker: i32, stored: i64, now: Duration) -> CountedFetch {
@@ -102,14 +103,15 @@ fn a_sole_in_sync_replica_replicates_what_it_stores() {
             is_unvouched: false,
             version: 0,
         },
+        caching: Caching::Off,
         silent_until: Duration::ZERO,
     };
     let mut leader = Leader::new(Rules::ALL, start, START);
     assert!(!leader.is_readable());
-    assert!(leader.stored(Offset::new(9)));
+    assert!(leader.flushed(Offset::new(9)));
     assert_eq!(watermark(&leader), 9);
     assert!(leader.is_readable());
-    assert!(!leader.stored(Offset::new(9)), "it has not moved");
+    assert!(!leader.flushed(Offset::new(9)), "it has not moved");
 }
 
 #[test]

@@ -14,9 +14,9 @@ pub struct FetchPosition {
     pub offset: Offset,
     /// The epoch of the follower's last record.
     pub last_epoch: LeaderEpoch,
-    /// The offset below which the follower has stored all records: flushed, or only appended with
-    /// `write.caching`.
-    pub stored: Offset,
+    /// The offset below which the follower has flushed all records. The leader decides whether
+    /// records count before they are flushed.
+    pub flushed: Offset,
     /// The follower's floor.
     pub floor: Floor,
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::leader_tests::{EPOCH, START, leader_by, member, state};
 use super::{
-    Asks, CountedFetch, EpochHistory, FetchPosition, FetchingReplica, Floor, HandOverStep,
+    Asks, Caching, CountedFetch, EpochHistory, FetchPosition, FetchingReplica, Floor, HandOverStep,
     InSyncState, Leader, LeaderStart, Rule, Rules,
 };
 use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
@@ -32,18 +32,23 @@ fn fetch(
     let replica = FetchingReplica { broker, incarnation, registered: Some(incarnation), follows };
     let last_epoch = LeaderEpoch(4);
     let floor = Floor::default();
-    let position = FetchPosition { epoch: EPOCH, offset: END, last_epoch, stored: END, floor };
+    let position = FetchPosition { epoch: EPOCH, offset: END, last_epoch, flushed: END, floor };
     leader.fetched(replica, &position, EpochHistory::new(&LOG, END), now)
 }
 
 /// A leader with this state, silent until some time.
 fn leader_in(rules: Rules, in_sync: InSyncState, silent_until: Duration) -> Leader {
-    let (log_end, high_watermark) = (END, END);
-    let broker = BrokerId(1);
-    let start =
-        LeaderStart { broker, epoch: EPOCH, log_end, high_watermark, in_sync, silent_until };
+    let start = LeaderStart {
+        broker: BrokerId(1),
+        epoch: EPOCH,
+        log_end: END,
+        high_watermark: END,
+        in_sync,
+        caching: Caching::Off,
+        silent_until,
+    };
     let mut leader = Leader::new(rules, start, START);
-    leader.stored(END);
+    leader.flushed(END);
     leader
 }
 

@@ -14,7 +14,7 @@
 use std::time::Duration;
 
 use crate::metadata::Incarnation;
-use crate::replication::protocol::{EpochHistory, FetchPosition, Floor};
+use crate::replication::protocol::{Caching, EpochHistory, FetchPosition, Floor};
 use crate::types::{LeaderEpoch, Offset};
 
 /// A rule that a test can switch off.
@@ -42,6 +42,12 @@ pub enum Rule {
     JoinAtWatermark,
     /// R9b: a joining member has stored all records below the start of the epoch.
     JoinAtEpochStart,
+    /// R14a: records count before they are flushed only while the partition's state says that it
+    /// caches.
+    CachingRecorded,
+    /// R14b: a partition counts as caching until all in-sync replicas have flushed the records that
+    /// counted before.
+    CachingEndsFlushed,
     /// R15a: a leader that hands over stops answering before it asks the store.
     HandOverSilent,
     /// R15b: a leader that may have handed over does not answer until that is settled.
@@ -103,7 +109,7 @@ const ANY_VERSION: i32 = -1;
 pub struct Rules {
     /// A bit for each rule that is switched off.
     #[cfg(any(test, feature = "internals"))]
-    off: u32,
+    off: u64,
 }
 
 impl Rules {
@@ -117,12 +123,12 @@ impl Rules {
     #[cfg(any(test, feature = "internals"))]
     #[must_use]
     pub const fn without(self, rule: Rule) -> Self {
-        Self { off: self.off | 1 << rule as u32 }
+        Self { off: self.off | 1 << rule as u64 }
     }
 
     #[cfg(any(test, feature = "internals"))]
     const fn has(self, rule: Rule) -> bool {
-        self.off & 1 << rule as u32 == 0
+        self.off & 1 << rule as u64 == 0
     }
 
     #[cfg(not(any(test, feature = "internals")))]
@@ -130,9 +136,30 @@ impl Rules {
         true
     }
 
-    /// R1: returns true if records count before they are flushed, as with `write.caching`.
-    pub const fn counts_unflushed(self, write_caching: bool) -> bool {
-        write_caching || !self.has(Rule::FlushedCounts)
+    /// R1, R14a: returns true if records count before they are flushed.
+    pub fn counts_unflushed(self, caching: Caching) -> bool {
+        let is_recorded = caching == Caching::On;
+        is_recorded || !self.has(Rule::FlushedCounts)
+    }
+
+    /// R14a: the caching by which a replica counts, given that of its assignment, and the setting.
+    pub(in crate::replication) fn assigned_caching(self, told: Caching, is_set: bool) -> Caching {
+        if is_set && !self.has(Rule::CachingRecorded) { Caching::On } else { told }
+    }
+
+    /// R14a: the caching in which a leader counts, given that of its assignment. The state of the
+    /// assignment may be older than a change that this leader has made or asked for.
+    pub(super) fn leader_caching(self, assigned: Caching, is_outdated: bool) -> Caching {
+        if assigned == Caching::On && is_outdated && self.has(Rule::CachingRecorded) {
+            return Caching::Ending;
+        }
+        assigned
+    }
+
+    /// R14b: returns true if a partition that counts as caching need not any more. All replicas of
+    /// the maximal in-sync set have flushed the records below `flushed`.
+    pub(super) fn may_end_caching(self, flushed: Offset, counted: Offset) -> bool {
+        flushed >= counted || !self.has(Rule::CachingEndsFlushed)
     }
 
     /// R2a: returns true if the watermark waits for members that have only been asked for.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::broker_tests::{Broker, MemoryLog, Produced, Record, Role, index};
 use super::promises_tests::Promises;
 use super::{
-    CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
+    Caching, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
     Follower, FollowerStep, InSyncChange, Leader, LeaderStart, Rules,
 };
 use crate::io::SeededRandom;
@@ -159,7 +159,7 @@ impl World {
         let broker = &mut self.brokers[id];
         let stored = broker.log.stored(self.rules);
         match &mut broker.role {
-            Role::Leader(leader) => _ = leader.stored(stored),
+            Role::Leader(leader) => _ = leader.flushed(stored),
             Role::Follower(follower) => follower.stored(stored),
             Role::None => {}
         }
@@ -292,6 +292,7 @@ impl World {
                 log_end: broker.log.end(),
                 high_watermark,
                 in_sync,
+                caching: Caching::Off,
                 silent_until: Duration::ZERO,
             };
             broker.role = Role::Leader(Box::new(Leader::new(self.rules, start, self.now)));

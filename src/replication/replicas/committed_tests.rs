@@ -12,7 +12,7 @@ fn committed_records_stay_so_when_too_few_replicas_are_in_sync() {
     pair.lead_alone(epoch, 1);
     pair.append();
     let end = Offset::new(begin + RECORDS);
-    leader.advance(end);
+    leader.flushed(end);
     assert_eq!(leader.high_watermark(), end);
     pair.lead_alone(epoch, 2);
     let acknowledged = leader.may_acknowledge(Target { epoch, next_offset: end, acks: Acks::All });

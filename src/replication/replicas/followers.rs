@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::metadata::InSyncOutcome;
 use crate::replication::replicas::following::{epochs_of, history};
 use crate::replication::{
-    CountedFetch, FetchPosition, FetchingReplica, Leader, Partition, PartitionError,
-    RequestedChange,
+    Caching, CountedFetch, FetchPosition, FetchingReplica, Leader, Partition, PartitionError,
+    RequestedChange, Role,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -84,6 +84,21 @@ impl Partition {
         let leader = leadership.leader.as_mut()?;
         let change = leader.remove_lagging(now, lag_max)?;
         Some(RequestedChange { partition: Arc::clone(self), epoch: leader.epoch(), change })
+    }
+
+    /// Returns the change after which the partition does not count as caching any more, if that is
+    /// due (rule R14 in docs/replication.md).
+    pub fn end_caching(self: &Arc<Self>) -> Option<RequestedChange> {
+        let mut leadership = self.lock_leadership();
+        let leader = leadership.leader.as_mut()?;
+        let change = leader.end_caching()?;
+        Some(RequestedChange { partition: Arc::clone(self), epoch: leader.epoch(), change })
+    }
+
+    /// Returns true if this broker leads, and caching is ending.
+    pub fn is_ending_caching(&self) -> bool {
+        let current = self.current();
+        current.role == Role::Leader && current.caching == Caching::Ending
     }
 
     /// Takes the outcome of a change that was requested in leader epoch `epoch`; ignored if that

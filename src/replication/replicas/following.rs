@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::replication::{
-    EpochHistory, FetchAnswer, FetchPosition, Follower, FollowerStep, Partition, PartitionError,
-    Progress, Role,
+    Caching, EpochHistory, FetchAnswer, FetchPosition, Follower, FollowerStep, Partition,
+    PartitionError, Progress, Role,
 };
 use crate::storage::{EpochStart, FetchedError, Log, StorageError, Truncation};
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -81,10 +81,10 @@ impl Partition {
             return Ok(None);
         }
         self.open()?;
-        // Read this before the end of the log. In the other order, a flush in between could make
-        // the stored offset larger than the end.
-        let stored = self.stored();
         let log = self.log();
+        // Read this before the end of the log. In the other order, a flush in between could make
+        // the flushed offset larger than the end.
+        let flushed = log.as_deref().map_or(Offset::ZERO, |log| self.reported(log));
         let epochs = epochs_of(log.as_deref())?;
         let history = history(log.as_deref(), &epochs);
         let needs_floor = self.lock_leadership().follower.as_ref().is_some_and(|f| f.needs_floor());
@@ -94,9 +94,15 @@ impl Partition {
         let Some(follower) = &mut leadership.follower else { return Ok(None) };
         Ok(Some(FollowerPosition {
             leader: follower.leader(),
-            position: follower.position(history, stored, floor),
+            position: follower.position(history, flushed, floor),
             log_start: self.log_start_offset(),
         }))
+    }
+
+    /// R1: the offset below which this follower reports all records as flushed.
+    fn reported(&self, log: &Log) -> Offset {
+        let counts_unflushed = self.rules().counts_unflushed(Caching::Off);
+        if counts_unflushed { log.log_end_offset() } else { log.flushed_offset() }
     }
 
     /// Returns true if this replica keeps records that its leader would have it remove, although
@@ -191,6 +197,9 @@ impl Partition {
         let Some(follower) = &mut leadership.follower else { return Ok(FollowerStep::Discard) };
         let history = history(log.as_deref(), &epochs);
         let step = follower.answered(answer, history, self.log_start_offset());
+        if step == FollowerStep::Append {
+            follower.stored(self.stored());
+        }
         self.set_high_watermark(follower.high_watermark());
         Ok(step)
     }
@@ -204,9 +213,9 @@ impl Partition {
             let log = self.own_log()?;
             let _hold = self.hold(&log)?;
             let end = log.append_fetched(records, answer.position.epoch).map_err(refused)?;
-            if self.counts_unflushed(&log) {
+            if self.counts_unflushed() {
                 self.logs().flusher.confirm(&log).map_err(PartitionError::from)?;
-                self.advance(end);
+                self.appended(end);
             }
             self.logs().flusher.schedule(&log, true);
         }

@@ -28,7 +28,7 @@ fn a_new_leader_epoch_does_not_end_the_wait_for_a_flush() {
     pair.follower.flush();
     assert!(all_stored.as_mut().poll(&mut context).is_ready());
     let next = follower.follower_position().unwrap().unwrap().position;
-    assert_eq!(next.stored, next.offset);
+    assert_eq!(next.flushed, next.offset);
 }
 
 /// A batch of a producer without its record, as compaction leaves it, in the leader epoch 1.

@@ -64,6 +64,7 @@ impl RequestedChange {
             version: self.change.version,
             members: self.change.members.clone(),
             successor: self.change.successor,
+            ends_caching: self.change.ends_caching,
             is_damaged: self.partition.has_met_damage(),
             is_repeated,
         }

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::following::{epochs_of, history};
 use crate::metadata::LogReport;
-use crate::replication::{Partition, PartitionError, Progress, Role};
+use crate::replication::{Caching, Partition, PartitionError, Progress, Role};
 use crate::storage::Log;
 use crate::types::{LeaderEpoch, Offset};
 
@@ -69,8 +69,9 @@ impl Partition {
     }
 
     /// The offset below which all records were committed and flushed, as far as this disk knows,
-    /// given the epoch of the log's last record. Zero for a topic with `write.caching`, of which
-    /// other disks may have lost records that this one has flushed.
+    /// given the epoch of the log's last record. Zero for a partition that counts as caching, of
+    /// which other disks may have lost records that this one has flushed (rule R14c in
+    /// docs/replication.md).
     ///
     /// Records that an operator has given up since do not count (rule R24 in docs/replication.md).
     /// A replica follows the leader that was elected with the loss once its log has a record of
@@ -78,7 +79,7 @@ impl Partition {
     /// given up.
     pub(super) fn floor(&self, last_epoch: LeaderEpoch) -> Offset {
         let current = self.current();
-        if last_epoch < current.loss_epoch || self.config().write_caching {
+        if last_epoch < current.loss_epoch || current.caching != Caching::Off {
             return Offset::ZERO;
         }
         let recorded = self.logs().data.floor(self.id(), self.topic_id());

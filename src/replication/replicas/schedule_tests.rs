@@ -20,9 +20,9 @@ use crate::replication::cluster_tests::{
     BROKERS, LAG_MAX, Network, Node, PartitionStore, name, place,
 };
 use crate::replication::{
-    Acks, Assignment, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica, HandOverProgress,
-    LocalLogs, Partition, PartitionError, PartitionSpec, Predecessors, ReadRequest, Reader,
-    RequestedChange, Role, Rules,
+    Acks, Assignment, Caching, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica,
+    HandOverProgress, LocalLogs, Partition, PartitionError, PartitionSpec, Predecessors,
+    ReadRequest, Reader, RequestedChange, Role, Rules,
 };
 use crate::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Log, LogConfig, Offsets,
@@ -334,6 +334,7 @@ impl World {
             leader_incarnation: node.incarnation,
             incarnation: broker.incarnation,
             in_sync: self.store.in_sync(),
+            caching: Caching::Off,
             predecessors: Predecessors::default(),
         };
         broker.partition.assign(assignment, self.clock.monotonic());

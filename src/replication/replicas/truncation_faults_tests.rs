@@ -7,7 +7,7 @@ use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, ManualClock, MemoryDisk, read_exact_at};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::{
-    Acks, Assignment, FetchAnswer, FetchOutcome, FollowerError, InSyncState, Partition,
+    Acks, Assignment, Caching, FetchAnswer, FetchOutcome, FollowerError, InSyncState, Partition,
     PartitionError, Predecessors, ReadRequest, Reader,
 };
 use crate::storage::Offsets;
@@ -101,6 +101,7 @@ impl Pair {
             leader_incarnation: self.leader.incarnation,
             incarnation: broker.incarnation,
             in_sync,
+            caching: Caching::Off,
             predecessors: Predecessors::default(),
         };
         broker.partition.assign(assignment, self.clock.monotonic());

@@ -17,7 +17,7 @@ fn unvouched(rules: Rules) -> Pair {
     let mut pair = Pair::new();
     pair.leader.follow_rules(rules);
     pair.lead_unvouched(EPOCH);
-    pair.leader.partition.advance(Offset::new(RECORDS));
+    pair.leader.partition.flushed(Offset::new(RECORDS));
     assert_eq!(pair.leader.partition.high_watermark(), Offset::new(RECORDS));
     pair
 }

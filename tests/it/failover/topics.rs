@@ -1,5 +1,10 @@
 //! Changes of topics that are asked of any broker.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use streamlog::io::SystemClock;
+use streamlog::metadata::{Store, ZooKeeperAddress, ZooKeeperStore};
 use streamlog::wire::create_partitions::{self, CreatePartitionsRequest};
 use streamlog::wire::create_topics::{self, CreateTopicsRequest};
 use streamlog::wire::delete_topics::DeleteTopicsRequest;
@@ -11,7 +16,7 @@ use streamlog::wire::incremental_alter_configs::{
 use streamlog::wire::produce::{ProduceRequest, RequestPartition, RequestTopic};
 use streamlog::wire::{ErrorCode, Records};
 
-use super::three_brokers::{IDS, ThreeBrokers, partitions_by};
+use super::three_brokers::{IDS, PATIENCE, ThreeBrokers, partitions_by};
 use crate::support::{BrokerProcess, batch};
 
 /// The time-out of administrative requests.
@@ -44,11 +49,11 @@ fn extend(broker: &BrokerProcess, name: &str, count: i32) {
     assert_eq!(extended.results[0].error_code, ErrorCode::None, "{extended:?}");
 }
 
-fn set_retention(broker: &BrokerProcess, name: &str, milliseconds: usize) {
+fn set(broker: &BrokerProcess, name: &str, (setting, value): (&str, &str)) {
     let config = RequestConfig {
-        name: "retention.ms".to_owned(),
+        name: setting.to_owned(),
         config_operation: SET,
-        value: Some(milliseconds.to_string()),
+        value: Some(value.to_owned()),
     };
     let resource = RequestResource {
         resource_type: RESOURCE_TOPIC,
@@ -118,11 +123,11 @@ fn a_change_of_a_topic_is_done_in_the_whole_cluster_when_any_broker_answers_it()
             assert_usable(&cluster, name, 2);
             extend(broker, name, 4);
             assert_usable(&cluster, name, 4);
-            let milliseconds = 1_000_000 + round;
-            set_retention(broker, name, milliseconds);
+            let milliseconds = (1_000_000 + round).to_string();
+            set(broker, name, ("retention.ms", &milliseconds));
             for id in IDS {
                 let known = retention(cluster.broker(id), name);
-                assert_eq!(known, Some(milliseconds.to_string()), "broker {id}");
+                assert_eq!(known.as_ref(), Some(&milliseconds), "broker {id}");
             }
             delete(broker, name);
             for id in IDS {
@@ -137,4 +142,49 @@ fn a_change_of_a_topic_is_done_in_the_whole_cluster_when_any_broker_answers_it()
     for partition in cluster.partitions("__consumer_offsets") {
         assert_eq!(partition.replica_nodes.len(), 3, "{partition:?}");
     }
+}
+
+/// Waits until the state of the topic's first partition says whether it caches.
+#[tokio::main(flavor = "current_thread")]
+async fn await_caching(tree: ZooKeeperAddress, topic: &str, expected: bool) {
+    let (clock, timeout) = (Arc::new(SystemClock), Duration::from_secs(6));
+    let store = ZooKeeperStore::open(tree, None, timeout, clock, None).await.unwrap();
+    let path = format!("/brokers/topics/{topic}/partitions/0/state");
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let node = store.get(&path).await.unwrap().unwrap();
+        let state: serde_json::Value = serde_json::from_slice(&node.value).unwrap();
+        if (state["caching"] == true) == expected {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{state}");
+    }
+}
+
+#[test]
+fn a_partition_counts_as_caching_until_all_in_sync_replicas_have_flushed_its_records() {
+    let mut cluster = ThreeBrokers::start(&["replica.lag.time.max.ms=2000"]);
+    let name = "cached";
+    cluster.make_topic(name, 1);
+    let leader = cluster.leader(name);
+    // Nothing is flushed for ten minutes, unless a flush is asked for.
+    for setting in [("flush.ms", "600000"), ("flush.on.demand", "false"), ("write.caching", "true")]
+    {
+        set(cluster.broker(leader), name, setting);
+    }
+    await_caching(cluster.zookeeper().tree("/streamlog"), name, true);
+    let store = |cluster: &ThreeBrokers| {
+        let answer = cluster.broker(leader).connect().call(9, &produced_to(name, 0)).unwrap();
+        assert_eq!(answer.topics[0].partitions[0].error_code, ErrorCode::None, "{answer:?}");
+    };
+    store(&cluster);
+
+    set(cluster.broker(leader), name, ("write.caching", "false"));
+    await_caching(cluster.zookeeper().tree("/streamlog"), name, true);
+    assert!(!cluster.log(leader).contains("'write.caching' is over"), "{}", cluster.log(leader));
+    // An acknowledgement waits for the flush of all replicas again.
+    set(cluster.broker(leader), name, ("flush.on.demand", "true"));
+    store(&cluster);
+    await_caching(cluster.zookeeper().tree("/streamlog"), name, false);
+    cluster.await_logged(leader, &format!("'write.caching' is over in {name}-0"));
 }

@@ -57,6 +57,7 @@ fn change(image: &Image, brokers: &[i32]) -> InSyncStateChange {
         version: state.version,
         members: brokers.iter().map(member).collect(),
         successor: None,
+        ends_caching: false,
         is_damaged: false,
         is_repeated: false,
     }

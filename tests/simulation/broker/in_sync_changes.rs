@@ -41,7 +41,7 @@ impl Broker {
                     }
                     (changes, false)
                 }
-                _ = checks.tick() => (self.lagging(), false),
+                _ = checks.tick() => (self.due(), false),
                 () = sleep_until(repeat_at), if !unsettled.is_empty() => {
                     (std::mem::take(&mut unsettled), true)
                 }
@@ -54,12 +54,15 @@ impl Broker {
         }
     }
 
-    /// The changes by which lagging members leave.
-    fn lagging(&self) -> Vec<RequestedChange> {
+    /// The changes by which lagging members leave, and caching ends.
+    fn due(&self) -> Vec<RequestedChange> {
         let now = self.clock().monotonic();
         let replicas = self.replicas();
         let led = replicas.iter().filter(|replica| replica.role() == Role::Leader);
-        led.filter_map(|replica| replica.remove_lagging(now, LAG_MAX)).collect()
+        led.filter_map(|replica| {
+            replica.remove_lagging(now, LAG_MAX).or_else(|| replica.end_caching())
+        })
+        .collect()
     }
 
     /// Sends changes, and returns those of unknown outcome.
@@ -82,6 +85,9 @@ impl Broker {
             match outcome {
                 InSyncOutcome::Applied { .. } if asked.change.successor.is_some() => {
                     self.world.note("handed over", &[number]);
+                }
+                InSyncOutcome::Applied { .. } if asked.change.ends_caching => {
+                    self.world.note("caching ended", &[number]);
                 }
                 InSyncOutcome::Applied { .. } => {}
                 InSyncOutcome::Refused => self.world.note("refused change", &[number]),

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
+use crate::ensemble::index;
 use crate::machine::Machine;
 use crate::world::{MACHINES, World};
 
@@ -76,8 +77,14 @@ fn may_lose_disk(world: &World) -> bool {
 }
 
 async fn inject_one(world: &Arc<World>, machine: usize) {
+    let counts_as_caching = world.counts_as_caching().await;
     match world.below(100) {
-        0..16 if !world.is_caching => processes::cut_power(world, machine).await,
+        0..16 if !counts_as_caching => {
+            if world.is_caching {
+                world.note("power cut after caching", &[index(machine)]);
+            }
+            processes::cut_power(world, machine).await;
+        }
         16..31 => processes::pause(world, machine).await,
         31..38 => links::cut_in_both_directions(world, machine).await,
         38..45 => links::cut_in_one_direction(world, machine).await,
