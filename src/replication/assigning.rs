@@ -14,7 +14,7 @@ use crate::replication::role::{Current, Leadership};
 use crate::replication::{
     Assignment, Caching, Follower, HandOverStage, Leader, LeaderStart, Partition, Role,
 };
-use crate::storage::Log;
+use crate::storage::{EpochChange, Log};
 use crate::types::{LeaderEpoch, Offset};
 
 impl Partition {
@@ -75,10 +75,16 @@ impl Partition {
         } else {
             self.wake_reached();
         }
-        if let Some(log) = before.log.as_ref().filter(|log| log.flushes().unflushed().is_some()) {
-            // Do not wait for the next flush: clients read nothing until the watermark has reached
-            // the start of the epoch.
-            self.logs().flusher.schedule(log, true);
+        if self.is_open() {
+            self.hurry_flush();
+        }
+    }
+
+    /// Lets the flusher hurry. Clients read nothing until the watermark has reached the start of
+    /// the epoch.
+    pub(super) fn hurry_flush(&self) {
+        if let Some(log) = self.log().filter(|log| log.flushed_offset() < log.log_end_offset()) {
+            self.logs().flusher.schedule(&log, true);
         }
     }
 
@@ -107,13 +113,20 @@ impl Partition {
             },
         });
         self.note_in_sync(leadership);
-        if let Some(log) = &before.log {
-            // An append that has read the old role may still be on its way: the log refuses it.
-            log.epochs().end(before.epoch);
+        if !self.current().is_open {
+            return;
         }
-        let current = self.current();
-        if current.is_open {
-            self.begin_role(leadership, current.log.as_ref(), Offset::ZERO);
+        let Some(log) = &before.log else {
+            return self.begin_role(leadership, None, Offset::ZERO);
+        };
+        // An append that has read the old role may still be on its way: the log refuses it.
+        if let Some(mut change) = log.epochs().try_change() {
+            change.end();
+            self.begin_role(leadership, Some((log, &mut change)), Offset::ZERO);
+        } else {
+            // A truncation waits for the disk, and the caller must not. The next use of the log
+            // opens it again, for the role of that moment.
+            self.update(|current| Current { is_open: false, ..current.clone() });
         }
     }
 
@@ -143,23 +156,32 @@ impl Partition {
         self.current().role
     }
 
-    /// Notes that the log has been looked for, and installs the log if it exists.
+    /// Notes that the log has been looked for, and installs the log if it exists. Blocks on the
+    /// disk.
     pub(super) fn install(&self, log: Option<&Arc<Log>>) {
-        // Read this before taking the lock: the read may wait for a checkpoint that is being
-        // written.
+        // Read this, and wait for the log, before taking the lock: a checkpoint or a truncation may
+        // be under way.
         let recorded = self.logs().data.high_watermark(self.id()).unwrap_or_default();
+        let mut change = log.map(|log| log.epochs().change());
         let mut leadership = self.lock_leadership();
-        self.update(|current| {
-            let log = log.or(current.log.as_ref()).map(Arc::clone);
-            Current { is_open: true, log, ..current.clone() }
+        self.update(|current| Current { is_open: true, log: log.cloned(), ..current.clone() });
+        let opened = log.zip(change.as_mut()).map(|(log, change)| {
+            change.end();
+            (log, change)
         });
-        self.begin_role(&mut leadership, log, recorded);
+        self.begin_role(&mut leadership, opened, recorded);
     }
 
     /// Begins to lead or to follow with an open log. The watermark is the larger one of the known
     /// one and `recorded`, within the bounds of the log: this replica lacks later records, and
     /// removed ones had been replicated.
-    fn begin_role(&self, leadership: &mut Leadership, log: Option<&Arc<Log>>, recorded: Offset) {
+    fn begin_role(
+        &self,
+        leadership: &mut Leadership,
+        opened: Option<(&Arc<Log>, &mut EpochChange<'_>)>,
+        recorded: Offset,
+    ) {
+        let log = opened.as_ref().map(|(log, _)| *log);
         let (start, flushed, end) = log.map_or_else(Default::default, |log| {
             // Read the flushed offset before the end of the log. In the other order, a flush in
             // between could make it larger than the end.
@@ -171,8 +193,8 @@ impl Partition {
             Role::Leader => self.begin_leading(leadership, (flushed, end), high_watermark),
             Role::Follower { leader: Some(leader) } => {
                 let epoch = self.epoch();
-                if let Some(log) = log {
-                    log.epochs().follow(epoch);
+                if let Some((_, change)) = opened {
+                    change.follow(epoch);
                 }
                 let follower = leadership.follower.get_or_insert_with(|| {
                     let high_watermark = high_watermark.min(flushed);

@@ -36,7 +36,11 @@ impl Partition {
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let current = self.current();
         current.check_not_stopped()?;
-        if current.log.is_none() {
+        if let Some(log) = current.log.as_ref().filter(|_| !current.is_open) {
+            // The role has changed during a truncation.
+            self.install(Some(log));
+            self.hurry_flush();
+        } else if current.log.is_none() {
             let log = self.logs().data.log_of(&self.id, self.topic_id);
             let log = log.inspect_err(|error| {
                 self.note_open_failure(error, error.keeps_log_closed());

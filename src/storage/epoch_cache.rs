@@ -27,7 +27,7 @@ pub struct EpochStart {
 }
 
 /// The epoch history of one log, and its file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EpochCache {
     disk: Arc<dyn Disk>,
     path: PathBuf,
@@ -154,35 +154,41 @@ impl EpochCache {
     /// Removes the epochs that begin at `log_end` or beyond, durably; call it after truncating the
     /// log.
     pub fn truncate_to(&mut self, log_end: Offset) -> io::Result<()> {
-        let before = self.entries.len();
-        self.forget_from(log_end);
-        if self.entries.len() == before { Ok(()) } else { self.store() }
+        if self.forget_from(log_end) { self.store() } else { Ok(()) }
     }
 
-    /// As `truncate_to`, but only in memory.
-    pub(in crate::storage) fn forget_from(&mut self, log_end: Offset) {
+    /// As `truncate_to`, but only in memory. Returns true if the history changed.
+    pub(in crate::storage) fn forget_from(&mut self, log_end: Offset) -> bool {
+        let before = self.entries.len();
         self.entries.retain(|entry| entry.start < log_end);
+        self.entries.len() != before
     }
 
     /// Removes the epochs that end at or below `log_start`, durably; the epoch that is in force at
     /// `log_start` begins at this offset from then on.
     pub fn advance_start(&mut self, log_start: Offset) -> io::Result<()> {
-        let after = self.entries.partition_point(|entry| entry.start <= log_start);
-        let Some(in_force) = after.checked_sub(1) else {
-            return Ok(());
-        };
-        if in_force == 0 && self.entries[0].start == log_start {
+        let before = self.entries.clone();
+        if !self.forget_before(log_start) {
             return Ok(());
         }
-        let before = self.entries.clone();
-        self.entries.drain(..in_force);
-        self.entries[0].start = log_start;
         let stored = self.store();
         if stored.is_err() {
             // The next call tries again.
             self.entries = before;
         }
         stored
+    }
+
+    /// As `advance_start`, but only in memory. Returns true if the history changed.
+    pub(in crate::storage) fn forget_before(&mut self, log_start: Offset) -> bool {
+        let after = self.entries.partition_point(|entry| entry.start <= log_start);
+        let Some(in_force) = after.checked_sub(1) else { return false };
+        if in_force == 0 && self.entries[0].start == log_start {
+            return false;
+        }
+        self.entries.drain(..in_force);
+        self.entries[0].start = log_start;
+        true
     }
 
     /// Writes the history to its file, durably.

@@ -15,7 +15,7 @@ const FETCHED_IN: LeaderEpoch = LeaderEpoch(5);
 /// An empty log of a follower.
 fn follower(world: &World) -> Log {
     let log = world.open(StartPoint::New);
-    log.epochs().follow(FETCHED_IN);
+    log.epochs().change().follow(FETCHED_IN);
     log
 }
 

@@ -43,8 +43,8 @@ pub use inspect::{
     segment_bytes_system, summarize_logs, verify_small_files, verify_system,
 };
 pub use log::{
-    AppendAt, Appended, CheckpointOffsets, Checkpoints, Checks, ColdRanges, Epochs, Extent,
-    FetchedError, FlushTicket, Flushes, InMemory, Log, Lookups, ReadLimit, Reads, RecordAt,
+    AppendAt, Appended, CheckpointOffsets, Checkpoints, Checks, ColdRanges, EpochChange, Epochs,
+    Extent, FetchedError, FlushTicket, Flushes, InMemory, Log, Lookups, ReadLimit, Reads, RecordAt,
     Removed, Retention, StartPoint, StoredBatches, TailLock, Truncator, Unflushed,
 };
 pub use log_config::LogConfig;

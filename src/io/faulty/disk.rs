@@ -110,7 +110,12 @@ impl FaultyDisk {
 
     /// Blocks every `sync_data` and `sync_filesystem` until the hold is dropped.
     pub fn hold_sync(&self) -> SyncHold {
-        SyncHold::new(Arc::clone(&self.shared))
+        self.hold_sync_after(0)
+    }
+
+    /// As `hold_sync`, but lets this many pass first.
+    pub fn hold_sync_after(&self, passing: usize) -> SyncHold {
+        SyncHold::new(Arc::clone(&self.shared), passing)
     }
 
     /// Sets the result of `free_bytes`; `None`, the default, asks the inner disk.

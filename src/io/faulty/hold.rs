@@ -13,8 +13,11 @@ pub struct SyncHold {
 }
 
 impl SyncHold {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        shared.machine().holds += 1;
+    pub(super) fn new(shared: Arc<Shared>, passing: usize) -> Self {
+        let mut machine = shared.machine();
+        machine.holds += 1;
+        machine.passing = passing;
+        drop(machine);
         Self { shared }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::metadata::InSyncOutcome;
-use crate::replication::replicas::following::{epochs_of, history};
+use crate::replication::replicas::following::HistoryOfLog;
 use crate::replication::{
     Caching, CountedFetch, FetchPosition, FetchingReplica, Leader, Partition, PartitionError,
     RequestedChange, Role,
@@ -27,11 +27,11 @@ impl Partition {
         now: Duration,
     ) -> Result<CountedFetch, PartitionError> {
         let log = self.log();
-        let epochs = epochs_of(log.as_deref())?;
+        let history = HistoryOfLog::read(log.as_deref())?;
         let mut leadership = self.lock_leadership();
         self.current().check_leading_in(position.epoch)?;
         let Some(leader) = &mut leadership.leader else { return Err(self.not_open()) };
-        let counted = leader.fetched(replica, position, history(log.as_deref(), &epochs), now);
+        let counted = leader.fetched(replica, position, history.get(), now);
         let has_advanced = matches!(counted, CountedFetch::Counted { has_advanced: true, .. });
         if has_advanced {
             self.set_high_watermark(leader.high_watermark());

@@ -85,8 +85,8 @@ impl Partition {
         // Read this before the end of the log. In the other order, a flush in between could make
         // the flushed offset larger than the end.
         let flushed = log.as_deref().map_or(Offset::ZERO, |log| self.reported(log));
-        let epochs = epochs_of(log.as_deref())?;
-        let history = history(log.as_deref(), &epochs);
+        let known = HistoryOfLog::read(log.as_deref())?;
+        let history = known.get();
         let needs_floor = self.lock_leadership().follower.as_ref().is_some_and(|f| f.needs_floor());
         // Reading it may wait for a checkpoint that is being written.
         let floor = needs_floor.then(|| self.floor(history.last_epoch()));
@@ -192,11 +192,10 @@ impl Partition {
 
     fn next_step(&self, answer: &FetchAnswer) -> Result<FollowerStep, PartitionError> {
         let log = self.log();
-        let epochs = epochs_of(log.as_deref())?;
+        let history = HistoryOfLog::read(log.as_deref())?;
         let mut leadership = self.lock_leadership();
         let Some(follower) = &mut leadership.follower else { return Ok(FollowerStep::Discard) };
-        let history = history(log.as_deref(), &epochs);
-        let step = follower.answered(answer, history, self.log_start_offset());
+        let step = follower.answered(answer, history.get(), self.log_start_offset());
         if step == FollowerStep::Append {
             follower.stored(self.stored());
         }
@@ -301,15 +300,27 @@ impl Partition {
     }
 }
 
-/// The epochs of a log; none if there is no log.
-pub(super) fn epochs_of(log: Option<&Log>) -> Result<Vec<EpochStart>, StorageError> {
-    log.map_or_else(|| Ok(Vec::new()), |log| log.epochs().entries())
+/// The epochs of a log's records and its end, as they were at one moment.
+pub(super) struct HistoryOfLog {
+    epochs: Vec<EpochStart>,
+    end: Offset,
 }
 
-/// The history of a log with these epochs. They were read before, and the end of the log is read
-/// now.
-pub(super) fn history<'a>(log: Option<&Log>, epochs: &'a [EpochStart]) -> EpochHistory<'a> {
-    EpochHistory::new(epochs, log.map_or(Offset::ZERO, Log::log_end_offset))
+impl HistoryOfLog {
+    /// Reads the history of a log; an empty one if there is no log.
+    pub(super) fn read(log: Option<&Log>) -> Result<Self, StorageError> {
+        let Some(log) = log else { return Ok(Self { epochs: Vec::new(), end: Offset::ZERO }) };
+        // Read the end first. In the other order, records of an epoch that began in between would
+        // count as records of the epoch before, and a follower that diverges from them as one that
+        // has them.
+        let end = log.log_end_offset();
+        Ok(Self { epochs: log.epochs().entries()?, end })
+    }
+
+    /// The history.
+    pub(super) fn get(&self) -> EpochHistory<'_> {
+        EpochHistory::new(&self.epochs, self.end)
+    }
 }
 
 fn refused(error: FetchedError) -> FollowerError {

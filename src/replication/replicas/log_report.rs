@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::following::{epochs_of, history};
+use super::following::HistoryOfLog;
 use crate::metadata::LogReport;
 use crate::replication::{Caching, Partition, PartitionError, Progress, Role};
 use crate::storage::Log;
@@ -59,8 +59,8 @@ impl Partition {
         // refuses it.
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let log = self.log();
-        let epochs = epochs_of(log.as_deref())?;
-        let history = history(log.as_deref(), &epochs);
+        let known = HistoryOfLog::read(log.as_deref())?;
+        let history = known.get();
         let (last_epoch, end) = (history.last_epoch(), history.end());
         let is_flushed = log.as_ref().is_none_or(|log| log.flushed_offset() == end);
         let floor = self.floor(last_epoch);

@@ -15,6 +15,8 @@ mod repairing;
 #[cfg(test)]
 mod schedule_tests;
 #[cfg(test)]
+mod slow_disk_tests;
+#[cfg(test)]
 mod truncation_faults_tests;
 #[cfg(test)]
 mod unvouched_tests;

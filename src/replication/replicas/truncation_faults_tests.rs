@@ -29,7 +29,7 @@ pub(crate) struct Pair {
 
 /// The reason for which the follower removes records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
+pub(super) enum Reason {
     /// The logs diverge.
     Diverging,
     /// The leader has removed all records that the follower has.
@@ -62,6 +62,14 @@ impl Pair {
 
     /// Begins a leader epoch with both brokers in sync.
     pub(super) fn begin_epoch(&self, epoch: i32) {
+        self.tell_epoch(epoch);
+        for broker in [&self.leader, &self.follower] {
+            broker.partition.open().unwrap();
+        }
+    }
+
+    /// As `begin_epoch`, without using the logs.
+    pub(super) fn tell_epoch(&self, epoch: i32) {
         let members = vec![member(&self.leader), member(&self.follower)];
         let in_sync = InSyncState {
             members,
@@ -71,7 +79,7 @@ impl Pair {
             version: epoch,
         };
         for broker in [&self.leader, &self.follower] {
-            self.assign(broker, LeaderEpoch(epoch), in_sync.clone());
+            self.tell(broker, LeaderEpoch(epoch), in_sync.clone());
         }
     }
 
@@ -93,6 +101,11 @@ impl Pair {
     }
 
     fn assign(&self, broker: &Broker, epoch: LeaderEpoch, in_sync: InSyncState) {
+        self.tell(broker, epoch, in_sync);
+        broker.partition.open().unwrap();
+    }
+
+    fn tell(&self, broker: &Broker, epoch: LeaderEpoch, in_sync: InSyncState) {
         let assignment = Assignment {
             lease: None,
             loss_epoch: LeaderEpoch::NONE,
@@ -105,7 +118,6 @@ impl Pair {
             predecessors: Predecessors::default(),
         };
         broker.partition.assign(assignment, self.clock.monotonic());
-        broker.partition.open().unwrap();
     }
 
     /// The follower's partition.
@@ -132,7 +144,7 @@ impl Pair {
         Ok(())
     }
 
-    fn follower_end(&self) -> i64 {
+    pub(super) fn follower_end(&self) -> i64 {
         self.follower.log().map_or(0, |log| log.log_end_offset().get())
     }
 
@@ -151,6 +163,11 @@ impl Pair {
 
     /// Lets the follower fetch the leader's records from its log end on.
     pub(crate) fn fetch(&self) {
+        self.try_fetch().unwrap();
+    }
+
+    /// As `fetch`, with the error of the follower.
+    pub(super) fn try_fetch(&self) -> Result<(), FollowerError> {
         let read = self.leader.partition.read(ReadRequest {
             reader: Reader::Follower,
             offset: self.follower_end(),
@@ -161,11 +178,11 @@ impl Pair {
         let range = read.unwrap().records.unwrap();
         let mut records = vec![0; usize::try_from(range.length).unwrap()];
         read_exact_at(&*range.file, &mut records, range.position).unwrap();
-        self.take(FetchOutcome::Records, (0, &records)).unwrap();
+        self.take(FetchOutcome::Records, (0, &records))
     }
 
     /// Lets the follower learn that it has records that the leader lacks.
-    fn remove(&self, reason: Reason) -> Result<(), FollowerError> {
+    pub(super) fn remove(&self, reason: Reason) -> Result<(), FollowerError> {
         let (outcome, log_start) = match reason {
             Reason::Diverging => {
                 let end = Offset::new(COMMON);
@@ -177,7 +194,7 @@ impl Pair {
     }
 
     /// Checks that the follower has removed the right records, and can fetch again.
-    fn check(&self, reason: Reason) {
+    pub(super) fn check(&self, reason: Reason) {
         let log = self.follower.log().unwrap();
         let bounds = (log.log_start_offset().get(), log.log_end_offset().get());
         assert!(log.checks().damages().is_empty(), "{:?}", log.checks().damages());

@@ -51,7 +51,7 @@ fn follower(world: &World) -> Arc<Log> {
     disk.create_dir(Path::new("/data")).unwrap();
     disk.sync_dir(Path::new("/")).unwrap();
     let log = open(Arc::new(disk), &world.clock, &world.config, StartPoint::New).unwrap();
-    log.epochs().follow(AT.epoch);
+    log.epochs().change().follow(AT.epoch);
     log
 }
 

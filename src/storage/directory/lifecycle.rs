@@ -167,7 +167,7 @@ impl DataDir {
     #[cfg(any(test, feature = "internals"))]
     pub fn truncate_log(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
         let epoch = log.epochs().latest()?.map_or(LeaderEpoch(0), |epoch| LeaderEpoch(epoch.0 + 1));
-        log.epochs().follow(epoch);
+        log.epochs().change().follow(epoch);
         let ends = self.truncate_logs(&[Truncation { log: Arc::clone(log), epoch, to }]);
         log.epochs().end(epoch);
         ends?.into_iter().collect::<Result<Vec<_>, _>>().map(|ends| ends[0])

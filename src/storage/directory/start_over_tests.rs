@@ -22,7 +22,7 @@ fn start_over(world: &World, at: i64) -> Result<bool, StorageError> {
     directory.advance_log_start(&log, Offset::new(2))?;
     directory.checkpoint(&Offsets::from([(partition(0), Offset::new(5))]))?;
     let epoch = LeaderEpoch(9);
-    log.epochs().follow(epoch);
+    log.epochs().change().follow(epoch);
     directory.start_log_over(&Truncation { log, epoch, to: Offset::new(at) })?;
     Ok(true)
 }

@@ -1,6 +1,9 @@
 //! The leader epochs in which a log is written: their starts and ends, and the lookup of an epoch's
 //! end.
 
+use std::sync::MutexGuard;
+
+use crate::storage::log::tail::Tail;
 use crate::storage::log::tail_lock::TailLock;
 use crate::storage::{EpochStart, StorageError};
 use crate::types::{LeaderEpoch, Offset};
@@ -47,11 +50,6 @@ impl<'log> Epochs<'log> {
         Ok(())
     }
 
-    /// Lets the log take batches that are fetched in a leader epoch, until the epoch ends.
-    pub fn follow(self, epoch: LeaderEpoch) {
-        self.tail.lock().start_epoch(epoch);
-    }
-
     /// Ends `epoch`, if it is the current one: the log refuses appends until another epoch starts.
     pub fn end(self, epoch: LeaderEpoch) {
         let mut tail = self.tail.lock();
@@ -60,13 +58,26 @@ impl<'log> Epochs<'log> {
         }
     }
 
+    /// Begins a change of the leader epoch: nothing is appended or truncated meanwhile. Waits until
+    /// a truncation is done.
+    pub fn change(self) -> EpochChange<'log> {
+        EpochChange { tail: self.tail.lock() }
+    }
+
+    /// As `change`, but without waiting for the disk: `None` while a truncation goes on.
+    pub fn try_change(self) -> Option<EpochChange<'log>> {
+        Some(EpochChange { tail: self.tail.try_lock()? })
+    }
+
     /// The answer to `OffsetForLeaderEpoch`: the last epoch of this log that is not above `epoch`,
     /// and its end offset. `None` if the log cannot determine it.
     pub fn end_offset_for(
         self,
         epoch: LeaderEpoch,
     ) -> Result<Option<(LeaderEpoch, Offset)>, StorageError> {
-        let log_end = self.tail.loaded()?.next_offset();
+        // Read the end before the history, as `entries` demands.
+        self.load()?;
+        let log_end = self.tail.view().log_end();
         Ok(self.tail.epochs().end_offset_for(epoch, log_end))
     }
 
@@ -82,9 +93,33 @@ impl<'log> Epochs<'log> {
         Ok(self.entries()?.last().map(|entry| entry.epoch))
     }
 
-    /// All epochs, rising.
+    /// All epochs, rising. A reader of the log's end reads it before these: records that were
+    /// appended in between would count as records of the last epoch here, which may be an earlier
+    /// one. Does not wait for the disk once the log is loaded.
     pub fn entries(self) -> Result<Vec<EpochStart>, StorageError> {
-        drop(self.tail.loaded()?);
+        self.load()?;
         Ok(self.tail.epochs().entries())
+    }
+
+    fn load(self) -> Result<(), StorageError> {
+        if self.tail.is_loaded() { Ok(()) } else { self.tail.ensure_loaded() }
+    }
+}
+
+/// A change of the leader epoch in which a log is written, which begins with the end of the epoch
+/// before.
+pub struct EpochChange<'log> {
+    tail: MutexGuard<'log, Tail>,
+}
+
+impl EpochChange<'_> {
+    /// Lets the log refuse appends until another epoch starts.
+    pub fn end(&mut self) {
+        self.tail.start_epoch(LeaderEpoch::NONE);
+    }
+
+    /// Lets the log take batches that are fetched in a leader epoch, until the epoch ends.
+    pub fn follow(&mut self, epoch: LeaderEpoch) {
+        self.tail.start_epoch(epoch);
     }
 }

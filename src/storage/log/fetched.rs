@@ -154,7 +154,7 @@ impl<'log> FetchedAppend<'log> {
         records: &[u8],
         fetched_in: LeaderEpoch,
     ) -> Result<Offset, FetchedError> {
-        let mut tail = self.tail.in_epoch(fetched_in)?;
+        let tail = self.tail.in_epoch(fetched_in)?;
         let from = self.continuation(&tail, fetched_in);
         let fetched = match FetchedBatches::check(records, from) {
             // Read the known gaps from the disk only if there is a gap.
@@ -164,10 +164,14 @@ impl<'log> FetchedAppend<'log> {
             ),
             checked => checked,
         }?;
+        let end = tail.next_offset();
         if fetched.batches.is_empty() {
-            return Ok(tail.next_offset());
+            return Ok(end);
         }
-        if tail.active_segment().is_none() {
+        let is_new = tail.active_segment().is_none();
+        // Others need the tail while what precedes the records is made durable.
+        drop(tail);
+        if is_new {
             self.tail.context().create_dir()?;
         }
         if let Some(gaps_below) = fetched.gaps_below {
@@ -175,7 +179,12 @@ impl<'log> FetchedAppend<'log> {
         }
         let epochs =
             fetched.batches.iter().map(|(batch, _)| (batch.leader_epoch, batch.base_offset));
-        self.tail.epochs().record(epochs, tail.next_offset())?;
+        self.tail.epochs().record(epochs, end)?;
+        let mut tail = self.tail.in_epoch(fetched_in)?;
+        if tail.next_offset() != end {
+            drop(tail);
+            return self.append(records, fetched_in);
+        }
         Ok(tail.append_fetched(&fetched.batches, self.tail.context().clock.now())?)
     }
 
@@ -192,8 +201,8 @@ impl<'log> FetchedAppend<'log> {
     /// Notes that the leader's log may lack records below an offset, as `Log::expect_gaps`
     /// describes it.
     pub(super) fn expect_gaps(self, gaps_below: Offset) -> Result<(), StorageError> {
-        let tail = self.tail.writable()?;
-        if tail.active_segment().is_none() {
+        let is_new = self.tail.writable()?.active_segment().is_none();
+        if is_new {
             self.tail.context().create_dir()?;
         }
         self.note_gaps(gaps_below)

@@ -35,7 +35,7 @@ mod truncate;
 
 pub use checkpoint::{CheckpointOffsets, Checkpoints};
 pub(in crate::storage) use closed_segments::{Closed, ClosedSegments};
-pub use epochs::Epochs;
+pub use epochs::{EpochChange, Epochs};
 pub use fetched::FetchedError;
 pub use flushes::{FlushTicket, Flushes};
 pub use partition_log::{Log, StartPoint};

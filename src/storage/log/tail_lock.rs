@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
 use std::time::Duration;
 
 use crate::storage::log::leader_epochs::LeaderEpochs;
@@ -20,8 +22,13 @@ pub struct TailLock {
     /// The bounds and the segments; the tail changes them.
     view: Arc<View>,
     tail: Mutex<Tail>,
+    /// True once the files were seen to be loaded.
+    is_loaded: AtomicBool,
     epochs: LeaderEpochs,
 }
+
+/// The number of times that a lock which is not free is tried again.
+const TRIES: usize = 100;
 
 impl TailLock {
     /// The tail of a log with these bounds and segments, whose files are not loaded yet.
@@ -29,6 +36,7 @@ impl TailLock {
         let view = Arc::new(view);
         Self {
             tail: Mutex::new(Tail::not_loaded(Arc::clone(&view))),
+            is_loaded: AtomicBool::new(false),
             epochs: LeaderEpochs::new(view.context()),
             view,
         }
@@ -59,6 +67,19 @@ impl TailLock {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Locks the tail as `lock` does, but without waiting for the disk: `None` if another thread
+    /// goes on to hold the lock, as a truncation does.
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Tail>> {
+        for _ in 0..TRIES {
+            match self.tail.try_lock() {
+                Ok(tail) => return Some(tail),
+                Err(TryLockError::Poisoned(error)) => return Some(error.into_inner()),
+                Err(TryLockError::WouldBlock) => thread::yield_now(),
+            }
+        }
+        None
+    }
+
     /// Locks the tail; before that, loads the log's files if they are not loaded yet.
     pub(super) fn loaded(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let mut tail = self.lock();
@@ -85,9 +106,15 @@ impl TailLock {
         Ok(tail)
     }
 
-    /// Returns true once the files of a log that was closed cleanly are loaded.
+    /// Returns true once the files of a log that was closed cleanly are loaded. Does not wait for
+    /// the disk: while they are being loaded, they are not.
     pub fn is_loaded(&self) -> bool {
-        self.lock().is_loaded()
+        let known = || self.is_loaded.load(Ordering::Acquire);
+        let is_loaded = known() || self.try_lock().is_some_and(|tail| tail.is_loaded());
+        if is_loaded {
+            self.is_loaded.store(true, Ordering::Release);
+        }
+        is_loaded
     }
 
     /// Loads the files of a log that was closed cleanly, if they are not loaded yet.

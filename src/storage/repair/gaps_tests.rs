@@ -29,7 +29,7 @@ fn compacted() -> Follower {
     let mut world = World::with_segments_of(size() * 3);
     world.config.cleanup_policy = CleanupPolicy { compact: true, delete: false };
     let log = world.open(StartPoint::New);
-    log.epochs().follow(FETCHED_IN);
+    log.epochs().change().follow(FETCHED_IN);
     for number in [0, 2, 5, 6, 9, 11, 14, 15, 20, 21] {
         log.append_fetched(&batch_at(number), FETCHED_IN).unwrap();
     }
