@@ -22,6 +22,8 @@ pub enum Action {
     FetchUnanswered(BrokerId, BrokerId),
     /// A broker reads the state node of a new epoch.
     Learn(BrokerId),
+    /// A broker reads that it leads a new epoch, and sees the setting `write.caching` as on.
+    LearnCaching(BrokerId),
     /// A leader reads the state node of its epoch again.
     ReadAgain(BrokerId),
     /// A leader asks the store to remove a member.
@@ -57,6 +59,16 @@ pub enum Action {
     AcceptLoss(BrokerId),
     /// The controller creates a state node that is missing.
     BeginAnew(BrokerId),
+    /// A person switches the setting `write.caching`.
+    Switch(bool),
+    /// The controller sets the flag of caching.
+    SetFlag,
+    /// A leader sees the setting `write.caching`.
+    SeeSetting(BrokerId, bool),
+    /// A follower reads the flag of caching in the epoch that it knows.
+    ReadFlag(BrokerId),
+    /// A leader asks the store to clear the flag of caching.
+    AskToClear(BrokerId),
     /// The controller changes the minimum.
     ChangeMinimum(u8),
     /// A process ends; the log keeps its records up to the end given.
@@ -113,6 +125,14 @@ impl Action {
                 format!("{id} fetches from {leader}, and reports {reported}; the answer is lost")
             }
             Self::Learn(id) => learned(before, after, id),
+            Self::LearnCaching(id) => {
+                format!("{}; it sees the setting as on", learned(before, after, id))
+            }
+            Self::Switch(on) => format!("the setting is switched {}", word(on)),
+            Self::SeeSetting(id, on) => format!("{id} sees that the setting is {}", word(on)),
+            Self::SetFlag => "the controller sets the flag of caching".into(),
+            Self::ReadFlag(id) => format!("{id} reads the flag of caching: {}", after.node.caches),
+            Self::AskToClear(id) => format!("{id} asks the store to clear the flag of caching"),
             Self::ReadAgain(id) => {
                 let set = after.node.in_sync;
                 format!("{id} reads again: in-sync set {set}, minimum {}", after.node.minimum)
@@ -218,8 +238,13 @@ impl Change {
         match self {
             Self::Remove(id) => format!("removes {id}"),
             Self::Add(id, incarnation) => format!("adds {id}, seen as incarnation {incarnation},"),
+            Self::Clear => "clears the flag of caching".into(),
         }
     }
+}
+
+const fn word(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
 }
 
 fn fetched(before: &State, after: &State, id: BrokerId, leader: BrokerId) -> String {

@@ -1,9 +1,10 @@
 //! Damage to disks and to the state node: by hand, by a lie about a flush, or by a wrong backup.
 
-use super::Action;
 use super::model::{Replication, Steps};
 use super::state::{DiskCopy, Floor, Replica, State};
+use super::{Action, rules};
 use crate::brokers::{BrokerId, BrokerSet};
+use crate::rule::Rules;
 
 impl Replication {
     pub(super) fn disk_steps(&self, state: &State, id: BrokerId, steps: &mut Steps) {
@@ -37,11 +38,12 @@ impl Replication {
         for end in 0..replica.log.end {
             for floor in 0..=replica.floor.end {
                 let floor = Floor { end: floor, ..replica.floor };
-                if let Some(mut next) = self.damaged(state, id, floor.end > end) {
-                    let cut = &mut next.replicas[id];
-                    cut.log = replica.log.recovered(end);
-                    cut.floor = floor;
-                    cut.watermark = replica.watermark.min(floor.end).min(end);
+                let mut cut = *replica;
+                cut.log = replica.log.recovered(end);
+                cut.floor = floor;
+                cut.watermark = replica.watermark.min(floor.end).min(end);
+                if let Some(mut next) = self.damaged(state, id, &cut) {
+                    next.replicas[id] = Replica { damaged: true, ..cut };
                     steps.push((Action::Cut(id), next));
                 }
             }
@@ -64,13 +66,14 @@ impl Replication {
 
     fn restore(&self, state: &State, id: BrokerId, steps: &mut Steps) {
         let Some(copy) = state.replicas[id].copy else { return };
-        if let Some(mut next) = self.damaged(state, id, copy.floor.end > copy.log.end) {
-            let restored = &mut next.replicas[id];
-            restored.log = copy.log.recovered(copy.log.end);
-            restored.floor = copy.floor;
-            restored.watermark = copy.floor.end.min(copy.log.end);
-            restored.lost = false;
-            restored.copy = None;
+        let mut restored = state.replicas[id];
+        restored.log = copy.log.recovered(copy.log.end);
+        restored.floor = copy.floor;
+        restored.watermark = copy.floor.end.min(copy.log.end);
+        restored.lost = false;
+        restored.copy = None;
+        if let Some(mut next) = self.damaged(state, id, &restored) {
+            next.replicas[id] = Replica { damaged: true, ..restored };
             if next != *state {
                 steps.push((Action::Restore(id), next));
             }
@@ -79,14 +82,17 @@ impl Replication {
 
     /// The state in which a disk may be damaged. Damage that leaves no evidence is no fault of the
     /// model if the disk is the last one with a record that was shown.
-    fn damaged(&self, state: &State, id: BrokerId, is_evident: bool) -> Option<State> {
+    fn damaged(&self, state: &State, id: BrokerId, damaged: &Replica) -> Option<State> {
+        let flag = (state.node.caches, state.node.cleared);
+        let floor = rules::counted_floor(Rules::ALL, state, damaged, flag);
+        let is_evident = floor > damaged.log.end;
         let allowed = state.spent.damages < self.bounds.damages && state.told.end > 0;
         if !allowed || !is_evident && !others_hold_all(state, id) {
             return None;
         }
         let mut next = *state;
         next.spent.damages += 1;
-        next.replicas[id].damaged = true;
+        next.told.lose_unpromised(&state.node);
         Some(next)
     }
 

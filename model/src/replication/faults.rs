@@ -25,6 +25,9 @@ impl Replication {
             let mut next = *state;
             next.spent.stops += 1;
             next.replicas[id] = replica.ended(end);
+            if end < replica.log.end {
+                next.told.lose_unpromised(&state.node);
+            }
             steps.push((Action::Stop(id, end), next));
         }
     }
@@ -54,7 +57,12 @@ impl Replication {
                     ended.watermark = 0;
                 }
             }
-            steps.push((Action::Outage { power, recorded }, next));
+            let mut ended = next;
+            let lost = |id| next.replicas[id].log.end < state.replicas[id].log.end;
+            if BrokerId::ALL.into_iter().any(lost) {
+                ended.told.lose_unpromised(&state.node);
+            }
+            steps.push((Action::Outage { power, recorded }, ended));
         }
     }
 
@@ -77,7 +85,10 @@ impl Replication {
             return;
         }
         let mut next = *state;
-        rules::read_evidence(self.rules, &mut next.replicas[id]);
+        let replica = &mut next.replicas[id];
+        let flag = (state.node.caches, state.node.cleared);
+        let floor = rules::counted_floor(self.rules, state, replica, flag);
+        rules::read_evidence(self.rules, replica, floor);
         next.replicas[id].running = true;
         next.register(id);
         steps.push((Action::Start(id), next));
@@ -95,6 +106,8 @@ impl Replication {
             replica.epoch = 0;
             replica.generation = 0;
             replica.keeps = false;
+            replica.caches = false;
+            replica.cleared = 0;
             replica.leader = None;
             replica.leading = Leadership::default();
         }

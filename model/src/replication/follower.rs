@@ -47,6 +47,9 @@ impl Replication {
             next.replicas[id].log.flush_all();
             Action::Flush(id)
         };
+        if self.may_cache() {
+            self.record_floor(&mut next.replicas[id]);
+        }
         steps.push((action, next));
     }
 
@@ -73,11 +76,13 @@ impl Replication {
         learned.leader = node.leader;
         learned.leading = Leadership::default();
         learned.keeps = node.unvouched && node.eligible.contains(id);
+        learned.read_flag(node);
         rules::enter_generation(self.rules, learned, node.generation);
         if leads {
             learned.leading = Leadership::of(node, replica.log.end);
-            learned.record_floor();
-            self.show(&mut next, id);
+            self.record_floor(learned);
+            self.show(&mut next, id, false);
+            self.see_any_setting(&next, id, steps);
         } else if node.leader.is_none() {
             // The report names what is flushed.
             learned.log = learned.log.recovered(learned.log.end);
@@ -93,7 +98,7 @@ impl Replication {
         let mut next = *state;
         let source = &state.replicas[leader];
         let divergence = rules::divergence(self.rules, &source.log, &state.replicas[id].log);
-        let lacks = |rules| rules::has_lost_records(rules, source, &state.replicas[id], divergence);
+        let lacks = |rules| rules::has_lost_records(rules, state, (id, leader), divergence);
         if lacks(self.rules) {
             next.stop_leading(leader);
             return next;
@@ -111,22 +116,28 @@ impl Replication {
         }
         let progress = Progress {
             reported: rules::counted_end(self.rules, &follower.log),
+            end: if self.may_cache() { follower.log.end } else { 0 },
             incarnation: follower.incarnation,
         };
         if follower.log.end < source.log.end {
             follower.log.append(source.log.record(follower.log.end));
         }
-        let held = rules::counted_end(self.rules, &follower.log);
+        let held = rules::held_end(self.rules, follower);
         follower.watermark = follower.watermark.max(source.watermark.min(held));
-        follower.record_floor();
+        self.record_floor(follower);
         next.replicas[leader].leading.progress[id] = progress;
         next
     }
 
     fn truncate(&self, state: &mut State, id: BrokerId, end: u8) {
         let removes_last = (end..state.told.end).any(|offset| state.is_last_copy(id, offset));
+        let floor = rules::floor(Rules::ALL, state, id);
         let replica = &mut state.replicas[id];
-        state.told.destroyed |= removes_last || rules::is_below_floor(replica, end);
+        state.told.destroyed |= removes_last || rules::is_below_floor(replica, floor, end);
+        if floor == 0 {
+            // What does not count is lowered with the log.
+            replica.floor.end = replica.floor.end.min(end);
+        }
         rules::truncate_flush(self.rules, &mut replica.log, end);
         replica.log.truncate(end);
         replica.watermark = replica.watermark.min(end);

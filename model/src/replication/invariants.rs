@@ -124,7 +124,10 @@ fn watermarks_agree(state: &State) -> bool {
     BrokerId::ALL.into_iter().all(|id| {
         id.others().all(|other| {
             let (one, two) = (&state.replicas[id], &state.replicas[other]);
-            let end = one.watermark.min(two.watermark);
+            let mut end = one.watermark.min(two.watermark);
+            if state.told.powerless {
+                end = end.min(state.told.promised);
+            }
             one.log.up_to(end) == two.log.up_to(end)
         })
     })

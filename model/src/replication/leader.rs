@@ -35,30 +35,41 @@ impl Replication {
         let leading = &replica.leading;
         let offset = replica.watermark;
         let mut followers = rules::waited_for(self.rules, leading).without(id).iter();
-        let held = offset < rules::counted_end(self.rules, &replica.log)
-            && followers.all(|follower| offset < leading.progress[follower].reported);
+        let reported = |id| rules::reported_end(self.rules, replica, leading.progress[id]);
+        let held = offset < rules::own_end(self.rules, replica)
+            && followers.all(|follower| offset < reported(follower));
         if !held || !rules::has_minimum(self.rules, leading) {
             return;
         }
         let mut next = *state;
         next.replicas[id].watermark += 1;
-        next.replicas[id].record_floor();
+        let flushed = !rules::counts_unflushed(self.rules, replica);
+        if flushed {
+            let leading = &mut next.replicas[id].leading;
+            leading.promised = leading.promised.max(offset + 1);
+        }
+        self.record_floor(&mut next.replicas[id]);
         // A record is acknowledged only in the epoch that appended it, and with `acks=all` only
         // while the in-sync set has its minimum.
         let enough = leading.in_sync.len() >= leading.minimum && !next.told.excused;
         if enough && replica.log.record(offset).epoch() == replica.epoch {
             next.told.acknowledged |= 1 << offset;
         }
-        self.show(&mut next, id);
+        self.show(&mut next, id, flushed);
         steps.push((Action::AdvanceWatermark(id), next));
     }
 
     /// Shows consumers all records that they may read from a leader.
-    pub(super) fn show(&self, state: &mut State, id: BrokerId) {
+    ///
+    /// They are promised even against a loss of power if only flushed records count for them, or if
+    /// the state node has no flag of caching. Others are not even noted once power was lost.
+    pub(super) fn show(&self, state: &mut State, id: BrokerId, flushed: bool) {
         let replica = &state.replicas[id];
         // Clients of an excused leader are not counted: they may miss records.
         let excused = state.told.excused && state.is_leader(id);
-        if !rules::may_be_read(self.rules, replica) || excused {
+        let unpromised = state.node.caches && !flushed;
+        let unnoted = unpromised && state.told.powerless;
+        if !rules::may_be_read(self.rules, replica) || excused || unnoted {
             return;
         }
         let told = &mut state.told;
@@ -69,6 +80,9 @@ impl Replication {
                 told.exposed[offset] = *record;
                 told.end += 1;
             }
+        }
+        if !unpromised {
+            told.promised = told.promised.max(replica.watermark);
         }
     }
 
@@ -107,18 +121,20 @@ impl Replication {
             return;
         }
         let mut next = *state;
+        next.replicas[id].read_flag(&state.node);
         let leading = &mut next.replicas[id].leading;
         leading.in_sync = state.node.in_sync;
         leading.minimum = state.node.minimum;
         leading.pending = BrokerSet::EMPTY;
         leading.current = true;
         leading.unknown = false;
+        leading.clearing = false;
         steps.push((Action::ReadAgain(id), next));
     }
 }
 
 /// The state after a leader has sent a write.
-fn sent(state: &State, id: BrokerId, change: Change, in_sync: BrokerSet) -> State {
+pub(super) fn sent(state: &State, id: BrokerId, change: Change, in_sync: BrokerSet) -> State {
     let mut next = *state;
     let replica = &state.replicas[id];
     next.writes[id] = Some(Write {

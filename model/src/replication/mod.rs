@@ -5,6 +5,7 @@
 //! they were computed from. A pause, a lost message or a cut network is a step that is not taken.
 
 mod action;
+mod caching;
 mod controller;
 mod disks;
 mod faults;

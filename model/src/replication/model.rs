@@ -35,6 +35,10 @@ pub struct Bounds {
     pub acceptances: u8,
     /// True if the state node may be deleted while no broker runs.
     pub deletion: bool,
+    /// Switches of the topic's setting `write.caching`.
+    pub switches: u8,
+    /// True if the partition caches at the beginning.
+    pub caches: bool,
     /// The initial `min.insync.replicas`.
     pub minimum: u8,
     /// True if a flush is two steps, between which the log may be truncated.
@@ -59,6 +63,8 @@ impl Bounds {
         waits: 0,
         acceptances: 0,
         deletion: false,
+        switches: 0,
+        caches: false,
         minimum: 2,
         slow_flush: false,
         lossy: true,
@@ -95,7 +101,8 @@ impl Model for Replication {
     type Action = Action;
 
     fn initial(&self) -> State {
-        State::new(self.bounds.minimum)
+        let state = State::new(self.bounds.minimum);
+        if self.bounds.caches { state.caching() } else { state }
     }
 
     fn successors(&self, state: &State, steps: &mut Steps) {
@@ -105,7 +112,10 @@ impl Model for Replication {
             self.store_steps(state, id, steps);
             self.fault_steps(state, id, steps);
             self.disk_steps(state, id, steps);
+            self.caching_steps(state, id, steps);
         }
+        self.switch(state, steps);
+        self.set_flag(state, steps);
         self.outage(state, steps);
         self.delete_state(state, steps);
         self.controller_steps(state, steps);

@@ -64,12 +64,13 @@ fn acknowledged_in_a_later_epoch() -> State {
         let replica = &mut state.replicas[id];
         (replica.epoch, replica.log) = (3, log(acknowledged));
         replica.watermark = 1;
-        replica.record_floor();
+        replica.record_floor(1);
     }
     state.replicas[A].leading = Leadership::of(&node, 1);
     let copy = DiskCopy { log: log(Record::new(2, 2)), floor: Floor::default() };
     state.replicas[B].copy = Some(copy);
     (state.told.exposed[0], state.told.end, state.told.acknowledged) = (acknowledged, 1, 1);
+    state.told.promised = 1;
     state.spent.records = 1;
     state
 }

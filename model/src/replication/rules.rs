@@ -10,6 +10,70 @@ pub(super) fn counted_end(rules: Rules, log: &Log) -> u8 {
     if rules.has(Rule::FlushedCounts) { log.flushed } else { log.end }
 }
 
+/// R14b, R14e: returns whether a leader counts records before they are flushed.
+pub(super) fn counts_unflushed(rules: Rules, leader: &Replica) -> bool {
+    let has_flag = leader.caches || !rules.has(Rule::UnflushedWithFlag);
+    let goes_on = !leader.leading.clearing || !rules.has(Rule::UnflushedUntilClear);
+    leader.leading.setting && has_flag && goes_on
+}
+
+/// R1, R14: the end that a leader counts of its own log.
+pub(super) fn own_end(rules: Rules, leader: &Replica) -> u8 {
+    if counts_unflushed(rules, leader) { leader.log.end } else { counted_end(rules, &leader.log) }
+}
+
+/// R1, R14: the end that a leader counts of what a follower reported.
+pub(super) fn reported_end(rules: Rules, leader: &Replica, progress: Progress) -> u8 {
+    if counts_unflushed(rules, leader) { progress.end } else { progress.reported }
+}
+
+/// R1, R14: the end up to which a follower takes its leader's watermark.
+pub(super) fn held_end(rules: Rules, follower: &Replica) -> u8 {
+    if follower.caches { follower.log.end } else { counted_end(rules, &follower.log) }
+}
+
+/// R14a, R14d, R14f: returns whether a leader may ask to clear the flag of caching.
+pub(super) fn may_clear(rules: Rules, node: &StateNode, id: BrokerId, leader: &Replica) -> bool {
+    let leading = &leader.leading;
+    let (watermark, members) = (leader.watermark, leading.in_sync | leading.pending);
+    let flushed = leader.log.flushed >= watermark
+        && members.without(id).iter().all(|id| leading.progress[id].reported >= watermark);
+    let vouched = !(node.unvouched && node.epoch == leader.epoch);
+    vouched
+        && (node.eligible.is_empty() || !rules.has(Rule::ClearWithoutEligible))
+        && (flushed || !rules.has(Rule::ClearAfterFlush))
+        && (watermark >= leading.epoch_start || !rules.has(Rule::ClearFromEpochStart))
+}
+
+/// R14j: returns whether an eligible replica that has stayed may be elected without a report.
+pub(super) fn eligible_lead_at_once(rules: Rules, node: &StateNode) -> bool {
+    !node.caches || !rules.has(Rule::EligibleOnlyByReport)
+}
+
+/// R14i: returns whether eligible replicas are compared with the in-sync ones, by their reports.
+pub(super) fn eligible_report(rules: Rules, node: &StateNode) -> bool {
+    !node.caches || rules.has(Rule::EligibleReport)
+}
+
+/// R14c: the watermark that a replica has recorded, as far as it counts.
+pub(super) fn floor(rules: Rules, state: &State, id: BrokerId) -> u8 {
+    let replica = &state.replicas[id];
+    counted_floor(rules, state, replica, (replica.caches, replica.cleared))
+}
+
+/// R14c, R14h: the watermark that a replica has recorded, as far as it counts with what is known of
+/// the flag: whether it is set, and the epoch in which it was cleared.
+pub(super) fn counted_floor(
+    rules: Rules,
+    state: &State,
+    replica: &Replica,
+    (flag, cleared): (bool, u8),
+) -> u8 {
+    let caches = if rules.has(Rule::FlagVoidsFloors) { flag } else { state.setting };
+    let earlier = replica.log.last_epoch() < cleared && rules.has(Rule::FloorsFromClearing);
+    if caches || earlier { 0 } else { replica.floor.end }
+}
+
 /// R1b: lowers the claim of a flush under way to the end to which the log is truncated.
 pub(super) fn truncate_flush(rules: Rules, log: &mut Log, end: u8) {
     if let Some(flush) = &mut log.flush
@@ -97,10 +161,19 @@ pub(super) fn is_answered(rules: Rules, leader: &Replica, follower: &Replica) ->
 /// R9: returns whether a follower has flushed enough to join the in-sync set.
 pub(super) fn may_join(rules: Rules, leader: &Replica, progress: Progress) -> bool {
     let start = leader.leading.epoch_start;
-    let reached = |end, rule| progress.reported >= end || !rules.has(rule);
+    let reported = reported_end(rules, leader, progress);
+    let reached = |end, rule| reported >= end || !rules.has(rule);
     progress.incarnation != 0
         && reached(leader.watermark, Rule::JoinAtWatermark)
         && reached(start, Rule::JoinAtEpochStart)
+        && has_promised(rules, leader, progress)
+}
+
+/// R14g: returns whether a follower has flushed all records of which the leader knows, or cannot
+/// rule out, that they had to be flushed before they were shown.
+fn has_promised(rules: Rules, leader: &Replica, progress: Progress) -> bool {
+    let covered = progress.reported >= leader.leading.promised;
+    covered || !counts_unflushed(rules, leader) || !rules.has(Rule::JoinWithPromised)
 }
 
 /// R10: returns whether a broker outside the in-sync and eligible replicas may be elected.
@@ -214,15 +287,16 @@ pub(super) fn may_append(rules: Rules, node: &StateNode, leader: &Replica) -> bo
 /// A log that ends below the recorded watermark has lost records; what is left is not protected.
 pub(super) fn keeps_log(rules: Rules, state: &State, id: BrokerId, end: u8) -> bool {
     let replica = &state.replicas[id];
-    let below_floor = is_below_floor(replica, end) && rules.has(Rule::FloorHolds);
+    let floor = floor(rules, state, id);
+    let below_floor = is_below_floor(replica, floor, end) && rules.has(Rule::FloorHolds);
     // In a later epoch the replica goes on by what it has read, until it learns more.
     let released = state.node.epoch == replica.epoch && !state.node.unvouched;
     below_floor || replica.keeps && !released && waits_for_members(rules)
 }
 
 /// Returns whether a truncation removes records below the watermark that a replica has recorded.
-pub(super) fn is_below_floor(replica: &Replica, end: u8) -> bool {
-    end < replica.floor.end && replica.floor.end <= replica.log.end
+pub(super) fn is_below_floor(replica: &Replica, floor: u8, end: u8) -> bool {
+    end < floor && floor <= replica.log.end
 }
 
 /// R24b: voids what an earlier loss generation has recorded.
@@ -236,21 +310,22 @@ pub(super) fn enter_generation(rules: Rules, replica: &mut Replica, generation: 
 /// R25: returns whether the fetch of a follower tells a leader that it has lost records.
 pub(super) fn has_lost_records(
     rules: Rules,
-    leader: &Replica,
-    follower: &Replica,
+    state: &State,
+    (id, leader): (BrokerId, BrokerId),
     divergence: Option<u8>,
 ) -> bool {
-    let above_end = follower.floor.end > leader.log.end && rules.has(Rule::FloorAboveEnd);
-    let differs = divergence.is_some_and(|end| is_below_floor(follower, end));
+    let (follower, floor) = (&state.replicas[id], floor(rules, state, id));
+    let above_end = floor > state.replicas[leader].log.end && rules.has(Rule::FloorAboveEnd);
+    let differs = divergence.is_some_and(|end| is_below_floor(follower, floor, end));
     above_end || differs && rules.has(Rule::FloorAboveDivergence)
 }
 
 /// R28: reads the evidence on a disk before its broker registers.
-pub(super) fn read_evidence(rules: Rules, replica: &mut Replica) {
+pub(super) fn read_evidence(rules: Rules, replica: &mut Replica, floor: u8) {
     if !rules.has(Rule::LossStays) {
         replica.lost = false;
     }
-    let evident = replica.floor.end > replica.log.end;
+    let evident = floor > replica.log.end;
     if evident && rules.has(Rule::EvidenceFirst) {
         replica.lost = true;
     }

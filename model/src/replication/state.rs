@@ -6,14 +6,17 @@ use crate::brokers::{BrokerId, BrokerSet, PerBroker, Renaming};
 /// A follower's last fetch in this epoch, as its leader saw it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Progress {
-    /// The end offset that the follower reported.
+    /// The end that the follower reported as flushed.
     pub reported: u8,
+    /// The end of its log that it reported; 0 if no topic caches.
+    pub end: u8,
     /// The incarnation that fetched; 0 before the first fetch.
     pub incarnation: u8,
 }
 
 /// A leader's view of its partition; it ends with the epoch.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub struct Leadership {
     /// The log end at the beginning of the epoch.
     pub epoch_start: u8,
@@ -27,6 +30,12 @@ pub struct Leadership {
     pub current: bool,
     /// True while the outcome of the last write is unknown.
     pub unknown: bool,
+    /// The greatest watermark that had to be flushed on all members, or may have been.
+    pub promised: u8,
+    /// The setting `write.caching` as it was last seen.
+    pub setting: bool,
+    /// True from the request to clear the flag of caching until its outcome is known.
+    pub clearing: bool,
     /// The followers' last fetches.
     pub progress: PerBroker<Progress>,
 }
@@ -79,6 +88,10 @@ pub struct Replica {
     pub leader: Option<BrokerId>,
     /// True if it read with that epoch that the leader is unvouched, and itself eligible.
     pub keeps: bool,
+    /// The flag of caching as it was last read.
+    pub caches: bool,
+    /// The epoch in which the flag was last cleared, as it was last read.
+    pub cleared: u8,
     /// The view of the leader, if it is this broker.
     pub leading: Leadership,
 }
@@ -105,6 +118,8 @@ pub enum Change {
     Remove(BrokerId),
     /// The broker joins, as the incarnation whose fetch the leader saw.
     Add(BrokerId, u8),
+    /// The flag of caching is cleared.
+    Clear,
 }
 
 /// The partition's state node in the store.
@@ -132,6 +147,10 @@ pub struct StateNode {
     pub generation: u8,
     /// True if the leader was elected when the wait was over, by too few reports.
     pub unvouched: bool,
+    /// True if records may count before they are flushed: the flag of caching.
+    pub caches: bool,
+    /// The leader epoch in which the flag was last cleared; 0 if it never was.
+    pub cleared: u8,
 }
 
 /// A broker's registration: an ephemeral node.
@@ -166,6 +185,8 @@ pub struct Spent {
     pub waits: u8,
     /// Losses of records that a person accepted.
     pub acceptances: u8,
+    /// Switches of the setting `write.caching`.
+    pub switches: u8,
 }
 
 /// The answers that clients received.
@@ -176,6 +197,11 @@ pub struct Told {
     pub exposed: [Record; OFFSETS],
     /// Their number, which is the highest watermark that was shown.
     pub end: u8,
+    /// The end of those that a loss of power may not take: shown when only flushed records counted,
+    /// or without the flag of caching, or before it was cleared.
+    pub promised: u8,
+    /// True if power was lost since the flag of caching was set: nothing more is promised then.
+    pub powerless: bool,
     /// The offsets at which a record was acknowledged with `acks=all`, as bits.
     pub acknowledged: u8,
     /// True if a leader showed a different record at an offset that had been shown.
@@ -202,6 +228,8 @@ pub struct State {
     pub writes: PerBroker<Option<Write>>,
     /// The state node.
     pub node: StateNode,
+    /// The topic's setting `write.caching`.
+    pub setting: bool,
     /// The answers that clients received.
     pub told: Told,
     /// The faults that happened.
@@ -223,6 +251,8 @@ impl State {
             minimum,
             generation: 0,
             unvouched: false,
+            caches: false,
+            cleared: 0,
         };
         let follower = Replica {
             running: true,
@@ -238,6 +268,7 @@ impl State {
             registered: PerBroker([registration; 3]),
             writes: PerBroker::default(),
             node,
+            setting: false,
             told: Told::default(),
             spent: Spent::default(),
         };
@@ -262,11 +293,11 @@ impl State {
         self.replicas[id].running && self.registered[id].incarnation == incarnation
     }
 
-    /// Returns whether a log has every record that was shown, flushed.
+    /// Returns whether a log has every record that was shown, and those that are promised flushed.
     pub fn holds_all_shown(&self, id: BrokerId) -> bool {
         let (log, told) = (&self.replicas[id].log, &self.told);
         let shown = &told.exposed[..usize::from(told.end)];
-        log.durable >= told.end && log.up_to(told.end) == shown
+        log.durable >= told.promised && log.up_to(told.end) == shown
     }
 
     /// Returns whether a replica is the only one that has the record that was shown at an offset.
@@ -331,8 +362,14 @@ impl Told {
     pub fn give_up(&mut self, log: &Log) {
         let kept = (0..self.end).zip(&self.exposed);
         let kept = kept.take_while(|(offset, shown)| log.record(*offset) == **shown).count();
-        self.exposed[kept..].fill(Record::NONE);
-        self.end = self.end.min(u8::try_from(kept).unwrap_or(u8::MAX));
+        self.forget_from(u8::try_from(kept).unwrap_or(u8::MAX));
+    }
+
+    /// Forgets what was shown from an offset on.
+    pub fn forget_from(&mut self, end: u8) {
+        self.end = self.end.min(end);
+        self.promised = self.promised.min(end);
+        self.exposed[usize::from(self.end)..].fill(Record::NONE);
         self.acknowledged &= (1 << self.end) - 1;
     }
 }
@@ -344,6 +381,7 @@ impl Leadership {
             epoch_start,
             in_sync: node.in_sync,
             minimum: node.minimum,
+            promised: epoch_start,
             current: true,
             ..Self::default()
         }
@@ -351,12 +389,14 @@ impl Leadership {
 }
 
 impl Replica {
-    /// Records the watermark on the disk. What an earlier loss generation recorded is void.
-    pub fn record_floor(&mut self) {
+    /// Records the watermark on the disk, as far as the log counts as stored. What an earlier loss
+    /// generation recorded is void.
+    pub fn record_floor(&mut self, stored: u8) {
+        let end = self.watermark.min(stored);
         if self.floor.generation < self.generation {
-            self.floor = Floor { end: self.watermark, generation: self.generation };
+            self.floor = Floor { end, generation: self.generation };
         } else {
-            self.floor.end = self.floor.end.max(self.watermark);
+            self.floor.end = self.floor.end.max(end);
         }
     }
 
@@ -384,6 +424,7 @@ impl Change {
         match self {
             Self::Remove(id) => Self::Remove(renaming.id(id)),
             Self::Add(id, incarnation) => Self::Add(renaming.id(id), incarnation),
+            Self::Clear => Self::Clear,
         }
     }
 }

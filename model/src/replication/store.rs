@@ -16,6 +16,9 @@ impl Replication {
         let mut in_doubt = lost;
         if self.accepts(state, author, &write) {
             self.carry_out(&mut decided, &write);
+            if write.change == Change::Clear {
+                self.promise(&mut decided, author);
+            }
             let mut unanswered = decided;
             self.doubt(&mut unanswered, author, &write);
             if self.bounds.lossy {
@@ -25,11 +28,17 @@ impl Replication {
                 leading.pending = BrokerSet::EMPTY;
                 leading.in_sync = write.in_sync;
                 leading.current = true;
+                leading.clearing = false;
+                if write.change == Change::Clear {
+                    let node = decided.node;
+                    decided.replicas[author].read_flag(&node);
+                }
             }
             steps.push((Action::CarryOut(author, write.change), decided));
         } else {
             if let Some(leading) = awaiting(&mut decided, author, &write) {
                 leading.pending = BrokerSet::EMPTY;
+                leading.clearing = false;
             }
             steps.push((Action::Refuse(author, write.change), decided));
         }
@@ -41,7 +50,7 @@ impl Replication {
 
     fn accepts(&self, state: &State, author: BrokerId, write: &Write) -> bool {
         let joins = match write.change {
-            Change::Remove(_) => true,
+            Change::Remove(_) | Change::Clear => true,
             Change::Add(id, seen) => {
                 let registered = state.registered[id];
                 registered.incarnation != 0
@@ -68,6 +77,9 @@ impl Replication {
             Change::Add(id, _) => {
                 node.add(self.rules, id, state.registered[id]);
                 state.replicas[id].damaged &= !alive.contains(id);
+            }
+            Change::Clear => {
+                (node.caches, node.cleared) = (false, write.epoch);
             }
         }
         // With R3a in force the two sets are equal already: the version is the one that was read.

@@ -47,6 +47,14 @@ pub(super) const MINIMUM_OF_ONE: Bounds = Bounds { minimum: 1, stops: 1, ..DAMAG
 pub(super) const MINIMUM_OF_ONE_AND_WAIT: Bounds = Bounds { minimum: 1, ..DAMAGE_AND_WAIT };
 pub(super) const TWO_DAMAGES: Bounds = Bounds { damages: 2, ..MINIMUM_OF_ONE_AND_WAIT };
 pub(super) const MINIMUM_OF_THREE: Bounds = Bounds { minimum: 3, ..DAMAGE_AND_WAIT };
+/// The partition caches at the beginning, or may do so once the setting is switched on.
+pub(super) const CACHING: Bounds = Bounds { caches: true, switches: 1, ..OUTAGE };
+pub(super) const CACHING_BEGINS: Bounds = Bounds { switches: 2, ..OUTAGE };
+pub(super) const CACHING_AND_STOP: Bounds = Bounds { caches: true, ..answered(STOP) };
+pub(super) const CACHING_AND_DAMAGE: Bounds = Bounds { caches: true, switches: 1, ..DAMAGE };
+pub(super) const CACHING_AND_WAIT: Bounds = Bounds { epochs: 4, waits: 1, ..CACHING_AND_DAMAGE };
+pub(super) const CACHING_AND_MINIMUM: Bounds = Bounds { minimums: 1, ..CACHING };
+pub(super) const CACHING_AND_LOSSES: Bounds = Bounds { lossy: true, ..CACHING };
 /// For the deep search.
 pub(super) const LOST_DISKS: Bounds = Bounds {
     epochs: 5,

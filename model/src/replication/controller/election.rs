@@ -42,7 +42,10 @@ impl Replication {
         let mut next = elected(state, id);
         let action = if node.in_sync.contains(id) && self.may_lead_at_once(state, id) {
             Action::Elect(id)
-        } else if node.eligible.contains(id) && self.may_lead_at_once(state, id) {
+        } else if node.eligible.contains(id)
+            && self.may_lead_at_once(state, id)
+            && rules::eligible_lead_at_once(self.rules, node)
+        {
             if !rules::may_elect_eligible(self.rules, self.in_sync_lives(state)) {
                 return;
             }

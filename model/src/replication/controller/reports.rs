@@ -29,8 +29,9 @@ impl Replication {
         let node = &state.node;
         let lives = self.in_sync_lives(state);
         let at_once = |set: BrokerSet| set.iter().any(|id| self.may_lead_at_once(state, id));
-        let needless = at_once(node.in_sync) || !lives && at_once(node.eligible);
-        let mut members = (node.in_sync | node.eligible).iter();
+        let at_once_too = rules::eligible_lead_at_once(self.rules, node);
+        let needless = at_once(node.in_sync) || !lives && at_once_too && at_once(node.eligible);
+        let mut members = self.last_set(state).iter();
         let alone = members.all(|id| state.registered[id].incarnation == 0);
         if !rules::compares_ends(self.rules) || needless || alone {
             return;
@@ -45,9 +46,15 @@ impl Replication {
         steps.push((Action::AskForReports, next));
     }
 
+    /// The replicas that may have all records.
+    fn last_set(&self, state: &State) -> BrokerSet {
+        let report = rules::eligible_report(self.rules, &state.node);
+        state.node.in_sync | if report { state.node.eligible } else { BrokerSet::EMPTY }
+    }
+
     fn reports(&self, state: &State) -> Reports {
         let node = &state.node;
-        let members = node.in_sync | node.eligible;
+        let members = self.last_set(state);
         let has_reported =
             |id: &BrokerId| state.has_session(*id) && state.replicas[*id].epoch == node.epoch;
         let reported = BrokerId::ALL.into_iter().filter(has_reported);
@@ -55,7 +62,8 @@ impl Replication {
         let sound = reported.iter().filter(|&id| members.contains(id));
         let sound = sound.filter(|&id| self.is_electable(state, id));
         let sound = sound.fold(BrokerSet::EMPTY, BrokerSet::with);
-        let floor = reported.iter().map(|id| state.replicas[id].floor.end).max().unwrap_or(0);
+        let floor = reported.iter().map(|id| rules::floor(self.rules, state, id)).max();
+        let floor = floor.unwrap_or(0);
         Reports { members, reported, sound, floor }
     }
 
@@ -111,8 +119,8 @@ impl Replication {
                 && (!reports.sound.contains(member)
                     || !rules::reaches_floor(self.rules, log, reports.floor))
         };
+        node.eligible = node.in_sync | node.eligible;
         node.in_sync = BrokerSet::EMPTY;
-        node.eligible = reports.members;
         for member in reports.members.iter().filter(|&member| unsound(member)) {
             node.eligible = node.eligible.without(member);
         }
@@ -121,7 +129,7 @@ impl Replication {
         }
         if !enough {
             next.spent.waits += 1;
-            next.node.unvouched = true;
+            next.node.unvouched = rules::eligible_report(self.rules, &state.node);
             next.told.excused = reports.floor <= elected.log.end;
             next.settle();
         }
