@@ -76,6 +76,7 @@ rules! {
     EligibleReport "R14i" "Eligible replicas report, and are waited for, also with the flag."
     EligibleOnlyByReport "R14j"
         "With the flag, no eligible replica is elected without a report."
+    ClearAfterWait "R14k" "Only a leader that may answer clients clears the flag."
     HandOverSilent "R15a" "A leader that hands over stops answering before it writes."
     HandOverUnknown "R15b" "With the outcome of a hand-over unknown, the old leader stays silent."
     HandOverToLive "R15c" "A planned move is never forced on a leader that lives."

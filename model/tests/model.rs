@@ -129,6 +129,20 @@ fn elections_by_reports_prefer_no_broker() {
 }
 
 #[test]
+fn a_partition_that_caches_prefers_no_broker() {
+    let bounds = replication::Bounds {
+        epochs: 3,
+        stops: 1,
+        outages: 1,
+        expiries: 1,
+        caches: true,
+        switches: 2,
+        ..replication::Bounds::NONE
+    };
+    prefers_no_broker(&Replication { rules: Rules::ALL, bounds, checks: Checks::All });
+}
+
+#[test]
 fn leadership_prefers_no_broker() {
     let bounds = leadership::Bounds { epochs: 3, kills: 1, expiries: 1 };
     prefers_no_broker(&LeadershipModel { rules: Rules::ALL, bounds });

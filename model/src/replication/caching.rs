@@ -5,7 +5,7 @@
 
 use super::leader::sent;
 use super::model::{Replication, Steps};
-use super::state::{Change, Replica, State, StateNode, Told};
+use super::state::{Change, Replica, State, StateNode};
 use super::{Action, rules};
 use crate::brokers::BrokerId;
 
@@ -20,10 +20,10 @@ impl Replication {
             return;
         }
         if state.leads(id) {
-            self.see_setting(state, id, steps);
+            see_setting(state, id, steps);
             self.ask_to_clear(state, id, steps);
         } else {
-            self.read_flag(state, id, steps);
+            read_flag(state, id, steps);
         }
     }
 
@@ -37,41 +37,12 @@ impl Replication {
         steps.push((Action::Switch(next.setting), next));
     }
 
-    /// The controller sets the flag when the setting is on.
-    pub(super) fn set_flag(&self, state: &State, steps: &mut Steps) {
-        if !state.setting || state.node.caches || !state.node.exists {
-            return;
-        }
-        let mut next = *state;
-        next.node.caches = true;
-        next.node_changed();
-        steps.push((Action::SetFlag, next));
-    }
-
-    fn see_setting(&self, state: &State, id: BrokerId, steps: &mut Steps) {
-        if state.replicas[id].leading.setting == state.setting {
-            return;
-        }
-        let mut next = *state;
-        next.replicas[id].leading.setting = state.setting;
-        steps.push((Action::SeeSetting(id, state.setting), next));
-    }
-
     /// A new leader may have seen the setting at any time: as off, or else as on if it ever was.
     pub(super) fn see_any_setting(&self, learned: &State, id: BrokerId, steps: &mut Steps) {
         if self.bounds.caches || learned.spent.switches > 0 {
             let mut next = *learned;
             next.replicas[id].leading.setting = true;
             steps.push((Action::LearnCaching(id), next));
-        }
-    }
-
-    fn read_flag(&self, state: &State, id: BrokerId, steps: &mut Steps) {
-        let mut next = *state;
-        next.replicas[id].read_flag(&state.node);
-        let is_current = state.has_session(id) && state.replicas[id].epoch == state.node.epoch;
-        if is_current && next != *state {
-            steps.push((Action::ReadFlag(id), next));
         }
     }
 
@@ -94,17 +65,54 @@ impl Replication {
 
     /// Promises all that was shown, even against a loss of power, when the flag is cleared.
     pub(super) fn promise(&self, state: &mut State, leader: BrokerId) {
-        state.told.powerless = false;
         if state.is_leader(leader) {
             self.show(state, leader, true);
         }
         state.told.promised = state.told.end;
     }
 
+    /// Gives up what was shown before it was flushed: power is lost, or a disk is damaged. A leader
+    /// may count later what a follower had reported before.
+    pub(super) fn lose_unpromised(&self, state: &mut State) {
+        if self.may_cache() {
+            state.told.forget_from(state.told.promised);
+            state.told.powerless = true;
+        }
+    }
+
     /// Records the watermark of a replica on its disk, as far as its records are flushed (R1).
     pub(super) fn record_floor(&self, replica: &mut Replica) {
         let stored = rules::counted_end(self.rules, &replica.log);
         replica.record_floor(stored);
+    }
+}
+
+/// The controller sets the flag when the setting is on.
+pub(super) fn set_flag(state: &State, steps: &mut Steps) {
+    if !state.setting || state.node.caches || !state.node.exists {
+        return;
+    }
+    let mut next = *state;
+    next.node.caches = true;
+    next.node_changed();
+    steps.push((Action::SetFlag, next));
+}
+
+fn see_setting(state: &State, id: BrokerId, steps: &mut Steps) {
+    if state.replicas[id].leading.setting == state.setting {
+        return;
+    }
+    let mut next = *state;
+    next.replicas[id].leading.setting = state.setting;
+    steps.push((Action::SeeSetting(id, state.setting), next));
+}
+
+fn read_flag(state: &State, id: BrokerId, steps: &mut Steps) {
+    let mut next = *state;
+    next.replicas[id].read_flag(&state.node);
+    let is_current = state.has_session(id) && state.replicas[id].epoch == state.node.epoch;
+    if is_current && next != *state {
+        steps.push((Action::ReadFlag(id), next));
     }
 }
 
@@ -119,17 +127,6 @@ impl State {
             self.replicas[id].leading.setting = self.leads(id);
         }
         self
-    }
-}
-
-impl Told {
-    /// Gives up what was shown before it was flushed, while the partition has the flag of caching:
-    /// power is lost, or a disk is damaged.
-    pub(super) fn lose_unpromised(&mut self, node: &StateNode) {
-        if node.caches {
-            self.forget_from(self.promised);
-            self.powerless = true;
-        }
     }
 }
 

@@ -92,7 +92,7 @@ impl Replication {
         }
         let mut next = *state;
         next.spent.damages += 1;
-        next.told.lose_unpromised(&state.node);
+        self.lose_unpromised(&mut next);
         Some(next)
     }
 

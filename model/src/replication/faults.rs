@@ -26,7 +26,7 @@ impl Replication {
             next.spent.stops += 1;
             next.replicas[id] = replica.ended(end);
             if end < replica.log.end {
-                next.told.lose_unpromised(&state.node);
+                self.lose_unpromised(&mut next);
             }
             steps.push((Action::Stop(id, end), next));
         }
@@ -60,7 +60,7 @@ impl Replication {
             let mut ended = next;
             let lost = |id| next.replicas[id].log.end < state.replicas[id].log.end;
             if BrokerId::ALL.into_iter().any(lost) {
-                ended.told.lose_unpromised(&state.node);
+                self.lose_unpromised(&mut ended);
             }
             steps.push((Action::Outage { power, recorded }, ended));
         }

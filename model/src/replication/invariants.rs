@@ -118,16 +118,14 @@ fn is_member_whole(state: &State, id: BrokerId) -> bool {
 
 /// Returns whether the records below the watermarks of any two replicas are the same.
 fn watermarks_agree(state: &State) -> bool {
-    if state.spent.waits + state.spent.acceptances > 0 {
+    // A loss that was accepted, or a loss of power in a partition that caches.
+    if state.spent.waits + state.spent.acceptances > 0 || state.told.powerless {
         return true;
     }
     BrokerId::ALL.into_iter().all(|id| {
         id.others().all(|other| {
             let (one, two) = (&state.replicas[id], &state.replicas[other]);
-            let mut end = one.watermark.min(two.watermark);
-            if state.told.powerless {
-                end = end.min(state.told.promised);
-            }
+            let end = one.watermark.min(two.watermark);
             one.log.up_to(end) == two.log.up_to(end)
         })
     })

@@ -51,7 +51,8 @@ impl Replication {
         self.record_floor(&mut next.replicas[id]);
         // A record is acknowledged only in the epoch that appended it, and with `acks=all` only
         // while the in-sync set has its minimum.
-        let enough = leading.in_sync.len() >= leading.minimum && !next.told.excused;
+        let answers = rules::may_answer(self.rules, &state.node, replica);
+        let enough = leading.in_sync.len() >= leading.minimum && !next.told.excused && answers;
         if enough && replica.log.record(offset).epoch() == replica.epoch {
             next.told.acknowledged |= 1 << offset;
         }
@@ -69,7 +70,8 @@ impl Replication {
         let excused = state.told.excused && state.is_leader(id);
         let unpromised = state.node.caches && !flushed;
         let unnoted = unpromised && state.told.powerless;
-        if !rules::may_be_read(self.rules, replica) || excused || unnoted {
+        let silent = excused || unnoted || !rules::may_answer(self.rules, &state.node, replica);
+        if silent || !rules::may_be_read(self.rules, replica) {
             return;
         }
         let told = &mut state.told;

@@ -1,6 +1,6 @@
 //! The model of replication: its bounds, its rules, and the steps of each state.
 
-use super::{Action, State, invariants};
+use super::{Action, State, caching, invariants};
 use crate::brokers::{BrokerId, Renaming};
 use crate::rule::Rules;
 use crate::search::{Invariant, Model};
@@ -115,7 +115,7 @@ impl Model for Replication {
             self.caching_steps(state, id, steps);
         }
         self.switch(state, steps);
-        self.set_flag(state, steps);
+        caching::set_flag(state, steps);
         self.outage(state, steps);
         self.delete_state(state, steps);
         self.controller_steps(state, steps);

@@ -45,6 +45,12 @@ pub(super) fn may_clear(rules: Rules, node: &StateNode, id: BrokerId, leader: &R
         && (watermark >= leading.epoch_start || !rules.has(Rule::ClearFromEpochStart))
 }
 
+/// R14k: returns whether a leader may answer clients: not once one of a later epoch has cleared the
+/// flag, for no two answer at once (I31, in the part of leadership).
+pub(super) fn may_answer(rules: Rules, node: &StateNode, leader: &Replica) -> bool {
+    leader.epoch >= node.cleared || !rules.has(Rule::ClearAfterWait)
+}
+
 /// R14j: returns whether an eligible replica that has stayed may be elected without a report.
 pub(super) fn eligible_lead_at_once(rules: Rules, node: &StateNode) -> bool {
     !node.caches || !rules.has(Rule::EligibleOnlyByReport)

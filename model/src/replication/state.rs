@@ -200,7 +200,7 @@ pub struct Told {
     /// The end of those that a loss of power may not take: shown when only flushed records counted,
     /// or without the flag of caching, or before it was cleared.
     pub promised: u8,
-    /// True if power was lost since the flag of caching was set: nothing more is promised then.
+    /// True if power was lost: with the flag of caching set, nothing more is promised then.
     pub powerless: bool,
     /// The offsets at which a record was acknowledged with `acks=all`, as bits.
     pub acknowledged: u8,

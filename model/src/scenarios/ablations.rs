@@ -1,11 +1,11 @@
 //! The searches with rules switched off, each with the invariant that breaks first.
 
 use super::bounds::{
-    ACCEPTED_LOSS, ALL_ALIVE, CACHING, CACHING_AND_DAMAGE, CACHING_AND_STOP, CACHING_BEGINS,
-    DAMAGE, DAMAGE_AND_MINIMUM, DAMAGE_AND_WAIT, DELETION, EXPIRY, EXPIRY_THREE_EPOCHS, KILLED,
-    MINIMUM, MINIMUM_AND_OUTAGE, MINIMUM_OF_ONE, MINIMUM_OF_ONE_AND_WAIT, OUTAGE, SLOW_FLUSH, STOP,
-    STOP_TWO_RECORDS, TWO_DAMAGES, TWO_OUTAGES_AND_WAIT, TWO_RECORDS, WIPE, WIPE_AND_EXPIRY,
-    WIPE_OF_ONE, answered,
+    ACCEPTED_LOSS, ALL_ALIVE, CACHING, CACHING_AND_DAMAGE, CACHING_AND_EXPIRY, CACHING_AND_OUTAGE,
+    CACHING_BEGINS, DAMAGE, DAMAGE_AND_MINIMUM, DAMAGE_AND_WAIT, DELETION, EXPIRY,
+    EXPIRY_THREE_EPOCHS, KILLED, MINIMUM, MINIMUM_AND_OUTAGE, MINIMUM_OF_ONE,
+    MINIMUM_OF_ONE_AND_WAIT, OUTAGE, SLOW_FLUSH, STOP, STOP_TWO_RECORDS, TWO_DAMAGES,
+    TWO_OUTAGES_AND_WAIT, TWO_RECORDS, WIPE, WIPE_AND_EXPIRY, WIPE_OF_ONE, answered,
 };
 use super::{Ablation, Part, Silent};
 use crate::leadership;
@@ -64,12 +64,13 @@ pub const ABLATIONS: &[Ablation] = &[
     loses(&[Rule::ClearAfterFlush], CACHING, "I12"),
     loses(&[Rule::UnflushedWithFlag], CACHING_BEGINS, "I12"),
     loses(&[Rule::FlagVoidsFloors], CACHING, "I38"),
-    breaks(&[Rule::ClearFromEpochStart], CACHING_AND_STOP, "I10"),
+    loses(&[Rule::ClearFromEpochStart], CACHING_AND_OUTAGE, "I12"),
     loses(&[Rule::UnflushedUntilClear], CACHING_BEGINS, "I12"),
     breaks(&[Rule::ClearWithoutEligible], CACHING, "I32"),
     breaks(&[Rule::JoinWithPromised], CACHING, "I10"),
     loses(&[Rule::FloorsFromClearing], CACHING, "I38"),
     loses(&[Rule::EligibleReport], CACHING_AND_DAMAGE, "I12"),
+    loses(&[Rule::ClearAfterWait], CACHING_AND_EXPIRY, "I12"),
     two_answer(&[Rule::HandOverSilent], ALL_ALIVE),
     two_answer(&[Rule::HandOverUnknown], ALL_ALIVE),
     two_answer(&[Rule::HandOverToLive], ALL_ALIVE),

@@ -51,10 +51,17 @@ pub(super) const MINIMUM_OF_THREE: Bounds = Bounds { minimum: 3, ..DAMAGE_AND_WA
 pub(super) const CACHING: Bounds = Bounds { caches: true, switches: 1, ..OUTAGE };
 pub(super) const CACHING_BEGINS: Bounds = Bounds { switches: 2, ..OUTAGE };
 pub(super) const CACHING_AND_STOP: Bounds = Bounds { caches: true, ..answered(STOP) };
+pub(super) const CACHING_AND_LOSSES: Bounds = Bounds { lossy: true, ..CACHING };
+pub(super) const CACHING_AND_MINIMUM: Bounds = Bounds { minimums: 1, ..CACHING };
 pub(super) const CACHING_AND_DAMAGE: Bounds = Bounds { caches: true, switches: 1, ..DAMAGE };
 pub(super) const CACHING_AND_WAIT: Bounds = Bounds { epochs: 4, waits: 1, ..CACHING_AND_DAMAGE };
-pub(super) const CACHING_AND_MINIMUM: Bounds = Bounds { minimums: 1, ..CACHING };
-pub(super) const CACHING_AND_LOSSES: Bounds = Bounds { lossy: true, ..CACHING };
+pub(super) const CACHING_AND_OUTAGE: Bounds =
+    Bounds { epochs: 4, expiries: 1, switches: 0, ..CACHING };
+/// For the deep search, and a rule that needs an earlier leader beside a loss of power.
+pub(super) const CACHING_AND_EXPIRY: Bounds =
+    Bounds { epochs: 3, expiries: 1, waits: 1, minimum: 1, ..CACHING_AND_STOP };
+/// For the deep search.
+pub(super) const CACHING_TWO_RECORDS: Bounds = Bounds { records: 2, switches: 2, ..CACHING };
 /// For the deep search.
 pub(super) const LOST_DISKS: Bounds = Bounds {
     epochs: 5,

@@ -6,11 +6,12 @@ mod bounds;
 pub use ablations::{ABLATIONS, SILENT};
 
 use bounds::{
-    ACCEPTED_LOSS, CACHING_AND_LOSSES, CACHING_AND_MINIMUM, CACHING_AND_STOP, CACHING_AND_WAIT,
-    CACHING_BEGINS, DAMAGE_AND_EXPIRY, DAMAGE_AND_MINIMUM, DAMAGE_AND_STOP, DAMAGE_AND_WAIT,
-    DAMAGE_AND_WIPE, DELETION, EVERY_FAULT, EXPIRY, KILLED, KILLED_TWICE, LOST_DISKS,
-    MINIMUM_AND_EXPIRY, MINIMUM_OF_ONE, MINIMUM_OF_ONE_AND_WAIT, MINIMUM_OF_THREE, OLDER_COPY,
-    STOP, STOP_AND_EXPIRY, THREE_EPOCHS, TWO_OUTAGES, TWO_OUTAGES_AND_WAIT, WIPE,
+    ACCEPTED_LOSS, CACHING_AND_EXPIRY, CACHING_AND_LOSSES, CACHING_AND_MINIMUM, CACHING_AND_STOP,
+    CACHING_AND_WAIT, CACHING_BEGINS, CACHING_TWO_RECORDS, DAMAGE_AND_EXPIRY, DAMAGE_AND_MINIMUM,
+    DAMAGE_AND_STOP, DAMAGE_AND_WAIT, DAMAGE_AND_WIPE, DELETION, EVERY_FAULT, EXPIRY, KILLED,
+    KILLED_TWICE, LOST_DISKS, MINIMUM_AND_EXPIRY, MINIMUM_OF_ONE, MINIMUM_OF_ONE_AND_WAIT,
+    MINIMUM_OF_THREE, OLDER_COPY, STOP, STOP_AND_EXPIRY, THREE_EPOCHS, TWO_OUTAGES,
+    TWO_OUTAGES_AND_WAIT, WIPE,
 };
 
 use crate::leadership::{self, LeadershipModel};
@@ -115,14 +116,18 @@ pub const SCENARIOS: &[Scenario] = &[
     ),
     replicated("two outages, a log is cut", TWO_OUTAGES, 80_000),
     replicated("an outage, the state node is deleted", DELETION, 2_000),
-    replicated("a partition caches, a broker loses power", CACHING_AND_STOP, 1_400_000),
-    replicated("an outage, caching is switched on and off", CACHING_BEGINS, 400_000),
-    replicated("an outage, caching is switched off, answers are lost", CACHING_AND_LOSSES, 1),
-    replicated("an outage, caching is switched off, the minimum changes", CACHING_AND_MINIMUM, 1),
+    replicated("a partition caches, a broker loses power", CACHING_AND_STOP, 1_600_000),
+    replicated("an outage, caching is switched on and off", CACHING_BEGINS, 480_000),
+    replicated("an outage, caching is switched off, answers are lost", CACHING_AND_LOSSES, 220_000),
+    replicated(
+        "an outage, caching is switched off, the minimum changes",
+        CACHING_AND_MINIMUM,
+        440_000,
+    ),
     replicated(
         "an outage, caching is switched off, a log is cut, a wait is over",
         CACHING_AND_WAIT,
-        1,
+        700_000,
     ),
     Scenario {
         name: "leases end, leaders hand over, a session expires, a broker is killed",
@@ -139,6 +144,17 @@ pub const DEEP: &[Scenario] = &[
         TWO_OUTAGES_AND_WAIT,
         5_000_000,
     ),
+    replicated(
+        "an outage, caching is switched off and on, two records",
+        CACHING_TWO_RECORDS,
+        6_000_000,
+    ),
+    Scenario {
+        name: "a partition caches, a session expires, a broker loses power, a wait is over",
+        part: Part::Replication(CACHING_AND_EXPIRY, Checks::All),
+        states_max: 20_000_000,
+        states_min: 20_000_000,
+    },
     Scenario {
         name: "an outage, every kind of damage and other fault once, two records, slow flushes",
         part: Part::Replication(LOST_DISKS, Checks::All),
