@@ -38,9 +38,8 @@ pub(super) fn may_clear(rules: Rules, node: &StateNode, id: BrokerId, leader: &R
     let (watermark, members) = (leader.watermark, leading.in_sync | leading.pending);
     let flushed = leader.log.flushed >= watermark
         && members.without(id).iter().all(|id| leading.progress[id].reported >= watermark);
-    let vouched = !(node.unvouched && node.epoch == leader.epoch);
-    vouched
-        && (node.eligible.is_empty() || !rules.has(Rule::ClearWithoutEligible))
+    // An unvouched leader has eligible replicas beside it.
+    (node.eligible.is_empty() || !rules.has(Rule::ClearWithoutEligible))
         && (flushed || !rules.has(Rule::ClearAfterFlush))
         && (watermark >= leading.epoch_start || !rules.has(Rule::ClearFromEpochStart))
 }
