@@ -64,9 +64,9 @@ impl InSyncChanges {
                     None => return,
                 },
                 Ok(()) = applied.changed() => {
-                    let ending = self.ending();
+                    let (ending, now) = (self.ending(), self.engine.clock.monotonic());
                     is_watchful = self.has_followers() || !ending.is_empty();
-                    (ending.iter().filter_map(Partition::end_caching).collect(), false)
+                    (ending.iter().filter_map(|ending| ending.end_caching(now)).collect(), false)
                 }
                 _ = checks.tick(), if is_watchful => (self.due(), false),
                 () = self.unsettled.due() => (self.unsettled.take(), true),
@@ -108,7 +108,7 @@ impl InSyncChanges {
         let led = topics.iter().flat_map(|topic| topic.led());
         let lagging = led.filter_map(|partition| partition.remove_lagging(now, self.lag_max));
         let ending = self.ending();
-        lagging.chain(ending.iter().filter_map(Partition::end_caching)).collect()
+        lagging.chain(ending.iter().filter_map(|ending| ending.end_caching(now))).collect()
     }
 
     async fn send(&mut self, mut asked: Vec<RequestedChange>, are_repeated: bool) {

@@ -33,7 +33,7 @@ impl Partition {
         let epoch = assignment.epoch;
         let followed =
             leader.map(|broker| IsrMember { broker, incarnation: assignment.leader_incarnation });
-        let (state, loss_epoch) = (assignment.in_sync.clone(), assignment.loss_epoch);
+        let (state, floor_epoch) = (assignment.in_sync.clone(), assignment.floor_epoch);
         let is_set = self.config().write_caching;
         assignment.caching = self.rules().assigned_caching(assignment.caching, is_set);
         let caching = assignment.caching;
@@ -57,7 +57,7 @@ impl Partition {
             if let Some(asks) = &mut leadership.asks {
                 asks.follow(followed);
             }
-            self.update(|current| Current { loss_epoch, ..current.clone() });
+            self.update(|current| Current { floor_epoch, ..current.clone() });
             self.note_caching(caching);
             self.begin_epoch(&mut leadership, (role, epoch), &before);
         } else if let Some(leader) = &mut leadership.leader {

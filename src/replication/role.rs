@@ -36,9 +36,8 @@ pub(super) struct Current {
     pub(super) epoch: LeaderEpoch,
     /// The lease under which this broker leads, if it needs one.
     pub(super) lease: Option<Arc<Lease>>,
-    /// The leader epoch that began with the last loss of records that an operator accepted; `NONE`
-    /// if there was none.
-    pub(super) loss_epoch: LeaderEpoch,
+    /// The first leader epoch whose records give a log a floor.
+    pub(super) floor_epoch: LeaderEpoch,
     /// The time until which this broker, if it leads, answers no client (rule R6f in
     /// `protocol/rules.rs`).
     pub(super) silent_until: Duration,
@@ -90,7 +89,7 @@ impl Current {
             role: Role::Follower { leader: None },
             epoch: LeaderEpoch::NONE,
             lease: None,
-            loss_epoch: LeaderEpoch::NONE,
+            floor_epoch: LeaderEpoch::NONE,
             silent_until: Duration::ZERO,
             epoch_start: Offset::ZERO,
             in_sync: 0,

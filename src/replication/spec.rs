@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::metadata::{Incarnation, IsrMember, Lease, Partition as PartitionImage};
+use crate::metadata::{Incarnation, IsrMember, Lease, Partition as PartitionImage, PartitionState};
 use crate::replication::{Caching, InSyncState, Rules};
 use crate::storage::{DataDir, Flusher, LogConfig, Upkeep};
 use crate::types::{BrokerId, LeaderEpoch, TopicId, TopicPartition};
@@ -50,9 +50,10 @@ pub struct Assignment {
     /// The lease under which this broker leads; `None` for a partition with a single replica, which
     /// no other broker can lead.
     pub lease: Option<Arc<Lease>>,
-    /// The leader epoch that began with the last loss of records that an operator accepted; `NONE`
-    /// if there was none.
-    pub loss_epoch: LeaderEpoch,
+    /// The first leader epoch whose records give a log a floor: the one that began with the last
+    /// loss of records that an operator accepted, or in which caching ended (rule R14h in
+    /// docs/replication.md); `NONE` if there was neither.
+    pub floor_epoch: LeaderEpoch,
     /// The in-sync replicas.
     pub in_sync: InSyncState,
     /// The caching of the partition, by the same state.
@@ -99,9 +100,7 @@ impl Assignment {
                 .map_or(Incarnation::UNKNOWN, |state| state.leader_incarnation),
             incarnation: own.incarnation,
             lease: None,
-            loss_epoch: state
-                .and_then(|state| state.loss)
-                .map_or(LeaderEpoch::NONE, |loss| loss.leader_epoch),
+            floor_epoch: state.map_or(LeaderEpoch::NONE, floor_epoch),
             in_sync: InSyncState {
                 members: partition.isr().to_vec(),
                 // Prefer the minimum of the state: by it, the controller decides which replicas
@@ -121,4 +120,10 @@ impl Assignment {
             },
         }
     }
+}
+
+/// The first leader epoch whose records give a log a floor, by the state of its partition.
+fn floor_epoch(state: &Arc<PartitionState>) -> LeaderEpoch {
+    let loss = state.loss.map(|loss| loss.leader_epoch);
+    loss.max(state.caching_ended).unwrap_or(LeaderEpoch::NONE)
 }

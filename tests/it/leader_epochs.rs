@@ -89,7 +89,7 @@ fn led_by(leader: i32, epoch: LeaderEpoch, in_sync: &[i32]) -> Assignment {
     let minimum = members.len().min(2);
     Assignment {
         lease: None,
-        loss_epoch: LeaderEpoch::NONE,
+        floor_epoch: LeaderEpoch::NONE,
         epoch,
         leader: Some(BrokerId(leader)),
         leader_incarnation: incarnation(leader),

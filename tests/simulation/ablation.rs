@@ -31,12 +31,19 @@ const ABLATIONS: &[(Rule, u64)] = &[
 const ELECTIONS: &[(ElectionRule, u64)] =
     &[(ElectionRule::EndsAreCompared, 0), (ElectionRule::GreatestEnd, 0)];
 
-/// The rules whose absence harms no record in any seed; `docs/decisions/0023-simulation.md`, and
-/// 0025 for proof and silence, have the reasons.
+/// The rules whose absence harms no record in any seed; `docs/decisions/0023-simulation.md`, 0025
+/// for proof and silence, and 0030 for caching have the reasons.
 const NOT_FOUND: &[Rule] = &[
     Rule::CompareAndSet,
     Rule::JoinByIncarnation,
     Rule::NoProofWithEligible,
+    Rule::CachingEndsFlushed,
+    Rule::CachingRecorded,
+    Rule::CachingVoidsFloors,
+    Rule::CachingEndsInEpoch,
+    Rule::CachingEndsFirst,
+    Rule::CachingEndsTogether,
+    Rule::JoinWithPromised,
     Rule::FetchIsFenced,
     Rule::HandOverSilent,
     Rule::HandOverAtEnd,

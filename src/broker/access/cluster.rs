@@ -11,7 +11,7 @@ use crate::broker::errors::Refusal;
 use crate::broker::session::Identity;
 use crate::engine::EngineState;
 use crate::metadata::{
-    self, Broker as Registered, Image, Problem, Topic, UncleanElection, UnregisterError,
+    self, Broker as Registered, Image, Problem, UncleanElection, UnregisterError,
 };
 use crate::types::{
     BrokerId, LeaderEpoch, Offset, PartitionIndex, ProducerId, TopicName, TopicPartition,
@@ -45,17 +45,6 @@ impl<'a> Cluster<'a> {
     /// broker is still registered.
     pub(crate) fn reaches_store(&self) -> bool {
         self.engine.metadata.has_lease()
-    }
-
-    /// The replicas outside the in-sync set of a partition that may lead it if no member of the set
-    /// lives.
-    pub(crate) fn eligible_leaders(
-        &self,
-        image: &Image,
-        topic: &Topic,
-        index: PartitionIndex,
-    ) -> Vec<BrokerId> {
-        self.engine.metadata.eligible_leaders(image, topic, index)
     }
 
     /// The problems in the data directory of this broker, and those that the metadata shows, as far

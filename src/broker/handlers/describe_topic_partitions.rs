@@ -34,13 +34,8 @@ pub(crate) fn handle(
     };
     let cursor = request.cursor.map(|Marked(cursor)| cursor).unwrap_or_default();
     let limit = usize::try_from(request.response_partition_limit).unwrap_or(1);
-    let mut page = Page {
-        cluster,
-        image: &image,
-        remaining: limit.clamp(1, PAGE_MAX),
-        topics: Vec::new(),
-        next: None,
-    };
+    let mut page =
+        Page { image: &image, remaining: limit.clamp(1, PAGE_MAX), topics: Vec::new(), next: None };
     for name in names.range(cursor.topic_name.clone()..) {
         let from = if *name == cursor.topic_name { cursor.partition_index } else { 0 };
         page.add(call, name, from);
@@ -57,7 +52,6 @@ pub(crate) fn handle(
 
 /// A page under construction.
 struct Page<'a> {
-    cluster: &'a Cluster<'a>,
     image: &'a Image,
     /// The number of partitions that still fit.
     remaining: usize,
@@ -84,7 +78,7 @@ impl Page<'_> {
         let partitions: Vec<_> = rest
             .by_ref()
             .take(self.remaining)
-            .map(|(index, described)| self.partition(topic, index, described))
+            .map(|(index, described)| self.partition(index, described))
             .collect();
         self.remaining -= partitions.len();
         self.next = rest
@@ -100,14 +94,9 @@ impl Page<'_> {
         });
     }
 
-    fn partition(
-        &self,
-        topic: &TopicImage,
-        index: PartitionIndex,
-        described: &PartitionImage,
-    ) -> Partition {
+    fn partition(&self, index: PartitionIndex, described: &PartitionImage) -> Partition {
         let leader = self.image.live_leader(described);
-        let eligible = self.cluster.eligible_leaders(self.image, topic, index);
+        let eligible = described.state.iter().flat_map(|state| &state.eligible);
         Partition {
             error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
             partition_index: index.0,
@@ -116,7 +105,7 @@ impl Page<'_> {
             replica_nodes: described.replicas.iter().map(|broker| broker.0).collect(),
             isr_nodes: described.isr().iter().map(|member| member.broker.0).collect(),
             // Empty rather than null if there are none: Apache's admin client fails on null.
-            eligible_leader_replicas: Some(eligible.iter().map(|broker| broker.0).collect()),
+            eligible_leader_replicas: Some(eligible.map(|replica| replica.broker.0).collect()),
             last_known_elr: Some(Vec::new()),
             ..Partition::default()
         }

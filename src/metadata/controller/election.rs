@@ -35,7 +35,7 @@ pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Optio
     if next.eligible.is_empty() && next.leader.is_some() {
         next.unvouched = None;
     }
-    next.is_caching |= terms.begins_caching;
+    next.is_caching |= terms.caches;
     if rules::may_change_minimum(&next) && next.minimum != Some(minimum) {
         next.minimum = Some(minimum);
         if !rules::keeps_eligible(next.isr.len(), minimum) {
@@ -69,7 +69,8 @@ fn first_state(replicas: &[BrokerId], image: &Image, terms: Terms) -> Option<Par
         is_handed_over: false,
         loss: None,
         unvouched: None,
-        is_caching: terms.begins_caching,
+        is_caching: terms.caches,
+        caching_ended: None,
         version: 0,
         controller_epoch: 0,
         extra: serde_json::Map::new(),
@@ -127,8 +128,7 @@ fn electable(
         return believed(stayed);
     }
     let returned = evidence.returned(state);
-    let may_elect_eligible = rules::may_elect_eligible(terms.caches);
-    if returned.is_empty() && may_elect_eligible && may_stay {
+    if returned.is_empty() && may_stay {
         let stayed = evidence.eligible(state).filter(|(replica, now)| {
             replica.incarnation == Some(now.incarnation) || !terms.rules.compares_ends()
         });
@@ -137,7 +137,7 @@ fn electable(
             return believed(vec![member]);
         }
     }
-    let last_set = LastSet::of(state, may_elect_eligible || !may_stay);
+    let last_set = LastSet::of(state, terms.rules);
     if last_set.len() == 1 || !terms.rules.compares_ends() {
         // Nobody else has the records.
         return believed(returned);

@@ -10,7 +10,7 @@ use crate::metadata::image::{EligibleReplica, PartitionState};
 use crate::metadata::in_sync::rules::is_struck_out;
 use crate::metadata::layout::NodePath;
 use crate::metadata::values::encode_state;
-use crate::metadata::{ElectionRule, Incarnation, IsrMember};
+use crate::metadata::{Incarnation, IsrMember};
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex};
 
 #[test]
@@ -100,54 +100,24 @@ fn an_eligible_replica_that_has_stayed_is_elected_at_once_if_no_member_lives() {
 }
 
 #[test]
-fn in_a_topic_that_caches_no_eligible_replica_is_elected() {
+fn the_state_says_that_a_topic_caches_until_the_leader_says_otherwise() {
     let mut cluster = Cluster::default();
     (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
     cluster.topic(&[&[1, 2, 3]]);
+    cluster.settle();
+    assert!(!cluster.state(0).is_caching);
     cluster.set("write.caching", "true");
     cluster.settle();
-    (2..=3).for_each(|id| cluster.broker_gone(id));
+    let state = cluster.state(0);
+    assert!(state.is_caching);
+    assert_eq!(state.leader_epoch, LeaderEpoch(0), "nobody has to leave the epoch");
+    cluster.set("write.caching", "false");
     cluster.settle();
+    assert!(cluster.state(0).is_caching, "only the leader knows when it has ended");
     cluster.broker_gone(1);
-    cluster.broker(2, 21);
     cluster.settle();
     let state = cluster.state(0);
-    assert_eq!((leader(&state), eligible(&state)), (None, vec![(2, "d2"), (3, "d3")]));
-    cluster.broker(1, 11);
-    cluster.settle();
-    assert_eq!(leader(&cluster.state(0)), Some((1, 11)));
-}
-
-#[test]
-fn the_state_says_that_a_topic_caches_and_goes_on_to_say_so_after_it_is_switched_off() {
-    for (rule_is_off, elected) in [(false, None), (true, Some((2, 20)))] {
-        let mut cluster = if rule_is_off {
-            Cluster::without(ElectionRule::CachingEnds)
-        } else {
-            Cluster::default()
-        };
-        (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
-        cluster.topic(&[&[1, 2, 3]]);
-        cluster.settle();
-        assert!(!cluster.state(0).is_caching);
-        cluster.set("write.caching", "true");
-        cluster.settle();
-        let state = cluster.state(0);
-        assert!(state.is_caching);
-        assert_eq!(state.leader_epoch, LeaderEpoch(0), "nobody has to leave the epoch");
-        cluster.set("write.caching", "false");
-        cluster.settle();
-        assert!(cluster.state(0).is_caching, "only the leader knows when it has ended");
-        // Broker 2 leaves below the minimum, and may have flushed less than it acknowledged.
-        cluster.broker_gone(3);
-        cluster.broker_gone(2);
-        cluster.settle();
-        cluster.broker(2, 20);
-        cluster.settle();
-        cluster.broker_gone(1);
-        cluster.settle();
-        assert_eq!(leader(&cluster.state(0)), elected);
-    }
+    assert!(state.is_caching && leader(&state) == Some((2, 20)), "{state:?}");
 }
 
 #[test]
@@ -360,6 +330,7 @@ impl Case {
             loss: None,
             unvouched: None,
             is_caching: false,
+            caching_ended: None,
             version: 7,
             controller_epoch: 1,
             extra: serde_json::Map::new(),

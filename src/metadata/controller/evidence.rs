@@ -17,11 +17,9 @@ pub(super) struct Terms {
     pub(super) id: (TopicId, PartitionIndex),
     /// The number of in-sync replicas that `acks=all` requires.
     pub(super) minimum: usize,
-    /// True if records that were acknowledged may not be flushed.
-    pub(super) caches: bool,
     /// True if records are to be acknowledged before they are flushed, which the state has to say
-    /// first (rule R14a).
-    pub(super) begins_caching: bool,
+    /// first (rule R14b).
+    pub(super) caches: bool,
     /// True if fewer reports than needed are enough, because the wait for others is over.
     pub(super) is_overdue: bool,
     /// The rules in force.

@@ -7,7 +7,6 @@ use crate::metadata::controller::AwaitedReports;
 use crate::metadata::controller::election::elect;
 use crate::metadata::controller::evidence::Terms;
 use crate::metadata::image::{Image, Partition, PartitionState, Topic};
-use crate::metadata::in_sync::rules;
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::Op;
 use crate::metadata::values::encode_state;
@@ -73,46 +72,23 @@ impl<'a> Basis<'a> {
             let set = topic.configs.get(name).or_else(|| of_brokers?.get(name));
             set.map(|text| text.trim())
         };
-        let is_recorded = partition.state.as_ref().is_some_and(|state| state.is_caching);
         if self.image.are_topic_configs_broken(&topic.name)
             || self.image.are_broker_configs_broken(None)
         {
-            // The settings may be stricter than the defaults.
+            // The minimum may be greater than the default.
             let minimum = partition.state.as_ref().and_then(|state| state.minimum);
             let minimum = minimum.unwrap_or(replicas);
-            let (caches, begins_caching) = (true, false);
-            return Terms { id, minimum, caches, begins_caching, is_overdue, rules };
+            return Terms { id, minimum, caches: false, is_overdue, rules };
         }
         let minimum = set(MIN_INSYNC_REPLICAS).and_then(|text| text.parse().ok());
-        let is_set = set(WRITE_CACHING).and_then(|text| text.parse().ok());
-        let is_set = is_set.unwrap_or(self.config.write_caching);
+        let caches = set(WRITE_CACHING).and_then(|text| text.parse().ok());
         Terms {
             id,
             minimum: self.config.required_in_sync(minimum, replicas),
-            caches: rules.counts_as_caching(is_set, is_recorded),
-            begins_caching: is_set,
+            caches: caches.unwrap_or(self.config.write_caching),
             is_overdue,
             rules,
         }
-    }
-
-    /// The eligible replicas of a partition that may be elected if no member of its in-sync set
-    /// lives.
-    pub(in crate::metadata) fn eligible_leaders(
-        self,
-        topic: &Topic,
-        index: PartitionIndex,
-    ) -> Vec<BrokerId> {
-        let partition = topic.partition(index);
-        let state = partition.and_then(|partition| partition.state.as_ref());
-        let (Some(partition), Some(state)) = (partition, state) else { return Vec::new() };
-        // Settings are looked up only for the few partitions below their minimum.
-        if state.eligible.is_empty()
-            || !rules::may_elect_eligible(self.terms((topic, index), partition).caches)
-        {
-            return Vec::new();
-        }
-        state.eligible.iter().map(|replica| replica.broker).collect()
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::metadata::controller::evidence::{Evidence, Terms, registered};
 use crate::metadata::image::{DirectoryId, IsrMember, LogExtent, LogReport, PartitionState};
-use crate::metadata::in_sync::rules;
+use crate::metadata::in_sync::ElectionRules;
 use crate::types::{BrokerId, Offset};
 
 /// The replicas that may have all committed records, with their data directories: the in-sync ones,
@@ -17,7 +17,8 @@ pub(super) struct LastSet<'a> {
 }
 
 impl<'a> LastSet<'a> {
-    pub(super) fn of(state: &'a PartitionState, with_eligible: bool) -> Self {
+    pub(super) fn of(state: &'a PartitionState, rules: ElectionRules) -> Self {
+        let with_eligible = rules.asks_eligible(state.is_caching) || state.unvouched.is_some();
         let members = state.isr.iter().zip(&state.directories);
         let members = members.map(|(member, directory)| (member.broker, directory.as_ref()));
         let is_member = |id| state.isr.iter().any(|member| member.broker == id);
@@ -84,7 +85,7 @@ pub(super) fn elected_by_reports(
     let elected = candidates
         .filter(|(_, report)| Some(report.extent()) == greatest || terms.rules.may_elect_lesser());
     let is_believed =
-        is_enough || !terms.rules.awaits_returns() || !rules::may_elect_eligible(terms.caches);
+        is_enough || !terms.rules.awaits_returns() || !terms.rules.asks_eligible(state.is_caching);
     Elected {
         isr: elected.filter_map(|(broker, _)| registered(evidence.image, broker)).collect(),
         unvouched: greatest.filter(|_| !is_believed),

@@ -6,7 +6,7 @@ use crate::metadata::controller::evidence::{Evidence, Terms, directory, register
 use crate::metadata::controller::plan::Basis;
 use crate::metadata::controller::reports::{LastSet, unreported};
 use crate::metadata::image::{IsrMember, Loss, PartitionState, Topic};
-use crate::metadata::in_sync::{DecisionRefusal, UncleanRequest, rules};
+use crate::metadata::in_sync::{DecisionRefusal, UncleanRequest};
 use crate::types::{LeaderEpoch, PartitionIndex};
 
 /// The state in which the requested broker leads a partition, alone in sync.
@@ -49,7 +49,7 @@ pub(in crate::metadata) fn elect_unclean(
     }
     // One that has just returned may have all records: its report tells.
     let evidence = Evidence { image: basis.image, id: terms.id };
-    let last_set = LastSet::of(state, rules::may_elect_eligible(terms.caches));
+    let last_set = LastSet::of(state, terms.rules);
     let mut unreported = unreported(state, &last_set, evidence).into_iter();
     let other = unreported.find(|other| *other != leader);
     if let Some(other) = other.filter(|_| !accepts_two_leaders) {

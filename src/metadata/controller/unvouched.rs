@@ -26,7 +26,7 @@ pub(super) fn after_returns(
     evidence: Evidence<'_>,
     terms: Terms,
 ) -> Elected {
-    let last_set = LastSet::of(state, true);
+    let last_set = LastSet::of(state, terms.rules);
     let is_member = |broker| state.isr.iter().any(|member| member.broker == broker);
     let mut returned = sound_reports(state, &last_set, evidence);
     returned.retain(|(broker, _)| !is_member(*broker));

@@ -199,9 +199,15 @@ fn without_the_rule_the_leader_elected_after_the_wait_is_believed() {
 }
 
 #[test]
-fn of_a_topic_that_caches_writes_eligible_replicas_are_not_waited_for() {
+fn the_eligible_replicas_of_a_topic_that_caches_are_waited_for() {
     let mut cluster = Cluster::default();
     cluster.set("write.caching", "true");
     let (mut cluster, _) = after_the_wait(cluster);
-    assert_eq!(cluster.state(0).unvouched, None);
+    assert!(cluster.state(0).is_caching);
+    assert_ne!(cluster.state(0).unvouched, None);
+
+    let mut cluster = Cluster::without(ElectionRule::EligibleReport);
+    cluster.set("write.caching", "true");
+    let (mut cluster, _) = after_the_wait(cluster);
+    assert_eq!(cluster.state(0).unvouched, None, "records that only they have are lost");
 }

@@ -280,6 +280,7 @@ impl Rebuild {
             loss: None,
             unvouched: None,
             is_caching: false,
+            caching_ended: None,
             version: 0,
             controller_epoch: 0,
             extra: serde_json::Map::new(),

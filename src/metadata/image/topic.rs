@@ -128,6 +128,8 @@ pub struct PartitionState {
     /// True from the moment at which records may count before they are flushed, until all in-sync
     /// replicas have flushed those that did (rule R14 in docs/replication.md).
     pub is_caching: bool,
+    /// The leader epoch in which that ended last; `None` if it never did.
+    pub caching_ended: Option<LeaderEpoch>,
     /// The version of the node, for conditional updates by the leader.
     pub version: i32,
     /// The epoch of the controller that has written the state last.

@@ -14,8 +14,8 @@ use crate::types::{BrokerId, Offset, PartitionIndex, TopicId};
 /// A rule of elections that a test can switch off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElectionRule {
-    /// R14c: a partition counts as caching as long as its state says so.
-    CachingEnds,
+    /// R14i: the eligible replicas of a partition that caches report too, and are waited for.
+    EligibleReport,
     /// R21a: after the end of all in-sync replicas, the replicas report their logs before one of
     /// them leads.
     EndsAreCompared,
@@ -64,10 +64,9 @@ impl ElectionRules {
         true
     }
 
-    /// R14c: returns true if acknowledged records of a partition may not be flushed, given the
-    /// setting of its topic and its state.
-    pub(in crate::metadata) fn counts_as_caching(self, is_set: bool, is_recorded: bool) -> bool {
-        is_set || is_recorded && self.has(ElectionRule::CachingEnds)
+    /// R14i: returns true if the eligible replicas of a partition report before one leads.
+    pub(in crate::metadata) fn asks_eligible(self, is_caching: bool) -> bool {
+        !is_caching || self.has(ElectionRule::EligibleReport)
     }
 
     /// R21a: returns true if replicas report their logs before one of them leads, after the end of
@@ -191,12 +190,6 @@ pub(in crate::metadata) fn leads_with_loss(state: &PartitionState, member: &IsrM
 /// below the watermark until the set has its minimum again.
 pub(in crate::metadata) fn keeps_eligible(in_sync: usize, minimum: usize) -> bool {
     in_sync < minimum
-}
-
-/// Rule R13: returns true if an eligible replica may be elected. The replica must have flushed its
-/// records, which is not certain in a topic that acknowledges records before they are flushed.
-pub(in crate::metadata) fn may_elect_eligible(caches: bool) -> bool {
-    !caches
 }
 
 /// Rule R13: returns true if the minimum of a partition may change, which requires that the

@@ -23,6 +23,7 @@ fn state(minimum: usize) -> PartitionState {
         loss: None,
         unvouched: None,
         is_caching: false,
+        caching_ended: None,
         version: 9,
         controller_epoch: 2,
         extra: serde_json::Map::new(),

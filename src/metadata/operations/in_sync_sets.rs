@@ -7,8 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::metadata::controller::Basis;
-use crate::metadata::image::{Broker, DirectoryId, Image, IsrMember, PartitionState, Topic};
+use crate::metadata::image::{Broker, DirectoryId, IsrMember, PartitionState};
 use crate::metadata::in_sync::{
     InSyncOutcome, InSyncStateChange, handed_over, rules, with_damage, with_members, without_damage,
 };
@@ -48,18 +47,6 @@ struct Registered {
 type Registrations = BTreeMap<BrokerId, Registered>;
 
 impl Metadata {
-    /// The replicas outside the in-sync set of a partition that the controller may elect if no
-    /// member of the set lives.
-    pub fn eligible_leaders(
-        &self,
-        image: &Image,
-        topic: &Topic,
-        index: PartitionIndex,
-    ) -> Vec<BrokerId> {
-        let basis = Basis { image, settled: None, epoch: 0, config: &self.config, awaited: None };
-        basis.eligible_leaders(topic, index)
-    }
-
     /// Changes the in-sync sets of partitions that this broker leads. Each change takes effect or
     /// not, independent of the others. Returns their outcomes in order.
     pub async fn change_in_sync(&self, changes: &[InSyncStateChange]) -> Vec<InSyncOutcome> {
@@ -228,7 +215,10 @@ impl Metadata {
             registration.directory_id.as_deref().map(DirectoryId::from)
         };
         let mut next = with_members(&state, change.members.clone(), directory);
-        next.is_caching &= !change.ends_caching;
+        if change.ends_caching {
+            next.is_caching = false;
+            next.caching_ended = Some(state.leader_epoch);
+        }
         let next = match change.successor {
             Some(successor) => handed_over(next, successor),
             None => next,

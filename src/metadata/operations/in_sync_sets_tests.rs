@@ -204,31 +204,11 @@ async fn a_leader_changes_its_in_sync_set_and_reads_the_change_in_its_image() {
 }
 
 #[tokio::test]
-async fn in_a_topic_that_caches_no_eligible_replica_may_lead() {
-    let cluster = Cluster::new(1).await;
-    let eligible = || {
-        let image = cluster.image();
-        let topic = image.topic(&name()).unwrap();
-        cluster.leader.eligible_leaders(&image, topic, PartitionIndex(0))
-    };
-    assert_eq!(eligible(), []);
-    let shrunk = cluster.change(0, &[1]);
-    cluster.leader.change_in_sync(&[shrunk]).await;
-    assert_eq!(eligible(), [BrokerId(2), BrokerId(3)]);
-    let caching = ConfigEdit::Set("write.caching".to_owned(), "true".to_owned());
-    let rules = ConfigRules { check: &|_, _| Ok(()), inherited_list: &|_| None };
-    let target = ConfigTarget::Topic(name());
-    cluster.leader.edit_configs(&target, &[caching], rules).await.unwrap();
-    assert_eq!(eligible(), []);
-}
-
-#[tokio::test]
 async fn the_leader_ends_the_caching_that_the_controller_has_recorded() {
     let cluster = Cluster::new(1).await;
-    let is_caching = || {
+    let state = || {
         let image = cluster.image();
-        let state = image.partition(&name(), PartitionIndex(0)).unwrap().state.clone();
-        state.unwrap().is_caching
+        image.partition(&name(), PartitionIndex(0)).unwrap().state.clone().unwrap()
     };
     let set = async |value: &str| {
         let edit = ConfigEdit::Set("write.caching".to_owned(), value.to_owned());
@@ -237,13 +217,14 @@ async fn the_leader_ends_the_caching_that_the_controller_has_recorded() {
         cluster.leader.edit_configs(&target, &[edit], rules).await.unwrap();
     };
     set("true").await;
-    assert!(is_caching());
+    assert!(state().is_caching);
     let ending = InSyncStateChange { ends_caching: true, ..cluster.change(0, &[1, 2, 3]) };
     set("false").await;
-    assert!(is_caching());
+    assert!(state().is_caching);
     let outcomes = cluster.leader.change_in_sync(std::slice::from_ref(&ending)).await;
     assert_eq!(outcomes, [InSyncOutcome::Applied { version: ending.version + 1 }]);
-    assert!(!is_caching());
+    assert!(!state().is_caching);
+    assert_eq!(state().caching_ended, Some(ending.leader_epoch));
     let repeated = InSyncStateChange { is_repeated: true, ..ending };
     let outcomes = cluster.leader.change_in_sync(std::slice::from_ref(&repeated)).await;
     assert_eq!(outcomes, [InSyncOutcome::Applied { version: repeated.version + 1 }]);

@@ -134,6 +134,7 @@ fn of_all_replicas(image: &Image, replicas: &[BrokerId], epoch: LeaderEpoch) -> 
         loss: None,
         unvouched: None,
         is_caching: false,
+        caching_ended: None,
         version: 0,
         controller_epoch: 0,
         extra: serde_json::Map::new(),

@@ -45,6 +45,8 @@ struct StateValue {
     unvouched: Option<ExtentValue>,
     #[serde(default, skip_serializing_if = "is_false")]
     caching: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    caching_ended: Option<i32>,
     #[serde(flatten)]
     extra: Map<String, Value>,
 }
@@ -107,6 +109,7 @@ pub(in crate::metadata) fn decode_state(
         loss: value.loss.map(loss).transpose()?,
         unvouched: value.unvouched.map(extent).transpose()?,
         is_caching: value.caching,
+        caching_ended: value.caching_ended.map(LeaderEpoch),
         version,
         controller_epoch: value.controller_epoch,
         extra: value.extra,
@@ -162,6 +165,7 @@ pub(in crate::metadata) fn encode_state(state: &PartitionState) -> Bytes {
             ExtentValue { last_epoch, end: end.get() }
         }),
         caching: state.is_caching,
+        caching_ended: state.caching_ended.map(|LeaderEpoch(epoch)| epoch),
         extra: state.extra.clone(),
     })
 }
@@ -208,6 +212,7 @@ mod tests {
         let (leader_epoch, from) = (LeaderEpoch(7), Offset::new(12));
         state.loss = Some(Loss { generation: 2, leader_epoch, from });
         state.is_caching = true;
+        state.caching_ended = Some(LeaderEpoch(5));
         state.unvouched = Some(LogExtent { last_epoch: LeaderEpoch(6), end: Offset::new(12) });
         assert_eq!(decode_state(&encode_state(&state), 5).unwrap(), state);
         let short = br#"{"version":1,"leader":1,"leader_epoch":7,"controller_epoch":3,

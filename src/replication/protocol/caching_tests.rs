@@ -85,44 +85,91 @@ fn once_caching_is_switched_off_a_record_counts_when_both_have_flushed_it() {
 #[test]
 fn caching_ends_once_all_in_sync_replicas_have_flushed_what_counted_before() {
     let mut leader = ending(Rules::ALL);
-    assert_eq!(leader.end_caching(), None);
+    assert_eq!(leader.end_caching(START), None);
     assert_eq!(fetch(&mut leader, END, END), None, "the leader has not flushed all");
     leader.flushed(Offset::new(END));
     assert_eq!(fetch(&mut leader, END, END - 1), None, "the follower has not flushed all");
     let change = fetch(&mut leader, END, END).unwrap();
     assert!(change.ends_caching);
     assert_eq!(change.members, state(&[1, 2], 7).members);
-    assert_eq!(leader.end_caching(), None, "it is under way");
+    assert_eq!(leader.end_caching(START), None, "it is under way");
     leader.change_answered(change.id, InSyncOutcome::Applied { version: 8 });
-    assert_eq!(leader.end_caching(), None, "what the store says now has not been read");
+    assert_eq!(leader.end_caching(START), None, "what the store says now has not been read");
     leader.set_caching(Caching::Off, 8);
-    assert_eq!(leader.end_caching(), None);
+    assert_eq!(leader.end_caching(START), None);
     assert_eq!(leader.caching(), Caching::Off);
 
     let mut leader = ending(Rules::ALL.without(Rule::CachingEndsFlushed));
-    assert!(leader.end_caching().is_some(), "records that were shown may not be flushed");
+    assert!(leader.end_caching(START).is_some(), "records that were shown may not be flushed");
 }
 
 #[test]
 fn a_new_leader_ends_no_caching_below_the_start_of_its_epoch() {
-    let mut leader = leader(Rules::ALL, state(&[1, 2], 7), Caching::Ending);
-    assert_eq!(fetch(&mut leader, END, 5), None);
-    assert_eq!(watermark(&leader), 4, "an earlier leader may have shown more than it has flushed");
-    leader.flushed(Offset::new(6));
-    assert_eq!(fetch(&mut leader, END, 5), None);
-    assert!(fetch(&mut leader, END, 6).unwrap().ends_caching);
+    let mut begun = leader(Rules::ALL, state(&[1, 2], 7), Caching::Ending);
+    assert_eq!(fetch(&mut begun, END, 5), None);
+    assert_eq!(watermark(&begun), 4, "an earlier leader may have shown more than it has flushed");
+    begun.flushed(Offset::new(6));
+    assert_eq!(fetch(&mut begun, END, 5), None);
+    assert!(fetch(&mut begun, END, 6).unwrap().ends_caching);
+
+    let rules = Rules::ALL.without(Rule::CachingEndsInEpoch);
+    let mut begun = leader(rules, state(&[1, 2], 7), Caching::Ending);
+    assert!(fetch(&mut begun, END, 5).unwrap().ends_caching);
 }
 
 #[test]
 fn caching_does_not_end_while_a_replica_outside_the_set_may_be_elected() {
+    for (rules, ends) in
+        [(Rules::ALL, false), (Rules::ALL.without(Rule::CachingEndsTogether), true)]
+    {
+        let in_sync = InSyncState { has_eligible: true, ..state(&[1, 2], 7) };
+        let mut leader = leader(rules, in_sync, Caching::Ending);
+        leader.flushed(Offset::new(END));
+        assert_eq!(fetch(&mut leader, END, END).is_some(), ends);
+        assert_eq!(watermark(&leader), END);
+    }
     let in_sync = InSyncState { has_eligible: true, ..state(&[1, 2], 7) };
     let mut leader = leader(Rules::ALL, in_sync, Caching::Ending);
     leader.flushed(Offset::new(END));
-    assert_eq!(fetch(&mut leader, END, END), None);
-    assert_eq!(watermark(&leader), END);
     leader.state_read(state(&[1, 2], 8), false);
     leader.set_caching(Caching::Ending, 8);
     assert!(fetch(&mut leader, END, END).unwrap().ends_caching);
+}
+
+#[test]
+fn a_leader_that_is_silent_ends_no_caching() {
+    let second = Duration::from_secs(1);
+    let start = LeaderStart {
+        broker: BrokerId(1),
+        epoch: EPOCH,
+        log_end: Offset::new(6),
+        high_watermark: Offset::ZERO,
+        in_sync: state(&[1], 7),
+        caching: Caching::Ending,
+        silent_until: START + second,
+    };
+    let start =
+        LeaderStart { in_sync: InSyncState { minimum: 1, ..start.in_sync.clone() }, ..start };
+    let mut leader = Leader::new(Rules::ALL, start, START);
+    leader.flushed(Offset::new(6));
+    assert_eq!(leader.end_caching(START), None, "an earlier leader may answer yet");
+    assert!(leader.end_caching(START + second).is_some());
+}
+
+#[test]
+fn a_replica_joins_once_it_has_flushed_what_was_promised() {
+    let joins = |rules: Rules, caching: Caching, flushed: i64| {
+        let in_sync = InSyncState { minimum: 1, ..state(&[1], 7) };
+        let mut leader = leader(rules, in_sync, Caching::Off);
+        leader.flushed(Offset::new(8));
+        assert_eq!(watermark(&leader), 8, "shown once it was flushed");
+        leader.set_caching(caching, 7);
+        fetch(&mut leader, END, flushed).is_some()
+    };
+    assert!(!joins(Rules::ALL, Caching::On, 7));
+    assert!(joins(Rules::ALL, Caching::On, 8), "only what was promised has to be flushed");
+    assert!(!joins(Rules::ALL, Caching::Off, 7));
+    assert!(joins(Rules::ALL.without(Rule::JoinWithPromised), Caching::On, 0));
 }
 
 #[test]
@@ -147,6 +194,7 @@ fn no_record_counts_unflushed_while_the_store_may_say_that_caching_has_ended() {
     assert!(leader.set_caching(Caching::On, 9));
     assert_eq!(watermark(&leader), END + 1, "the controller has recorded it again");
 
-    let (leader, _) = changed(Rules::ALL.without(Rule::CachingRecorded));
+    let (leader, _) =
+        changed(Rules::ALL.without(Rule::CachingEndsFirst).without(Rule::CachingRecorded));
     assert_eq!(watermark(&leader), END + 1);
 }

@@ -51,6 +51,9 @@ pub struct Leader {
     own: LogProgress,
     followers: Vec<Progress>,
     high_watermark: Offset,
+    /// The offset below which records are promised to survive the loss of power: those of earlier
+    /// epochs, and what was shown while only flushed records counted.
+    promised: Offset,
     /// The time at which members that have not fetched yet count as caught up.
     began: Duration,
     silent_until: Duration,
@@ -142,6 +145,7 @@ impl Leader {
             own: LogProgress { flushed: Offset::ZERO, appended: Offset::ZERO },
             followers: Vec::new(),
             high_watermark: start.high_watermark,
+            promised: start.log_end,
             began: now,
             silent_until: start.silent_until,
             joining: None,
@@ -190,8 +194,8 @@ impl Leader {
     /// The caching in which this leader counts.
     pub fn caching(&self) -> Caching {
         let AssignedCaching { caching, version } = self.caching;
-        let is_outdated = version < self.in_sync.version() || self.in_sync.may_end_caching();
-        self.rules.leader_caching(caching, is_outdated)
+        let is_outdated = version < self.in_sync.version();
+        self.rules.leader_caching(caching, is_outdated, self.in_sync.may_end_caching())
     }
 
     /// Takes the caching of an assignment, by a state of this version. Returns true if the high
@@ -228,20 +232,27 @@ impl Leader {
         if counts_unflushed { log.appended } else { log.flushed }
     }
 
-    /// Rule R14b: returns the change after which the partition does not count as caching any more.
+    /// Rule R14: returns the change after which the partition does not count as caching any more.
     /// `None` if it does not count so, records that counted before may not be flushed yet, or a
     /// change is under way.
-    pub fn end_caching(&mut self) -> Option<InSyncChange> {
+    pub fn end_caching(&mut self, now: Duration) -> Option<InSyncChange> {
         let AssignedCaching { caching, version } = self.caching;
         let is_ending = caching == Caching::Ending && version == self.in_sync.version();
+        // R14k: an earlier leader may answer until this one may.
         let is_due = is_ending
-            // An earlier leader may have counted more, but not beyond the start of this epoch.
-            && self.is_readable()
-            // A replica that left may have gone without a flush, and could still be elected.
-            && !self.in_sync.has_eligible()
+            && self.rules.may_change_leader(now, self.silent_until)
             && self.rules.may_empower(self.in_sync.is_unvouched())
-            && self.rules.may_end_caching(self.covered(), self.high_watermark);
-        if is_due { self.in_sync.end_caching() } else { None }
+            && self.rules.may_end_caching(
+                self.covered(),
+                self.high_watermark,
+                self.epoch_start,
+                self.in_sync.has_eligible(),
+            );
+        if !is_due {
+            return None;
+        }
+        self.promised = self.promised.max(self.high_watermark);
+        self.in_sync.end_caching()
     }
 
     /// Counts a follower's fetch, given the leader's log at that time.
@@ -268,7 +279,7 @@ impl Leader {
         self.note(replica, position, log.end(), now);
         let has_advanced = self.advance();
         let change = self.join(replica, log_progress(position), now);
-        let change = change.or_else(|| self.end_caching());
+        let change = change.or_else(|| self.end_caching(now));
         CountedFetch::Counted { has_advanced, change }
     }
 
@@ -366,6 +377,9 @@ impl Leader {
         let covered = self.covered();
         let has_moved = covered > self.high_watermark;
         self.high_watermark = covered.max(self.high_watermark);
+        if !self.rules.counts_unflushed(self.caching()) {
+            self.promised = self.promised.max(self.high_watermark);
+        }
         has_moved
     }
 
@@ -427,6 +441,7 @@ impl Leader {
             || is_paused
             || !may_grow
             || !self.rules.may_join(self.counted(log), self.high_watermark, self.epoch_start)
+            || !self.rules.has_promised(log.flushed, self.promised, self.caching())
         {
             return None;
         }

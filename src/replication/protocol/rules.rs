@@ -42,12 +42,21 @@ pub enum Rule {
     JoinAtWatermark,
     /// R9b: a joining member has stored all records below the start of the epoch.
     JoinAtEpochStart,
-    /// R14a: records count before they are flushed only while the partition's state says that it
+    /// R14a: a partition counts as caching until all in-sync replicas have flushed what was shown.
+    CachingEndsFlushed,
+    /// R14b: records count before they are flushed only while the partition's state says that it
     /// caches.
     CachingRecorded,
-    /// R14b: a partition counts as caching until all in-sync replicas have flushed the records that
-    /// counted before.
-    CachingEndsFlushed,
+    /// R14c: the floors of a partition are void while its state says that it caches.
+    CachingVoidsFloors,
+    /// R14d: caching does not end before the watermark has reached the start of the epoch.
+    CachingEndsInEpoch,
+    /// R14e: a leader that asks for the end of caching counts flushed records only.
+    CachingEndsFirst,
+    /// R14f: caching does not end while a replica outside the in-sync set may be elected.
+    CachingEndsTogether,
+    /// R14g: a joining member has flushed what was promised to survive the loss of power.
+    JoinWithPromised,
     /// R15a: a leader that hands over stops answering before it asks the store.
     HandOverSilent,
     /// R15b: a leader that may have handed over does not answer until that is settled.
@@ -136,30 +145,49 @@ impl Rules {
         true
     }
 
-    /// R1, R14a: returns true if records count before they are flushed.
+    /// R1, R14b: returns true if records count before they are flushed.
     pub fn counts_unflushed(self, caching: Caching) -> bool {
-        let is_recorded = caching == Caching::On;
-        is_recorded || !self.has(Rule::FlushedCounts)
+        caching == Caching::On || !self.has(Rule::FlushedCounts)
     }
 
-    /// R14a: the caching by which a replica counts, given that of its assignment, and the setting.
+    /// R14b: the caching by which a replica counts, given that of its assignment, and the setting.
     pub(in crate::replication) fn assigned_caching(self, told: Caching, is_set: bool) -> Caching {
         if is_set && !self.has(Rule::CachingRecorded) { Caching::On } else { told }
     }
 
-    /// R14a: the caching in which a leader counts, given that of its assignment. The state of the
-    /// assignment may be older than a change that this leader has made or asked for.
-    pub(super) fn leader_caching(self, assigned: Caching, is_outdated: bool) -> Caching {
-        if assigned == Caching::On && is_outdated && self.has(Rule::CachingRecorded) {
-            return Caching::Ending;
-        }
-        assigned
+    /// R14b, R14e: the caching in which a leader counts, given that of its assignment. That
+    /// `is_outdated` if this leader has changed the state since, and caching `may_end` by a change
+    /// that it has asked for.
+    pub(super) fn leader_caching(self, told: Caching, is_outdated: bool, may_end: bool) -> Caching {
+        let is_doubtful = is_outdated && self.has(Rule::CachingRecorded)
+            || may_end && self.has(Rule::CachingEndsFirst);
+        if told == Caching::On && is_doubtful { Caching::Ending } else { told }
     }
 
-    /// R14b: returns true if a partition that counts as caching need not any more. All replicas of
-    /// the maximal in-sync set have flushed the records below `flushed`.
-    pub(super) fn may_end_caching(self, flushed: Offset, counted: Offset) -> bool {
-        flushed >= counted || !self.has(Rule::CachingEndsFlushed)
+    /// R14a, R14d, R14f: returns true if a partition need not count as caching any more, given the
+    /// offset below which all members of the maximal in-sync set have flushed all records.
+    pub(super) fn may_end_caching(
+        self,
+        flushed: Offset,
+        high_watermark: Offset,
+        epoch_start: Offset,
+        has_eligible: bool,
+    ) -> bool {
+        (flushed >= high_watermark || !self.has(Rule::CachingEndsFlushed))
+            && (high_watermark >= epoch_start || !self.has(Rule::CachingEndsInEpoch))
+            && !(has_eligible && self.has(Rule::CachingEndsTogether))
+    }
+
+    /// R14c: returns true if the floors of a partition are void, because its disks may have lost
+    /// records that others have flushed.
+    pub(in crate::replication) fn voids_floors(self, caching: Caching, is_set: bool) -> bool {
+        if self.has(Rule::CachingVoidsFloors) { caching != Caching::Off } else { is_set }
+    }
+
+    /// R14g: returns true if a replica that joins has flushed all records below `promised`. If it
+    /// counts by what is flushed, R9 demands as much.
+    pub(super) fn has_promised(self, flushed: Offset, promised: Offset, caching: Caching) -> bool {
+        caching != Caching::On || flushed >= promised || !self.has(Rule::JoinWithPromised)
     }
 
     /// R2a: returns true if the watermark waits for members that have only been asked for.

@@ -1,7 +1,8 @@
-//! Records that are committed before the in-sync set falls below its minimum.
+//! Records that are committed: before the in-sync set falls below its minimum, and as floors.
 
 use super::truncation_faults_tests::{Pair, RECORDS};
-use crate::replication::{Acks, PartitionError, Target};
+use crate::replication::{Acks, Caching, PartitionError, Rule, Rules, Target};
+use crate::storage::Offsets;
 use crate::types::{LeaderEpoch, Offset};
 
 #[test]
@@ -21,4 +22,25 @@ fn committed_records_stay_so_when_too_few_replicas_are_in_sync() {
     assert!(!leader.is_committed(epoch, Offset::new(end.get() + 1)).unwrap());
     let ended = leader.is_committed(LeaderEpoch(1), end);
     assert!(matches!(ended, Err(PartitionError::EpochEnded { .. })));
+}
+
+#[test]
+fn floors_are_void_while_the_state_says_that_the_partition_caches() {
+    for (rules, is_void) in
+        [(Rules::ALL, true), (Rules::ALL.without(Rule::CachingVoidsFloors), false)]
+    {
+        let mut pair = Pair::new();
+        pair.follower.follow_rules(rules);
+        let end = Offset::new(RECORDS);
+        let recorded = Offsets::from([(pair.follower.partition.id().clone(), end)]);
+        pair.follower.logs.data.checkpoint(&recorded).unwrap();
+        assert_eq!(pair.floor(2, Caching::Off, -1), end);
+        let ending = pair.floor(3, Caching::Ending, -1);
+        assert_eq!(ending == Offset::ZERO, is_void, "other disks may have lost these records");
+        assert_eq!(pair.floor(4, Caching::Off, 0), end, "the records are of epoch 0");
+        let before = pair.floor(5, Caching::Off, 1);
+        assert_eq!(before, Offset::ZERO, "caching ended in an epoch later than all its records");
+        pair.leader.stop();
+        pair.follower.stop();
+    }
 }

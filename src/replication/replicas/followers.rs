@@ -87,11 +87,11 @@ impl Partition {
     }
 
     /// Returns the change after which the partition does not count as caching any more, if that is
-    /// due (rule R14 in docs/replication.md).
-    pub fn end_caching(self: &Arc<Self>) -> Option<RequestedChange> {
+    /// due at the monotonic time `now` (rule R14 in docs/replication.md).
+    pub fn end_caching(self: &Arc<Self>, now: Duration) -> Option<RequestedChange> {
         let mut leadership = self.lock_leadership();
         let leader = leadership.leader.as_mut()?;
-        let change = leader.end_caching()?;
+        let change = leader.end_caching(now)?;
         Some(RequestedChange { partition: Arc::clone(self), epoch: leader.epoch(), change })
     }
 

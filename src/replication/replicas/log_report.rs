@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::following::HistoryOfLog;
 use crate::metadata::LogReport;
-use crate::replication::{Caching, Partition, PartitionError, Progress, Role};
+use crate::replication::{Partition, PartitionError, Progress, Role};
 use crate::storage::Log;
 use crate::types::{LeaderEpoch, Offset};
 
@@ -79,7 +79,9 @@ impl Partition {
     /// given up.
     pub(super) fn floor(&self, last_epoch: LeaderEpoch) -> Offset {
         let current = self.current();
-        if last_epoch < current.loss_epoch || current.caching != Caching::Off {
+        let is_set = self.config().write_caching;
+        let is_void = self.rules().voids_floors(current.caching, is_set);
+        if is_void || last_epoch < current.floor_epoch {
             return Offset::ZERO;
         }
         let recorded = self.logs().data.floor(self.id(), self.topic_id());

@@ -328,7 +328,7 @@ impl World {
         let leader = self.brokers[node.leader].id;
         let assignment = Assignment {
             lease: None,
-            loss_epoch: LeaderEpoch::NONE,
+            floor_epoch: LeaderEpoch::NONE,
             epoch: node.epoch,
             leader: Some(leader),
             leader_incarnation: node.incarnation,

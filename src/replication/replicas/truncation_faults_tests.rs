@@ -106,9 +106,13 @@ impl Pair {
     }
 
     fn tell(&self, broker: &Broker, epoch: LeaderEpoch, in_sync: InSyncState) {
-        let assignment = Assignment {
+        broker.partition.assign(self.assignment(broker, epoch, in_sync), self.clock.monotonic());
+    }
+
+    fn assignment(&self, broker: &Broker, epoch: LeaderEpoch, in_sync: InSyncState) -> Assignment {
+        Assignment {
             lease: None,
-            loss_epoch: LeaderEpoch::NONE,
+            floor_epoch: LeaderEpoch::NONE,
             epoch,
             leader: Some(self.leader.id),
             leader_incarnation: self.leader.incarnation,
@@ -116,8 +120,18 @@ impl Pair {
             in_sync,
             caching: Caching::Off,
             predecessors: Predecessors::default(),
-        };
-        broker.partition.assign(assignment, self.clock.monotonic());
+        }
+    }
+
+    /// The floor with which the follower begins to follow in an epoch, in a partition that caches
+    /// like this, and in which only records from `floor_epoch` on give floors.
+    pub(super) fn floor(&self, epoch: i32, caching: Caching, floor_epoch: i32) -> Offset {
+        let epoch = LeaderEpoch(epoch);
+        let assignment = self.assignment(&self.follower, epoch, self.alone(epoch, 1));
+        let floor_epoch = LeaderEpoch(floor_epoch);
+        let assignment = Assignment { floor_epoch, caching, ..assignment };
+        self.follower.partition.assign(assignment, self.clock.monotonic());
+        self.follower.partition.follower_position().unwrap().unwrap().position.floor.offset
     }
 
     /// The follower's partition.

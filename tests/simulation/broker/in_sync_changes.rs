@@ -60,7 +60,7 @@ impl Broker {
         let replicas = self.replicas();
         let led = replicas.iter().filter(|replica| replica.role() == Role::Leader);
         led.filter_map(|replica| {
-            replica.remove_lagging(now, LAG_MAX).or_else(|| replica.end_caching())
+            replica.remove_lagging(now, LAG_MAX).or_else(|| replica.end_caching(now))
         })
         .collect()
     }
