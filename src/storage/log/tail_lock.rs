@@ -142,6 +142,16 @@ impl TailLock {
         self.writable()?.roll_older(age, now)
     }
 
+    /// Rolls the active segment of a log in leader epoch `epoch` if it has damage that is not
+    /// skipped, so that it can be repaired. Returns true if it did: the new segment must be flushed
+    /// before the old one is replaced.
+    ///
+    /// # Errors
+    /// `EpochMismatch` if the log is in another epoch, or an error of the disk.
+    pub fn roll_damaged(&self, epoch: LeaderEpoch) -> Result<bool, StorageError> {
+        self.in_epoch(epoch)?.roll_damaged(self.context().clock.now())
+    }
+
     /// Rolls the active segment, if it is not empty, so that it can be compacted or deleted.
     #[cfg(any(test, feature = "internals"))]
     pub fn roll(&self, now: Timestamp) -> Result<(), StorageError> {

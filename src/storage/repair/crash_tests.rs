@@ -7,7 +7,7 @@ use crate::io::Disk;
 use crate::storage::directory::StoppingDisk;
 use crate::storage::world_tests::{file, values};
 use crate::storage::{Damage, Log, Repair, RepairError, StartPoint, StorageError};
-use crate::types::Offset;
+use crate::types::{LeaderEpoch, Offset};
 
 /// The damage of a log before its repair.
 #[derive(Clone, Copy, Debug)]
@@ -18,19 +18,37 @@ enum Harm {
     Elsewhere,
     LostFirst,
     LostMiddle,
+    /// Rotten batches in the segment that the log appends to.
+    Active,
 }
+
+/// All kinds of damage.
+const HARMS: [Harm; 5] =
+    [Harm::Rotten, Harm::Elsewhere, Harm::LostFirst, Harm::LostMiddle, Harm::Active];
 
 impl Harm {
     /// The base offset of the segment to repair.
     fn base(self) -> Offset {
-        let is_lost = matches!(self, Self::LostFirst | Self::LostMiddle);
-        Offset::new(if is_lost { 0 } else { 3 })
+        let is_first = matches!(self, Self::LostFirst | Self::LostMiddle | Self::Active);
+        Offset::new(if is_first { 0 } else { 3 })
+    }
+
+    /// The number of batches in the segment once it is repaired.
+    fn batches(self) -> u64 {
+        match self {
+            Self::Rotten | Self::Elsewhere | Self::LostFirst => 3,
+            Self::LostMiddle => 6,
+            Self::Active => 10,
+        }
     }
 
     /// A log with this damage, which was noted and then closed.
     fn follower(self) -> (Follower, Vec<Damage>) {
-        let mut follower = Follower::of_letters();
+        let is_active = matches!(self, Self::Active);
+        let mut follower =
+            if is_active { Follower::of_one_segment() } else { Follower::of_letters() };
         match self {
+            Self::Active => follower.rot_all(0, &[2, 5]),
             Self::Rotten => follower.rot_all(3, &[0, 2]),
             Self::Elsewhere => {
                 follower.rot_all(3, &[0, 2]);
@@ -53,6 +71,11 @@ impl Harm {
     }
 
     fn repair_in(self, follower: &Follower, log: &Arc<Log>) -> Result<(), StorageError> {
+        log.epochs().follow(LeaderEpoch(9));
+        if log.tail().roll_damaged(LeaderEpoch(9))? {
+            log.flush()?;
+            log.checkpoints().advance()?;
+        }
         let Some(mut repair) = Repair::begin(log, self.base())? else { return Ok(()) };
         while let Some(wanted) = repair.wants()? {
             let fetched = repair.take(&follower.fetch(wanted.start, 2));
@@ -94,8 +117,7 @@ fn at_every_step(harm: Harm, power: bool) {
         } else {
             assert_eq!(found.iter().collect::<Vec<_>>(), rest, "after {steps} steps");
             let bytes = follower.world.bytes(&path);
-            let segments = if matches!(harm, Harm::LostMiddle) { 2 } else { 1 };
-            assert_eq!(bytes.len() as u64, size() * 3 * segments, "after {steps} steps");
+            assert_eq!(bytes.len() as u64, size() * harm.batches(), "after {steps} steps");
         }
         harm.repair_in(&follower, &log).unwrap();
         assert_eq!(log.checks().damages().iter().collect::<Vec<_>>(), rest);
@@ -120,14 +142,14 @@ fn at_every_step(harm: Harm, power: bool) {
 
 #[test]
 fn a_repair_that_is_killed_at_any_step_leaves_the_damaged_segment_or_the_repaired_one() {
-    for harm in [Harm::Rotten, Harm::Elsewhere, Harm::LostFirst, Harm::LostMiddle] {
+    for harm in HARMS {
         at_every_step(harm, false);
     }
 }
 
 #[test]
 fn a_repair_whose_power_fails_at_any_step_leaves_the_damaged_segment_or_the_repaired_one() {
-    for harm in [Harm::Rotten, Harm::Elsewhere, Harm::LostFirst, Harm::LostMiddle] {
+    for harm in HARMS {
         at_every_step(harm, true);
     }
 }

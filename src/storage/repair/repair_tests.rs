@@ -1,12 +1,13 @@
 //! Tests of repairs: the damage is gone, and nothing else has changed.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::world_tests::{DIR, Follower, LETTERS, offset, size};
 use crate::config::ByteSize;
 use crate::record::HeaderMut;
 use crate::storage::world_tests::{NOW, World, append, append_at, batch, file, try_values, values};
-use crate::storage::{AppendAt, DamagedSegment, OffsetUnit, Repair, RepairError};
+use crate::storage::{AppendAt, DamagedSegment, OffsetUnit, Repair, RepairError, StorageError};
 use crate::types::{LeaderEpoch, Offset};
 
 /// Repairs the segment that begins at `base`, and expects the leader's bytes.
@@ -55,6 +56,47 @@ fn a_segment_without_a_sound_batch_is_repaired() {
     let follower = Follower::of_letters();
     follower.rot_all(3, &[0, 1, 2]);
     is_repaired(&follower, 3, 2);
+}
+
+#[test]
+fn damage_in_the_segment_that_a_log_appends_to_is_repaired_once_the_segment_is_closed() {
+    let follower = Follower::of_one_segment();
+    follower.rot_all(0, &[2, 5]);
+    let log = follower.open();
+    assert_eq!(Repair::needed(&log).unwrap(), [], "it is not closed");
+    let epoch = LeaderEpoch(9);
+    log.epochs().follow(epoch);
+    let other = log.tail().roll_damaged(LeaderEpoch(8));
+    assert!(matches!(other, Err(StorageError::EpochMismatch { .. })), "{other:?}");
+    assert!(log.tail().roll_damaged(epoch).unwrap());
+    log.flush().unwrap();
+    log.checkpoints().advance().unwrap();
+    assert!(!log.tail().roll_damaged(epoch).unwrap(), "the new segment is empty");
+    assert_eq!(follower.world.segments(), [0, 10]);
+    assert!(follower.repair(&log, 0, 2));
+    assert_eq!(log.checks().damages(), []);
+    assert_eq!(follower.world.bytes(&file(0, "log")), follower.led[&0]);
+    follower.check_letters(&log);
+    log.start_epoch(LeaderEpoch(10)).unwrap();
+    let later = AppendAt { epoch: LeaderEpoch(10), now: NOW };
+    assert_eq!(append_at(&log, &["k"], later).unwrap().base_offset.get(), 10);
+    assert!(!log.tail().roll_damaged(LeaderEpoch(10)).unwrap(), "it has no damage");
+}
+
+#[test]
+fn a_log_goes_on_in_a_sound_segment_and_behind_damage_that_is_skipped() {
+    let follower = Follower::of_one_segment();
+    let epoch = LeaderEpoch(9);
+    let log = follower.open();
+    log.epochs().follow(epoch);
+    assert!(!log.tail().roll_damaged(epoch).unwrap());
+    drop(log);
+    follower.rot(0, 2);
+    let log = follower.open();
+    log.epochs().follow(epoch);
+    let skipped = [offset(2)..offset(3)];
+    log.context().skips.add(&follower.world.disk, Path::new(DIR), skipped).unwrap();
+    assert!(!log.tail().roll_damaged(epoch).unwrap());
 }
 
 #[test]

@@ -39,7 +39,16 @@ pub(super) struct Follower {
 impl Follower {
     /// The batches a to j in segments of three.
     pub(super) fn of_letters() -> Self {
-        let mut world = World::with_segments_of(size() * 3);
+        Self::in_segments_of(3)
+    }
+
+    /// The batches a to j in the segment that the log appends to.
+    pub(super) fn of_one_segment() -> Self {
+        Self::in_segments_of(100)
+    }
+
+    fn in_segments_of(batches: u64) -> Self {
+        let mut world = World::with_segments_of(size() * batches);
         world.config.index_interval = ByteSize(1);
         let log = world.start();
         for letter in LETTERS {

@@ -65,6 +65,24 @@ impl Tail {
         Ok(true)
     }
 
+    /// Rolls the active segment if it has damage that is not skipped, so that it can be repaired.
+    /// Returns true if it did.
+    pub(in crate::storage::log) fn roll_damaged(
+        &mut self,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        let context = &self.view.context;
+        let is_damaged = |active: &Active| {
+            let damages = active.segment.damages();
+            active.size > 0 && damages.iter().any(|damage| !context.is_skipped(damage))
+        };
+        if !self.active.as_ref().is_some_and(is_damaged) {
+            return Ok(false);
+        }
+        self.roll(now)?;
+        Ok(true)
+    }
+
     /// Makes sure that the active segment can take new batches, and rolls if it cannot.
     pub(super) fn ensure_capacity(
         &mut self,
