@@ -244,7 +244,10 @@ impl<'log> Checks<'log> {
                 Some(active) => active.digests().all().into(),
                 None => segment.digests()?,
             };
-            (segment.size()?, tail.next_offset(), digests)
+            // The log may go on in another segment since the segments were listed.
+            let now = self.tail.segments();
+            let end = now.position_of(segment).and_then(|number| now.next_base(number));
+            (segment.size()?, end.unwrap_or_else(|| tail.next_offset()), digests)
         };
         Ok(Chain { dense_from, end, size, is_whole: true, epochs, digests })
     }
@@ -274,4 +277,23 @@ pub(super) fn check_at(
 fn read_ahead(segment: &Segment, position: u64) -> u64 {
     let is_sequential = position == 0 || segment.verified().covers(position - 1, 1);
     if is_sequential { READ_AHEAD } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::storage::world_tests::{World, append_at, at, batch};
+    use crate::types::Offset;
+
+    #[test]
+    fn a_segment_that_is_rolled_while_its_check_begins_ends_where_the_next_one_begins() {
+        let world = World::with_segments_of(batch(&["a"]).len() as u64 * 2);
+        let log = world.start();
+        for letter in ["a", "b"] {
+            append_at(&log, &[letter], at()).unwrap();
+        }
+        let listed = log.segments();
+        append_at(&log, &["c"], at()).unwrap();
+        assert_eq!(world.segments(), [0, 2]);
+        assert_eq!(log.checks().chain_of(&listed, 0).unwrap().end, Offset::new(2));
+    }
 }
