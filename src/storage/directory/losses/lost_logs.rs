@@ -1,5 +1,6 @@
 //! Logs that have lost records which were durable: finding them, noting them, giving them up.
 
+use std::fmt::Display;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -160,7 +161,7 @@ impl DataDir {
         }
         let lost = match self.lost_end(&slot) {
             Err(error) if error.is_of_files() && unreadable == Unreadable::SetAside => {
-                return self.set_aside(&slot, &error);
+                return self.set_aside(&slot, &WithCauses(&error));
             }
             found => found?,
         };
@@ -189,21 +190,42 @@ impl DataDir {
         cut.open(&self.env, &self.path, &self.options.configs).map(drop)
     }
 
-    /// Moves a log that cannot be opened to quarantine, so that another can take its place.
-    fn set_aside(&self, slot: &Slot, error: &StorageError) -> Result<(), StorageError> {
+    /// Moves a log with damage to quarantine, whether it can be opened or not, so that another can
+    /// take its place: its replica is neither in sync nor eligible, and its leader has all records.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn give_up_damaged(
+        &self,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+    ) -> Result<(), StorageError> {
+        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.lock_logs().get(partition).cloned();
+        let is_theirs = |slot: &Arc<Slot>| {
+            slot.metadata(&self.path).is_ok_and(|metadata| metadata.topic_id == topic_id)
+        };
+        match slot.filter(is_theirs) {
+            Some(slot) => self.set_aside(&slot, &"it is damaged, and fetched again as a whole"),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves a log to quarantine, so that another can take its place.
+    fn set_aside(&self, slot: &Slot, reason: &dyn Display) -> Result<(), StorageError> {
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(log) = slot.opened() {
             log.abandon();
             log.retire();
         }
-        let (partition, words) = (slot.partition(), WithCauses(error));
+        let partition = slot.partition();
         let path = names::log_path(&self.path, partition);
         let is_there = self.disk.exists(&path);
         if is_there.map_err(|source| StorageError::io("look for", &path, source))? {
             let to = quarantine(&*self.disk, &self.path, &partition.to_string())?;
-            tracing::warn!("the log of {partition} is moved to '{}': {words}", to.display());
+            tracing::warn!("the log of {partition} is moved to '{}': {reason}", to.display());
         } else {
-            tracing::warn!("the log of {partition} is gone: {words}");
+            tracing::warn!("the log of {partition} is gone: {reason}");
         }
         self.forget(slot);
         self.lock_checkpoints().write(&*self.disk)

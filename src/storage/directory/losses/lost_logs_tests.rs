@@ -145,3 +145,31 @@ fn a_log_that_ends_as_recorded_is_no_loss() {
     let log = directory.log(&partition(0)).unwrap().unwrap();
     assert_eq!(log.log_end_offset(), Offset::new(10));
 }
+
+#[test]
+fn a_damaged_log_is_moved_to_quarantine_as_a_whole_and_another_takes_its_place() {
+    let (theirs, other) = (topic(1).topic_id, topic(2).topic_id);
+    let world = World::new();
+    let (directory, log) = with_ten_records(&world);
+    log.flush().unwrap();
+    directory.checkpoint(&Offsets::from([(partition(0), Offset::new(10))])).unwrap();
+    directory.give_up_damaged(&partition(0), other).unwrap();
+    assert!(directory.log(&partition(0)).unwrap().is_some(), "the log of another topic");
+    directory.give_up_damaged(&partition(0), theirs).unwrap();
+    directory.give_up_damaged(&partition(0), theirs).unwrap();
+    assert!(directory.log(&partition(0)).unwrap().is_none());
+    assert_eq!(directory.floor(&partition(0), theirs), None);
+    let [cell] = world.names("/data/quarantine").try_into().unwrap();
+    let kept = world.names(&format!("/data/quarantine/{cell}/web-0"));
+    assert!(kept.contains(&"00000000000000000000.log".to_owned()), "{kept:?}");
+    append(&log, 1).unwrap_err();
+
+    let next = directory.create_log(&partition(0), topic(1)).unwrap();
+    append(&next, 3).unwrap();
+    next.flush().unwrap();
+    drop((directory, log, next));
+    let directory = world.open().unwrap();
+    assert_eq!(directory.losses().unwrap(), []);
+    let log = directory.log(&partition(0)).unwrap().unwrap();
+    assert_eq!(log.log_end_offset(), Offset::new(3));
+}
