@@ -63,9 +63,9 @@ pub use embedded::{
 pub use error::MetadataError;
 pub use image::{
     BrokenNode, Broker, Configs, Controller, Delta, DirectoryPlace, EligibleReplica, Image,
-    Incarnation, IsrMember, KeyHash, KnownBroker, Listener, LogExtent, LogReport, LogReports, Loss,
-    Membership, Partition, PartitionState, Registration, ReplicaKey, Replicas, Tombstone, Topic,
-    TopicState,
+    Incarnation, Irreplaceable, IsrMember, KeyHash, KnownBroker, Listener, LogExtent, LogReport,
+    LogReports, Loss, Membership, Partition, PartitionState, Registration, ReplicaKey, Replicas,
+    Tombstone, Topic, TopicState,
 };
 #[cfg(any(test, feature = "internals"))]
 pub use in_sync::ElectionRule;

@@ -151,11 +151,67 @@ impl PartitionState {
         self.leader.map(|broker| IsrMember { broker, incarnation })
     }
 
+    /// The leader from which an in-sync replica may fetch its whole log again, after it has left
+    /// the in-sync set, which requires `minimum` members. The leader must be believed and have all
+    /// acknowledged records.
+    ///
+    /// # Errors
+    /// The reason why the replica must stay.
+    pub fn source_without(
+        &self,
+        replica: &IsrMember,
+        minimum: usize,
+    ) -> Result<IsrMember, Irreplaceable> {
+        let leader = self.leading().filter(|leader| leader.broker != replica.broker);
+        let leader = leader.ok_or(Irreplaceable::NoLeader)?;
+        let leads_with_loss = self.loss.is_some_and(|loss| loss.leader_epoch == self.leader_epoch);
+        if self.unvouched.is_some() || leads_with_loss {
+            return Err(Irreplaceable::DoubtfulLeader);
+        }
+        if !self.isr.contains(replica) {
+            return Err(Irreplaceable::NotInSync);
+        }
+        let left = self.isr.len().saturating_sub(1);
+        if left < minimum {
+            return Err(Irreplaceable::TooFew { left, minimum });
+        }
+        Ok(leader)
+    }
+
     /// Returns true if a replica must not follow the leader before the controller has compared
     /// their logs: the leader was elected without it, and the replica may have more records.
     pub fn awaits_comparison(&self, broker: BrokerId) -> bool {
         self.unvouched.is_some() && self.eligible.iter().any(|replica| replica.broker == broker)
     }
+}
+
+/// The reason why a replica must not be given up, although it could be fetched again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Irreplaceable {
+    /// No other broker leads.
+    #[error("no other broker leads the partition")]
+    NoLeader,
+    /// The leader may lack acknowledged records.
+    #[error(
+        "the leader was elected with a loss of records, or after the wait for other replicas, and \
+         this replica may have more records"
+    )]
+    DoubtfulLeader,
+    /// The replica may have records that its leader lacks.
+    #[error("this replica is not in sync yet")]
+    NotInSync,
+    /// Nothing could be acknowledged meanwhile.
+    #[error(
+        "the topic is compacted, so the whole log has to be fetched again, and {left} in-sync \
+         replicas would be left meanwhile, but min.insync.replicas is {minimum}; bring another \
+         replica in sync, or lower min.insync.replicas"
+    )]
+    TooFew {
+        /// The number of in-sync replicas without this one.
+        left: usize,
+        /// The number that `acks=all` requires.
+        minimum: usize,
+    },
 }
 
 /// A loss of records that an operator accepted, so that a replica without them could lead.
@@ -205,4 +261,67 @@ pub struct Tombstone {
     pub pending: Vec<BrokerId>,
     /// The version of the node.
     pub(in crate::metadata) version: i32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(broker: i32) -> IsrMember {
+        IsrMember { broker: BrokerId(broker), incarnation: Incarnation(i64::from(broker) * 10) }
+    }
+
+    /// A partition that broker 1 leads in epoch 5, with these in-sync replicas.
+    fn led(members: &[i32]) -> PartitionState {
+        PartitionState {
+            leader: Some(BrokerId(1)),
+            leader_incarnation: member(1).incarnation,
+            leader_epoch: LeaderEpoch(5),
+            isr: members.iter().copied().map(member).collect(),
+            directories: vec![None; members.len()],
+            eligible: Vec::new(),
+            minimum: Some(2),
+            damaged: Vec::new(),
+            is_handed_over: false,
+            loss: None,
+            unvouched: None,
+            version: 0,
+            controller_epoch: 0,
+            extra: Map::new(),
+        }
+    }
+
+    #[test]
+    fn a_replica_is_given_up_only_if_a_believed_leader_and_the_minimum_remain() {
+        let state = led(&[1, 2, 3]);
+        assert_eq!(state.source_without(&member(2), 2), Ok(member(1)));
+        let too_few = Err(Irreplaceable::TooFew { left: 2, minimum: 3 });
+        assert_eq!(state.source_without(&member(2), 3), too_few);
+        let own = state.source_without(&member(1), 2);
+        assert_eq!(own, Err(Irreplaceable::NoLeader), "it leads");
+        let restarted = IsrMember { incarnation: Incarnation(21), ..member(2) };
+        assert_eq!(state.source_without(&restarted, 2), Err(Irreplaceable::NotInSync));
+        let left = led(&[1, 3]).source_without(&member(2), 2);
+        assert_eq!(left, Err(Irreplaceable::NotInSync), "it may have records of its own");
+        let without_leader = PartitionState { leader: None, ..led(&[1, 2, 3]) };
+        let refused = without_leader.source_without(&member(2), 2);
+        assert_eq!(refused, Err(Irreplaceable::NoLeader));
+    }
+
+    #[test]
+    fn no_replica_is_given_up_for_a_leader_that_may_lack_records() {
+        let refused = |state: PartitionState| {
+            let source = state.source_without(&member(2), 2);
+            source == Err(Irreplaceable::DoubtfulLeader)
+        };
+        let extent = LogExtent { last_epoch: LeaderEpoch(4), end: Offset::new(7) };
+        assert!(refused(PartitionState { unvouched: Some(extent), ..led(&[1, 2, 3]) }));
+        let loss = |epoch| {
+            let leader_epoch = LeaderEpoch(epoch);
+            Some(Loss { generation: 1, leader_epoch, from: Offset::new(7) })
+        };
+        assert!(refused(PartitionState { loss: loss(5), ..led(&[1, 2, 3]) }));
+        let earlier = PartitionState { loss: loss(4), ..led(&[1, 2, 3]) };
+        assert_eq!(earlier.source_without(&member(2), 2), Ok(member(1)));
+    }
 }
