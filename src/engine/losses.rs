@@ -2,32 +2,40 @@
 //! docs/replication.md).
 //!
 //! The disk shows a loss at a start, or a follower's floor shows it to this broker as leader. A log
-//! that cannot be opened is lost too, as long as another replica may have its records. This broker
+//! that cannot be opened is lost too, as long as another replica may have its records, and so is a
+//! damaged one of a compacted topic, whose leader has shown that it has all records. This broker
 //! names the partitions in its registration. It neither leads nor follows these until the
 //! controller has struck its replicas out, or an operator has it lead all the same. Then it
-//! truncates their logs to the records that are left, and fetches the others.
+//! truncates their logs to the records that are left, or moves them to quarantine, and fetches the
+//! others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
 use crate::engine::{Control, EngineError, Failure};
-use crate::metadata::{Image, Metadata, Partition as PartitionImage};
+use crate::metadata::{Image, IsrMember, Metadata, Partition as PartitionImage};
 use crate::replication::{LocalLogs, Partition};
-use crate::storage::{DataDir, Unreadable};
+use crate::storage::{DataDir, StorageError, Unreadable};
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicId, TopicPartition, WithCauses};
+
+/// A partition of a topic with this id.
+type Replica = (TopicId, PartitionIndex);
 
 /// The replicas of this broker whose disk has lost flushed records.
 #[derive(Debug)]
 pub(crate) struct Losses {
     /// This broker.
     broker: BrokerId,
-    replicas: Mutex<BTreeSet<(TopicId, PartitionIndex)>>,
+    replicas: Mutex<BTreeSet<Replica>>,
+    /// Those of them that have lost nothing but are damaged, each with the leader that has shown
+    /// that it has all records. After a restart the damage is looked at anew.
+    damaged: Mutex<BTreeMap<Replica, IsrMember>>,
     /// The logs of replicas whose loss was found since the start, and is not on the disk yet.
     unnoted: Mutex<Vec<(TopicPartition, TopicId)>>,
     /// The replicas of which it was said that they cannot be given up yet.
-    reported: Mutex<BTreeSet<(TopicId, PartitionIndex)>>,
+    reported: Mutex<BTreeSet<Replica>>,
     found: Notify,
 }
 
@@ -69,10 +77,11 @@ impl Losses {
         Ok(Self::of(broker, replicas))
     }
 
-    fn of(broker: BrokerId, replicas: BTreeSet<(TopicId, PartitionIndex)>) -> Self {
+    fn of(broker: BrokerId, replicas: BTreeSet<Replica>) -> Self {
         Self {
             broker,
             replicas: Mutex::new(replicas),
+            damaged: Mutex::default(),
             unnoted: Mutex::default(),
             reported: Mutex::default(),
             found: Notify::new(),
@@ -117,7 +126,43 @@ impl Losses {
         self.found.notify_one();
     }
 
-    /// Waits until a follower has shown a loss, or a log has turned out to be unreadable.
+    /// Gives up a damaged replica, to be fetched again as a whole from a leader that has shown that
+    /// it has all records.
+    pub(crate) fn note_damaged(&self, partition: &Partition, leader: IsrMember) {
+        let (id, replica) = (partition.id(), (partition.topic_id(), partition.id().partition));
+        // A thread that finds the replica must find its leader too.
+        let mut damaged = self.lock_damaged();
+        if !self.lock().insert(replica) {
+            return;
+        }
+        damaged.insert(replica, leader);
+        drop(damaged);
+        tracing::warn!(
+            "the log of {id} is damaged, and its topic is compacted: it leaves the in-sync set, \
+             and is fetched again as a whole from broker {}, which has all records",
+            leader.broker
+        );
+        partition.stop("its log is damaged, and is fetched again as a whole");
+        self.found.notify_one();
+    }
+
+    /// Keeps the damaged replicas whose leader is gone before they were given up: they may have to
+    /// lead. Returns true if there were any.
+    pub(super) fn keep_without_leader(&self, image: &Image) -> bool {
+        let mut damaged = self.lock_damaged();
+        let before = damaged.len();
+        damaged.retain(|replica, leader| {
+            let leads = leading(image, *replica) == Some(*leader);
+            if !leads {
+                self.remove(*replica);
+            }
+            leads
+        });
+        damaged.len() < before
+    }
+
+    /// Waits until a follower has shown a loss, or a log has turned out to be unreadable or
+    /// damaged.
     pub(super) async fn found(&self) {
         self.found.notified().await;
     }
@@ -156,7 +201,7 @@ impl Losses {
     }
 
     /// The replicas for the registration.
-    pub(crate) fn replicas(&self) -> BTreeSet<(TopicId, PartitionIndex)> {
+    pub(crate) fn replicas(&self) -> BTreeSet<Replica> {
         self.lock().clone()
     }
 
@@ -171,7 +216,7 @@ impl Losses {
     }
 
     /// Removes a replica whose log was truncated to the records that are left.
-    fn remove(&self, replica: (TopicId, PartitionIndex)) {
+    fn remove(&self, replica: Replica) {
         self.lock().remove(&replica);
         self.lock_unnoted().retain(|(partition, id)| (*id, partition.partition) != replica);
         self.lock_reported().remove(&replica);
@@ -203,17 +248,16 @@ impl Losses {
             let Some(topic) = image.topic_by_id(id).map(|topic| topic.name.clone()) else {
                 continue;
             };
-            let known = image.topic_by_id(id).and_then(|topic| topic.partition(index));
-            let leads = known.and_then(PartitionImage::leader) == Some(self.broker);
-            let unreadable = if leads { Unreadable::Kept } else { Unreadable::SetAside };
+            let Some(way) = self.way_of(&image, (id, index)) else { continue };
             let partition = TopicPartition { topic, partition: index };
             let (logs, named) = (Arc::clone(logs), partition.clone());
             let cutting = control.run_blocking(move || {
                 logs.flusher.forget(&named);
-                logs.data.give_up_lost_end(&named, id, unreadable)
+                way.give_up(&logs.data, &named, id)
             });
             match cutting.await {
                 Ok(Ok(())) => {
+                    self.lock_damaged().remove(&(id, index));
                     self.remove((id, index));
                     given_up.push((id, index));
                 }
@@ -236,15 +280,81 @@ impl Losses {
         true
     }
 
+    /// The way in which a replica that is struck out is given up; `None` if it is to be kept.
+    fn way_of(&self, image: &Image, replica: Replica) -> Option<Way> {
+        if let Some(leader) = self.lock_damaged().get(&replica) {
+            return (leading(image, replica) == Some(*leader)).then_some(Way::Damaged);
+        }
+        let (id, index) = replica;
+        let known = image.topic_by_id(id).and_then(|topic| topic.partition(index));
+        let leads = known.and_then(PartitionImage::leader) == Some(self.broker);
+        Some(Way::Lost(if leads { Unreadable::Kept } else { Unreadable::SetAside }))
+    }
+
+    fn lock_damaged(&self) -> MutexGuard<'_, BTreeMap<Replica, IsrMember>> {
+        self.damaged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock_unnoted(&self) -> MutexGuard<'_, Vec<(TopicPartition, TopicId)>> {
         self.unnoted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_reported(&self) -> MutexGuard<'_, BTreeSet<(TopicId, PartitionIndex)>> {
+    fn lock_reported(&self) -> MutexGuard<'_, BTreeSet<Replica>> {
         self.reported.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<(TopicId, PartitionIndex)>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<Replica>> {
         self.replicas.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The way in which a replica is given up.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Its log is truncated to the records that are left.
+    Lost(Unreadable),
+    /// Its log is moved to quarantine.
+    Damaged,
+}
+
+impl Way {
+    fn give_up(
+        self,
+        data: &DataDir,
+        partition: &TopicPartition,
+        id: TopicId,
+    ) -> Result<(), StorageError> {
+        match self {
+            Self::Lost(unreadable) => data.give_up_lost_end(partition, id, unreadable),
+            Self::Damaged => data.give_up_damaged(partition, id),
+        }
+    }
+}
+
+/// The leader of a partition, as the incarnation that was elected.
+fn leading(image: &Image, (id, index): Replica) -> Option<IsrMember> {
+    image.topic_by_id(id)?.partition(index)?.state.as_ref()?.leading()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::Incarnation;
+    use crate::replication::{Pair, Role};
+
+    #[test]
+    fn a_damaged_replica_is_kept_if_its_leader_is_gone_before_it_is_given_up() {
+        let (losses, pair) = (Losses::of(BrokerId(1), BTreeSet::new()), Pair::new());
+        let partition = pair.follower();
+        let replica = (partition.topic_id(), partition.id().partition);
+        let leader = IsrMember { broker: BrokerId(0), incarnation: Incarnation(0) };
+        let without_leader = Image::default();
+        assert!(!losses.keep_without_leader(&without_leader), "there is none");
+        losses.note_damaged(&partition, leader);
+        assert!(matches!(partition.role(), Role::Stopped(_)));
+        assert_eq!(losses.replicas(), BTreeSet::from([replica]));
+        assert!(losses.way_of(&without_leader, replica).is_none(), "it may have to lead");
+        assert!(losses.keep_without_leader(&without_leader));
+        assert!(losses.is_empty() && losses.lock_damaged().is_empty());
     }
 }

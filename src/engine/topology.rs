@@ -34,7 +34,12 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
             remove_deleted(&following, &image).await;
             let EngineState { metadata, logs, control, failure, .. } = &*following;
             following.losses.note(logs, control).await;
+            let is_kept = following.losses.keep_without_leader(&following.image());
             following.losses.register(metadata).await;
+            if is_kept {
+                image = following.image();
+                apply(&following, &image);
+            }
             if following.losses.give_up(metadata, logs, control, failure).await {
                 image = following.image();
                 apply(&following, &image);
@@ -166,6 +171,8 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
     let ended = |partition: &PartitionImage| image.ended_replicas(partition);
     let partitions = replicas(engine, image, topic).map(|(index, image)| {
         let known = before.as_ref().and_then(|topic| topic.partition(index));
+        // One whose records were lost has stopped for good.
+        let known = known.filter(|known| !matches!(known.role(), Role::Stopped(_)));
         let partition = known.map_or_else(
             || create(engine, topic, index, &config),
             |partition| {

@@ -15,6 +15,7 @@ mod hand_overs;
 mod in_sync_changes;
 mod leader_fetcher;
 mod leader_link;
+mod leader_reader;
 mod log_reporter;
 mod manager;
 mod pauses;

@@ -1,12 +1,15 @@
 //! Fetches damaged stretches of followed partitions again from their leaders.
 //!
 //! Damage is found by readers while this broker leads, by the scrubber, and at a start. Once
-//! another broker leads, each damaged segment that is closed is repaired: the leader is read as a
-//! consumer reads it, so that nothing is counted as the position of this replica. What the leader
-//! has itself given up stays a gap. One segment is repaired at a time.
+//! another broker leads, each damaged segment is repaired: the leader is read as a consumer reads
+//! it, so that nothing is counted as the position of this replica. What the leader has itself given
+//! up stays a gap. One segment is repaired at a time, and the one that the log appends to is closed
+//! first.
+//!
+//! A compacted log is fetched again as a whole. Before this replica is given up, the leader must
+//! show that it has all records, and the in-sync set must keep its minimum.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,25 +18,26 @@ use tokio::time::sleep;
 
 use crate::config::HostPort;
 use crate::engine::{EngineState, Unavailable};
-use crate::link::{Connection, Connector, LinkError};
-use crate::metadata::MetadataError;
+use crate::link::Connector;
+use crate::metadata::{Image, Irreplaceable, IsrMember, MetadataError};
 use crate::replica_manager::ReplicaConfig;
-use crate::replica_manager::answers::{ask_for_gaps, declared_gaps};
-use crate::replica_manager::fetch_session::in_request;
 use crate::replica_manager::followed::{Followed, followed};
-use crate::replication::{Partition, RepairFailed, Repairable, SegmentRepair};
-use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition, WithCauses};
-use crate::wire::fetch::{RequestPartition, RequestTopic};
-use crate::wire::{ErrorCode, FetchRequest, Records};
+use crate::replica_manager::leader_reader::{LeaderReadError, LeaderReader};
+use crate::replication::{
+    LogCheck, Partition, RepairFailed, Repairable, SegmentRepair, UnsoundLog,
+};
+use crate::types::{BrokerId, LeaderEpoch, TopicPartition, WithCauses};
 
 /// The pause between two looks for damage, if the metadata does not change.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// The longest pause after failures: each attempt may read a whole segment.
+/// The longest pause after failures: each attempt may read a whole segment, or a whole log of the
+/// leader.
 const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
-/// The session epoch of a fetch without a session.
-const WITHOUT_SESSION: i32 = -1;
+/// The least time between two attempts to fetch the same log again as a whole: a disk that damages
+/// it again would be filled by what is moved to quarantine.
+const WHOLE_LOG_PAUSE: Duration = Duration::from_hours(1);
 
 /// The task that repairs damage.
 pub(super) struct Repairs {
@@ -42,6 +46,8 @@ pub(super) struct Repairs {
     config: ReplicaConfig,
     /// The last failures, of which the first was reported.
     failed: BTreeMap<TopicPartition, Failure>,
+    /// The logs that were given up to be fetched again, each with the time of the next attempt.
+    given_up: BTreeMap<TopicPartition, Duration>,
 }
 
 /// A failed attempt to repair a partition.
@@ -53,20 +59,23 @@ struct Failure {
     pause: Duration,
 }
 
-/// The reason why a segment is not repaired yet.
+/// The reason why damage is not repaired yet.
 #[derive(Debug, thiserror::Error)]
 enum Obstacle {
-    #[error("the leader has not registered an address for other brokers")]
-    NoAddress,
     #[error(transparent)]
-    Link(#[from] LinkError),
-    #[error("the leader answers {0}; its log says why")]
-    Leader(ErrorCode),
-    #[error("the leader has no records from offset {0} on")]
-    NoRecords(Offset),
+    Leader(#[from] LeaderReadError),
     #[error(transparent)]
     Repair(#[from] RepairFailed),
-    #[error("it is in the segment that is still written to, or the topic is compacted")]
+    #[error(transparent)]
+    Irreplaceable(#[from] Irreplaceable),
+    #[error("the topic is compacted, so the whole log has to be fetched again, but {0}")]
+    Unsound(#[from] UnsoundLog),
+    #[error(
+        "the whole log was given up to be fetched again less than an hour ago, as the topic is \
+         compacted: check the disk"
+    )]
+    DamagedAgain,
+    #[error("a damaged segment is not flushed and indexed yet, or has changed meanwhile")]
     NotYet,
     #[error("the metadata store does not take the note of the repair")]
     Note(#[from] MetadataError),
@@ -80,7 +89,7 @@ impl Repairs {
         connector: Connector,
         config: ReplicaConfig,
     ) -> Self {
-        Self { engine, connector, config, failed: BTreeMap::new() }
+        Self { engine, connector, config, failed: BTreeMap::new(), given_up: BTreeMap::new() }
     }
 
     /// Repairs until this broker stops.
@@ -134,6 +143,11 @@ impl Repairs {
     }
 
     fn note_failure(&mut self, partition: &Partition, obstacle: &Obstacle) {
+        if let Obstacle::Repair(error) = obstacle
+            && error.leaves_disk_unknown()
+        {
+            self.engine.failure.report(WithCauses(error).to_string());
+        }
         let (id, epoch) = (partition.id(), partition.epoch());
         let before = self.failed.get(id);
         if before.is_none() {
@@ -145,18 +159,29 @@ impl Repairs {
         self.failed.insert(id.clone(), Failure { epoch, until, pause });
     }
 
-    /// Repairs the damaged segments of a partition.
+    /// Repairs the damaged segments of a partition, or gives its log up to be fetched again.
     async fn repair(
-        &self,
+        &mut self,
         leader: Option<&HostPort>,
         partition: &Arc<Partition>,
     ) -> Result<(), Obstacle> {
+        if partition.is_fetched_as_a_whole() && partition.has_damage() {
+            return self.give_up(leader, partition).await;
+        }
         let of = Arc::clone(partition);
-        let segments = self.blocking(move || of.repairable_segments()).await??;
+        let look = move || {
+            of.close_damaged_segment()?;
+            of.repairable_segments()
+        };
+        let segments = self.blocking(look).await??;
+        if segments.is_empty() && !partition.has_damage() && !self.is_in_sync(partition) {
+            // The whole log is being fetched again.
+            return Ok(());
+        }
         if !segments.is_empty() {
-            let connection = self.connector.connect(leader.ok_or(Obstacle::NoAddress)?).await?;
+            let reader = self.reader(leader, partition).await?;
             for found in segments {
-                self.repair_segment(&connection, partition, found).await?;
+                self.repair_segment(&reader, found).await?;
             }
         }
         if partition.has_damage() {
@@ -169,22 +194,101 @@ impl Repairs {
         Ok(())
     }
 
+    /// Gives up a damaged log as a whole, once its leader has shown that it has all records.
+    async fn give_up(
+        &mut self,
+        leader: Option<&HostPort>,
+        partition: &Arc<Partition>,
+    ) -> Result<(), Obstacle> {
+        let now = self.engine.clock.monotonic();
+        self.given_up.retain(|_, again| now < *again);
+        if self.given_up.contains_key(partition.id()) {
+            return Err(Obstacle::DamagedAgain);
+        }
+        let source = self.source_without(partition)?;
+        let reader = self.reader(leader, partition).await?;
+        self.check_leader(&reader).await?;
+        // The state may have changed since.
+        if self.source_without(partition)? != source || partition.epoch() != reader.epoch() {
+            return Err(Irreplaceable::NoLeader.into());
+        }
+        let again = now.saturating_add(WHOLE_LOG_PAUSE);
+        self.given_up.insert(partition.id().clone(), again);
+        self.engine.losses.note_damaged(partition, source);
+        Ok(())
+    }
+
+    /// The leader from which a partition can be fetched again as a whole, while the in-sync set has
+    /// its minimum without this replica.
+    fn source_without(&self, partition: &Partition) -> Result<IsrMember, Irreplaceable> {
+        let (image, id) = (self.engine.image(), partition.id());
+        let known = image.topic_by_id(partition.topic_id());
+        let known = known.and_then(|topic| topic.partition(id.partition));
+        let state = known.and_then(|known| known.state.as_ref().zip(Some(known.replicas.len())));
+        let (state, replicas) = state.ok_or(Irreplaceable::NoLeader)?;
+        let minimum = state
+            .minimum
+            .unwrap_or_else(|| partition.config().min_insync_replicas(replicas).min(replicas));
+        state.source_without(&self.own_member(&image), minimum)
+    }
+
+    /// Reads the whole log of a leader up to its high watermark, and discards it.
+    async fn check_leader(&self, reader: &LeaderReader) -> Result<(), Obstacle> {
+        let of = Arc::clone(reader.partition());
+        let floor = self.blocking(move || of.known_committed()).await??;
+        let (start, end) = reader.bounds().await?;
+        let mut check = LogCheck::new(start, end, floor)?;
+        check.declare(reader.gaps().await?);
+        while let Some(from) = check.wants() {
+            let records = reader.fetch_any(from).await?;
+            let again = records.clone();
+            let (mut passing, mut outcome) = self.blocking(move || passed(check, &records)).await?;
+            if matches!(outcome, Err(UnsoundLog::Gap(_))) {
+                // Compaction may have removed records since the leader was asked.
+                passing.declare(reader.gaps().await?);
+                (passing, outcome) = self.blocking(move || passed(passing, &again)).await?;
+            }
+            outcome?;
+            check = passing;
+        }
+        Ok(())
+    }
+
+    fn is_in_sync(&self, partition: &Partition) -> bool {
+        let (image, id) = (self.engine.image(), partition.id());
+        let known = image.partition(&id.topic, id.partition);
+        known.is_some_and(|known| known.isr().contains(&self.own_member(&image)))
+    }
+
+    /// This broker as a member of in-sync sets.
+    fn own_member(&self, image: &Image) -> IsrMember {
+        let incarnation = self.engine.metadata.incarnation_in(image);
+        IsrMember { broker: self.engine.config.broker_id, incarnation }
+    }
+
+    async fn reader(
+        &self,
+        leader: Option<&HostPort>,
+        partition: &Arc<Partition>,
+    ) -> Result<LeaderReader, LeaderReadError> {
+        LeaderReader::connect(&self.connector, leader, partition, self.config.clone()).await
+    }
+
     /// Repairs a segment, once the leader has shown that it can help: to begin reads the whole
     /// segment.
     async fn repair_segment(
         &self,
-        connection: &Connection,
-        partition: &Arc<Partition>,
+        reader: &LeaderReader,
         found: Repairable,
     ) -> Result<(), Obstacle> {
-        let gaps = self.gaps(connection, partition).await?;
-        self.fetch(connection, partition, found.wanted).await?;
-        let of = Arc::clone(partition);
+        let gaps = reader.gaps().await?;
+        reader.fetch(found.wanted).await?;
+        let of = Arc::clone(reader.partition());
         let mut repair = self.blocking(move || of.begin_repair(found)).await??;
         if let Some(repair) = &mut repair {
             repair.expect_gaps(gaps);
         }
-        let filled = self.fill(connection, partition, &mut repair).await;
+        let filled = self.fill(reader, &mut repair).await;
         // Both removing a repair and finishing it take the disk.
         let finish = move || match (filled, repair) {
             (Ok(()), Some(repair)) => repair.finish().map(drop).map_err(Obstacle::from),
@@ -197,8 +301,7 @@ impl Repairs {
     /// Fills the damaged stretches with the leader's records.
     async fn fill(
         &self,
-        connection: &Connection,
-        partition: &Partition,
+        reader: &LeaderReader,
         repair: &mut Option<SegmentRepair>,
     ) -> Result<(), Obstacle> {
         let mut records = Bytes::new();
@@ -211,60 +314,9 @@ impl Repairs {
             let (filling, wanted) = self.blocking(step).await?;
             *repair = Some(filling);
             let Some(from) = wanted? else { break };
-            records = self.fetch(connection, partition, from).await?;
+            records = reader.fetch(from).await?;
         }
         Ok(())
-    }
-
-    /// The gaps of the leader's log.
-    async fn gaps(
-        &self,
-        connection: &Connection,
-        partition: &Partition,
-    ) -> Result<Vec<Range<Offset>>, Obstacle> {
-        let request = ask_for_gaps([partition.id()]);
-        let reply = connection.submit(&request)?;
-        let answer = reply.answer_within(self.config.answer_timeout).await?;
-        Ok(declared_gaps(&answer))
-    }
-
-    /// The leader's batches from an offset on, as a consumer gets them.
-    async fn fetch(
-        &self,
-        connection: &Connection,
-        partition: &Partition,
-        from: Offset,
-    ) -> Result<Bytes, Obstacle> {
-        let wanted = RequestPartition {
-            partition: partition.id().partition.0,
-            current_leader_epoch: partition.epoch().0,
-            fetch_offset: from.get(),
-            partition_max_bytes: in_request(self.config.partition_max),
-            ..RequestPartition::default()
-        };
-        let topic = RequestTopic {
-            topic_id: partition.topic_id(),
-            partitions: vec![wanted],
-            ..RequestTopic::default()
-        };
-        let request = FetchRequest {
-            max_bytes: in_request(self.config.partition_max),
-            session_epoch: WITHOUT_SESSION,
-            topics: vec![topic],
-            ..FetchRequest::default()
-        };
-        let reply = connection.submit(&request)?;
-        let answer = reply.answer_within(self.config.answer_timeout).await?;
-        let rows = answer.topics.into_iter().flat_map(|topic| topic.partitions);
-        let row = rows.into_iter().next();
-        let code = row.as_ref().map_or(answer.error_code, |row| row.error_code);
-        if code.is_error() {
-            return Err(Obstacle::Leader(code));
-        }
-        match row.map(|row| row.records) {
-            Some(Records::Bytes(records)) if !records.is_empty() => Ok(records),
-            _ => Err(Obstacle::NoRecords(from)),
-        }
     }
 
     async fn blocking<T: Send + 'static>(
@@ -273,4 +325,10 @@ impl Repairs {
     ) -> Result<T, Unavailable> {
         self.engine.control.run_blocking(work).await
     }
+}
+
+/// A check after these records, with its outcome.
+fn passed(mut check: LogCheck, records: &[u8]) -> (LogCheck, Result<(), UnsoundLog>) {
+    let outcome = check.pass(records);
+    (check, outcome)
 }

@@ -43,8 +43,8 @@ pub use registration::Registration;
 #[cfg(test)]
 pub(crate) use replicas::Pair;
 pub use replicas::{
-    DamageReports, FollowerError, FollowerPosition, HandOverProgress, InSyncChanges, RepairFailed,
-    Repairable, RequestedChange, SegmentRepair,
+    DamageReports, FollowerError, FollowerPosition, HandOverProgress, InSyncChanges, LogCheck,
+    RepairFailed, Repairable, RequestedChange, SegmentRepair, UnsoundLog,
 };
 pub use role::Role;
 pub use spec::{Assignment, LocalLogs, PartitionSpec, Predecessors};

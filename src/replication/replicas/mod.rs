@@ -10,6 +10,7 @@ mod following;
 mod following_tests;
 mod handing_over;
 mod in_sync_changes;
+mod log_check;
 mod log_report;
 mod repairing;
 #[cfg(test)]
@@ -28,4 +29,5 @@ pub use damage_reports::DamageReports;
 pub use following::{FollowerError, FollowerPosition};
 pub use handing_over::HandOverProgress;
 pub use in_sync_changes::{InSyncChanges, RequestedChange};
+pub use log_check::{LogCheck, UnsoundLog};
 pub use repairing::{RepairFailed, Repairable, SegmentRepair};

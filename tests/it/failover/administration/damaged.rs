@@ -1,6 +1,8 @@
-//! Leaders whose disks have damage in the way of consumers.
+//! Replicas whose disks have damage: leaders hand over, and followers repair it.
 
-use streamlog::client::{Client, ClientError, ConsumerConfig, ProducerConfig, ProducerRecord};
+use streamlog::client::{
+    Client, ClientError, ConsumerConfig, ProducerConfig, ProducerRecord, Resource,
+};
 use streamlog::types::{Offset, PartitionIndex, TopicPartition};
 use streamlog::wire::ErrorCode;
 use streamlog::wire::elect_leaders::{ElectLeadersRequest, PREFERRED, RequestTopic};
@@ -8,7 +10,7 @@ use streamlog::wire::elect_leaders::{ElectLeadersRequest, PREFERRED, RequestTopi
 use crate::failover::load::{read_all, value};
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
-const TOPIC: &str = "rotten";
+pub(super) const TOPIC: &str = "rotten";
 /// A topic without damage, whose partitions are preferred by all brokers.
 const SOUND: &str = "sound";
 
@@ -19,8 +21,9 @@ fn write(client: &Client, topic: &str) {
     let producer = client.producer(ProducerConfig::default()).unwrap();
     for number in 0..RECORDS {
         let text = number.to_string();
-        let (value, partition) = (Some(text.as_bytes()), Some(PartitionIndex(0)));
-        let record = ProducerRecord { topic, partition, value, ..ProducerRecord::default() };
+        let (key, value) = (Some(text.as_bytes()), Some(text.as_bytes()));
+        let partition = Some(PartitionIndex(0));
+        let record = ProducerRecord { topic, partition, key, value, ..ProducerRecord::default() };
         producer.send(&record).unwrap().wait(Some(PATIENCE)).unwrap();
     }
     producer.close(Some(PATIENCE)).unwrap();
@@ -45,17 +48,42 @@ fn damage(cluster: &mut ThreeBrokers, id: i32) {
     cluster.await_in_sync(TOPIC, &IDS);
 }
 
+/// Changes settings of the damaged topic.
+pub(super) fn set(client: &Client, settings: &[(&str, &str)]) {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).to_owned()));
+    let settings: Vec<_> = settings.iter().map(owned).collect();
+    client.admin().alter_configs(&Resource::Topic(TOPIC.to_owned()), &settings, false).unwrap();
+}
+
+/// Has the preferred leader of the damaged topic lead, as an operator may.
+pub(super) fn elect_preferred(cluster: &ThreeBrokers, preferred: i32) {
+    let request = ElectLeadersRequest {
+        election_type: PREFERRED,
+        topic_partitions: Some(vec![RequestTopic { topic: TOPIC.to_owned(), partitions: vec![0] }]),
+        ..ElectLeadersRequest::default()
+    };
+    let answer = cluster.broker(preferred).connect().call(2, &request).unwrap();
+    let result = &answer.replica_election_results[0].partition_result[0];
+    assert_eq!(result.error_code, ErrorCode::None, "{result:?}");
+    cluster.await_partitions(TOPIC, |partition| partition.leader_id == preferred);
+}
+
 /// Waits until the preferred leader of a partition leads it.
 fn await_preferred(cluster: &ThreeBrokers, topic: &str) {
-    cluster.await_partitions(topic, |partition| {
-        partition.leader_id == partition.replica_nodes[0] && partition.isr_nodes.len() == IDS.len()
-    });
+    for id in IDS {
+        cluster.await_seen_by(id, topic, |partition| {
+            let is_preferred = partition.leader_id == partition.replica_nodes[0];
+            is_preferred && partition.isr_nodes.len() == IDS.len()
+        });
+    }
 }
 
 #[test]
 fn a_leader_with_damage_in_the_way_of_a_consumer_hands_over_and_does_not_return_by_itself() {
     let mut cluster = ThreeBrokers::start(&[]);
     cluster.make_topic(TOPIC, 1);
+    // No replica can be given up, so that the damage stays.
+    set(&cluster.client(), &[("cleanup.policy", "compact"), ("min.insync.replicas", "3")]);
     cluster.make_topic(SOUND, 3);
     await_preferred(&cluster, SOUND);
     let first = cluster.leader(TOPIC);
@@ -80,16 +108,10 @@ fn a_leader_with_damage_in_the_way_of_a_consumer_hands_over_and_does_not_return_
         cluster.logs()
     );
 
+    cluster.await_logged(first, "2 in-sync replicas would be left meanwhile");
+
     // An operator may have it lead again, for as long as nobody reads there.
-    let request = ElectLeadersRequest {
-        election_type: PREFERRED,
-        topic_partitions: Some(vec![RequestTopic { topic: TOPIC.to_owned(), partitions: vec![0] }]),
-        ..ElectLeadersRequest::default()
-    };
-    let answer = cluster.broker(first).connect().call(2, &request).unwrap();
-    let result = &answer.replica_election_results[0].partition_result[0];
-    assert_eq!(result.error_code, ErrorCode::None, "{result:?}");
-    cluster.await_partitions(TOPIC, |partition| partition.leader_id == first);
+    elect_preferred(&cluster, first);
     assert_eq!(read(), expected);
     cluster.await_partitions(TOPIC, |partition| partition.leader_id != first);
 
@@ -128,6 +150,25 @@ fn a_leader_whose_files_somebody_changes_while_it_runs_hands_over_and_is_repaire
 }
 
 #[test]
+fn damage_in_the_segment_that_a_follower_appends_to_is_repaired() {
+    let mut cluster = ThreeBrokers::start(&["log.scrub.interval.ms=20"]);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster.client(), TOPIC);
+    let follower = others(cluster.leader(TOPIC))[0];
+    cluster.flip_a_bit(follower, TOPIC, 0);
+    cluster.await_logged(follower, "rotten-0 is repaired");
+    write(&cluster.client(), TOPIC);
+    let expected: Vec<u64> = (0..RECORDS).chain(0..RECORDS).collect();
+    let read: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
+    assert_eq!(read, expected, "{}", cluster.logs());
+    assert_eq!(cluster.client().admin().damage().unwrap(), []);
+    let closed = cluster.log(follower).matches("rotten-0 goes on in a new segment").count();
+    assert_eq!(closed, 1, "{}", cluster.log(follower));
+    cluster.await_in_sync(TOPIC, &IDS);
+    cluster.assert_identical_logs(TOPIC, 1);
+}
+
+#[test]
 fn followers_fetch_lost_segments_again() {
     let mut cluster = ThreeBrokers::start(&["log.segment.bytes=2048"]);
     cluster.make_topic(TOPIC, 1);
@@ -146,15 +187,22 @@ fn damage_on_all_replicas_is_told_to_consumers_and_can_be_skipped() {
     let mut cluster = ThreeBrokers::start(&[]);
     cluster.make_topic(TOPIC, 1);
     write(&cluster.client(), TOPIC);
+    // At once: one by one, each would be repaired from the others.
     for id in IDS {
-        damage(&mut cluster, id);
+        cluster.stop(id);
+        cluster.flip_a_bit(id, TOPIC, 0);
     }
+    for id in IDS {
+        cluster.start_broker(id);
+    }
+    cluster.await_in_sync(TOPIC, &IDS);
     let client = cluster.client();
     let consumer = client.consumer(&[TOPIC], ConsumerConfig::default()).unwrap();
     let mut read = Vec::new();
     let error = loop {
         match consumer.next(Some(PATIENCE)) {
-            Ok(message) => read.push(value(&message.unwrap())),
+            Ok(Some(message)) => read.push(value(&message)),
+            Ok(None) => panic!("no error of the damage\n{}", cluster.logs()),
             Err(error) => break error,
         }
     };

@@ -3,6 +3,7 @@
 
 mod checks;
 mod damaged;
+mod damaged_compacted;
 mod deleted_nodes;
 mod forgotten;
 mod listeners;
