@@ -153,11 +153,13 @@ impl EpochCache {
 
     /// Removes the epochs that begin at `log_end` or beyond, durably; call it after truncating the
     /// log.
+    #[cfg(any(test, feature = "internals"))]
     pub fn truncate_to(&mut self, log_end: Offset) -> io::Result<()> {
         if self.forget_from(log_end) { self.store() } else { Ok(()) }
     }
 
-    /// As `truncate_to`, but only in memory. Returns true if the history changed.
+    /// Removes the epochs that begin at `log_end` or beyond, in memory only. Returns true if the
+    /// history changed.
     pub(in crate::storage) fn forget_from(&mut self, log_end: Offset) -> bool {
         let before = self.entries.len();
         self.entries.retain(|entry| entry.start < log_end);

@@ -285,6 +285,8 @@ mod tests {
             is_handed_over: false,
             loss: None,
             unvouched: None,
+            is_caching: false,
+            caching_ended: None,
             version: 0,
             controller_epoch: 0,
             extra: Map::new(),

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::following::{epochs_of, history};
+use super::following::HistoryOfLog;
 use crate::replication::{Partition, Role};
 use crate::storage::{DamagedSegment, DataDir, Offsets, Repair, RepairError, StorageError};
 use crate::types::Offset;
@@ -97,8 +97,8 @@ impl Partition {
     /// If the log cannot be loaded.
     pub fn known_committed(&self) -> Result<Offset, RepairFailed> {
         let log = self.log();
-        let epochs = epochs_of(log.as_deref())?;
-        Ok(self.floor(history(log.as_deref(), &epochs).last_epoch()))
+        let known = HistoryOfLog::read(log.as_deref())?;
+        Ok(self.floor(known.get().last_epoch()))
     }
 
     /// The segments that can be repaired; none in a compacted topic. Blocks on the disk.

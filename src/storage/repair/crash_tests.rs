@@ -71,7 +71,7 @@ impl Harm {
     }
 
     fn repair_in(self, follower: &Follower, log: &Arc<Log>) -> Result<(), StorageError> {
-        log.epochs().follow(LeaderEpoch(9));
+        log.epochs().change().follow(LeaderEpoch(9));
         if log.tail().roll_damaged(LeaderEpoch(9))? {
             log.flush()?;
             log.checkpoints().advance()?;

@@ -65,7 +65,7 @@ fn damage_in_the_segment_that_a_log_appends_to_is_repaired_once_the_segment_is_c
     let log = follower.open();
     assert_eq!(Repair::needed(&log).unwrap(), [], "it is not closed");
     let epoch = LeaderEpoch(9);
-    log.epochs().follow(epoch);
+    log.epochs().change().follow(epoch);
     let other = log.tail().roll_damaged(LeaderEpoch(8));
     assert!(matches!(other, Err(StorageError::EpochMismatch { .. })), "{other:?}");
     assert!(log.tail().roll_damaged(epoch).unwrap());
@@ -88,12 +88,12 @@ fn a_log_goes_on_in_a_sound_segment_and_behind_damage_that_is_skipped() {
     let follower = Follower::of_one_segment();
     let epoch = LeaderEpoch(9);
     let log = follower.open();
-    log.epochs().follow(epoch);
+    log.epochs().change().follow(epoch);
     assert!(!log.tail().roll_damaged(epoch).unwrap());
     drop(log);
     follower.rot(0, 2);
     let log = follower.open();
-    log.epochs().follow(epoch);
+    log.epochs().change().follow(epoch);
     let skipped = [offset(2)..offset(3)];
     log.context().skips.add(&follower.world.disk, Path::new(DIR), skipped).unwrap();
     assert!(!log.tail().roll_damaged(epoch).unwrap());
