@@ -234,18 +234,20 @@ impl Brokers {
         topics: Option<&[TopicName]>,
         may_create: bool,
     ) -> Result<MetadataResponse, ClientError> {
-        let row = |name: &TopicName| RequestTopic {
-            name: Some(name.as_str().to_owned()),
-            ..RequestTopic::default()
-        };
-        let request = MetadataRequest {
-            topics: topics.map(|topics| topics.iter().map(row).collect()),
-            allow_auto_topic_creation: may_create,
-            ..MetadataRequest::default()
-        };
-        let answer = self.call_any(&request).await?;
+        let answer = self.call_any(&metadata_of(topics, may_create)).await?;
         self.learn(&answer);
         Ok(answer)
+    }
+
+    /// Requests metadata of `topics` from the broker at `address`.
+    pub(super) async fn ask(
+        &self,
+        address: &HostPort,
+        topics: &[TopicName],
+    ) -> Result<(), ClientError> {
+        let answer = self.call(address, &metadata_of(Some(topics), false)).await?;
+        self.learn(&answer);
+        Ok(())
     }
 
     /// Removes a deleted topic from the cached metadata.
@@ -387,7 +389,7 @@ impl Brokers {
     /// The brokers to contact: first the one that answered last, so that a broker that is down or
     /// hangs delays one call and not each; then those of the cached metadata, and the bootstrap
     /// addresses.
-    fn candidates(&self) -> Vec<HostPort> {
+    pub(super) fn candidates(&self) -> Vec<HostPort> {
         let (topology, answered_last) = (self.topology(), self.answered_last.load_full());
         let mut candidates: Vec<HostPort> = topology.addresses().cloned().collect();
         for address in &self.config.bootstrap {
@@ -421,6 +423,19 @@ impl Brokers {
             }
         }
         error
+    }
+}
+
+/// The request for metadata of `topics`, of all if there is no list.
+fn metadata_of(topics: Option<&[TopicName]>, may_create: bool) -> MetadataRequest {
+    let row = |name: &TopicName| RequestTopic {
+        name: Some(name.as_str().to_owned()),
+        ..RequestTopic::default()
+    };
+    MetadataRequest {
+        topics: topics.map(|topics| topics.iter().map(row).collect()),
+        allow_auto_topic_creation: may_create,
+        ..MetadataRequest::default()
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod brokers;
 mod monitor;
+mod moved_leaders;
 mod named_leader;
 mod refreshes;
 mod topology;

@@ -12,7 +12,7 @@ use crate::client::ClientError;
 use crate::client::cluster::{Brokers, NamedLeader};
 use crate::config::HostPort;
 use crate::link::{Connection, PendingWrite, Reply};
-use crate::types::{Offset, PartitionIndex, Timestamp, TopicName};
+use crate::types::{Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
 use crate::wire::produce::{Partition, RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, ProduceRequest, ProduceResponse, Records};
 
@@ -90,7 +90,9 @@ impl Shipment {
     ) -> Vec<Returned> {
         match sent {
             Sent::Awaiting(reply) => {
-                let answer = reply.answer_within(limit).await.map_err(ClientError::from);
+                let leader = (address, Duration::ZERO);
+                let answer = reply.answer_within(limit);
+                let answer = brokers.answer_of_leader(leader, || self.partitions(), answer).await;
                 let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
                 brokers.monitor().throttled(address, delay_ms);
                 if let Ok(answer) = &answer {
@@ -103,6 +105,11 @@ impl Shipment {
                 Err(error) => self.settle(&Err(error.into())),
             },
         }
+    }
+
+    fn partitions(&self) -> Vec<TopicPartition> {
+        let batches = self.batches.values().flatten();
+        batches.map(|(_, _, batch)| batch.delivery.partition().clone()).collect()
     }
 
     /// Pairs each batch with its outcome in the response.

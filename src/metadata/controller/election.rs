@@ -42,15 +42,22 @@ pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Optio
             next.eligible.clear();
         }
     }
-    let is_elected = next.leader != state.leader
-        || next.leader_incarnation != state.leader_incarnation
-        || next.isr != state.isr
-        || next.unvouched != state.unvouched;
-    if is_elected {
+    if begins_epoch(state, &next) {
         next.is_handed_over = false;
         next.leader_epoch = LeaderEpoch(state.leader_epoch.0.saturating_add(1));
     }
     (next != **state).then_some(next)
+}
+
+/// Returns true if the next state begins a leader epoch. It does not if the leader stays and only
+/// loses members of its in-sync set: what it has appended can still be acknowledged by those that
+/// are left. Until it reads the new state, it waits for more members than it needs.
+fn begins_epoch(state: &PartitionState, next: &PartitionState) -> bool {
+    let is_left = |member: &IsrMember| state.isr.contains(member);
+    next.leading() != state.leading()
+        || next.unvouched != state.unvouched
+        || next.leader.is_none() && next.isr != state.isr
+        || !next.isr.iter().all(is_left)
 }
 
 fn first_state(replicas: &[BrokerId], image: &Image, terms: Terms) -> Option<PartitionState> {

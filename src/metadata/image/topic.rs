@@ -100,8 +100,8 @@ pub struct PartitionState {
     pub leader: Option<BrokerId>,
     /// The elected incarnation of the leader: a later incarnation must not continue to lead.
     pub leader_incarnation: Incarnation,
-    /// The leader epoch, which rises with every leader, every incarnation of the leader, and every
-    /// change of the in-sync set by the controller.
+    /// The leader epoch, which rises with every leader and every incarnation of the leader, but not
+    /// when the leader or the controller takes members out of its in-sync set.
     pub leader_epoch: LeaderEpoch,
     /// The replicas that have all acknowledged records. While there is no leader, the last replicas
     /// that had all of them.

@@ -2,6 +2,7 @@
 
 use super::load::{Load, assert_kept, read_all};
 use super::three_brokers::{IDS, ThreeBrokers, others};
+use crate::support::batch;
 
 const TOPIC: &str = "replicated";
 
@@ -67,4 +68,26 @@ fn a_follower_that_lags_leaves_the_in_sync_set_and_joins_it_again() {
     load.await_more(100);
 
     assert_kept(&load.stop(), &read_all(&cluster.client(), TOPIC));
+}
+
+#[test]
+fn what_waits_for_a_follower_that_dies_is_acknowledged_in_the_same_leader_epoch() {
+    let mut cluster = ThreeBrokers::start(&["zookeeper.session.timeout.ms=3000"]);
+    cluster.make_topic(TOPIC, 1);
+    let before = cluster.partitions(TOPIC).remove(0);
+    let follower = others(before.leader_id)[0];
+    let mut connection = cluster.broker(before.leader_id).connect();
+    // While it fetches nothing, nothing is acknowledged.
+    let paused = cluster.broker(follower).pause();
+    connection.send_batch_to(TOPIC, batch([7]), -1).unwrap();
+    cluster.kill(follower);
+    drop(paused);
+    let offset = connection.receive_offset().unwrap();
+    assert_eq!(offset, Ok(0), "a client without idempotence would send it again");
+    cluster.await_in_sync(TOPIC, &others(follower));
+    let after = cluster.partitions(TOPIC).remove(0);
+    assert_eq!((after.leader_id, after.leader_epoch), (before.leader_id, before.leader_epoch));
+    cluster.start_broker(follower);
+    cluster.await_in_sync(TOPIC, &IDS);
+    cluster.assert_identical_logs(TOPIC, 1);
 }

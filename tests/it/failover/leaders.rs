@@ -2,14 +2,16 @@
 //! lead although they are not in sync (KIP-966).
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
+use streamlog::client::{ConsumerConfig, ProducerConfig, ProducerRecord};
 use streamlog::types::TopicId;
 use streamlog::wire::ErrorCode;
 use streamlog::wire::describe_topic_partitions::{self, DescribeTopicPartitionsRequest};
 use streamlog::wire::fetch::{self, FetchRequest};
 use streamlog::wire::metadata::{MetadataRequest, Partition, RequestTopic};
 
-use super::three_brokers::{IDS, ThreeBrokers, others};
+use super::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 use super::topics::produced_to;
 use crate::support::Connection;
 
@@ -103,4 +105,27 @@ fn replicas_that_left_a_set_below_its_minimum_are_described_as_eligible() {
     cluster.kill(second);
     cluster.await_seen_by(leader, TOPIC, |partition| partition.isr_nodes == [leader]);
     assert_eq!(eligible(&mut cluster.broker(leader).connect()), [second]);
+}
+
+#[test]
+fn clients_leave_a_leader_that_is_paused_once_another_leads() {
+    let cluster = ThreeBrokers::start(&["zookeeper.session.timeout.ms=2000"]);
+    cluster.make_topic(TOPIC, 1);
+    let leader = cluster.leader(TOPIC);
+    // Both would wait for the answers of the paused leader for as long.
+    let client = cluster.client_with(|config| config.request_timeout = Duration::from_mins(10));
+    let producer = client.producer(ProducerConfig::default()).unwrap();
+    let consumer = client.consumer(&[TOPIC], ConsumerConfig::default()).unwrap();
+    let exchange = |value: &[u8]| {
+        let record = ProducerRecord { topic: TOPIC, value: Some(value), ..Default::default() };
+        producer.send(&record).unwrap();
+        producer.flush(Some(PATIENCE)).unwrap();
+        let message = consumer.next(Some(PATIENCE)).unwrap().unwrap();
+        assert_eq!(message.value(), Some(value));
+    };
+    exchange(b"before");
+    let paused = cluster.broker(leader).pause();
+    exchange(b"after");
+    drop(paused);
+    cluster.await_in_sync(TOPIC, &IDS);
 }

@@ -124,9 +124,15 @@ impl ThreeBrokers {
 
     /// A client that knows the running brokers.
     pub(super) fn client(&self) -> Client {
+        self.client_with(|_| {})
+    }
+
+    /// A client that knows the running brokers, with other settings.
+    pub(super) fn client_with(&self, change: impl FnOnce(&mut ClientConfig)) -> Client {
         let running = self.brokers.iter().flatten();
         let bootstrap = running.map(|broker| broker.address().to_string().parse().unwrap());
-        let config = ClientConfig { bootstrap: bootstrap.collect(), ..ClientConfig::default() };
+        let mut config = ClientConfig { bootstrap: bootstrap.collect(), ..ClientConfig::default() };
+        change(&mut config);
         Client::connect(config).unwrap()
     }
 

@@ -215,8 +215,9 @@ impl Fetcher {
                 Ok(reply) => {
                     route.sent();
                     self.in_flight.insert(address.clone(), plan.sources());
+                    let wait = shared.config.fetch_wait;
                     self.jobs.spawn(async move {
-                        let fetched = plan.arrive(reply, (&brokers, &address)).await;
+                        let fetched = plan.arrive(reply, (&brokers, &address), wait).await;
                         Event::Fetched(address, fetched)
                     });
                 }

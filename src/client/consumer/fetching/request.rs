@@ -94,14 +94,17 @@ impl FetchPlan {
         Ok(connection.submit_with(version, &self.request(config), &[])?)
     }
 
-    /// Waits for the response from `address` and returns its parts. `brokers` is told the leaders
-    /// that the response names, and its throttle time.
+    /// Waits for the response from `address`, which may come after `wait`, and returns its parts.
+    /// `brokers` is told the leaders that the response names, and its throttle time.
     pub(crate) async fn arrive(
         self,
         reply: Reply<FetchRequest>,
         (brokers, address): (&Brokers, &HostPort),
+        wait: Duration,
     ) -> Vec<Fetched> {
-        let answer = reply.answer().await.map_err(ClientError::from);
+        let partitions = || self.rows.iter().map(|row| row.source.partition.clone()).collect();
+        let leader = (address, wait);
+        let answer = brokers.answer_of_leader(leader, partitions, reply.answer()).await;
         let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
         brokers.monitor().throttled(address, delay_ms);
         if let Ok(answer) = &answer {
