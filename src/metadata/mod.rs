@@ -62,10 +62,10 @@ pub use embedded::{
 };
 pub use error::MetadataError;
 pub use image::{
-    BrokenNode, Broker, Configs, Controller, Delta, DirectoryPlace, EligibleReplica, Image,
-    Incarnation, Irreplaceable, IsrMember, KeyHash, KnownBroker, Listener, LogExtent, LogReport,
-    LogReports, Loss, Membership, Partition, PartitionState, Registration, ReplicaKey, Replicas,
-    Tombstone, Topic, TopicState,
+    BrokenNode, Broker, Caching, Configs, Controller, Delta, DirectoryPlace, EligibleReplica,
+    Image, Incarnation, Irreplaceable, IsrMember, KeyHash, KnownBroker, Listener, LogExtent,
+    LogReport, LogReports, Loss, Membership, Partition, PartitionState, Registration, ReplicaKey,
+    Replicas, Tombstone, Topic, TopicState,
 };
 #[cfg(any(test, feature = "internals"))]
 pub use in_sync::ElectionRule;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::config::HostPort;
 use crate::engine::EngineState;
+use crate::metadata::Caching;
 use crate::replica_manager::fetch_session::PartitionKey;
 use crate::replication::{Partition, Role};
 use crate::types::{BrokerId, LeaderEpoch};
@@ -18,16 +19,19 @@ pub(super) struct Followed {
     pub(super) partitions: BTreeMap<PartitionKey, FollowedPartition>,
 }
 
-/// A partition during one leader epoch.
+/// A partition during one leader epoch, and while records count in the same way: once they count
+/// only if they are flushed, the leader has to be told what is.
 #[derive(Clone, Debug)]
 pub(super) struct FollowedPartition {
     pub(super) partition: Arc<Partition>,
     pub(super) epoch: LeaderEpoch,
+    pub(super) caching: Caching,
 }
 
 impl PartialEq for FollowedPartition {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.partition, &other.partition) && self.epoch == other.epoch
+        Arc::ptr_eq(&self.partition, &other.partition)
+            && (self.epoch, self.caching) == (other.epoch, other.caching)
     }
 }
 
@@ -50,8 +54,12 @@ pub(super) fn followed(
                 .entry(leader)
                 .or_insert_with(|| Followed { address: address(leader), ..Followed::default() });
             let key = PartitionKey { topic: topic.id, index: partition.id().partition };
-            let (partition, epoch) = (Arc::clone(partition), partition.epoch());
-            of_leader.partitions.insert(key, FollowedPartition { partition, epoch });
+            let followed = FollowedPartition {
+                partition: Arc::clone(partition),
+                epoch: partition.epoch(),
+                caching: partition.caching(),
+            };
+            of_leader.partitions.insert(key, followed);
         }
     }
     by_leader

@@ -64,9 +64,9 @@ impl InSyncChanges {
                     None => return,
                 },
                 Ok(()) = applied.changed() => {
-                    let (ending, now) = (self.ending(), self.engine.clock.monotonic());
+                    let ending = self.ending();
                     is_watchful = self.has_followers() || !ending.is_empty();
-                    (ending.iter().filter_map(|ending| ending.end_caching(now)).collect(), false)
+                    (self.endings(&ending), false)
                 }
                 _ = checks.tick(), if is_watchful => (self.due(), false),
                 () = self.unsettled.due() => (self.unsettled.take(), true),
@@ -101,14 +101,30 @@ impl InSyncChanges {
         led.filter(|partition| partition.is_ending_caching()).cloned().collect()
     }
 
+    /// The changes after which these partitions do not count as caching any more, as far as they are
+    /// due. Logs that nobody has opened yet are opened for that.
+    fn endings(&self, ending: &[Arc<Partition>]) -> Vec<RequestedChange> {
+        let closed = ending.iter().filter(|partition| !partition.is_open());
+        let closed: Vec<_> = closed.cloned().collect();
+        if !closed.is_empty() {
+            let engine = Arc::clone(&self.engine);
+            self.engine.control.start(async move {
+                // A log that cannot be opened says so to its users.
+                let open = move || closed.iter().for_each(|closed| drop(closed.open()));
+                let _ = engine.control.run_blocking(open).await;
+            });
+        }
+        let now = self.engine.clock.monotonic();
+        ending.iter().filter_map(|partition| partition.end_caching(now)).collect()
+    }
+
     /// The changes by which lagging replicas leave, and caching ends.
     fn due(&self) -> Vec<RequestedChange> {
         let now = self.engine.clock.monotonic();
         let topics = self.engine.partitions.topics();
         let led = topics.iter().flat_map(|topic| topic.led());
         let lagging = led.filter_map(|partition| partition.remove_lagging(now, self.lag_max));
-        let ending = self.ending();
-        lagging.chain(ending.iter().filter_map(|ending| ending.end_caching(now))).collect()
+        lagging.chain(self.endings(&self.ending())).collect()
     }
 
     async fn send(&mut self, mut asked: Vec<RequestedChange>, are_repeated: bool) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use crate::engine::{EngineState, Unavailable};
-use crate::metadata::{LogReport, LogReports};
+use crate::metadata::{Caching, LogReport, LogReports};
 use crate::replication::{Partition, Role};
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicId, TopicPartition, WithCauses};
 
@@ -154,11 +154,16 @@ impl LogReporter {
             let state = topic.partition(index)?.state.as_ref()?;
             let partition = TopicPartition { topic: topic.name.clone(), partition: index };
             let floor = self.engine.logs.data.floor(&partition, id).unwrap_or_default();
+            // Without its records, nobody knows whether the log reached the epoch since which
+            // floors count.
+            let is_void = state.loss.is_some()
+                || state.caching != Caching::Off
+                || state.caching_ended.is_some();
             let report = LogReport {
                 epoch: state.leader_epoch,
                 last_epoch: LeaderEpoch::NONE,
                 end: Offset::ZERO,
-                floor: if state.loss.is_some() { Offset::ZERO } else { floor },
+                floor: if is_void { Offset::ZERO } else { floor },
             };
             let is_asked = state.leader.is_none() || state.unvouched.is_some();
             is_asked.then_some(((id, index), report))

@@ -9,12 +9,12 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::metadata::IsrMember;
+use crate::metadata::{Caching, IsrMember};
 use crate::replication::role::{Current, Leadership};
 use crate::replication::{
-    Assignment, Caching, Follower, HandOverStage, Leader, LeaderStart, Partition, Role,
+    Assignment, Follower, HandOverStage, Leader, LeaderStart, Partition, Role,
 };
-use crate::storage::{EpochChange, Log};
+use crate::storage::{EpochChange, Log, Unflushed};
 use crate::types::{LeaderEpoch, Offset};
 
 impl Partition {
@@ -45,26 +45,32 @@ impl Partition {
             .assigned
             .as_ref()
             .is_some_and(|known| known.in_sync == state && known.caching == caching);
+        self.update(|current| Current { floor_epoch, ..current.clone() });
         if !is_new_epoch && (is_known || !leads) {
             if !leads {
                 self.note_caching(caching);
             }
             return;
         }
+        let mut unflushed = None;
         leadership.assigned = leads.then_some(assignment);
         if is_new_epoch {
             leadership.began = now;
             if let Some(asks) = &mut leadership.asks {
                 asks.follow(followed);
             }
-            self.update(|current| Current { floor_epoch, ..current.clone() });
             self.note_caching(caching);
-            self.begin_epoch(&mut leadership, (role, epoch), &before);
+            unflushed = self.begin_epoch(&mut leadership, (role, epoch), &before);
         } else if let Some(leader) = &mut leadership.leader {
             let version = state.version;
             leader.state_read(state, false);
             leader.set_caching(caching, version);
+            // From here on, appends tell the leader what they append.
             self.publish(leader);
+            if let Some(log) = before.log.as_ref().filter(|_| self.counts_unflushed()) {
+                leader.appended(log.log_end_offset());
+                self.publish(leader);
+            }
         } else {
             self.note_caching(caching);
             self.note_in_sync(&leadership);
@@ -75,26 +81,21 @@ impl Partition {
         } else {
             self.wake_reached();
         }
-        if self.is_open() {
-            self.hurry_flush();
+        if let Some((log, unflushed)) = before.log.as_ref().zip(unflushed) {
+            // Do not wait for the next flush: clients read nothing until the watermark has reached
+            // the start of the epoch.
+            self.logs().flusher.schedule_unflushed(log, &unflushed, true);
         }
     }
 
-    /// Lets the flusher hurry. Clients read nothing until the watermark has reached the start of
-    /// the epoch.
-    pub(super) fn hurry_flush(&self) {
-        if let Some(log) = self.log().filter(|log| log.flushed_offset() < log.log_end_offset()) {
-            self.logs().flusher.schedule(&log, true);
-        }
-    }
-
-    /// Replaces the role. From then on, the log takes no record of the previous epoch.
+    /// Replaces the role, and returns the records of the log that wait for a flush. The log is not
+    /// open for the new role before it refuses the records of the previous epoch.
     fn begin_epoch(
         &self,
         leadership: &mut Leadership,
         (role, epoch): (Role, LeaderEpoch),
         before: &Current,
-    ) {
+    ) -> Option<Unflushed> {
         leadership.leader = None;
         leadership.follower = None;
         leadership.follower_starts.clear();
@@ -109,25 +110,26 @@ impl Partition {
                 silent_until,
                 is_appendable: false,
                 hand_over: HandOverStage::None,
+                is_open: current.is_open && current.log.is_none(),
                 ..current.clone()
             },
         });
         self.note_in_sync(leadership);
-        if !self.current().is_open {
-            return;
+        if !before.is_open {
+            return None;
         }
         let Some(log) = &before.log else {
-            return self.begin_role(leadership, None, Offset::ZERO);
+            self.begin_role(leadership, None, Offset::ZERO);
+            return None;
         };
+        // A truncation may wait for the disk, and the caller must not wait for it. The next use of
+        // the log opens it then, for the role of that moment.
+        let mut change = log.epochs().try_change()?;
         // An append that has read the old role may still be on its way: the log refuses it.
-        if let Some(mut change) = log.epochs().try_change() {
-            change.end();
-            self.begin_role(leadership, Some((log, &mut change)), Offset::ZERO);
-        } else {
-            // A truncation waits for the disk, and the caller must not. The next use of the log
-            // opens it again, for the role of that moment.
-            self.update(|current| Current { is_open: false, ..current.clone() });
-        }
+        change.end_before(epoch);
+        self.begin_role(leadership, Some((log, &mut change)), Offset::ZERO);
+        self.update(|current| Current { is_open: true, ..current.clone() });
+        change.unflushed()
     }
 
     /// The time until which a new leader answers no client; zero if it need not wait for an earlier
@@ -165,8 +167,9 @@ impl Partition {
         let mut change = log.map(|log| log.epochs().change());
         let mut leadership = self.lock_leadership();
         self.update(|current| Current { is_open: true, log: log.cloned(), ..current.clone() });
+        let epoch = self.epoch();
         let opened = log.zip(change.as_mut()).map(|(log, change)| {
-            change.end();
+            change.end_before(epoch);
             (log, change)
         });
         self.begin_role(&mut leadership, opened, recorded);
@@ -200,7 +203,7 @@ impl Partition {
                     let high_watermark = high_watermark.min(flushed);
                     Box::new(Follower::new(self.rules(), leader, epoch, high_watermark))
                 });
-                self.set_stored(flushed);
+                self.set_stored(if self.counts_unflushed() { end } else { flushed });
                 self.set_high_watermark(follower.high_watermark());
             }
             // If this replica leads next, it knows this much to be committed.
@@ -235,6 +238,7 @@ impl Partition {
         };
         let mut leader = Leader::new(self.rules(), start, leadership.began);
         leader.flushed(flushed);
+        leader.appended(end);
         self.publish(&leader);
         leadership.leader = Some(Box::new(leader));
     }
@@ -278,15 +282,18 @@ impl Partition {
         self.wake_reached();
     }
 
-    /// Publishes the caching of an assignment. Records that were only appended do not count as
-    /// stored any more once it ends.
+    /// Publishes the caching of an assignment, by which more or fewer records count as stored.
     fn note_caching(&self, caching: Caching) {
+        let before = self.current().caching;
         self.update(|current| Current { caching, ..current.clone() });
-        if !self.counts_unflushed()
-            && let Some(log) = &self.current().log
-        {
-            self.set_stored(self.stored().min(log.flushed_offset()));
+        if let Some(log) = self.log().filter(|_| caching != before) {
+            self.set_stored(self.stored_end(&log));
         }
+    }
+
+    /// The end of the records of a log that count as stored.
+    fn stored_end(&self, log: &Log) -> Offset {
+        if self.counts_unflushed() { log.log_end_offset() } else { log.flushed_offset() }
     }
 
     pub(super) fn wake_reached(&self) {

@@ -35,9 +35,9 @@ pub use error::{EndUnknown, NotLeading, PartitionError, TooFewReplicas};
 pub use partition::{Partition, ReadAnswer, ReadRequest, Reader, TryRead};
 pub use partitions::{Partitions, Topic};
 pub use protocol::{
-    Asks, Caching, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition,
-    FetchingReplica, Floor, Follower, FollowerStep, HandOverStage, HandOverStep, InSyncChange,
-    InSyncSet, InSyncState, Leader, LeaderStart, Rule, Rules,
+    Asks, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
+    Floor, Follower, FollowerStep, HandOverStage, HandOverStep, InSyncChange, InSyncSet,
+    InSyncState, Leader, LeaderStart, Rule, Rules,
 };
 pub use registration::Registration;
 #[cfg(test)]

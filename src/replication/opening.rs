@@ -37,9 +37,9 @@ impl Partition {
         let current = self.current();
         current.check_not_stopped()?;
         if let Some(log) = current.log.as_ref().filter(|_| !current.is_open) {
-            // The role has changed during a truncation.
+            // The role has changed, perhaps during a truncation.
             self.install(Some(log));
-            self.hurry_flush();
+            self.logs().flusher.schedule(log, true);
         } else if current.log.is_none() {
             let log = self.logs().data.log_of(&self.id, self.topic_id);
             let log = log.inspect_err(|error| {
@@ -74,13 +74,19 @@ impl Partition {
     }
 
     fn try_lead(self: &Arc<Self>) -> Result<(), PartitionError> {
-        self.open()?;
-        let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        let current = self.current();
-        current.check_leading()?;
-        if current.is_appendable {
-            return Ok(());
-        }
+        let (_once, current) = loop {
+            self.open()?;
+            let once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+            let current = self.current();
+            current.check_leading()?;
+            if current.is_appendable {
+                return Ok(());
+            }
+            // Otherwise the role has changed since.
+            if current.is_open {
+                break (once, current);
+            }
+        };
         let log = match &current.log {
             Some(log) => Arc::clone(log),
             None => self.create()?,

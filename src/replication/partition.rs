@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use arc_swap::{ArcSwap, Guard};
 
 use crate::io::FileRange;
+use crate::metadata::Caching;
 use crate::replication::error::OpenFailure;
 use crate::replication::role::{Current, Leadership};
 use crate::replication::{Acks, LocalLogs, PartitionError, PartitionSpec, Reached, Rules, Waiting};
@@ -404,6 +405,11 @@ impl Partition {
     /// Returns true if records count as stored before they are flushed.
     pub(super) fn counts_unflushed(&self) -> bool {
         self.rules.counts_unflushed(self.current().caching)
+    }
+
+    /// The caching by which records count.
+    pub fn caching(&self) -> Caching {
+        self.current().caching
     }
 
     /// The role and the log.

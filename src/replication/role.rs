@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::metadata::Lease;
+use crate::metadata::{Caching, Lease};
 use crate::replication::{
-    Acks, Asks, Assignment, Caching, EndUnknown, Follower, HandOverStage, Leader, NotLeading,
+    Acks, Asks, Assignment, EndUnknown, Follower, HandOverStage, Leader, NotLeading,
     PartitionError, Reached, Rules, Target, TooFewReplicas,
 };
 use crate::storage::Log;

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::metadata::{Incarnation, IsrMember, Lease, Partition as PartitionImage, PartitionState};
-use crate::replication::{Caching, InSyncState, Rules};
+use crate::metadata::{
+    Caching, Incarnation, IsrMember, Lease, Partition as PartitionImage, PartitionState,
+};
+use crate::replication::{InSyncState, Rules};
 use crate::storage::{DataDir, Flusher, LogConfig, Upkeep};
 use crate::types::{BrokerId, LeaderEpoch, TopicId, TopicPartition};
 
@@ -112,7 +114,7 @@ impl Assignment {
                 is_unvouched: state.is_some_and(|state| state.unvouched.is_some()),
                 version: state.map_or(0, |state| state.version),
             },
-            caching: Caching::of(config.write_caching, state.is_some_and(|state| state.is_caching)),
+            caching: state.map_or(Caching::Off, |state| state.caching),
             predecessors: Predecessors {
                 have_finished: state
                     .is_some_and(|state| state.is_handed_over || state.leader_epoch == FIRST),

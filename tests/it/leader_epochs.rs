@@ -9,11 +9,11 @@ use std::time::Duration;
 use streamlog::config::ByteSize;
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, World};
-use streamlog::metadata::{Incarnation, IsrMember, Lease};
+use streamlog::metadata::{Caching, Incarnation, IsrMember, Lease};
 use streamlog::replication::{
-    Acks, Assignment, Caching, CountedFetch, Deletion, FetchPosition, FetchingReplica, Floor,
-    InSyncState, LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec, Predecessors,
-    ReadRequest, Reader, Role, Rules, Target,
+    Acks, Assignment, CountedFetch, Deletion, FetchPosition, FetchingReplica, Floor, InSyncState,
+    LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec, Predecessors, ReadRequest,
+    Reader, Role, Rules, Target,
 };
 use streamlog::storage::{
     AppendAt, DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig,

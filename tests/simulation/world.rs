@@ -124,7 +124,7 @@ impl World {
     pub(crate) async fn counts_as_caching(&self) -> bool {
         for number in (0..).map(PartitionIndex).take(PARTITIONS) {
             let state = self.ensemble.state(number).await;
-            if self.is_caching && state.is_none_or(|state| state["caching"] == true) {
+            if self.is_caching && state.is_none_or(|state| !state["caching"].is_null()) {
                 return true;
             }
         }

@@ -15,7 +15,7 @@
 use crate::metadata::controller::evidence::{Evidence, Terms, directory, registered};
 use crate::metadata::controller::reports::{Elected, LastSet, elected_by_reports, is_below_floor};
 use crate::metadata::controller::unvouched::{after_returns, living, strike_out_stayed};
-use crate::metadata::image::{Image, Incarnation, IsrMember, Partition, PartitionState};
+use crate::metadata::image::{Caching, Image, Incarnation, IsrMember, Partition, PartitionState};
 use crate::metadata::in_sync::{rules, with_members};
 use crate::types::{BrokerId, LeaderEpoch};
 
@@ -35,7 +35,7 @@ pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Optio
     if next.eligible.is_empty() && next.leader.is_some() {
         next.unvouched = None;
     }
-    next.is_caching |= terms.caches;
+    next.caching = rules::caching_by_setting(next.caching, terms.caches);
     if rules::may_change_minimum(&next) && next.minimum != Some(minimum) {
         next.minimum = Some(minimum);
         if !rules::keeps_eligible(next.isr.len(), minimum) {
@@ -76,7 +76,7 @@ fn first_state(replicas: &[BrokerId], image: &Image, terms: Terms) -> Option<Par
         is_handed_over: false,
         loss: None,
         unvouched: None,
-        is_caching: terms.caches,
+        caching: rules::caching_by_setting(Caching::Off, terms.caches),
         caching_ended: None,
         version: 0,
         controller_epoch: 0,

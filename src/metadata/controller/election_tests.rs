@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::cluster_tests::{Cluster, eligible, isr, leader, name};
-use crate::metadata::image::{EligibleReplica, PartitionState};
+use crate::metadata::image::{Caching, EligibleReplica, PartitionState};
 use crate::metadata::in_sync::rules::is_struck_out;
 use crate::metadata::layout::NodePath;
 use crate::metadata::values::encode_state;
@@ -105,19 +105,23 @@ fn the_state_says_that_a_topic_caches_until_the_leader_says_otherwise() {
     (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
     cluster.topic(&[&[1, 2, 3]]);
     cluster.settle();
-    assert!(!cluster.state(0).is_caching);
+    assert_eq!(cluster.state(0).caching, Caching::Off);
     cluster.set("write.caching", "true");
     cluster.settle();
     let state = cluster.state(0);
-    assert!(state.is_caching);
+    assert_eq!(state.caching, Caching::On);
     assert_eq!(state.leader_epoch, LeaderEpoch(0), "nobody has to leave the epoch");
     cluster.set("write.caching", "false");
     cluster.settle();
-    assert!(cluster.state(0).is_caching, "only the leader knows when it has ended");
+    let caching = cluster.state(0).caching;
+    assert_eq!(caching, Caching::Ending, "only the leader knows when it has ended");
     cluster.broker_gone(1);
     cluster.settle();
     let state = cluster.state(0);
-    assert!(state.is_caching && leader(&state) == Some((2, 20)), "{state:?}");
+    assert_eq!((state.caching, leader(&state)), (Caching::Ending, Some((2, 20))));
+    cluster.set("write.caching", "true");
+    cluster.settle();
+    assert_eq!(cluster.state(0).caching, Caching::On);
 }
 
 #[test]
@@ -329,7 +333,7 @@ impl Case {
             is_handed_over: false,
             loss: None,
             unvouched: None,
-            is_caching: false,
+            caching: Caching::Off,
             caching_ended: None,
             version: 7,
             controller_epoch: 1,

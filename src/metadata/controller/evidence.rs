@@ -18,8 +18,8 @@ pub(super) struct Terms {
     /// The number of in-sync replicas that `acks=all` requires.
     pub(super) minimum: usize,
     /// True if records are to be acknowledged before they are flushed, which the state has to say
-    /// first (rule R14b).
-    pub(super) caches: bool,
+    /// first (rule R14b); `None` if the settings cannot be read.
+    pub(super) caches: Option<bool>,
     /// True if fewer reports than needed are enough, because the wait for others is over.
     pub(super) is_overdue: bool,
     /// The rules in force.

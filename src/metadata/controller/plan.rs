@@ -78,14 +78,14 @@ impl<'a> Basis<'a> {
             // The minimum may be greater than the default.
             let minimum = partition.state.as_ref().and_then(|state| state.minimum);
             let minimum = minimum.unwrap_or(replicas);
-            return Terms { id, minimum, caches: false, is_overdue, rules };
+            return Terms { id, minimum, caches: None, is_overdue, rules };
         }
         let minimum = set(MIN_INSYNC_REPLICAS).and_then(|text| text.parse().ok());
         let caches = set(WRITE_CACHING).and_then(|text| text.parse().ok());
         Terms {
             id,
             minimum: self.config.required_in_sync(minimum, replicas),
-            caches: caches.unwrap_or(self.config.write_caching),
+            caches: Some(caches.unwrap_or(self.config.write_caching)),
             is_overdue,
             rules,
         }

@@ -18,7 +18,7 @@ pub(super) struct LastSet<'a> {
 
 impl<'a> LastSet<'a> {
     pub(super) fn of(state: &'a PartitionState, rules: ElectionRules) -> Self {
-        let with_eligible = rules.asks_eligible(state.is_caching) || state.unvouched.is_some();
+        let with_eligible = rules.asks_eligible(state.caching) || state.unvouched.is_some();
         let members = state.isr.iter().zip(&state.directories);
         let members = members.map(|(member, directory)| (member.broker, directory.as_ref()));
         let is_member = |id| state.isr.iter().any(|member| member.broker == id);
@@ -85,7 +85,7 @@ pub(super) fn elected_by_reports(
     let elected = candidates
         .filter(|(_, report)| Some(report.extent()) == greatest || terms.rules.may_elect_lesser());
     let is_believed =
-        is_enough || !terms.rules.awaits_returns() || !terms.rules.asks_eligible(state.is_caching);
+        is_enough || !terms.rules.awaits_returns() || !terms.rules.asks_eligible(state.caching);
     Elected {
         isr: elected.filter_map(|(broker, _)| registered(evidence.image, broker)).collect(),
         unvouched: greatest.filter(|_| !is_believed),

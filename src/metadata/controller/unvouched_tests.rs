@@ -2,7 +2,7 @@
 
 use super::cluster_tests::{Cluster, eligible, isr, leader};
 use crate::metadata::ElectionRule;
-use crate::metadata::image::{Incarnation, IsrMember, LogExtent, PartitionState};
+use crate::metadata::image::{Caching, Incarnation, IsrMember, LogExtent, PartitionState};
 use crate::metadata::in_sync::rules;
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicId};
 
@@ -203,7 +203,7 @@ fn the_eligible_replicas_of_a_topic_that_caches_are_waited_for() {
     let mut cluster = Cluster::default();
     cluster.set("write.caching", "true");
     let (mut cluster, _) = after_the_wait(cluster);
-    assert!(cluster.state(0).is_caching);
+    assert_eq!(cluster.state(0).caching, Caching::On);
     assert_ne!(cluster.state(0).unvouched, None);
 
     let mut cluster = Cluster::without(ElectionRule::EligibleReport);

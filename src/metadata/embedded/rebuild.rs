@@ -15,7 +15,7 @@ use crate::io::Disk;
 use crate::metadata::embedded::files::Listing;
 use crate::metadata::embedded::journal::supersede;
 use crate::metadata::embedded::reading::{read_newest, salvage_newest};
-use crate::metadata::image::{Configs, Incarnation, IsrMember, PartitionState};
+use crate::metadata::image::{Caching, Configs, Incarnation, IsrMember, PartitionState};
 use crate::metadata::layout::{DIRECTORIES, NodePath};
 use crate::metadata::store::{Op, SessionId, StoreError};
 use crate::metadata::tree::Tree;
@@ -279,7 +279,7 @@ impl Rebuild {
             is_handed_over: false,
             loss: None,
             unvouched: None,
-            is_caching: false,
+            caching: Caching::Off,
             caching_ended: None,
             version: 0,
             controller_epoch: 0,

@@ -19,8 +19,8 @@ pub use cluster_image::{BrokenNode, Controller, Image};
 pub use delta::Delta;
 pub use replica_key::{KeyHash, ReplicaKey};
 pub use topic::{
-    Configs, EligibleReplica, Irreplaceable, IsrMember, Loss, Partition, PartitionState, Replicas,
-    Tombstone, Topic,
+    Caching, Configs, EligibleReplica, Irreplaceable, IsrMember, Loss, Partition, PartitionState,
+    Replicas, Tombstone, Topic,
 };
 pub(in crate::metadata) use topic::{DirectoryId, PartitionsNode};
 pub use topic_state::TopicState;

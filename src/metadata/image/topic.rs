@@ -125,10 +125,9 @@ pub struct PartitionState {
     /// believed yet: it appends nothing, and gives way to an eligible replica that returns with
     /// more (rule R21e in docs/replication.md).
     pub unvouched: Option<LogExtent>,
-    /// True from the moment at which records may count before they are flushed, until all in-sync
-    /// replicas have flushed those that did (rule R14 in docs/replication.md).
-    pub is_caching: bool,
-    /// The leader epoch in which that ended last; `None` if it never did.
+    /// The caching of the partition.
+    pub caching: Caching,
+    /// The leader epoch in which caching ended last; `None` if it never did.
     pub caching_ended: Option<LeaderEpoch>,
     /// The version of the node, for conditional updates by the leader.
     pub version: i32,
@@ -136,6 +135,23 @@ pub struct PartitionState {
     pub(in crate::metadata) controller_epoch: i32,
     /// Unknown fields of the node, which are preserved.
     pub(in crate::metadata) extra: Map<String, Value>,
+}
+
+/// The caching of a partition: whether records count before they are flushed (`write.caching`).
+///
+/// The setting of the topic is not enough to tell what may be lost: after it is switched off,
+/// records that counted before may still be unflushed (rule R14 in docs/replication.md). So the
+/// controller writes `On` and `Ending` by the setting, and the leader, which knows what is flushed,
+/// `Off`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Caching {
+    /// Records count once they are flushed, and all that counted earlier are flushed.
+    #[default]
+    Off,
+    /// Records count once they are flushed. Of those that counted earlier, some may not be flushed.
+    Ending,
+    /// Records count once they are appended.
+    On,
 }
 
 impl PartitionState {
@@ -285,7 +301,7 @@ mod tests {
             is_handed_over: false,
             loss: None,
             unvouched: None,
-            is_caching: false,
+            caching: Caching::Off,
             caching_ended: None,
             version: 0,
             controller_epoch: 0,

@@ -6,7 +6,7 @@
 //! switch off single parts of R21, to show the damage that each prevents.
 
 use crate::metadata::image::{
-    Broker, DirectoryId, Incarnation, IsrMember, LogExtent, PartitionState, Registration,
+    Broker, Caching, DirectoryId, Incarnation, IsrMember, LogExtent, PartitionState, Registration,
 };
 use crate::metadata::in_sync::InSyncStateChange;
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicId};
@@ -65,8 +65,8 @@ impl ElectionRules {
     }
 
     /// R14i: returns true if the eligible replicas of a partition report before one leads.
-    pub(in crate::metadata) fn asks_eligible(self, is_caching: bool) -> bool {
-        !is_caching || self.has(ElectionRule::EligibleReport)
+    pub(in crate::metadata) fn asks_eligible(self, caching: Caching) -> bool {
+        caching == Caching::Off || self.has(ElectionRule::EligibleReport)
     }
 
     /// R21a: returns true if replicas report their logs before one of them leads, after the end of
@@ -183,6 +183,16 @@ pub(in crate::metadata) fn leads_with_loss(state: &PartitionState, member: &IsrM
     state.leader == Some(member.broker)
         && state.leader_incarnation == member.incarnation
         && state.loss.is_some_and(|loss| loss.leader_epoch == state.leader_epoch)
+}
+
+/// Rule R14: the caching of a state, given the setting of its topic, if that is known. The
+/// controller never ends caching: only the leader knows what is flushed.
+pub(in crate::metadata) fn caching_by_setting(caching: Caching, is_set: Option<bool>) -> Caching {
+    match (caching, is_set) {
+        (_, Some(true)) => Caching::On,
+        (Caching::On, Some(false)) => Caching::Ending,
+        (caching, _) => caching,
+    }
 }
 
 /// Rule R13: returns true if the members that leave an in-sync set stay eligible, because the set

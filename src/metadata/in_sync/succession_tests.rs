@@ -1,7 +1,7 @@
 //! Tests of the eligible replicas while the in-sync set changes.
 
 use super::with_members;
-use crate::metadata::image::{DirectoryId, PartitionState};
+use crate::metadata::image::{Caching, DirectoryId, PartitionState};
 use crate::metadata::{Incarnation, IsrMember};
 use crate::types::{BrokerId, LeaderEpoch};
 
@@ -22,7 +22,7 @@ fn state(minimum: usize) -> PartitionState {
         is_handed_over: false,
         loss: None,
         unvouched: None,
-        is_caching: false,
+        caching: Caching::Off,
         caching_ended: None,
         version: 9,
         controller_epoch: 2,

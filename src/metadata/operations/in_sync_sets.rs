@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::metadata::image::{Broker, DirectoryId, IsrMember, PartitionState};
+use crate::metadata::image::{Broker, Caching, DirectoryId, IsrMember, PartitionState};
 use crate::metadata::in_sync::{
     InSyncOutcome, InSyncStateChange, handed_over, rules, with_damage, with_members, without_damage,
 };
@@ -216,7 +216,7 @@ impl Metadata {
         };
         let mut next = with_members(&state, change.members.clone(), directory);
         if change.ends_caching {
-            next.is_caching = false;
+            next.caching = Caching::Off;
             next.caching_ended = Some(state.leader_epoch);
         }
         let next = match change.successor {
@@ -312,7 +312,7 @@ fn is_applied(state: &PartitionState, change: &InSyncStateChange) -> bool {
         && state.leader_epoch.0 == change.leader_epoch.0.wrapping_add(epochs)
         && state.leader.map(|leader| (leader, state.leader_incarnation)) == leader
         && state.isr == change.members
-        && !(change.ends_caching && state.is_caching)
+        && !(change.ends_caching && state.caching != Caching::Off)
 }
 
 fn is_unanswered(error: &MetadataError) -> bool {

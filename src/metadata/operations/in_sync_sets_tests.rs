@@ -10,8 +10,9 @@ use crate::io::{Clock, ManualClock};
 use crate::metadata::in_sync::handed_over;
 use crate::metadata::store::{SessionId, StoreFuture, Watch};
 use crate::metadata::{
-    ConfigEdit, ConfigRules, ConfigTarget, Image, InSyncOutcome, InSyncStateChange, IsrMember,
-    Lost, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op, OpResult, Registration, Store,
+    Caching, ConfigEdit, ConfigRules, ConfigTarget, Image, InSyncOutcome, InSyncStateChange,
+    IsrMember, Lost, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op, OpResult,
+    Registration, Store,
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
 
@@ -217,13 +218,13 @@ async fn the_leader_ends_the_caching_that_the_controller_has_recorded() {
         cluster.leader.edit_configs(&target, &[edit], rules).await.unwrap();
     };
     set("true").await;
-    assert!(state().is_caching);
-    let ending = InSyncStateChange { ends_caching: true, ..cluster.change(0, &[1, 2, 3]) };
+    assert_eq!(state().caching, Caching::On);
     set("false").await;
-    assert!(state().is_caching);
+    assert_eq!(state().caching, Caching::Ending);
+    let ending = InSyncStateChange { ends_caching: true, ..cluster.change(0, &[1, 2, 3]) };
     let outcomes = cluster.leader.change_in_sync(std::slice::from_ref(&ending)).await;
     assert_eq!(outcomes, [InSyncOutcome::Applied { version: ending.version + 1 }]);
-    assert!(!state().is_caching);
+    assert_eq!(state().caching, Caching::Off);
     assert_eq!(state().caching_ended, Some(ending.leader_epoch));
     let repeated = InSyncStateChange { is_repeated: true, ..ending };
     let outcomes = cluster.leader.change_in_sync(std::slice::from_ref(&repeated)).await;

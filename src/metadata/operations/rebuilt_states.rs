@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use crate::metadata::image::{DirectoryId, Image, Incarnation, IsrMember, Loss, PartitionState};
+use crate::metadata::image::{
+    Caching, DirectoryId, Image, Incarnation, IsrMember, Loss, PartitionState,
+};
 use crate::metadata::layout::{NodePath, UNCLEAN_ELECTIONS};
 use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::store::{Op, Store};
@@ -133,7 +135,7 @@ fn of_all_replicas(image: &Image, replicas: &[BrokerId], epoch: LeaderEpoch) -> 
         is_handed_over: false,
         loss: None,
         unvouched: None,
-        is_caching: false,
+        caching: Caching::Off,
         caching_ended: None,
         version: 0,
         controller_epoch: 0,

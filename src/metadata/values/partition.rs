@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::metadata::image::{
-    DirectoryId, EligibleReplica, Incarnation, IsrMember, LogExtent, Loss, PartitionState,
+    Caching, DirectoryId, EligibleReplica, Incarnation, IsrMember, LogExtent, Loss, PartitionState,
 };
 use crate::metadata::values::{Malformed, decode, encode, is_false};
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -43,8 +43,8 @@ struct StateValue {
     loss: Option<LossValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unvouched: Option<ExtentValue>,
-    #[serde(default, skip_serializing_if = "is_false")]
-    caching: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    caching: Option<CachingValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     caching_ended: Option<i32>,
     #[serde(flatten)]
@@ -64,6 +64,13 @@ struct LossValue {
     generation: i32,
     leader_epoch: i32,
     from: i64,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum CachingValue {
+    Ending,
+    On,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -108,7 +115,11 @@ pub(in crate::metadata) fn decode_state(
         is_handed_over: value.handed_over,
         loss: value.loss.map(loss).transpose()?,
         unvouched: value.unvouched.map(extent).transpose()?,
-        is_caching: value.caching,
+        caching: match value.caching {
+            None => Caching::Off,
+            Some(CachingValue::Ending) => Caching::Ending,
+            Some(CachingValue::On) => Caching::On,
+        },
         caching_ended: value.caching_ended.map(LeaderEpoch),
         version,
         controller_epoch: value.controller_epoch,
@@ -164,7 +175,11 @@ pub(in crate::metadata) fn encode_state(state: &PartitionState) -> Bytes {
         unvouched: state.unvouched.map(|LogExtent { last_epoch: LeaderEpoch(last_epoch), end }| {
             ExtentValue { last_epoch, end: end.get() }
         }),
-        caching: state.is_caching,
+        caching: match state.caching {
+            Caching::Off => None,
+            Caching::Ending => Some(CachingValue::Ending),
+            Caching::On => Some(CachingValue::On),
+        },
         caching_ended: state.caching_ended.map(|LeaderEpoch(epoch)| epoch),
         extra: state.extra.clone(),
     })
@@ -211,7 +226,7 @@ mod tests {
         state.is_handed_over = true;
         let (leader_epoch, from) = (LeaderEpoch(7), Offset::new(12));
         state.loss = Some(Loss { generation: 2, leader_epoch, from });
-        state.is_caching = true;
+        state.caching = Caching::Ending;
         state.caching_ended = Some(LeaderEpoch(5));
         state.unvouched = Some(LogExtent { last_epoch: LeaderEpoch(6), end: Offset::new(12) });
         assert_eq!(decode_state(&encode_state(&state), 5).unwrap(), state);

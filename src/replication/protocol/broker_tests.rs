@@ -1,8 +1,8 @@
 //! A broker with its replica of a partition: the real state machines, on a log in memory.
 
-use super::{Caching, Follower, Leader, Rules};
+use super::{Follower, Leader, Rules};
 use crate::io::SeededRandom;
-use crate::metadata::Incarnation;
+use crate::metadata::{Caching, Incarnation};
 use crate::replication::cluster_tests::BROKERS;
 use crate::storage::EpochStart;
 use crate::types::{LeaderEpoch, Offset};

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use super::leader_tests::{EPOCH, START, position, replica, state};
 use super::{
-    Caching, CountedFetch, EpochHistory, InSyncChange, InSyncState, Leader, LeaderStart, Rule,
-    Rules,
+    CountedFetch, EpochHistory, InSyncChange, InSyncState, Leader, LeaderStart, Rule, Rules,
 };
-use crate::metadata::InSyncOutcome;
+use crate::metadata::{Caching, InSyncOutcome};
 use crate::storage::EpochStart;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -61,10 +60,7 @@ fn ending(rules: Rules) -> Leader {
 
 #[test]
 fn only_a_recorded_caching_lets_records_count_before_they_are_flushed() {
-    for (set, recorded, counted) in
-        [(true, true, END), (true, false, 3), (false, true, 3), (false, false, 3)]
-    {
-        let caching = Caching::of(set, recorded);
+    for (caching, counted) in [(Caching::On, END), (Caching::Ending, 3), (Caching::Off, 3)] {
         let mut leader = leader(Rules::ALL, state(&[1, 2], 7), caching);
         fetch(&mut leader, END, 3);
         assert_eq!(watermark(&leader), counted, "{caching:?}");
@@ -93,6 +89,9 @@ fn caching_ends_once_all_in_sync_replicas_have_flushed_what_counted_before() {
     assert!(change.ends_caching);
     assert_eq!(change.members, state(&[1, 2], 7).members);
     assert_eq!(leader.end_caching(START), None, "it is under way");
+    leader.change_answered(change.id, InSyncOutcome::Refused);
+    assert_eq!(leader.end_caching(START), None, "it is asked for again after a pause");
+    let change = leader.end_caching(START + Duration::from_secs(1)).unwrap();
     leader.change_answered(change.id, InSyncOutcome::Applied { version: 8 });
     assert_eq!(leader.end_caching(START), None, "what the store says now has not been read");
     leader.set_caching(Caching::Off, 8);

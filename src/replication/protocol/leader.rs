@@ -7,11 +7,11 @@
 
 use std::time::Duration;
 
-use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
+use crate::metadata::{Caching, InSyncOutcome, Incarnation, IsrMember};
 use crate::replication::protocol::hand_over::HandOver;
 use crate::replication::protocol::{
-    Caching, EpochHistory, FetchPosition, FetchingReplica, HandOverStage, HandOverStep,
-    InSyncChange, InSyncSet, InSyncState, Rules,
+    EpochHistory, FetchPosition, FetchingReplica, HandOverStage, HandOverStep, InSyncChange,
+    InSyncSet, InSyncState, Rules,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -59,13 +59,14 @@ pub struct Leader {
     silent_until: Duration,
     /// The join of which the outcome is not known.
     joining: Option<Joining>,
-    /// The replicas that may not join for now, because a join was refused, each with the time at
-    /// which it is asked for again.
+    /// The replicas that may not join for now, because a change about them was refused, each with
+    /// the time at which it is asked for again.
     refused: Vec<(BrokerId, Duration)>,
     hand_over: Option<HandOver>,
 }
 
-/// A change by which a replica joins the in-sync set.
+/// A change by which a replica joins the in-sync set; by which caching ends, if the replica is the
+/// leader's own.
 #[derive(Clone, Copy, Debug)]
 struct Joining {
     /// The number of the change.
@@ -240,6 +241,7 @@ impl Leader {
         let is_ending = caching == Caching::Ending && version == self.in_sync.version();
         // R14k: an earlier leader may answer until this one may.
         let is_due = is_ending
+            && !self.is_paused(self.broker, now)
             && self.rules.may_change_leader(now, self.silent_until)
             && self.rules.may_empower(self.in_sync.is_unvouched())
             && self.rules.may_end_caching(
@@ -252,7 +254,14 @@ impl Leader {
             return None;
         }
         self.promised = self.promised.max(self.high_watermark);
-        self.in_sync.end_caching()
+        let change = self.in_sync.end_caching()?;
+        self.joining = Some(Joining { id: change.id, broker: self.broker, asked_at: now });
+        Some(change)
+    }
+
+    /// Returns true if a change about a replica was refused a short time ago.
+    fn is_paused(&self, broker: BrokerId, now: Duration) -> bool {
+        self.refused.iter().any(|(other, until)| *other == broker && now < *until)
     }
 
     /// Counts a follower's fetch, given the leader's log at that time.
@@ -433,8 +442,7 @@ impl Leader {
         now: Duration,
     ) -> Option<InSyncChange> {
         let is_member = self.in_sync.contains(replica.broker);
-        let is_paused =
-            self.refused.iter().any(|(broker, until)| *broker == replica.broker && now < *until);
+        let is_paused = self.is_paused(replica.broker, now);
         let may_grow = self.rules.may_change_leader(now, self.silent_until)
             && self.rules.may_empower(self.in_sync.is_unvouched());
         if is_member

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::{
-    Caching, CountedFetch, EpochHistory, FetchPosition, FetchingReplica, Floor, InSyncChange,
-    InSyncState, Leader, LeaderStart, Rule, Rules,
+    CountedFetch, EpochHistory, FetchPosition, FetchingReplica, Floor, InSyncChange, InSyncState,
+    Leader, LeaderStart, Rule, Rules,
 };
-use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
+use crate::metadata::{Caching, InSyncOutcome, Incarnation, IsrMember};
 use crate::storage::EpochStart;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 

@@ -10,7 +10,6 @@ mod ablation_tests;
 mod asks;
 #[cfg(test)]
 mod broker_tests;
-mod caching;
 #[cfg(test)]
 mod caching_tests;
 mod epoch_history;
@@ -34,7 +33,6 @@ mod rules;
 mod schedule_tests;
 
 pub use asks::Asks;
-pub use caching::Caching;
 pub use epoch_history::EpochHistory;
 pub use follower::{FetchAnswer, FetchOutcome, Follower, FollowerStep};
 pub use hand_over::{HandOverStage, HandOverStep};

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::leader_tests::{EPOCH, START, leader_by, member, state};
 use super::{
-    Asks, Caching, CountedFetch, EpochHistory, FetchPosition, FetchingReplica, Floor, HandOverStep,
+    Asks, CountedFetch, EpochHistory, FetchPosition, FetchingReplica, Floor, HandOverStep,
     InSyncState, Leader, LeaderStart, Rule, Rules,
 };
-use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
+use crate::metadata::{Caching, InSyncOutcome, Incarnation, IsrMember};
 use crate::storage::EpochStart;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 

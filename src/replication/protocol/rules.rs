@@ -13,8 +13,8 @@
 
 use std::time::Duration;
 
-use crate::metadata::Incarnation;
-use crate::replication::protocol::{Caching, EpochHistory, FetchPosition, Floor};
+use crate::metadata::{Caching, Incarnation};
+use crate::replication::protocol::{EpochHistory, FetchPosition, Floor};
 use crate::types::{LeaderEpoch, Offset};
 
 /// A rule that a test can switch off.

@@ -12,11 +12,11 @@ use std::time::Duration;
 use super::broker_tests::{Broker, MemoryLog, Produced, Record, Role, index};
 use super::promises_tests::Promises;
 use super::{
-    Caching, CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
+    CountedFetch, EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, FetchingReplica,
     Follower, FollowerStep, InSyncChange, Leader, LeaderStart, Rules,
 };
 use crate::io::SeededRandom;
-use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
+use crate::metadata::{Caching, InSyncOutcome, Incarnation, IsrMember};
 use crate::replication::cluster_tests::{
     BROKERS, LAG_MAX, Network, Node, PartitionStore, name, place,
 };

@@ -1,7 +1,8 @@
 //! Records that are committed: before the in-sync set falls below its minimum, and as floors.
 
 use super::truncation_faults_tests::{Pair, RECORDS};
-use crate::replication::{Acks, Caching, PartitionError, Rule, Rules, Target};
+use crate::metadata::Caching;
+use crate::replication::{Acks, PartitionError, Rule, Rules, Target};
 use crate::storage::Offsets;
 use crate::types::{LeaderEpoch, Offset};
 

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::metadata::InSyncOutcome;
+use crate::metadata::{Caching, InSyncOutcome};
 use crate::replication::replicas::following::HistoryOfLog;
 use crate::replication::{
-    Caching, CountedFetch, FetchPosition, FetchingReplica, Leader, Partition, PartitionError,
+    CountedFetch, FetchPosition, FetchingReplica, Leader, Partition, PartitionError,
     RequestedChange, Role,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -27,10 +27,13 @@ impl Partition {
         now: Duration,
     ) -> Result<CountedFetch, PartitionError> {
         let log = self.log();
-        let history = HistoryOfLog::read(log.as_deref())?;
+        log.as_ref().map_or(Ok(()), |log| log.epochs().load())?;
         let mut leadership = self.lock_leadership();
         self.current().check_leading_in(position.epoch)?;
         let Some(leader) = &mut leadership.leader else { return Err(self.not_open()) };
+        // Before the lock was taken, the end may have been that of another role. Once the log is
+        // loaded, this does not wait for the disk.
+        let history = HistoryOfLog::read(log.as_deref())?;
         let counted = leader.fetched(replica, position, history.get(), now);
         let has_advanced = matches!(counted, CountedFetch::Counted { has_advanced: true, .. });
         if has_advanced {

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::metadata::Caching;
 use crate::replication::{
-    Caching, EpochHistory, FetchAnswer, FetchPosition, Follower, FollowerStep, Partition,
-    PartitionError, Progress, Role,
+    EpochHistory, FetchAnswer, FetchPosition, Follower, FollowerStep, Partition, PartitionError,
+    Progress, Role,
 };
 use crate::storage::{EpochStart, FetchedError, Log, StorageError, Truncation};
 use crate::types::{BrokerId, LeaderEpoch, Offset};

@@ -14,15 +14,15 @@ use crate::io::faulty::FaultyDisk;
 use crate::io::{
     Clock, Disk, ManualClock, MemoryDisk, SeededRandom, Share, World as IoWorld, read_exact_at,
 };
-use crate::metadata::{InSyncOutcome, Incarnation, IsrMember};
+use crate::metadata::{Caching, InSyncOutcome, Incarnation, IsrMember};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::cluster_tests::{
     BROKERS, LAG_MAX, Network, Node, PartitionStore, name, place,
 };
 use crate::replication::{
-    Acks, Assignment, Caching, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica,
-    HandOverProgress, LocalLogs, Partition, PartitionError, PartitionSpec, Predecessors,
-    ReadRequest, Reader, RequestedChange, Role, Rules,
+    Acks, Assignment, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica, HandOverProgress,
+    LocalLogs, Partition, PartitionError, PartitionSpec, Predecessors, ReadRequest, Reader,
+    RequestedChange, Role, Rules,
 };
 use crate::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Log, LogConfig, Offsets,

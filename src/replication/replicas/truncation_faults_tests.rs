@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::schedule_tests::{Broker, NOW, member};
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, ManualClock, MemoryDisk, read_exact_at};
+use crate::metadata::Caching;
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::{
-    Acks, Assignment, Caching, FetchAnswer, FetchOutcome, FollowerError, InSyncState, Partition,
+    Acks, Assignment, FetchAnswer, FetchOutcome, FollowerError, InSyncState, Partition,
     PartitionError, Predecessors, ReadRequest, Reader,
 };
 use crate::storage::Offsets;

@@ -27,7 +27,7 @@ use crate::io::{
 use crate::storage::flusher::flush_queue::{Ending, FlushQueue, Job, Next};
 use crate::storage::flusher::flush_slots::{FlushSlots, SlotDecision};
 use crate::storage::worker::start_worker;
-use crate::storage::{FlushTicket, Log, StorageError};
+use crate::storage::{FlushTicket, Log, StorageError, Unflushed};
 use crate::types::{Offset, TopicPartition};
 
 settings! {
@@ -180,7 +180,13 @@ impl Flusher {
     /// Schedules the unflushed records of a log according to its settings. Call it after each
     /// append, and, with `awaited`, when a response or a fetch begins to wait.
     pub fn schedule(&self, log: &Arc<Log>, awaited: bool) {
-        let Some(unflushed) = log.flushes().unflushed() else { return };
+        if let Some(unflushed) = log.flushes().unflushed() {
+            self.schedule_unflushed(log, &unflushed, awaited);
+        }
+    }
+
+    /// As `schedule`, of a log with these unflushed records.
+    pub fn schedule_unflushed(&self, log: &Arc<Log>, unflushed: &Unflushed, awaited: bool) {
         let on_demand = awaited && log.config().flush_on_demand;
         let due = if on_demand { self.shared.clock.monotonic() } else { unflushed.due };
         let schedule = |queue: &mut FlushQueue<_>| {

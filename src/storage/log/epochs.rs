@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 
 use crate::storage::log::tail::Tail;
 use crate::storage::log::tail_lock::TailLock;
-use crate::storage::{EpochStart, StorageError};
+use crate::storage::{EpochStart, StorageError, Unflushed};
 use crate::types::{LeaderEpoch, Offset};
 
 /// The leader epochs of a log.
@@ -101,21 +101,32 @@ impl<'log> Epochs<'log> {
         Ok(self.tail.epochs().entries())
     }
 
-    fn load(self) -> Result<(), StorageError> {
+    /// Loads the history, if the log is not loaded yet. Blocks on the disk then.
+    ///
+    /// # Errors
+    /// If the log cannot be loaded.
+    pub fn load(self) -> Result<(), StorageError> {
         if self.tail.is_loaded() { Ok(()) } else { self.tail.ensure_loaded() }
     }
 }
 
-/// A change of the leader epoch in which a log is written, which begins with the end of the epoch
-/// before.
+/// A change of the leader epoch in which a log is written.
 pub struct EpochChange<'log> {
     tail: MutexGuard<'log, Tail>,
 }
 
 impl EpochChange<'_> {
-    /// Lets the log refuse appends until another epoch starts.
-    pub fn end(&mut self) {
-        self.tail.start_epoch(LeaderEpoch::NONE);
+    /// Ends the current epoch if it is earlier than `next`: the log refuses appends until another
+    /// epoch starts.
+    pub fn end_before(&mut self, next: LeaderEpoch) {
+        if self.tail.epoch() < next {
+            self.tail.start_epoch(LeaderEpoch::NONE);
+        }
+    }
+
+    /// The records that wait for a flush to begin; `None` if there are none.
+    pub fn unflushed(&self) -> Option<Unflushed> {
+        self.tail.unflushed()
     }
 
     /// Lets the log take batches that are fetched in a leader epoch, until the epoch ends.

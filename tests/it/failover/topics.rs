@@ -154,7 +154,7 @@ async fn await_caching(tree: ZooKeeperAddress, topic: &str, expected: bool) {
     loop {
         let node = store.get(&path).await.unwrap().unwrap();
         let state: serde_json::Value = serde_json::from_slice(&node.value).unwrap();
-        if (state["caching"] == true) == expected {
+        if state["caching"].is_null() != expected {
             return;
         }
         assert!(Instant::now() < deadline, "{state}");
