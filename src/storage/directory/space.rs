@@ -26,6 +26,13 @@ impl DataDir {
         Ok(Space { total, free })
     }
 
+    /// The bytes that logs may still take on the file system of this directory: what the reserve
+    /// lacks is not for them.
+    pub fn room(&self) -> Result<u64, StorageError> {
+        let (missing, _) = self.reserve.missing();
+        Ok(self.space()?.free.saturating_sub(missing))
+    }
+
     /// The disk for files of this directory other than logs: on a full disk it uses the reserve.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk

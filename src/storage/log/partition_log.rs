@@ -229,10 +229,21 @@ impl Log {
         Compactable::new(&self.tail, &self.removed_files, &self.claims)
     }
 
-    /// Returns true if damage is known that no operator has skipped. Does not read the disk.
+    /// Returns true if damage is known at or above the log start that no operator has skipped. Does
+    /// not read the disk.
     pub fn has_damage(&self) -> bool {
-        let context = self.context();
-        context.damages.all().iter().any(|damage| !context.is_skipped(damage))
+        let (context, start) = (self.context(), self.log_start_offset());
+        let all = context.damages.all();
+        all.iter().any(|damage| damage.next > start && !context.is_skipped(damage))
+    }
+
+    /// Returns true if compaction, here or on the broker that records were fetched from, may have
+    /// removed records at or above the log start.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn may_have_gaps(&self) -> Result<bool, StorageError> {
+        Ok(self.context().dense_from()? > self.log_start_offset())
     }
 
     /// The checks of the stored bytes.

@@ -1,7 +1,9 @@
 //! Logs that have lost records which were durable: finding them, noting them, giving them up.
 
 use std::fmt::Display;
+use std::io::ErrorKind;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::storage::directory::data_dir::DataDir;
@@ -191,7 +193,7 @@ impl DataDir {
     }
 
     /// Moves a log with damage to quarantine, whether it can be opened or not, so that another can
-    /// take its place: its replica is neither in sync nor eligible, and its leader has all records.
+    /// take its place: its replica is neither in sync nor eligible, and its leader's log is sound.
     ///
     /// # Errors
     /// Those of the disk.
@@ -209,6 +211,27 @@ impl DataDir {
             Some(slot) => self.set_aside(&slot, &"it is damaged, and fetched again as a whole"),
             None => Ok(()),
         }
+    }
+
+    /// A log of this partition that was moved to quarantine, if it is still there.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn quarantined(&self, partition: &TopicPartition) -> Result<Option<PathBuf>, StorageError> {
+        let quarantine = self.path.join(names::QUARANTINE);
+        let refused = |source| StorageError::io("look into", &quarantine, source);
+        let cells = match self.disk.list(&quarantine) {
+            Ok(cells) => cells,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(refused(error)),
+        };
+        for cell in cells {
+            let path = quarantine.join(cell.name).join(partition.to_string());
+            if self.disk.exists(&path).map_err(refused)? {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
     }
 
     /// Moves a log to quarantine, so that another can take its place.

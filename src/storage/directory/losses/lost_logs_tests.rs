@@ -155,12 +155,16 @@ fn a_damaged_log_is_moved_to_quarantine_as_a_whole_and_another_takes_its_place()
     directory.checkpoint(&Offsets::from([(partition(0), Offset::new(10))])).unwrap();
     directory.give_up_damaged(&partition(0), other).unwrap();
     assert!(directory.log(&partition(0)).unwrap().is_some(), "the log of another topic");
+    assert_eq!(directory.quarantined(&partition(0)).unwrap(), None);
     directory.give_up_damaged(&partition(0), theirs).unwrap();
     directory.give_up_damaged(&partition(0), theirs).unwrap();
     assert!(directory.log(&partition(0)).unwrap().is_none());
     assert_eq!(directory.floor(&partition(0), theirs), None);
     let [cell] = world.names("/data/quarantine").try_into().unwrap();
-    let kept = world.names(&format!("/data/quarantine/{cell}/web-0"));
+    let path = format!("/data/quarantine/{cell}/web-0");
+    assert_eq!(directory.quarantined(&partition(0)).unwrap(), Some(path.clone().into()));
+    assert_eq!(directory.quarantined(&partition(1)).unwrap(), None);
+    let kept = world.names(&path);
     assert!(kept.contains(&"00000000000000000000.log".to_owned()), "{kept:?}");
     append(&log, 1).unwrap_err();
 
