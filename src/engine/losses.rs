@@ -3,11 +3,11 @@
 //!
 //! The disk shows a loss at a start, or a follower's floor shows it to this broker as leader. A log
 //! that cannot be opened is lost too, as long as another replica may have its records, and so is a
-//! damaged one of a compacted topic, whose leader has shown that it has all records. This broker
+//! damaged one of a compacted topic, whose leader has shown that what it has is sound. This broker
 //! names the partitions in its registration. It neither leads nor follows these until the
 //! controller has struck its replicas out, or an operator has it lead all the same. Then it
 //! truncates their logs to the records that are left, or moves them to quarantine, and fetches the
-//! others.
+//! others. A damaged log is kept if others have left the in-sync set at the same time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::engine::{Control, EngineError, Failure};
-use crate::metadata::{Image, IsrMember, Metadata, Partition as PartitionImage};
+use crate::metadata::{Image, IsrMember, Metadata, Partition as PartitionImage, PartitionState};
 use crate::replication::{LocalLogs, Partition};
 use crate::storage::{DataDir, StorageError, Unreadable};
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicId, TopicPartition, WithCauses};
@@ -23,15 +23,24 @@ use crate::types::{BrokerId, Offset, PartitionIndex, TopicId, TopicPartition, Wi
 /// A partition of a topic with this id.
 type Replica = (TopicId, PartitionIndex);
 
+/// What may take the place of a damaged log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Replacement {
+    /// The leader that has shown that its log is sound.
+    pub(crate) leader: IsrMember,
+    /// The number of in-sync replicas that must be left, unless the state names another.
+    pub(crate) minimum: usize,
+}
+
 /// The replicas of this broker whose disk has lost flushed records.
 #[derive(Debug)]
 pub(crate) struct Losses {
     /// This broker.
     broker: BrokerId,
     replicas: Mutex<BTreeSet<Replica>>,
-    /// Those of them that have lost nothing but are damaged, each with the leader that has shown
-    /// that it has all records. After a restart the damage is looked at anew.
-    damaged: Mutex<BTreeMap<Replica, IsrMember>>,
+    /// Those of them that have lost nothing but are damaged. After a restart the damage is looked
+    /// at anew.
+    damaged: Mutex<BTreeMap<Replica, Replacement>>,
     /// The logs of replicas whose loss was found since the start, and is not on the disk yet.
     unnoted: Mutex<Vec<(TopicPartition, TopicId)>>,
     /// The replicas of which it was said that they cannot be given up yet.
@@ -127,36 +136,40 @@ impl Losses {
     }
 
     /// Gives up a damaged replica, to be fetched again as a whole from a leader that has shown that
-    /// it has all records.
-    pub(crate) fn note_damaged(&self, partition: &Partition, leader: IsrMember) {
+    /// its log is sound.
+    pub(crate) fn note_damaged(&self, partition: &Partition, replacement: Replacement) {
         let (id, replica) = (partition.id(), (partition.topic_id(), partition.id().partition));
         // A thread that finds the replica must find its leader too.
         let mut damaged = self.lock_damaged();
         if !self.lock().insert(replica) {
             return;
         }
-        damaged.insert(replica, leader);
+        damaged.insert(replica, replacement);
         drop(damaged);
         tracing::warn!(
-            "the log of {id} is damaged, and its topic is compacted: it leaves the in-sync set, \
-             and is fetched again as a whole from broker {}, which has all records",
-            leader.broker
+            "the log of {id} is damaged, and is or was compacted: it leaves the in-sync set, and \
+             is fetched again as a whole from broker {}, whose batches up to the high watermark \
+             are sound",
+            replacement.leader.broker
         );
         partition.stop("its log is damaged, and is fetched again as a whole");
         self.found.notify_one();
     }
 
     /// Keeps the damaged replicas whose leader is gone before they were given up: they may have to
-    /// lead. Returns true if there were any.
-    pub(super) fn keep_without_leader(&self, image: &Image) -> bool {
+    /// lead. Keeps all while the metadata store is away: nobody strikes them out, and their leaders
+    /// may need their proof. Returns true if there were any.
+    pub(super) fn keep_damaged(&self, image: &Image, reaches_store: bool) -> bool {
         let mut damaged = self.lock_damaged();
         let before = damaged.len();
-        damaged.retain(|replica, leader| {
-            let leads = leading(image, *replica) == Some(*leader);
-            if !leads {
+        damaged.retain(|replica, replacement| {
+            let state = state(image, *replica);
+            let leads = state.and_then(PartitionState::leading) == Some(replacement.leader);
+            let goes_on = leads && reaches_store;
+            if !goes_on {
                 self.remove(*replica);
             }
-            leads
+            goes_on
         });
         damaged.len() < before
     }
@@ -215,15 +228,15 @@ impl Losses {
         self.lock().is_empty()
     }
 
-    /// Removes a replica whose log was truncated to the records that are left.
+    /// Removes a replica whose log was given up or is kept.
     fn remove(&self, replica: Replica) {
         self.lock().remove(&replica);
         self.lock_unnoted().retain(|(partition, id)| (*id, partition.partition) != replica);
         self.lock_reported().remove(&replica);
     }
 
-    /// Truncates the logs of the replicas that are struck out of their in-sync sets. Returns true
-    /// if there were any: this broker may lead or follow their partitions now.
+    /// Truncates the logs of the replicas that are struck out of their in-sync sets, or keeps them.
+    /// Returns true if there were any: this broker may lead or follow their partitions now.
     pub(super) async fn give_up(
         &self,
         metadata: &Metadata,
@@ -242,14 +255,22 @@ impl Losses {
                 return false;
             }
         };
-        let mut given_up = Vec::new();
+        let mut settled = Vec::new();
         for (id, index) in struck_out {
             let image = Arc::clone(&metadata.image().borrow());
             let Some(topic) = image.topic_by_id(id).map(|topic| topic.name.clone()) else {
                 continue;
             };
-            let Some(way) = self.way_of(&image, (id, index)) else { continue };
             let partition = TopicPartition { topic, partition: index };
+            let Some(way) = self.way_of(&image, (id, index)) else {
+                tracing::warn!(
+                    "the damaged log of {partition} is kept for now: its leader has changed, or \
+                     other replicas have left the in-sync set too"
+                );
+                self.settle((id, index));
+                settled.push((id, index));
+                continue;
+            };
             let (logs, named) = (Arc::clone(logs), partition.clone());
             let cutting = control.run_blocking(move || {
                 logs.flusher.forget(&named);
@@ -257,9 +278,8 @@ impl Losses {
             });
             match cutting.await {
                 Ok(Ok(())) => {
-                    self.lock_damaged().remove(&(id, index));
-                    self.remove((id, index));
-                    given_up.push((id, index));
+                    self.settle((id, index));
+                    settled.push((id, index));
                 }
                 Ok(Err(error)) if error.leaves_disk_unknown() => {
                     failure.report(WithCauses(&error).to_string());
@@ -271,19 +291,26 @@ impl Losses {
                 Ok(Err(_)) | Err(_) => {}
             }
         }
-        if given_up.is_empty() {
+        if settled.is_empty() {
             return false;
         }
-        if let Err(error) = metadata.losses_given_up(&given_up).await {
+        if let Err(error) = metadata.losses_given_up(&settled).await {
             tracing::warn!("the registration still names losses: {}", WithCauses(&error));
         }
         true
     }
 
+    fn settle(&self, replica: Replica) {
+        self.lock_damaged().remove(&replica);
+        self.remove(replica);
+    }
+
     /// The way in which a replica that is struck out is given up; `None` if it is to be kept.
     fn way_of(&self, image: &Image, replica: Replica) -> Option<Way> {
-        if let Some(leader) = self.lock_damaged().get(&replica) {
-            return (leading(image, replica) == Some(*leader)).then_some(Way::Damaged);
+        if let Some(Replacement { leader, minimum }) = self.lock_damaged().get(&replica) {
+            let state = state(image, replica);
+            let is_replaced = state.is_some_and(|state| state.can_replace(*leader, *minimum));
+            return is_replaced.then_some(Way::Damaged);
         }
         let (id, index) = replica;
         let known = image.topic_by_id(id).and_then(|topic| topic.partition(index));
@@ -291,7 +318,7 @@ impl Losses {
         Some(Way::Lost(if leads { Unreadable::Kept } else { Unreadable::SetAside }))
     }
 
-    fn lock_damaged(&self) -> MutexGuard<'_, BTreeMap<Replica, IsrMember>> {
+    fn lock_damaged(&self) -> MutexGuard<'_, BTreeMap<Replica, Replacement>> {
         self.damaged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -331,9 +358,8 @@ impl Way {
     }
 }
 
-/// The leader of a partition, as the incarnation that was elected.
-fn leading(image: &Image, (id, index): Replica) -> Option<IsrMember> {
-    image.topic_by_id(id)?.partition(index)?.state.as_ref()?.leading()
+fn state(image: &Image, (id, index): Replica) -> Option<&PartitionState> {
+    image.topic_by_id(id)?.partition(index)?.state.as_deref()
 }
 
 #[cfg(test)]
@@ -349,12 +375,12 @@ mod tests {
         let replica = (partition.topic_id(), partition.id().partition);
         let leader = IsrMember { broker: BrokerId(0), incarnation: Incarnation(0) };
         let without_leader = Image::default();
-        assert!(!losses.keep_without_leader(&without_leader), "there is none");
-        losses.note_damaged(&partition, leader);
+        assert!(!losses.keep_damaged(&without_leader, true), "there is none");
+        losses.note_damaged(&partition, Replacement { leader, minimum: 2 });
         assert!(matches!(partition.role(), Role::Stopped(_)));
         assert_eq!(losses.replicas(), BTreeSet::from([replica]));
         assert!(losses.way_of(&without_leader, replica).is_none(), "it may have to lead");
-        assert!(losses.keep_without_leader(&without_leader));
+        assert!(losses.keep_damaged(&without_leader, true));
         assert!(losses.is_empty() && losses.lock_damaged().is_empty());
     }
 }

@@ -25,7 +25,7 @@ pub use error::EngineError;
 pub(crate) use failure::Failure;
 pub(crate) use handle::EngineHandle;
 pub(crate) use lifecycle::{Engine, control_runtime};
-pub(crate) use losses::Losses;
+pub(crate) use losses::{Losses, Replacement};
 pub(crate) use matching::strays;
 pub(crate) use startup::METADATA_DIR;
 pub(crate) use state::{EngineState, NoListener, PartitionsListener};

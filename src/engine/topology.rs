@@ -34,7 +34,8 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
             remove_deleted(&following, &image).await;
             let EngineState { metadata, logs, control, failure, .. } = &*following;
             following.losses.note(logs, control).await;
-            let is_kept = following.losses.keep_without_leader(&following.image());
+            let (now, reaches_store) = (following.image(), metadata.has_lease());
+            let is_kept = following.losses.keep_damaged(&now, reaches_store);
             following.losses.register(metadata).await;
             if is_kept {
                 image = following.image();
@@ -169,10 +170,14 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
     let before = engine.partitions.topic_by_id(topic.id);
     let (now, lease) = (engine.clock.monotonic(), engine.metadata.lease(incarnation));
     let ended = |partition: &PartitionImage| image.ended_replicas(partition);
-    let partitions = replicas(engine, image, topic).map(|(index, image)| {
+    let partitions = replicas(engine, image, topic).filter_map(|(index, image)| {
         let known = before.as_ref().and_then(|topic| topic.partition(index));
         // One whose records were lost has stopped for good.
         let known = known.filter(|known| !matches!(known.role(), Role::Stopped(_)));
+        // The loss is noted before the partition stops, perhaps only just.
+        if known.is_none() && engine.losses.contains(topic.id, index) {
+            return None;
+        }
         let partition = known.map_or_else(
             || create(engine, topic, index, &config),
             |partition| {
@@ -186,7 +191,7 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
             assignment.predecessors.ended = ended(image);
         }
         partition.assign(assignment, now);
-        partition
+        Some(partition)
     });
     Topic::new(topic.name.clone(), topic.id, partitions)
 }

@@ -103,6 +103,13 @@ pub(super) fn declared_gaps(answer: &DescribeLogDirsResponse) -> Vec<Range<Offse
     gaps.filter_map(range).collect()
 }
 
+/// The size of a leader's log, in an answer for one partition.
+pub(super) fn declared_size(answer: &DescribeLogDirsResponse) -> u64 {
+    let topics = answer.results.iter().flat_map(|dir| &dir.topics);
+    let sizes = topics.flat_map(|topic| &topic.partitions).map(|row| row.partition_size);
+    sizes.filter_map(|size| u64::try_from(size).ok()).sum()
+}
+
 /// Returns true for errors that end by themselves when both brokers have seen the same metadata.
 fn is_outdated(code: ErrorCode) -> bool {
     matches!(

@@ -3,21 +3,30 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::time::sleep;
 
 use crate::config::HostPort;
 use crate::link::{Connection, Connector, LinkError};
 use crate::replica_manager::ReplicaConfig;
-use crate::replica_manager::answers::{ask_for_gaps, declared_gaps};
+use crate::replica_manager::answers::{ask_for_gaps, declared_gaps, declared_size};
 use crate::replica_manager::fetch_session::in_request;
 use crate::replication::Partition;
 use crate::types::{LeaderEpoch, Offset};
+use crate::wire::describe_log_dirs::DescribeLogDirsResponse;
 use crate::wire::fetch::{Partition as PartitionAnswer, RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, FetchRequest, Records};
 
 /// The session epoch of a fetch without a session.
 const WITHOUT_SESSION: i32 = -1;
+
+/// The number of times that a leader is asked again that has not read its log in time.
+const REPETITIONS: u32 = 5;
+
+/// The pause before the leader is asked again.
+const REPETITION_PAUSE: Duration = Duration::from_millis(500);
 
 /// The reason why a leader's records cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +39,8 @@ pub(super) enum LeaderReadError {
     Leader(ErrorCode),
     #[error("the leader has no records from offset {0} on")]
     NoRecords(Offset),
+    #[error("the leader has not read its log from offset {0} on in time")]
+    NotAnswered(Offset),
 }
 
 /// A connection to the leader of a partition in one leader epoch.
@@ -65,10 +76,18 @@ impl LeaderReader {
 
     /// The gaps of the leader's log.
     pub(super) async fn gaps(&self) -> Result<Vec<Range<Offset>>, LeaderReadError> {
+        Ok(declared_gaps(&self.describe().await?))
+    }
+
+    /// The size of the leader's log in bytes.
+    pub(super) async fn size(&self) -> Result<u64, LeaderReadError> {
+        Ok(declared_size(&self.describe().await?))
+    }
+
+    async fn describe(&self) -> Result<DescribeLogDirsResponse, LeaderReadError> {
         let request = ask_for_gaps([self.partition.id()]);
         let reply = self.connection.submit(&request)?;
-        let answer = reply.answer_within(self.config.answer_timeout).await?;
-        Ok(declared_gaps(&answer))
+        Ok(reply.answer_within(self.config.answer_timeout).await?)
     }
 
     /// The log start offset and the high watermark of the leader.
@@ -94,14 +113,13 @@ impl LeaderReader {
 
     /// The leader's batches from an offset on, if there are any below its high watermark.
     pub(super) async fn fetch_any(&self, from: Offset) -> Result<Bytes, LeaderReadError> {
-        let row = self.ask(from).await?;
-        if row.error_code.is_error() {
-            return Err(LeaderReadError::Leader(row.error_code));
+        for _ in 0..REPETITIONS {
+            match records_of(self.ask(from).await?, from) {
+                Err(LeaderReadError::NotAnswered(_)) => sleep(REPETITION_PAUSE).await,
+                read => return read,
+            }
         }
-        Ok(match row.records {
-            Records::Bytes(records) => records,
-            Records::Null | Records::Elsewhere(_) => Bytes::new(),
-        })
+        records_of(self.ask(from).await?, from)
     }
 
     async fn ask(&self, from: Offset) -> Result<PartitionAnswer, LeaderReadError> {
@@ -131,5 +149,41 @@ impl LeaderReader {
             return Err(LeaderReadError::Leader(code));
         }
         rows.into_iter().next().ok_or(LeaderReadError::NoRecords(from))
+    }
+}
+
+/// The records of an answer. One without any says that there are none only if it names a high
+/// watermark from `from` on: a leader that has not read its log in time names none.
+fn records_of(row: PartitionAnswer, from: Offset) -> Result<Bytes, LeaderReadError> {
+    if row.error_code.is_error() {
+        return Err(LeaderReadError::Leader(row.error_code));
+    }
+    match row.records {
+        Records::Bytes(records) if !records.is_empty() => Ok(records),
+        _ if row.high_watermark < from.get() => Err(LeaderReadError::NotAnswered(from)),
+        _ => Ok(Bytes::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_without_records_and_high_watermark_does_not_say_that_there_are_none() {
+        let read = |high_watermark, records: &'static [u8]| {
+            let records = Records::Bytes(Bytes::from_static(records));
+            let answer = PartitionAnswer { high_watermark, records, ..PartitionAnswer::default() };
+            records_of(answer, Offset::new(7))
+        };
+        for high_watermark in [-1, 6] {
+            let unread = read(high_watermark, b"");
+            assert!(matches!(unread, Err(LeaderReadError::NotAnswered(_))), "{unread:?}");
+        }
+        assert_eq!(read(9, b"").unwrap(), Bytes::new());
+        assert_eq!(read(9, b"a batch").unwrap(), Bytes::from_static(b"a batch"));
+        let error_code = ErrorCode::NotLeaderOrFollower;
+        let refused = records_of(PartitionAnswer { error_code, ..<_>::default() }, Offset::new(7));
+        assert!(matches!(refused, Err(LeaderReadError::Leader(_))), "{refused:?}");
     }
 }

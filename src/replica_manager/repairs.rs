@@ -7,9 +7,11 @@
 //! first.
 //!
 //! A compacted log is fetched again as a whole. Before this replica is given up, the leader must
-//! show that it has all records, and the in-sync set must keep its minimum.
+//! show that its log is sound, the in-sync set must keep its minimum, the disk must have room, and
+//! the metadata store must be there.
 
 use std::collections::BTreeMap;
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,14 +19,14 @@ use bytes::Bytes;
 use tokio::time::sleep;
 
 use crate::config::HostPort;
-use crate::engine::{EngineState, Unavailable};
+use crate::engine::{EngineState, Replacement, Unavailable};
 use crate::link::Connector;
 use crate::metadata::{Image, Irreplaceable, IsrMember, MetadataError};
 use crate::replica_manager::ReplicaConfig;
 use crate::replica_manager::followed::{Followed, followed};
 use crate::replica_manager::leader_reader::{LeaderReadError, LeaderReader};
 use crate::replication::{
-    LogCheck, Partition, RepairFailed, Repairable, SegmentRepair, UnsoundLog,
+    LogCheck, Partition, RefusedAgain, RepairFailed, Repairable, SegmentRepair, UnsoundLog,
 };
 use crate::types::{BrokerId, LeaderEpoch, TopicPartition, WithCauses};
 
@@ -35,19 +37,15 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// leader.
 const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
-/// The least time between two attempts to fetch the same log again as a whole: a disk that damages
-/// it again would be filled by what is moved to quarantine.
-const WHOLE_LOG_PAUSE: Duration = Duration::from_hours(1);
-
 /// The task that repairs damage.
 pub(super) struct Repairs {
     engine: Arc<EngineState>,
     connector: Connector,
     config: ReplicaConfig,
-    /// The last failures, of which the first was reported.
+    /// The last failures. The first of each kind was reported.
     failed: BTreeMap<TopicPartition, Failure>,
-    /// The logs that were given up to be fetched again, each with the time of the next attempt.
-    given_up: BTreeMap<TopicPartition, Duration>,
+    /// The logs that were to be given up, each with the time of the next attempt if it was kept.
+    noted: BTreeMap<TopicPartition, Duration>,
 }
 
 /// A failed attempt to repair a partition.
@@ -57,7 +55,11 @@ struct Failure {
     /// The time of the next attempt in this leader epoch.
     until: Duration,
     pause: Duration,
+    kind: Kind,
 }
+
+/// The kind of an obstacle.
+type Kind = (Discriminant<Obstacle>, Option<Discriminant<Irreplaceable>>);
 
 /// The reason why damage is not repaired yet.
 #[derive(Debug, thiserror::Error)]
@@ -68,13 +70,17 @@ enum Obstacle {
     Repair(#[from] RepairFailed),
     #[error(transparent)]
     Irreplaceable(#[from] Irreplaceable),
-    #[error("the topic is compacted, so the whole log has to be fetched again, but {0}")]
+    #[error("the log is or was compacted, so all of it has to be fetched again, but {0}")]
     Unsound(#[from] UnsoundLog),
+    #[error("the log is or was compacted, so all of it has to be fetched again, but {0}")]
+    Refused(#[from] RefusedAgain),
     #[error(
-        "the whole log was given up to be fetched again less than an hour ago, as the topic is \
-         compacted: check the disk"
+        "the log is or was compacted, so all of it has to be fetched again, but the metadata store \
+         is away"
     )]
-    DamagedAgain,
+    StoreAway,
+    #[error("the leader or its epoch has changed while its log was read")]
+    LeaderChanged,
     #[error("a damaged segment is not flushed and indexed yet, or has changed meanwhile")]
     NotYet,
     #[error("the metadata store does not take the note of the repair")]
@@ -83,13 +89,50 @@ enum Obstacle {
     Stopping(#[from] Unavailable),
 }
 
+impl Obstacle {
+    fn kind(&self) -> Kind {
+        let reason = match self {
+            Self::Irreplaceable(reason) => Some(discriminant(reason)),
+            _ => None,
+        };
+        (discriminant(self), reason)
+    }
+
+    /// Returns true if another attempt reads neither a segment nor the leader's log while the
+    /// obstacle lasts.
+    fn is_found_at_once(&self) -> bool {
+        matches!(
+            self,
+            Self::Irreplaceable(_)
+                | Self::StoreAway
+                | Self::Refused(_)
+                | Self::Leader(LeaderReadError::NoAddress)
+        )
+    }
+}
+
+impl Failure {
+    /// A failure that follows another one of the same partition.
+    fn after(
+        before: Option<&Self>,
+        obstacle: &Obstacle,
+        (epoch, now): (LeaderEpoch, Duration),
+    ) -> Self {
+        let pause = match before {
+            Some(failed) if !obstacle.is_found_at_once() => (failed.pause * 2).min(LONGEST_PAUSE),
+            _ => PAUSE,
+        };
+        Self { epoch, until: now.saturating_add(pause), pause, kind: obstacle.kind() }
+    }
+}
+
 impl Repairs {
     pub(super) fn new(
         engine: Arc<EngineState>,
         connector: Connector,
         config: ReplicaConfig,
     ) -> Self {
-        Self { engine, connector, config, failed: BTreeMap::new(), given_up: BTreeMap::new() }
+        Self { engine, connector, config, failed: BTreeMap::new(), noted: BTreeMap::new() }
     }
 
     /// Repairs until this broker stops.
@@ -114,14 +157,19 @@ impl Repairs {
 
     async fn repair_all(&mut self, by_leader: BTreeMap<BrokerId, Followed>) {
         let (image, me) = (self.engine.image(), self.engine.config.broker_id);
+        let is_due = |partition: &Arc<Partition>| {
+            let id = partition.id();
+            let known = image.partition(&id.topic, id.partition);
+            partition.has_damage() || known.is_some_and(|known| image.is_damaged(known, me))
+        };
+        let hosted = &self.engine.partitions;
+        self.failed.retain(|id, _| {
+            let hosted = hosted.get(id.topic.as_str(), id.partition);
+            hosted.is_some_and(|partition| is_due(&partition))
+        });
         for followed in by_leader.into_values() {
             let partitions = followed.partitions.values().map(|followed| &followed.partition);
-            let is_due = |partition: &&Arc<Partition>| {
-                let id = partition.id();
-                let known = image.partition(&id.topic, id.partition);
-                partition.has_damage() || known.is_some_and(|known| image.is_damaged(known, me))
-            };
-            let due: Vec<_> = partitions.filter(is_due).cloned().collect();
+            let due: Vec<_> = partitions.filter(|partition| is_due(partition)).cloned().collect();
             for partition in due {
                 if self.is_paused(&partition) {
                     continue;
@@ -135,9 +183,14 @@ impl Repairs {
         }
     }
 
-    /// Returns true if an attempt has failed in this leader epoch, and its pause is not over.
+    /// Returns true if an attempt has failed in this leader epoch, and its pause is not over, or if
+    /// the log was to be given up not long ago.
     fn is_paused(&self, partition: &Partition) -> bool {
         let now = self.engine.clock.monotonic();
+        let noted = self.noted.get(partition.id());
+        if partition.has_damage() && noted.is_some_and(|again| now < *again) {
+            return true;
+        }
         let failure = self.failed.get(partition.id());
         failure.is_some_and(|failed| failed.epoch == partition.epoch() && now < failed.until)
     }
@@ -148,15 +201,14 @@ impl Repairs {
         {
             self.engine.failure.report(WithCauses(error).to_string());
         }
-        let (id, epoch) = (partition.id(), partition.epoch());
+        let (id, at) = (partition.id(), (partition.epoch(), self.engine.clock.monotonic()));
         let before = self.failed.get(id);
-        if before.is_none() {
+        let failure = Failure::after(before, obstacle, at);
+        if before.is_none_or(|before| before.kind != failure.kind) {
             let obstacle = WithCauses(obstacle);
             tracing::warn!("damage of {id} is not repaired yet: {obstacle}; trying again");
         }
-        let pause = before.map_or(PAUSE, |failed| (failed.pause * 2).min(LONGEST_PAUSE));
-        let until = self.engine.clock.monotonic().saturating_add(pause);
-        self.failed.insert(id.clone(), Failure { epoch, until, pause });
+        self.failed.insert(id.clone(), failure);
     }
 
     /// Repairs the damaged segments of a partition, or gives its log up to be fetched again.
@@ -165,7 +217,9 @@ impl Repairs {
         leader: Option<&HostPort>,
         partition: &Arc<Partition>,
     ) -> Result<(), Obstacle> {
-        if partition.is_fetched_as_a_whole() && partition.has_damage() {
+        let of = Arc::clone(partition);
+        let is_whole = self.blocking(move || of.is_fetched_as_a_whole()).await??;
+        if is_whole && partition.has_damage() {
             return self.give_up(leader, partition).await;
         }
         let of = Arc::clone(partition);
@@ -194,33 +248,56 @@ impl Repairs {
         Ok(())
     }
 
-    /// Gives up a damaged log as a whole, once its leader has shown that it has all records.
+    /// Gives up a damaged log as a whole, once its leader has shown that its own is sound.
     async fn give_up(
         &mut self,
         leader: Option<&HostPort>,
         partition: &Arc<Partition>,
     ) -> Result<(), Obstacle> {
-        let now = self.engine.clock.monotonic();
-        self.given_up.retain(|_, again| now < *again);
-        if self.given_up.contains_key(partition.id()) {
-            return Err(Obstacle::DamagedAgain);
-        }
-        let source = self.source_without(partition)?;
+        let replacement = self.replacement(partition)?;
         let reader = self.reader(leader, partition).await?;
-        self.check_leader(&reader).await?;
-        // The state may have changed since.
-        if self.source_without(partition)? != source || partition.epoch() != reader.epoch() {
-            return Err(Irreplaceable::NoLeader.into());
+        self.require_room(&reader).await?;
+        let checked = self.check_leader(&reader).await;
+        if partition.epoch() != reader.epoch() {
+            return Err(Obstacle::LeaderChanged);
         }
-        let again = now.saturating_add(WHOLE_LOG_PAUSE);
-        self.given_up.insert(partition.id().clone(), again);
-        self.engine.losses.note_damaged(partition, source);
+        checked?;
+        self.require_room(&reader).await?;
+        // The state may have changed since.
+        let is_same = self.replacement(partition)?.leader == replacement.leader;
+        if !is_same || partition.epoch() != reader.epoch() {
+            return Err(Obstacle::LeaderChanged);
+        }
+        let now = self.engine.clock.monotonic();
+        self.noted.retain(|_, again| now < *again);
+        let again = now.saturating_add(self.pause_if_kept(partition));
+        self.noted.insert(partition.id().clone(), again);
+        self.engine.losses.note_damaged(partition, replacement);
         Ok(())
     }
 
+    async fn require_room(&self, reader: &LeaderReader) -> Result<(), Obstacle> {
+        let (of, size) = (Arc::clone(reader.partition()), reader.size().await?);
+        Ok(self.blocking(move || of.require_room_for_another(size)).await??)
+    }
+
+    /// The pause after a log was kept that was to be given up. It differs among the replicas, so
+    /// that those that have left the in-sync set at the same time do not do so again.
+    fn pause_if_kept(&self, partition: &Partition) -> Duration {
+        let (image, me) = (self.engine.image(), self.engine.config.broker_id);
+        let id = partition.id();
+        let replicas = image.partition(&id.topic, id.partition).map(|known| &known.replicas);
+        let before = replicas.map_or(0, |all| all.iter().take_while(|other| **other != me).count());
+        PAUSE * u32::try_from(before + 1).unwrap_or(1)
+    }
+
     /// The leader from which a partition can be fetched again as a whole, while the in-sync set has
-    /// its minimum without this replica.
-    fn source_without(&self, partition: &Partition) -> Result<IsrMember, Irreplaceable> {
+    /// its minimum without this replica. The metadata store must be there: without it, nobody could
+    /// strike this replica out, and the leader would lack its proof.
+    fn replacement(&self, partition: &Partition) -> Result<Replacement, Obstacle> {
+        if !self.engine.metadata.has_lease() {
+            return Err(Obstacle::StoreAway);
+        }
         let (image, id) = (self.engine.image(), partition.id());
         let known = image.topic_by_id(partition.topic_id());
         let known = known.and_then(|topic| topic.partition(id.partition));
@@ -229,7 +306,8 @@ impl Repairs {
         let minimum = state
             .minimum
             .unwrap_or_else(|| partition.config().min_insync_replicas(replicas).min(replicas));
-        state.source_without(&self.own_member(&image), minimum)
+        let leader = state.source_without(&self.own_member(&image), minimum)?;
+        Ok(Replacement { leader, minimum })
     }
 
     /// Reads the whole log of a leader up to its high watermark, and discards it.
@@ -331,4 +409,33 @@ impl Repairs {
 fn passed(mut check: LogCheck, records: &[u8]) -> (LogCheck, Result<(), UnsoundLog>) {
     let outcome = check.pass(records);
     (check, outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_of_another_kind_are_told_and_only_costly_ones_are_tried_less_often() {
+        let second = Duration::from_secs(1);
+        let after = |before: Option<&Failure>, obstacle: Obstacle| {
+            Failure::after(before, &obstacle, (LeaderEpoch(5), second))
+        };
+        let too_few = |left| Obstacle::from(Irreplaceable::TooFew { left, minimum: 2 });
+        let first = after(None, too_few(1));
+        let second_time = after(Some(&first), too_few(0));
+        assert_eq!((second_time.pause, second_time.kind), (PAUSE, first.kind));
+        let not_in_sync = after(Some(&first), Irreplaceable::NotInSync.into());
+        assert_ne!(not_in_sync.kind, first.kind);
+        let mut failed = after(None, Obstacle::LeaderChanged);
+        assert_eq!((failed.pause, failed.until), (PAUSE, PAUSE + second));
+        assert_ne!(failed.kind, not_in_sync.kind);
+        failed = after(Some(&failed), Obstacle::LeaderChanged);
+        assert_eq!(failed.pause, 2 * PAUSE);
+        for _ in 0..20 {
+            failed = after(Some(&failed), Obstacle::NotYet);
+        }
+        assert_eq!(failed.pause, LONGEST_PAUSE);
+        assert_eq!(after(Some(&failed), Obstacle::StoreAway).pause, PAUSE);
+    }
 }

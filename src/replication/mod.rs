@@ -44,7 +44,7 @@ pub use registration::Registration;
 pub(crate) use replicas::Pair;
 pub use replicas::{
     DamageReports, FollowerError, FollowerPosition, HandOverProgress, InSyncChanges, LogCheck,
-    RepairFailed, Repairable, RequestedChange, SegmentRepair, UnsoundLog,
+    RefusedAgain, RepairFailed, Repairable, RequestedChange, SegmentRepair, UnsoundLog,
 };
 pub use role::Role;
 pub use spec::{Assignment, LocalLogs, PartitionSpec, Predecessors};

@@ -180,8 +180,7 @@ impl PartitionState {
     ) -> Result<IsrMember, Irreplaceable> {
         let leader = self.leading().filter(|leader| leader.broker != replica.broker);
         let leader = leader.ok_or(Irreplaceable::NoLeader)?;
-        let leads_with_loss = self.loss.is_some_and(|loss| loss.leader_epoch == self.leader_epoch);
-        if self.unvouched.is_some() || leads_with_loss {
+        if self.is_leader_doubtful() {
             return Err(Irreplaceable::DoubtfulLeader);
         }
         if !self.isr.contains(replica) {
@@ -192,6 +191,21 @@ impl PartitionState {
             return Err(Irreplaceable::TooFew { left, minimum });
         }
         Ok(leader)
+    }
+
+    /// Returns true if the log of a replica that has left the in-sync set may be given up: this
+    /// leader still leads and is believed, and the set has its minimum. `minimum` is that of a
+    /// state that names none. Other replicas may have left at the same time.
+    pub fn can_replace(&self, leader: IsrMember, minimum: usize) -> bool {
+        self.leading() == Some(leader)
+            && !self.is_leader_doubtful()
+            && self.isr.len() >= self.minimum.unwrap_or(minimum)
+    }
+
+    /// Returns true if the leader may lack acknowledged records.
+    fn is_leader_doubtful(&self) -> bool {
+        let leads_with_loss = self.loss.is_some_and(|loss| loss.leader_epoch == self.leader_epoch);
+        self.unvouched.is_some() || leads_with_loss
     }
 
     /// Returns true if a replica must not follow the leader before the controller has compared
@@ -218,7 +232,7 @@ pub enum Irreplaceable {
     NotInSync,
     /// Nothing could be acknowledged meanwhile.
     #[error(
-        "the topic is compacted, so the whole log has to be fetched again, and {left} in-sync \
+        "the log is or was compacted, so all of it has to be fetched again, and {left} in-sync \
          replicas would be left meanwhile, but min.insync.replicas is {minimum}; bring another \
          replica in sync, or lower min.insync.replicas"
     )]
@@ -341,5 +355,25 @@ mod tests {
         assert!(refused(PartitionState { loss: loss(5), ..led(&[1, 2, 3]) }));
         let earlier = PartitionState { loss: loss(4), ..led(&[1, 2, 3]) };
         assert_eq!(earlier.source_without(&member(2), 2), Ok(member(1)));
+    }
+
+    #[test]
+    fn of_two_replicas_that_leave_at_once_none_is_given_up_below_the_minimum() {
+        let all = led(&[1, 2, 3]);
+        assert_eq!(all.source_without(&member(2), 2), Ok(member(1)));
+        assert_eq!(all.source_without(&member(3), 2), Ok(member(1)));
+        assert!(led(&[1, 3]).can_replace(member(1), 2), "one has left");
+        assert!(!led(&[1]).can_replace(member(1), 1), "both have left; the state requires two");
+        let earlier = |members| PartitionState { minimum: None, ..led(members) };
+        assert!(
+            earlier(&[1]).can_replace(member(1), 1) && !earlier(&[1]).can_replace(member(1), 2)
+        );
+        assert!(!led(&[1, 3]).can_replace(member(3), 2), "it does not lead");
+        let loss = Loss { generation: 1, leader_epoch: LeaderEpoch(5), from: Offset::new(7) };
+        let doubtful = PartitionState { loss: Some(loss), ..led(&[1, 3]) };
+        assert!(!doubtful.can_replace(member(1), 2));
+        let extent = LogExtent { last_epoch: LeaderEpoch(4), end: Offset::new(7) };
+        let unvouched = PartitionState { unvouched: Some(extent), ..led(&[1, 3]) };
+        assert!(!unvouched.can_replace(member(1), 2));
     }
 }

@@ -14,6 +14,8 @@ mod log_check;
 mod log_report;
 mod repairing;
 #[cfg(test)]
+mod repairing_tests;
+#[cfg(test)]
 mod schedule_tests;
 #[cfg(test)]
 mod slow_disk_tests;
@@ -30,4 +32,4 @@ pub use following::{FollowerError, FollowerPosition};
 pub use handing_over::HandOverProgress;
 pub use in_sync_changes::{InSyncChanges, RequestedChange};
 pub use log_check::{LogCheck, UnsoundLog};
-pub use repairing::{RepairFailed, Repairable, SegmentRepair};
+pub use repairing::{RefusedAgain, RepairFailed, Repairable, SegmentRepair};

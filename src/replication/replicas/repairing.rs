@@ -1,10 +1,11 @@
 //! The repair of a replica's damaged segments with records that its leader sends again.
 //!
-//! The segment that the log appends to is closed first. The log of a compacted topic is not
+//! The segment that the log appends to is closed first. A log that is or was compacted is not
 //! repaired but fetched again as a whole: what has been compacted away in one of two logs may have
 //! a later record of its key only in the other.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::following::HistoryOfLog;
@@ -16,6 +17,31 @@ use crate::types::Offset;
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct RepairFailed(#[from] RepairError);
+
+/// The reason why a damaged log is not given up to be fetched again as a whole.
+#[derive(Debug, thiserror::Error)]
+pub enum RefusedAgain {
+    /// One of this partition was before: a disk that damages each would be filled.
+    #[error(
+        "an earlier log of this partition is still in quarantine: look at the disk, then remove \
+         the folder '{}'", .0.display()
+    )]
+    Quarantined(PathBuf),
+    /// The disk has to hold both logs.
+    #[error(
+        "the log of the leader has {size} bytes, and this broker has room for {room} beside the \
+         damaged log: free space on its disk, or extend it"
+    )]
+    NoRoom {
+        /// The size of the leader's log.
+        size: u64,
+        /// The free bytes of the disk.
+        room: u64,
+    },
+    /// The disk does not tell.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
 
 /// A damaged segment of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +75,26 @@ impl From<StorageError> for RepairFailed {
 }
 
 impl Partition {
-    /// Returns true if damage is known that no operator has skipped.
+    /// Returns true if damage is known at or above the log start that no operator has skipped.
     pub fn has_damage(&self) -> bool {
         self.log().is_some_and(|log| log.has_damage())
     }
 
     /// Returns true if damage of this log is repaired by fetching the whole log again, because the
-    /// topic is compacted.
+    /// topic is compacted, or was and the log still has gaps. Blocks on the disk.
     ///
     /// A record that the leader has compacted away is absent there for good reason, but here an
     /// older one of its key may be left. Nor may later segments of this log stay: compaction here
     /// may have removed a tombstone from them whose key the leader still has.
-    pub fn is_fetched_as_a_whole(&self) -> bool {
-        self.config().cleanup_policy.compact
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn is_fetched_as_a_whole(&self) -> Result<bool, RepairFailed> {
+        if self.config().cleanup_policy.compact {
+            return Ok(true);
+        }
+        let Some(log) = self.log() else { return Ok(false) };
+        Ok(log.may_have_gaps()?)
     }
 
     /// Lets the log of a follower go on in another segment if that which it appends to has damage,
@@ -73,9 +106,10 @@ impl Partition {
         let current = self.current();
         let follows = matches!(current.role, Role::Follower { leader: Some(_) });
         let (epoch, log) = (current.epoch, current.log.clone());
-        let Some(log) = log.filter(|_| follows && !self.is_fetched_as_a_whole()) else {
+        let Some(log) = log.filter(|_| follows) else { return Ok(false) };
+        if self.is_fetched_as_a_whole()? {
             return Ok(false);
-        };
+        }
         let data = &self.logs().data;
         {
             let Some(_hold) = data.hold(&log) else { return Ok(false) };
@@ -101,14 +135,16 @@ impl Partition {
         Ok(self.floor(known.get().last_epoch()))
     }
 
-    /// The segments that can be repaired; none in a compacted topic. Blocks on the disk.
+    /// The segments that can be repaired; none in a log that is fetched again as a whole. Blocks on
+    /// the disk.
     ///
     /// # Errors
     /// If the log accepts no records, or the disk fails.
     pub fn repairable_segments(&self) -> Result<Vec<Repairable>, RepairFailed> {
-        let Some(log) = self.log().filter(|_| !self.is_fetched_as_a_whole()) else {
+        let Some(log) = self.log() else { return Ok(Vec::new()) };
+        if self.is_fetched_as_a_whole()? {
             return Ok(Vec::new());
-        };
+        }
         let start = log.log_start_offset();
         let needed = Repair::needed(&log)?.into_iter();
         let repairable = |segment: DamagedSegment| {
@@ -117,6 +153,20 @@ impl Partition {
             Repairable { segment: segment.base, wanted }
         };
         Ok(needed.map(repairable).collect())
+    }
+
+    /// Fails unless this broker may give up the log to fetch it again, from a leader whose log has
+    /// this size. Blocks on the disk.
+    ///
+    /// # Errors
+    /// `Quarantined` and `NoRoom`, and those of the disk.
+    pub fn require_room_for_another(&self, size: u64) -> Result<(), RefusedAgain> {
+        let data = &self.logs().data;
+        if let Some(path) = data.quarantined(self.id())? {
+            return Err(RefusedAgain::Quarantined(path));
+        }
+        let room = data.room()?;
+        if room < size { Err(RefusedAgain::NoRoom { size, room }) } else { Ok(()) }
     }
 
     /// Begins to repair a segment. `None` if it cannot be repaired any more. Reads the segment.
@@ -160,69 +210,5 @@ impl SegmentRepair {
     /// Those of the disk.
     pub fn finish(self) -> Result<bool, RepairFailed> {
         Ok(self.repair.finish(Some(&self.data))?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::IoSlice;
-    use std::path::Path;
-
-    use super::*;
-    use crate::io::{Disk, OpenMode, read_exact_at, write_all_at};
-    use crate::replication::replicas::truncation_faults_tests::{Pair, RECORDS};
-    use crate::storage::LogConfig;
-
-    /// Flips a bit of the first record in the last segment of a log.
-    fn rot(disk: &dyn Disk, dir: &Path) {
-        let paths = disk.list(dir).unwrap().into_iter().map(|entry| dir.join(entry.name));
-        let segments = paths.filter(|path| path.extension().is_some_and(|kind| kind == "log"));
-        let file = disk.open(&segments.max().unwrap(), OpenMode::Write).unwrap();
-        let mut byte = [0];
-        read_exact_at(&*file, &mut byte, 65).unwrap();
-        write_all_at(&*file, &mut [IoSlice::new(&[byte[0] ^ 1])], 65).unwrap();
-    }
-
-    /// A pair whose replicas both have damage in the segment that they append to.
-    fn damaged() -> Pair {
-        let pair = Pair::new();
-        for broker in [&pair.leader, &pair.follower] {
-            rot(&broker.disk, broker.log().unwrap().dir());
-            broker.partition.locate_damage(Offset::new(RECORDS - 1)).unwrap();
-            assert!(broker.partition.has_damage());
-            assert_eq!(broker.partition.repairable_segments().unwrap(), []);
-        }
-        pair
-    }
-
-    #[test]
-    fn a_follower_closes_the_damaged_segment_that_it_appends_to_once() {
-        let pair = damaged();
-        let follower = &pair.follower.partition;
-        assert!(follower.close_damaged_segment().unwrap());
-        assert!(!follower.close_damaged_segment().unwrap());
-        let [found] = follower.repairable_segments().unwrap().try_into().unwrap();
-        assert!(found.segment == found.wanted && found.wanted < Offset::new(RECORDS));
-        assert!(!pair.leader.partition.close_damaged_segment().unwrap(), "it hands over first");
-        pair.leader.partition.lead().unwrap();
-        pair.try_append(0).unwrap();
-        pair.fetch();
-        assert_eq!(follower.log().unwrap().log_end_offset(), Offset::new(RECORDS + 1));
-        pair.leader.stop();
-        pair.follower.stop();
-    }
-
-    #[test]
-    fn the_damaged_segments_of_a_compacted_log_are_left_as_they_are() {
-        let pair = damaged();
-        let follower = &pair.follower.partition;
-        let mut config = LogConfig::clone(&follower.config());
-        config.cleanup_policy.compact = true;
-        follower.set_config(Arc::new(config));
-        assert!(follower.is_fetched_as_a_whole());
-        assert!(!follower.close_damaged_segment().unwrap());
-        assert_eq!(follower.repairable_segments().unwrap(), []);
-        pair.leader.stop();
-        pair.follower.stop();
     }
 }
