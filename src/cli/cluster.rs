@@ -160,9 +160,10 @@ impl ProblemRow {
             broker: Some(broker.0),
             problem: format!("offsets {first} to {next} are damaged, in {file}"),
             remedy: format!(
-                "if another replica is sound, stop the broker, move the directory of the log away \
-                 and start the broker; if not, streamlog partition skip-damage {partition} --from \
-                 {first} --to {next}"
+                "while another broker leads, broker {broker} fetches them again: if it does not, \
+                 its log says why; a compacted log needs more replicas in sync than \
+                 min.insync.replicas. If no replica is sound, streamlog partition skip-damage \
+                 {partition} --from {first} --to {next}"
             ),
             topic: Some(partition.topic.to_string()),
             partition: Some(partition.partition.0),
