@@ -120,3 +120,35 @@ fn a_damaged_compacted_log_is_fetched_again_as_a_whole_and_deleted_keys_stay_del
     assert_eq!(table(&cluster.client()), expected, "{}", cluster.logs());
     assert_eq!(cluster.client().admin().damage().unwrap(), []);
 }
+
+#[test]
+fn two_damaged_followers_are_fetched_again_and_the_minimum_stays_in_sync() {
+    let mut cluster = ThreeBrokers::start(&[
+        "log.scrub.interval.ms=20",
+        "log.retention.check.interval.ms=20",
+        "auto.leader.rebalance.enable=false",
+    ]);
+    cluster.make_topic(TOPIC, 1);
+    let client = cluster.client();
+    let settings = [
+        ("cleanup.policy", "compact"),
+        ("segment.bytes", "2000"),
+        ("min.insync.replicas", "2"),
+        ("min.compaction.lag.ms", "3600000"),
+    ];
+    set(&client, &settings);
+    write_others(&client, 80);
+    let expected = table(&client);
+    cluster.await_in_sync(TOPIC, &IDS);
+    let followers = others(cluster.leader(TOPIC));
+    for follower in &followers {
+        cluster.flip_a_bit(*follower, TOPIC, 0);
+    }
+    for follower in &followers {
+        cluster.await_logged(*follower, "it is damaged, and fetched again as a whole");
+    }
+    cluster.await_in_sync(TOPIC, &IDS);
+    assert_eq!(cluster.client().admin().damage().unwrap(), []);
+    assert_eq!(table(&cluster.client()), expected, "{}", cluster.logs());
+    cluster.assert_identical_logs(TOPIC, 1);
+}
