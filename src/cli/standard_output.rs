@@ -81,18 +81,6 @@ impl StandardOutput {
         let time = if is_begun { PollTimeout::from(row_end) } else { PollTimeout::ZERO };
         if is_ready(out, PollFlags::POLLOUT, time)? { Ok(()) } else { Err(Pressed.into()) }
     }
-
-    /// Waits after a write that the terminal has refused although it counts as writable: it has no
-    /// room for the next character, which may be a newline and need two bytes.
-    fn wait_after_refusal(&self, refusals: u16) -> io::Result<()> {
-        if refusals > ROW_END_REFUSALS {
-            return Err(Pressed.into());
-        }
-        match poll(&mut [], REFUSED_MS) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
 }
 
 impl Write for StandardOutput {
@@ -118,7 +106,7 @@ impl Write for StandardOutput {
                 Err(Errno::EAGAIN) => {
                     // A reader that was slow before Ctrl-C may still be reading.
                     refusals += u16::from(self.ctrl_c.is_pressed());
-                    self.wait_after_refusal(refusals)?;
+                    wait_after_refusal(refusals)?;
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -126,6 +114,18 @@ impl Write for StandardOutput {
         self.rows = rows;
         self.rows.clear();
         Ok(())
+    }
+}
+
+/// Waits after a write that a terminal has refused although it counts as writable: it has no room
+/// for the next character, which may be a newline and need two bytes.
+fn wait_after_refusal(refusals: u16) -> io::Result<()> {
+    if refusals > ROW_END_REFUSALS {
+        return Err(Pressed.into());
+    }
+    match poll(&mut [], REFUSED_MS) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

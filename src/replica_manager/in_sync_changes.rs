@@ -101,8 +101,8 @@ impl InSyncChanges {
         led.filter(|partition| partition.is_ending_caching()).cloned().collect()
     }
 
-    /// The changes after which these partitions do not count as caching any more, as far as they are
-    /// due. Logs that nobody has opened yet are opened for that.
+    /// The changes after which these partitions do not count as caching any more, as far as they
+    /// are due. Logs that nobody has opened yet are opened for that.
     fn endings(&self, ending: &[Arc<Partition>]) -> Vec<RequestedChange> {
         let closed = ending.iter().filter(|partition| !partition.is_open());
         let closed: Vec<_> = closed.cloned().collect();

@@ -14,7 +14,7 @@ use crate::replication::role::{Current, Leadership};
 use crate::replication::{
     Assignment, Follower, HandOverStage, Leader, LeaderStart, Partition, Role,
 };
-use crate::storage::{EpochChange, Log, Unflushed};
+use crate::storage::{EpochChange, Log};
 use crate::types::{LeaderEpoch, Offset};
 
 impl Partition {
@@ -41,6 +41,8 @@ impl Partition {
             leadership.asks.get_or_insert_default().begin(now);
         }
         let is_new_epoch = (role, epoch) != (before.role, before.epoch);
+        // From now on, progress waits for the flush of what counted without it.
+        let mut is_flush_due = (before.caching, caching) == (Caching::On, Caching::Ending);
         let is_known = leadership
             .assigned
             .as_ref()
@@ -49,10 +51,10 @@ impl Partition {
         if !is_new_epoch && (is_known || !leads) {
             if !leads {
                 self.note_caching(caching);
+                self.flush_if(is_flush_due, &before);
             }
             return;
         }
-        let mut unflushed = None;
         leadership.assigned = leads.then_some(assignment);
         if is_new_epoch {
             leadership.began = now;
@@ -60,7 +62,8 @@ impl Partition {
                 asks.follow(followed);
             }
             self.note_caching(caching);
-            unflushed = self.begin_epoch(&mut leadership, (role, epoch), &before);
+            // Clients read nothing until the watermark has reached the start of the epoch.
+            is_flush_due |= self.begin_epoch(&mut leadership, (role, epoch), &before);
         } else if let Some(leader) = &mut leadership.leader {
             let version = state.version;
             leader.state_read(state, false);
@@ -81,21 +84,24 @@ impl Partition {
         } else {
             self.wake_reached();
         }
-        if let Some((log, unflushed)) = before.log.as_ref().zip(unflushed) {
-            // Do not wait for the next flush: clients read nothing until the watermark has reached
-            // the start of the epoch.
-            self.logs().flusher.schedule_unflushed(log, &unflushed, true);
+        self.flush_if(is_flush_due, &before);
+    }
+
+    /// Lets the flusher flush the log at once, if that is due.
+    fn flush_if(&self, is_due: bool, before: &Current) {
+        if let Some(log) = before.log.as_ref().filter(|_| is_due) {
+            self.logs().flusher.flush_soon(log);
         }
     }
 
-    /// Replaces the role, and returns the records of the log that wait for a flush. The log is not
-    /// open for the new role before it refuses the records of the previous epoch.
+    /// Replaces the role. Returns true if the log has records that wait for a flush. It is not open
+    /// for the new role before it refuses the records of the previous epoch.
     fn begin_epoch(
         &self,
         leadership: &mut Leadership,
         (role, epoch): (Role, LeaderEpoch),
         before: &Current,
-    ) -> Option<Unflushed> {
+    ) -> bool {
         leadership.leader = None;
         leadership.follower = None;
         leadership.follower_starts.clear();
@@ -116,20 +122,20 @@ impl Partition {
         });
         self.note_in_sync(leadership);
         if !before.is_open {
-            return None;
+            return false;
         }
         let Some(log) = &before.log else {
             self.begin_role(leadership, None, Offset::ZERO);
-            return None;
+            return false;
         };
         // A truncation may wait for the disk, and the caller must not wait for it. The next use of
         // the log opens it then, for the role of that moment.
-        let mut change = log.epochs().try_change()?;
+        let Some(mut change) = log.epochs().try_change() else { return false };
         // An append that has read the old role may still be on its way: the log refuses it.
         change.end_before(epoch);
         self.begin_role(leadership, Some((log, &mut change)), Offset::ZERO);
         self.update(|current| Current { is_open: true, ..current.clone() });
-        change.unflushed()
+        change.has_unflushed()
     }
 
     /// The time until which a new leader answers no client; zero if it need not wait for an earlier

@@ -1,7 +1,7 @@
 //! Answers that never come, because another broker leads by now.
 //!
-//! A leader that is paused, or cut off with its connections open, answers nothing, and only the time
-//! limit of a request ends the wait for it. The other brokers know much earlier who leads instead.
+//! A leader that is paused, or cut off with its connections open, answers nothing, and only the
+//! time limit of a request ends the wait for it. The others know much earlier who leads instead.
 
 use std::collections::BTreeSet;
 use std::future::Future;

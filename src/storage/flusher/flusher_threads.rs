@@ -27,7 +27,7 @@ use crate::io::{
 use crate::storage::flusher::flush_queue::{Ending, FlushQueue, Job, Next};
 use crate::storage::flusher::flush_slots::{FlushSlots, SlotDecision};
 use crate::storage::worker::start_worker;
-use crate::storage::{FlushTicket, Log, StorageError, Unflushed};
+use crate::storage::{FlushTicket, Log, StorageError};
 use crate::types::{Offset, TopicPartition};
 
 settings! {
@@ -121,9 +121,7 @@ impl Flusher {
         listener: FlushListener,
     ) -> Result<Self, StorageError> {
         let flusher = Self::without_threads(world, dir, options, listener)?;
-        for _ in 0..options.threads.max(1) {
-            flusher.shared.start_thread()?;
-        }
+        (0..options.threads.max(1)).try_for_each(|_| flusher.shared.start_thread())?;
         Ok(flusher)
     }
 
@@ -180,19 +178,15 @@ impl Flusher {
     /// Schedules the unflushed records of a log according to its settings. Call it after each
     /// append, and, with `awaited`, when a response or a fetch begins to wait.
     pub fn schedule(&self, log: &Arc<Log>, awaited: bool) {
-        if let Some(unflushed) = log.flushes().unflushed() {
-            self.schedule_unflushed(log, &unflushed, awaited);
-        }
-    }
-
-    /// As `schedule`, of a log with these unflushed records.
-    pub fn schedule_unflushed(&self, log: &Arc<Log>, unflushed: &Unflushed, awaited: bool) {
+        let Some(unflushed) = log.flushes().unflushed() else { return };
         let on_demand = awaited && log.config().flush_on_demand;
         let due = if on_demand { self.shared.clock.monotonic() } else { unflushed.due };
-        let schedule = |queue: &mut FlushQueue<_>| {
-            queue.schedule(log.partition(), log, unflushed.bytes, due);
-        };
-        self.shared.change(schedule);
+        self.shared.change(|queue| queue.schedule(log.partition(), log, unflushed.bytes, due));
+    }
+
+    /// As `schedule`, at once and whatever the settings. Does not wait for the log.
+    pub fn flush_soon(&self, log: &Arc<Log>) {
+        self.shared.change(|queue| queue.schedule(log.partition(), log, 0, Duration::ZERO));
     }
 
     /// Removes a log that is being deleted.

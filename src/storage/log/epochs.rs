@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 
 use crate::storage::log::tail::Tail;
 use crate::storage::log::tail_lock::TailLock;
-use crate::storage::{EpochStart, StorageError, Unflushed};
+use crate::storage::{EpochStart, StorageError};
 use crate::types::{LeaderEpoch, Offset};
 
 /// The leader epochs of a log.
@@ -124,9 +124,9 @@ impl EpochChange<'_> {
         }
     }
 
-    /// The records that wait for a flush to begin; `None` if there are none.
-    pub fn unflushed(&self) -> Option<Unflushed> {
-        self.tail.unflushed()
+    /// Returns true if records wait for a flush to begin.
+    pub fn has_unflushed(&self) -> bool {
+        self.tail.unflushed().is_some()
     }
 
     /// Lets the log take batches that are fetched in a leader epoch, until the epoch ends.

@@ -198,16 +198,15 @@ impl Fetcher {
     /// Sends `plan` if the broker can take a request now; otherwise returns the time to check
     /// again.
     fn fetch(&mut self, address: &HostPort, plan: FetchPlan, now: Duration) -> Option<Duration> {
-        let shared = &self.shared;
+        let (address, shared) = (address.clone(), Arc::clone(&self.shared));
         let routes = self.routes.entry(address.clone());
         let route = routes.or_insert_with(|| Route::new(shared.brokers.backoff()));
-        let (address, brokers) = (address.clone(), Arc::clone(&shared.brokers));
         match route.readiness(now, 1) {
             Readiness::Busy => {}
             Readiness::NotBefore(time) => return Some(time),
             Readiness::Connect => {
                 self.jobs.spawn(async move {
-                    let connection = brokers.open(&address).await;
+                    let connection = shared.brokers.open(&address).await;
                     Event::Connected(address, connection)
                 });
             }
@@ -215,9 +214,9 @@ impl Fetcher {
                 Ok(reply) => {
                     route.sent();
                     self.in_flight.insert(address.clone(), plan.sources());
-                    let wait = shared.config.fetch_wait;
                     self.jobs.spawn(async move {
-                        let fetched = plan.arrive(reply, (&brokers, &address), wait).await;
+                        let (brokers, wait) = (&shared.brokers, shared.config.fetch_wait);
+                        let fetched = plan.arrive(reply, (brokers, &address), wait).await;
                         Event::Fetched(address, fetched)
                     });
                 }
