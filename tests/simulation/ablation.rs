@@ -27,9 +27,9 @@ const ABLATIONS: &[(Rule, u64)] = &[
 
 /// The rules of elections, each with a seed that finds its absence. That of the others is shown by
 /// the model and by `src/metadata/controller/reports_tests.rs`: only one disk at a time loses
-/// records here, and a leader that lacks them is told so by the floors of the others.
-const ELECTIONS: &[(ElectionRule, u64)] =
-    &[(ElectionRule::EndsAreCompared, 10), (ElectionRule::GreatestEnd, 0)];
+/// records here, and a leader that lacks them is told so by the floors of the others. One seed of
+/// 1,200 finds the absence of R21c.
+const ELECTIONS: &[(ElectionRule, u64)] = &[(ElectionRule::EndsAreCompared, 10)];
 
 /// The rules whose absence harms no record in any seed; `docs/decisions/0023-simulation.md`, 0025
 /// for proof and silence, and 0030 for caching have the reasons.
