@@ -18,14 +18,14 @@ pub(crate) fn answer_watching(
     ctrl_c: io::Result<&'static CtrlC>,
     work: impl FnOnce(&mut dyn Write, &'static CtrlC) -> Result<Exit, CommandError>,
 ) -> Exit {
-    let opened = ctrl_c.and_then(|ctrl_c| Ok((ctrl_c, StandardOutput::new(ctrl_c)?)));
-    let (ctrl_c, mut out) = match opened {
-        Ok(opened) => opened,
+    let ctrl_c = match ctrl_c {
+        Ok(ctrl_c) => ctrl_c,
         Err(error) => {
             report(&error);
             return Exit::Failed;
         }
     };
+    let mut out = StandardOutput::new(ctrl_c);
     let outcome = work(&mut out, ctrl_c).and_then(|exit| {
         out.flush()?;
         Ok(exit)

@@ -4,14 +4,13 @@
 //! completed as long as it is being read. A pipe whose reader has stalled, or a stopped terminal,
 //! blocks a command until Ctrl-C at most.
 
-use std::io::{self, IsTerminal, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, open};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::stat::{Mode, SFlag, fstat};
+use nix::sys::stat::{SFlag, fstat};
 use nix::unistd::write;
 
 use crate::cli::CtrlC;
@@ -24,48 +23,29 @@ const PIPE_CHUNK: usize = 4096;
 /// The write size for files, which never block.
 const FILE_CHUNK: usize = 64 * 1024;
 
-/// The wait in milliseconds, after Ctrl-C, until a pipe accepts the next part of a row.
+/// The wait in milliseconds, after Ctrl-C, until the reader accepts the next part of a row.
 const ROW_END_MS: u16 = 30;
-
-/// The same for a terminal, which takes less than a row at a time, and whose reader may be waiting
-/// for a processor.
-const TERMINAL_ROW_END_MS: u16 = 200;
-
-/// The wait in milliseconds before a write that a terminal has refused is repeated.
-const REFUSED_MS: u16 = 10;
-
-/// The number of refusals in succession, after Ctrl-C, at which a row is given up.
-const ROW_END_REFUSALS: u16 = TERMINAL_ROW_END_MS / REFUSED_MS;
 
 /// The interval at which a waiting command checks whether its output still has a reader.
 pub(crate) const READER_CHECK: Duration = Duration::from_millis(250);
 
 /// Standard output.
 pub(crate) struct StandardOutput {
-    /// A descriptor on which writes do not block, if it is a terminal that may be opened again.
-    out: OwnedFd,
+    out: io::Stdout,
     ctrl_c: &'static CtrlC,
     is_file: bool,
-    is_terminal: bool,
     /// Whole rows that are not written yet.
     rows: Vec<u8>,
 }
 
 impl StandardOutput {
     /// The standard output of this process.
-    ///
-    /// # Errors
-    ///
-    /// The process has no descriptor left.
-    pub(crate) fn new(ctrl_c: &'static CtrlC) -> io::Result<Self> {
+    pub(crate) fn new(ctrl_c: &'static CtrlC) -> Self {
         let out = io::stdout();
-        let is_terminal = out.is_terminal();
-        let terminal = if is_terminal { reopened_terminal().ok() } else { None };
         let is_file = fstat(out.as_fd()).is_ok_and(|stat| {
             SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG
         });
-        let out = terminal.map_or_else(|| out.as_fd().try_clone_to_owned(), Ok)?;
-        Ok(Self { out, ctrl_c, is_file, is_terminal, rows: Vec::new() })
+        Self { out, ctrl_c, is_file, rows: Vec::new() }
     }
 
     /// Waits until standard output is writable; `is_begun` is true within a row.
@@ -77,8 +57,7 @@ impl StandardOutput {
         if !self.ctrl_c.is_pressed() && self.ctrl_c.or_output(out)? != Waited::Pressed {
             return Ok(());
         }
-        let row_end = if self.is_terminal { TERMINAL_ROW_END_MS } else { ROW_END_MS };
-        let time = if is_begun { PollTimeout::from(row_end) } else { PollTimeout::ZERO };
+        let time = if is_begun { PollTimeout::from(ROW_END_MS) } else { PollTimeout::ZERO };
         if is_ready(out, PollFlags::POLLOUT, time)? { Ok(()) } else { Err(Pressed.into()) }
     }
 }
@@ -96,18 +75,12 @@ impl Write for StandardOutput {
     fn flush(&mut self) -> io::Result<()> {
         let rows = std::mem::take(&mut self.rows);
         let mut at = 0;
-        let mut refusals: u16 = 0;
         while at < rows.len() {
             self.wait(at > 0)?;
             let end = if self.is_file { rows.len() } else { rows.len().min(at + PIPE_CHUNK) };
             match write(self.out.as_fd(), &rows[at..end]) {
-                Ok(count) => (at, refusals) = (at + count, 0),
+                Ok(count) => at += count,
                 Err(Errno::EINTR) => {}
-                Err(Errno::EAGAIN) => {
-                    // A reader that was slow before Ctrl-C may still be reading.
-                    refusals += u16::from(self.ctrl_c.is_pressed());
-                    wait_after_refusal(refusals)?;
-                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -115,26 +88,6 @@ impl Write for StandardOutput {
         self.rows.clear();
         Ok(())
     }
-}
-
-/// Waits after a write that a terminal has refused although it counts as writable: it has no room
-/// for the next character, which may be a newline and need two bytes.
-fn wait_after_refusal(refusals: u16) -> io::Result<()> {
-    if refusals > ROW_END_REFUSALS {
-        return Err(Pressed.into());
-    }
-    match poll(&mut [], REFUSED_MS) {
-        Ok(_) | Err(Errno::EINTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// A descriptor of the terminal behind standard output on which writes never block. Between poll(2)
-/// and a write that blocks, Ctrl-C would be lost. The flag cannot be set on standard output itself,
-/// which other processes share. Fails if the terminal belongs to another user, as after `su`.
-fn reopened_terminal() -> io::Result<OwnedFd> {
-    let flags = OFlag::O_WRONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-    Ok(open("/proc/self/fd/1", flags, Mode::empty())?)
 }
 
 /// Returns true if the reader of standard output is gone.
