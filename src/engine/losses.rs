@@ -23,7 +23,7 @@ use crate::types::{BrokerId, Offset, PartitionIndex, TopicId, TopicPartition, Wi
 /// A partition of a topic with this id.
 type Replica = (TopicId, PartitionIndex);
 
-/// What may take the place of a damaged log.
+/// The source of the log that takes the place of a damaged one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Replacement {
     /// The leader that has shown that its log is sound.

@@ -27,6 +27,7 @@ use crate::replica_manager::followed::{Followed, followed};
 use crate::replica_manager::leader_reader::{LeaderReadError, LeaderReader};
 use crate::replication::{
     LogCheck, Partition, RefusedAgain, RepairFailed, Repairable, SegmentRepair, UnsoundLog,
+    required_in_sync,
 };
 use crate::types::{BrokerId, LeaderEpoch, TopicPartition, WithCauses};
 
@@ -301,11 +302,9 @@ impl Repairs {
         let (image, id) = (self.engine.image(), partition.id());
         let known = image.topic_by_id(partition.topic_id());
         let known = known.and_then(|topic| topic.partition(id.partition));
-        let state = known.and_then(|known| known.state.as_ref().zip(Some(known.replicas.len())));
-        let (state, replicas) = state.ok_or(Irreplaceable::NoLeader)?;
-        let minimum = state
-            .minimum
-            .unwrap_or_else(|| partition.config().min_insync_replicas(replicas).min(replicas));
+        let known = known.ok_or(Irreplaceable::NoLeader)?;
+        let state = known.state.as_ref().ok_or(Irreplaceable::NoLeader)?;
+        let minimum = required_in_sync(known, &partition.config());
         let leader = state.source_without(&self.own_member(&image), minimum)?;
         Ok(Replacement { leader, minimum })
     }

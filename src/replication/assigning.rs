@@ -47,7 +47,9 @@ impl Partition {
             .assigned
             .as_ref()
             .is_some_and(|known| known.in_sync == state && known.caching == caching);
-        self.update(|current| Current { floor_epoch, ..current.clone() });
+        if floor_epoch != before.floor_epoch {
+            self.update(|current| Current { floor_epoch, ..current.clone() });
+        }
         if !is_new_epoch && (is_known || !leads) {
             if !leads {
                 self.note_caching(caching);
@@ -290,9 +292,11 @@ impl Partition {
 
     /// Publishes the caching of an assignment, by which more or fewer records count as stored.
     fn note_caching(&self, caching: Caching) {
-        let before = self.current().caching;
+        if caching == self.caching() {
+            return;
+        }
         self.update(|current| Current { caching, ..current.clone() });
-        if let Some(log) = self.log().filter(|_| caching != before) {
+        if let Some(log) = self.log() {
             self.set_stored(self.stored_end(&log));
         }
     }

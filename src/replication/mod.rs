@@ -47,5 +47,5 @@ pub use replicas::{
     RefusedAgain, RepairFailed, Repairable, RequestedChange, SegmentRepair, UnsoundLog,
 };
 pub use role::Role;
-pub use spec::{Assignment, LocalLogs, PartitionSpec, Predecessors};
+pub use spec::{Assignment, LocalLogs, PartitionSpec, Predecessors, required_in_sync};
 pub use waiting::{Progress, Waiting};

@@ -92,7 +92,6 @@ impl Assignment {
     /// A replica that may have more records than a leader that is not believed yet follows nobody
     /// (rule R21e in docs/replication.md): it reports its log.
     pub fn of(partition: &PartitionImage, own: IsrMember, config: &LogConfig) -> Self {
-        let replicas = partition.replicas.len();
         let state = partition.state.as_ref();
         let awaits_comparison = state.is_some_and(|state| state.awaits_comparison(own.broker));
         Self {
@@ -105,11 +104,7 @@ impl Assignment {
             floor_epoch: state.map_or(LeaderEpoch::NONE, floor_epoch),
             in_sync: InSyncState {
                 members: partition.isr().to_vec(),
-                // Prefer the minimum of the state: by it, the controller decides which replicas
-                // stay eligible.
-                minimum: state
-                    .and_then(|state| state.minimum)
-                    .unwrap_or_else(|| config.min_insync_replicas(replicas).min(replicas)),
+                minimum: required_in_sync(partition, config),
                 has_eligible: state.is_some_and(|state| !state.eligible.is_empty()),
                 is_unvouched: state.is_some_and(|state| state.unvouched.is_some()),
                 version: state.map_or(0, |state| state.version),
@@ -122,6 +117,14 @@ impl Assignment {
             },
         }
     }
+}
+
+/// The number of in-sync replicas that `acks=all` requires. That of the state is preferred: by it,
+/// the controller decides which replicas stay eligible.
+pub fn required_in_sync(partition: &PartitionImage, config: &LogConfig) -> usize {
+    let replicas = partition.replicas.len();
+    let minimum = partition.state.as_ref().and_then(|state| state.minimum);
+    minimum.unwrap_or_else(|| config.min_insync_replicas(replicas).min(replicas))
 }
 
 /// The first leader epoch whose records give a log a floor, by the state of its partition.

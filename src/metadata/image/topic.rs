@@ -204,8 +204,12 @@ impl PartitionState {
 
     /// Returns true if the leader may lack acknowledged records.
     fn is_leader_doubtful(&self) -> bool {
-        let leads_with_loss = self.loss.is_some_and(|loss| loss.leader_epoch == self.leader_epoch);
-        self.unvouched.is_some() || leads_with_loss
+        self.unvouched.is_some() || self.began_with_loss()
+    }
+
+    /// Returns true if the leader epoch began with a loss of records that an operator accepted.
+    pub(in crate::metadata) fn began_with_loss(&self) -> bool {
+        self.loss.is_some_and(|loss| loss.leader_epoch == self.leader_epoch)
     }
 
     /// Returns true if a replica must not follow the leader before the controller has compared

@@ -182,7 +182,7 @@ pub(in crate::metadata) fn is_struck_out(
 pub(in crate::metadata) fn leads_with_loss(state: &PartitionState, member: &IsrMember) -> bool {
     state.leader == Some(member.broker)
         && state.leader_incarnation == member.incarnation
-        && state.loss.is_some_and(|loss| loss.leader_epoch == state.leader_epoch)
+        && state.began_with_loss()
 }
 
 /// Rule R14: the caching of a state, given the setting of its topic, if that is known. The

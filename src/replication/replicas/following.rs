@@ -301,7 +301,7 @@ impl Partition {
     }
 }
 
-/// The epochs of a log's records and its end, as they were at one moment.
+/// The end of a log, and the epochs of the records below it.
 pub(super) struct HistoryOfLog {
     epochs: Vec<EpochStart>,
     end: Offset,

@@ -49,6 +49,16 @@ fn a_follower_closes_the_damaged_segment_that_it_appends_to_once() {
     pair.follower.stop();
 }
 
+/// Checks that no segment of the damaged follower is repaired by itself.
+fn check_fetched_as_a_whole(pair: &Pair) {
+    let follower = &pair.follower.partition;
+    assert!(follower.is_fetched_as_a_whole().unwrap());
+    assert!(!follower.close_damaged_segment().unwrap());
+    assert_eq!(follower.repairable_segments().unwrap(), []);
+    pair.leader.stop();
+    pair.follower.stop();
+}
+
 #[test]
 fn the_damaged_segments_of_a_compacted_log_are_left_as_they_are() {
     let pair = damaged();
@@ -56,11 +66,7 @@ fn the_damaged_segments_of_a_compacted_log_are_left_as_they_are() {
     let mut config = LogConfig::clone(&follower.config());
     config.cleanup_policy.compact = true;
     follower.set_config(Arc::new(config));
-    assert!(follower.is_fetched_as_a_whole().unwrap());
-    assert!(!follower.close_damaged_segment().unwrap());
-    assert_eq!(follower.repairable_segments().unwrap(), []);
-    pair.leader.stop();
-    pair.follower.stop();
+    check_fetched_as_a_whole(&pair);
 }
 
 #[test]
@@ -70,11 +76,7 @@ fn a_log_that_was_compacted_earlier_is_not_repaired_by_segments_either() {
     assert!(!follower.is_fetched_as_a_whole().unwrap());
     // Compaction has left gaps, and the policy was changed since.
     follower.log().unwrap().expect_gaps(Offset::new(1)).unwrap();
-    assert!(follower.is_fetched_as_a_whole().unwrap());
-    assert!(!follower.close_damaged_segment().unwrap());
-    assert_eq!(follower.repairable_segments().unwrap(), []);
-    pair.leader.stop();
-    pair.follower.stop();
+    check_fetched_as_a_whole(&pair);
 }
 
 #[test]
