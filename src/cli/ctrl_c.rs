@@ -51,6 +51,21 @@ impl CtrlC {
         Ok(Box::leak(Box::new(Self { is_pressed, is_news, pressed })))
     }
 
+    /// One that no signal presses, and what presses it.
+    #[cfg(test)]
+    pub(crate) fn of_a_test() -> (&'static Self, impl FnOnce()) {
+        let [is_pressed, is_news] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let (pressed, mut pressing) = UnixStream::pair().unwrap();
+        let pressed_flags = [Arc::clone(&is_pressed), Arc::clone(&is_news)];
+        let press = move || {
+            for flag in pressed_flags {
+                flag.store(true, Ordering::Relaxed);
+            }
+            std::io::Write::write_all(&mut pressing, &[0]).unwrap();
+        };
+        (Box::leak(Box::new(Self { is_pressed, is_news, pressed })), press)
+    }
+
     /// Returns true if Ctrl-C was ever pressed.
     pub(crate) fn is_pressed(&self) -> bool {
         self.is_pressed.load(Ordering::Relaxed)

@@ -4,8 +4,11 @@
 //! completed as long as it is being read. A pipe whose reader has stalled, or a stopped terminal,
 //! blocks a command until Ctrl-C at most.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -26,14 +29,22 @@ const FILE_CHUNK: usize = 64 * 1024;
 /// The wait in milliseconds, after Ctrl-C, until the reader accepts the next part of a row.
 const ROW_END_MS: u16 = 30;
 
+/// The time after Ctrl-C without any progress after which a terminal counts as unread.
+const UNREAD: Duration = Duration::from_millis(200);
+
 /// The interval at which a waiting command checks whether its output still has a reader.
 pub(crate) const READER_CHECK: Duration = Duration::from_millis(250);
 
+/// Where bytes are written to.
+type Output = Arc<dyn AsFd + Send + Sync>;
+
 /// Standard output.
 pub(crate) struct StandardOutput {
-    out: io::Stdout,
+    out: Output,
     ctrl_c: &'static CtrlC,
     is_file: bool,
+    /// Writes for this output if it is a terminal.
+    terminal: Option<TerminalWriter>,
     /// Whole rows that are not written yet.
     rows: Vec<u8>,
 }
@@ -41,11 +52,15 @@ pub(crate) struct StandardOutput {
 impl StandardOutput {
     /// The standard output of this process.
     pub(crate) fn new(ctrl_c: &'static CtrlC) -> Self {
-        let out = io::stdout();
+        Self::to(Arc::new(io::stdout()), ctrl_c)
+    }
+
+    fn to(out: Output, ctrl_c: &'static CtrlC) -> Self {
         let is_file = fstat(out.as_fd()).is_ok_and(|stat| {
             SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG
         });
-        Self { out, ctrl_c, is_file, rows: Vec::new() }
+        let terminal = out.as_fd().is_terminal().then(|| TerminalWriter::new(Arc::clone(&out)));
+        Self { out, ctrl_c, is_file, terminal, rows: Vec::new() }
     }
 
     /// Waits until standard output is writable; `is_begun` is true within a row.
@@ -59,6 +74,14 @@ impl StandardOutput {
         }
         let time = if is_begun { PollTimeout::from(ROW_END_MS) } else { PollTimeout::ZERO };
         if is_ready(out, PollFlags::POLLOUT, time)? { Ok(()) } else { Err(Pressed.into()) }
+    }
+
+    /// Writes some bytes of `part`; returns their number.
+    fn write_some(&mut self, part: &[u8]) -> io::Result<usize> {
+        match &mut self.terminal {
+            Some(terminal) => terminal.write(part, self.ctrl_c),
+            None => write_to(self.out.as_fd(), part),
+        }
     }
 }
 
@@ -78,15 +101,65 @@ impl Write for StandardOutput {
         while at < rows.len() {
             self.wait(at > 0)?;
             let end = if self.is_file { rows.len() } else { rows.len().min(at + PIPE_CHUNK) };
-            match write(self.out.as_fd(), &rows[at..end]) {
-                Ok(count) => at += count,
-                Err(Errno::EINTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+            at += self.write_some(&rows[at..end])?;
         }
         self.rows = rows;
         self.rows.clear();
         Ok(())
+    }
+}
+
+/// A thread that writes to a terminal.
+///
+/// poll(2) calls a terminal writable that has room for a single byte, and the write of more then
+/// blocks until somebody reads. Ctrl-C does not end it: the thread is left in it.
+struct TerminalWriter {
+    parts: SyncSender<Vec<u8>>,
+    written: Receiver<io::Result<usize>>,
+    /// Whether the thread is left in a write.
+    is_left: bool,
+}
+
+impl TerminalWriter {
+    fn new(out: Output) -> Self {
+        let (parts, to_write) = sync_channel::<Vec<u8>>(1);
+        let (results, written) = sync_channel(1);
+        thread::spawn(move || {
+            for part in to_write {
+                if results.send(write_to(out.as_fd(), &part)).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { parts, written, is_left: false }
+    }
+
+    /// Writes some bytes of `part`; returns their number, or fails after Ctrl-C when nobody reads.
+    fn write(&mut self, part: &[u8], ctrl_c: &CtrlC) -> io::Result<usize> {
+        if self.is_left || self.parts.send(part.to_vec()).is_err() {
+            return Err(Pressed.into());
+        }
+        loop {
+            let was_pressed = ctrl_c.is_pressed();
+            match self.written.recv_timeout(UNREAD) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Timeout) if !was_pressed => {}
+                Err(_) => break,
+            }
+        }
+        self.is_left = true;
+        Err(Pressed.into())
+    }
+}
+
+/// Writes some bytes of `part`; returns their number.
+fn write_to(out: BorrowedFd<'_>, part: &[u8]) -> io::Result<usize> {
+    loop {
+        match write(out, part) {
+            Ok(count) => return Ok(count),
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
@@ -107,3 +180,7 @@ fn is_ready(out: BorrowedFd<'_>, flags: PollFlags, time: PollTimeout) -> io::Res
         }
     }
 }
+
+#[cfg(test)]
+#[path = "standard_output_tests.rs"]
+mod tests;
