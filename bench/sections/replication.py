@@ -16,13 +16,16 @@ from servers import Place
 from three_brokers import IDS, Member, ThreeBrokers, three_brokers, until
 
 PARTITIONS = 1_000
+IDLE_PARTITIONS = 1_500
+# Records per second beside them: so few that each is replicated by a fetch of its own.
+BUSY_RATE = 1_000
 KILLS_MIN = 20
 STOPS_MIN = 5
 IDLE_SECONDS = 10.0
 # The part of the capacity at which latencies are measured.
 LOAD = 0.1
 LATENCY_SECONDS = 5.0
-SINGLE, REPLICATED, MANY = "single", "replicated", "many"
+SINGLE, REPLICATED, MANY, IDLE = "single", "replicated", "many", "idle"
 NO_WORK = Work()
 FLUSHED = Work("flushed", "bench/load", 1000, 200, 50)
 AT_A_RATE = Work("flushed", "bench/load", None, 200, 1)
@@ -44,6 +47,7 @@ def rows(rounds: int, records: int, place: Place) -> Iterator[Figure]:
         make_pair(brokers)
         yield from throughput(brokers, rounds, records)
         yield from latencies(brokers, rounds)
+        yield from beside_idle(brokers, rounds)
         yield first_acknowledgement(brokers, max(rounds, KILLS_MIN))
         yield controlled_stop(brokers, max(rounds, STOPS_MIN))
     with three_brokers(place) as brokers:
@@ -116,6 +120,28 @@ def latencies(brokers: ThreeBrokers, rounds: int) -> Iterator[Figure]:
     yield middle(row, "p50 µs", absolute["p50_us"], AT_A_RATE)
     yield middle(row, "p99 µs", absolute["p99_us"], AT_A_RATE)
     yield middle(row, "syncs of a broker/s", absolute["syncs"], AT_A_RATE)
+
+
+def beside_idle(brokers: ThreeBrokers, rounds: int) -> Iterator[Figure]:
+    """Compares a busy partition beside many idle ones with the same partition without them."""
+    records = str(round(BUSY_RATE * LATENCY_SECONDS))
+    options = ("latency", "--rate", str(BUSY_RATE), "--records", records)
+    row = f"{IDLE_PARTITIONS:,} idle partitions beside one with {BUSY_RATE:,} records/s"
+    ratios: dict[str, list[float]] = {"p50_us": [], "cpu_us": []}
+    absolute: dict[str, list[float]] = {"p50_us": [], "cpu_us": []}
+    for _ in range(rounds):
+        alone, alone_cost = cost(brokers, REPLICATED, *options)
+        fill(brokers, IDLE, IDLE_PARTITIONS)
+        beside, beside_cost = cost(brokers, REPLICATED, *options)
+        brokers.client.admin.delete_topic(IDLE)
+        alone["cpu_us"], beside["cpu_us"] = alone_cost.cpu_us, beside_cost.cpu_us
+        for name, values in ratios.items():
+            values.append(beside[name] / alone[name])
+            absolute[name].append(beside[name])
+    yield middle(row, "p50 ÷ without them", ratios["p50_us"], AT_A_RATE, at_most(1.2))
+    yield middle(row, "CPU of three brokers ÷ without them", ratios["cpu_us"], gate=at_most(1.5))
+    yield middle(row, "p50 µs", absolute["p50_us"], AT_A_RATE)
+    yield middle(row, "CPU µs/record", absolute["cpu_us"])
 
 
 class Writer(threading.Thread):
@@ -195,10 +221,7 @@ def many_partitions(brokers: ThreeBrokers) -> Iterator[Figure]:
     """Measures many partitions: idle, through a kill of the controller, and a full outage."""
     row = f"{PARTITIONS:,} partitions, 3 replicas each"
     empty = {number: member.resident_kib() for number, member in brokers.members.items()}
-    brokers.topic(MANY, partitions=PARTITIONS)
-    with brokers.client.producer() as producer:
-        for partition in range(PARTITIONS):
-            producer.send(MANY, bytes(200), partition=partition)
+    fill(brokers, MANY, PARTITIONS)
     yield from idle(brokers, row, empty)
 
     # The first to start is the controller, which another has to become before it elects leaders.
@@ -214,6 +237,14 @@ def many_partitions(brokers: ThreeBrokers) -> Iterator[Figure]:
     seconds = time.perf_counter() - began
     yield Figure(row, "s from its start to all in sync", seconds, gate=at_most(30))
     yield from outage(brokers, row)
+
+
+def fill(brokers: ThreeBrokers, topic: str, partitions: int) -> None:
+    """Creates a topic, and writes a record to each of its partitions."""
+    brokers.topic(topic, partitions=partitions)
+    with brokers.client.producer() as producer:
+        for partition in range(partitions):
+            producer.send(topic, bytes(200), partition=partition)
 
 
 def outage(brokers: ThreeBrokers, row: str) -> Iterator[Figure]:

@@ -1,15 +1,19 @@
 //! The follower's end of a fetch session with a leader (KIP-227).
 //!
 //! The first request of a session names all partitions with their positions. Later requests name
-//! only the partitions whose positions have changed, and those to forget. This module decides
-//! nothing and does no I/O. It turns the partitions to fetch into the next request, and keeps the
+//! only the partitions whose positions have changed, and those to forget. A whole request states
+//! that all other positions are as before; a partial one says nothing about them, so that neither
+//! end has to look at thousands of idle partitions for each request.
+//!
+//! This module does no I/O. It turns the partitions to fetch into the next request, and keeps the
 //! positions that the leader knows, to which its answers refer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::replication::FollowerPosition;
-use crate::types::{PartitionIndex, TopicId};
+use crate::types::PartitionKey;
 use crate::wire::fetch::{FetchResponse, ForgottenTopic, RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, FetchRequest};
 
@@ -19,16 +23,72 @@ const BEGIN: i32 = 0;
 /// The id that stands for no session.
 const NONE: i32 = 0;
 
-/// A partition, identified by topic id as in requests: a topic that is created again under the same
-/// name is another topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct PartitionKey {
-    pub(super) topic: TopicId,
-    pub(super) index: PartitionIndex,
-}
+/// The longest time between two whole requests of a session, unless there is nothing to fetch.
+pub(super) const WHOLE_EVERY: Duration = Duration::from_millis(500);
 
 /// The positions of the partitions to fetch.
-pub(super) type Positions = BTreeMap<PartitionKey, FollowerPosition>;
+type Positions = BTreeMap<PartitionKey, FollowerPosition>;
+
+/// The positions of the partitions to fetch, and which of them have changed since the last request.
+#[derive(Debug, Default)]
+pub(super) struct WantedPositions {
+    positions: Positions,
+    changed: BTreeSet<PartitionKey>,
+}
+
+/// The partitions whose positions a request states to the leader, and for which this follower
+/// therefore asks it for records (rule R6f in `replication`'s `rules.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// All partitions of the session.
+    Whole,
+    /// Those whose positions have changed.
+    Changes,
+}
+
+impl WantedPositions {
+    pub(super) fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    pub(super) fn insert(&mut self, key: PartitionKey, position: FollowerPosition) {
+        self.positions.insert(key, position);
+        self.changed.insert(key);
+    }
+
+    pub(super) fn remove(&mut self, key: &PartitionKey) {
+        if self.positions.remove(key).is_some() {
+            self.changed.insert(*key);
+        }
+    }
+
+    /// Keeps those partitions of a scope for which `keeps` returns true, and all others.
+    pub(super) fn retain(
+        &mut self,
+        scope: Scope,
+        keeps: impl Fn(&PartitionKey, &FollowerPosition) -> bool,
+    ) {
+        let drops = |key: &PartitionKey, known: &FollowerPosition| !keeps(key, known);
+        let dropped: Vec<PartitionKey> = match scope {
+            Scope::Whole => {
+                let dropped = self.positions.iter().filter(|(key, known)| drops(key, known));
+                dropped.map(|(key, _)| *key).collect()
+            }
+            Scope::Changes => {
+                let known = |key| Some((key, self.positions.get(key)?));
+                let changed = self.changed.iter().filter_map(known);
+                changed.filter(|(key, known)| drops(key, known)).map(|(key, _)| *key).collect()
+            }
+        };
+        for key in &dropped {
+            self.remove(key);
+        }
+    }
+}
 
 /// A session with a leader. Until the leader has begun one, each request asks for it.
 #[derive(Debug, Default)]
@@ -36,30 +96,57 @@ pub(super) struct FetchSession {
     id: i32,
     /// The epoch of the next request.
     epoch: i32,
+    /// The time of the last whole request.
+    whole_at: Duration,
     /// The positions that the leader knows.
     known: Positions,
 }
 
 impl FetchSession {
-    /// The next request, for exactly these partitions. The caller adds the identity of the follower
-    /// and the limits.
-    pub(super) fn request(&mut self, wanted: &Positions, partition_max: ByteSize) -> FetchRequest {
+    /// The scope of the next request, at the monotonic time `now`.
+    pub(super) fn scope(&self, now: Duration) -> Scope {
+        let is_whole = self.epoch == BEGIN || self.until_whole(now).is_zero();
+        if is_whole { Scope::Whole } else { Scope::Changes }
+    }
+
+    /// The time from `now` until the next whole request.
+    pub(super) fn until_whole(&self, now: Duration) -> Duration {
+        (self.whole_at + WHOLE_EVERY).saturating_sub(now)
+    }
+
+    /// The next request, of this scope, for exactly these partitions. The caller adds the identity
+    /// of the follower and the limits.
+    pub(super) fn request(
+        &mut self,
+        wanted: &mut WantedPositions,
+        (scope, now): (Scope, Duration),
+        partition_max: ByteSize,
+    ) -> FetchRequest {
+        let mut changed = std::mem::take(&mut wanted.changed);
         if self.epoch == BEGIN {
+            assert_eq!(scope, Scope::Whole, "a session begins with all partitions");
             self.known.clear();
+            changed = wanted.positions.keys().copied().collect();
         }
-        let forgotten = self.known.keys().filter(|key| !wanted.contains_key(key));
-        let forgotten_topics = forgotten_topics(forgotten);
-        let is_news = |(key, position): &(_, _)| self.known.get(*key) != Some(*position);
-        let changed: Vec<_> = wanted.iter().filter(is_news).collect();
-        let topics = topics(changed.iter().copied(), partition_max);
-        // Update in place instead of copying the whole map: thousands of replicas may be idle.
-        self.known.retain(|key, _| wanted.contains_key(key));
-        self.known.extend(changed);
+        if scope == Scope::Whole {
+            self.whole_at = now;
+        }
+        let (mut named, mut forgotten) = (Vec::new(), Vec::new());
+        for key in changed {
+            match wanted.positions.get(&key) {
+                Some(position) if self.known.insert(key, *position) != Some(*position) => {
+                    named.push((key, *position));
+                }
+                Some(_) => {}
+                None => forgotten.extend(self.known.remove(&key).map(|_| key)),
+            }
+        }
         FetchRequest {
             session_id: self.id,
             session_epoch: self.epoch,
-            topics,
-            forgotten_topics,
+            topics: topics(&named, partition_max),
+            forgotten_topics: forgotten_topics(&forgotten),
+            is_partial: scope == Scope::Changes,
             ..FetchRequest::default()
         }
     }
@@ -108,8 +195,8 @@ impl FetchSession {
     }
 }
 
-fn topics<'a>(
-    partitions: impl Iterator<Item = (&'a PartitionKey, &'a FollowerPosition)>,
+fn topics(
+    partitions: &[(PartitionKey, FollowerPosition)],
     partition_max: ByteSize,
 ) -> Vec<RequestTopic> {
     let mut topics: Vec<RequestTopic> = Vec::new();
@@ -138,7 +225,7 @@ fn topics<'a>(
     topics
 }
 
-fn forgotten_topics<'a>(keys: impl Iterator<Item = &'a PartitionKey>) -> Vec<ForgottenTopic> {
+fn forgotten_topics(keys: &[PartitionKey]) -> Vec<ForgottenTopic> {
     let mut topics: Vec<ForgottenTopic> = Vec::new();
     for key in keys {
         match topics.last_mut() {

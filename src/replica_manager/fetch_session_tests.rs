@@ -1,12 +1,13 @@
 //! Sessions with a leader that remembers the positions it was told, as KIP-227 specifies.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::io::SeededRandom;
-use crate::replica_manager::fetch_session::{FetchSession, PartitionKey, Positions};
+use crate::replica_manager::fetch_session::{FetchSession, Scope, WHOLE_EVERY, WantedPositions};
 use crate::replication::{FetchPosition, Floor, FollowerPosition};
-use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId, seeds};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, PartitionKey, TopicId, seeds};
 use crate::wire::fetch::FetchResponse;
 use crate::wire::{ErrorCode, FetchRequest};
 
@@ -31,6 +32,20 @@ fn at(offset: i64) -> FollowerPosition {
         },
         log_start: Offset::ZERO,
     }
+}
+
+fn wanted<const N: usize>(positions: [(PartitionKey, FollowerPosition); N]) -> WantedPositions {
+    let mut wanted = WantedPositions::default();
+    for (key, position) in positions {
+        wanted.insert(key, position);
+    }
+    wanted
+}
+
+/// The next request of a session, as soon as it may be partial.
+fn request_of(session: &mut FetchSession, wanted: &mut WantedPositions) -> FetchRequest {
+    let scope = session.scope(Duration::ZERO);
+    session.request(wanted, (scope, Duration::ZERO), MAX)
 }
 
 fn answer(session_id: i32) -> FetchResponse {
@@ -65,8 +80,8 @@ fn forgotten(request: &FetchRequest) -> Vec<PartitionKey> {
 #[test]
 fn the_first_request_names_everything_and_later_ones_only_changes() {
     let mut session = FetchSession::default();
-    let mut wanted = Positions::from([(key(1, 0), at(5)), (key(1, 1), at(6)), (key(2, 0), at(7))]);
-    let first = session.request(&wanted, MAX);
+    let mut wanted = wanted([(key(1, 0), at(5)), (key(1, 1), at(6)), (key(2, 0), at(7))]);
+    let first = request_of(&mut session, &mut wanted);
     assert_eq!((first.session_id, first.session_epoch), (0, 0));
     assert_eq!(named(&first), [(key(1, 0), 5), (key(1, 1), 6), (key(2, 0), 7)]);
     assert_eq!(first.topics.len(), 2, "a topic is named once");
@@ -74,17 +89,55 @@ fn the_first_request_names_everything_and_later_ones_only_changes() {
 
     wanted.insert(key(1, 1), at(8));
     wanted.remove(&key(2, 0));
-    let second = session.request(&wanted, MAX);
+    let second = request_of(&mut session, &mut wanted);
     assert_eq!((second.session_id, second.session_epoch), (9, 1));
     assert_eq!(named(&second), [(key(1, 1), 8)]);
     assert_eq!(forgotten(&second), [key(2, 0)]);
     session.answered(&answer(9)).unwrap();
 
-    let third = session.request(&wanted, MAX);
+    let third = request_of(&mut session, &mut wanted);
     assert_eq!(third.session_epoch, 2);
     assert!(third.topics.is_empty() && third.forgotten_topics.is_empty());
     assert_eq!(session.position(&key(1, 1)), Some(&at(8)));
     assert_eq!(session.position(&key(2, 0)), None);
+}
+
+#[test]
+fn a_request_asks_for_all_partitions_at_intervals_and_at_the_beginning_and_else_for_changes() {
+    let mut session = FetchSession::default();
+    let mut wanted = wanted([(key(1, 0), at(5)), (key(1, 1), at(6))]);
+    let began = Duration::from_secs(7);
+    let mut request = |session: &mut FetchSession, now| {
+        let scope = session.scope(now);
+        let is_partial = session.request(&mut wanted, (scope, now), MAX).is_partial;
+        assert_eq!(is_partial, scope == Scope::Changes);
+        session.answered(&answer(9)).unwrap();
+        is_partial
+    };
+    let soon = Duration::from_millis(1);
+    assert!(!request(&mut session, began));
+    assert!(request(&mut session, began + soon));
+    assert!(request(&mut session, began + WHOLE_EVERY - soon));
+    assert_eq!(session.until_whole(began + WHOLE_EVERY - soon), soon);
+    assert!(!request(&mut session, began + WHOLE_EVERY));
+    assert!(request(&mut session, began + WHOLE_EVERY + soon));
+    session.restart();
+    assert!(!request(&mut session, began + WHOLE_EVERY + soon));
+}
+
+#[test]
+fn only_the_positions_of_a_scope_are_dropped() {
+    let mut session = FetchSession::default();
+    let mut wanted = wanted([(key(1, 0), at(5)), (key(1, 1), at(6)), (key(1, 2), at(7))]);
+    request_of(&mut session, &mut wanted);
+    session.answered(&answer(9)).unwrap();
+    wanted.insert(key(1, 1), at(8));
+    wanted.retain(Scope::Changes, |_, _| false);
+    let request = request_of(&mut session, &mut wanted);
+    assert_eq!((named(&request), forgotten(&request)), (vec![], vec![key(1, 1)]));
+    wanted.retain(Scope::Whole, |key, _| key.index == PartitionIndex(2));
+    let request = request_of(&mut session, &mut wanted);
+    assert_eq!((named(&request), forgotten(&request)), (vec![], vec![key(1, 0)]));
 }
 
 #[test]
@@ -93,7 +146,7 @@ fn a_request_carries_the_whole_position() {
     let mut position = at(8);
     position.position.flushed = Offset::new(6);
     position.log_start = Offset::new(2);
-    let request = session.request(&Positions::from([(key(1, 4), position)]), MAX);
+    let request = request_of(&mut session, &mut wanted([(key(1, 4), position)]));
     let partition = &request.topics[0].partitions[0];
     let offsets = (partition.fetch_offset, partition.flushed_offset, partition.log_start_offset);
     assert_eq!(offsets, (8, 6, 2));
@@ -110,12 +163,12 @@ fn a_refused_session_begins_again_with_everything() {
     ];
     for (code, named_id) in cases {
         let mut session = FetchSession::default();
-        let wanted = Positions::from([(key(1, 0), at(5))]);
-        session.request(&wanted, MAX);
+        let mut wanted = wanted([(key(1, 0), at(5))]);
+        request_of(&mut session, &mut wanted);
         session.answered(&answer(9)).unwrap();
-        session.request(&wanted, MAX);
+        request_of(&mut session, &mut wanted);
         assert_eq!(session.answered(&refusal(code)), Err(code));
-        let next = session.request(&wanted, MAX);
+        let next = request_of(&mut session, &mut wanted);
         assert_eq!((next.session_id, next.session_epoch), (named_id, 0), "{code}");
         assert_eq!(named(&next), [(key(1, 0), 5)], "{code}");
     }
@@ -124,24 +177,24 @@ fn a_refused_session_begins_again_with_everything() {
 #[test]
 fn after_a_lost_answer_a_new_session_names_everything_and_ends_the_old_one() {
     let mut session = FetchSession::default();
-    let wanted = Positions::from([(key(1, 0), at(5))]);
-    session.request(&wanted, MAX);
+    let mut wanted = wanted([(key(1, 0), at(5))]);
+    request_of(&mut session, &mut wanted);
     session.answered(&answer(9)).unwrap();
-    session.request(&wanted, MAX);
+    request_of(&mut session, &mut wanted);
     session.restart();
-    let next = session.request(&wanted, MAX);
+    let next = request_of(&mut session, &mut wanted);
     assert_eq!((next.session_id, next.session_epoch), (9, 0));
     assert_eq!(named(&next), [(key(1, 0), 5)]);
     session.answered(&answer(11)).unwrap();
-    assert_eq!(session.request(&wanted, MAX).session_id, 11);
+    assert_eq!(request_of(&mut session, &mut wanted).session_id, 11);
 }
 
 #[test]
 fn without_room_at_the_leader_every_request_names_everything() {
     let mut session = FetchSession::default();
-    let wanted = Positions::from([(key(1, 0), at(5))]);
+    let mut wanted = wanted([(key(1, 0), at(5))]);
     for _ in 0..3 {
-        let request = session.request(&wanted, MAX);
+        let request = request_of(&mut session, &mut wanted);
         assert_eq!((request.session_id, request.session_epoch), (0, 0));
         assert_eq!(named(&request), [(key(1, 0), 5)]);
         session.answered(&answer(0)).unwrap();
@@ -180,14 +233,21 @@ fn a_leader_knows_every_position_whatever_is_lost_on_the_way() {
     for seed in seeds(SEEDS) {
         let mut random = SeededRandom::new(seed);
         let (mut session, mut leader) = (FetchSession::default(), Leader::default());
-        let mut wanted = Positions::new();
+        let (mut wanted, mut expected) = (WantedPositions::default(), BTreeMap::new());
         for step in 0..STEPS {
             let partition = key(1, i32::try_from(random.below(6)).unwrap());
             match random.below(4) {
-                0 => drop(wanted.remove(&partition)),
-                _ => drop(wanted.insert(partition, at(i64::try_from(random.below(50)).unwrap()))),
+                0 => {
+                    wanted.remove(&partition);
+                    expected.remove(&partition);
+                }
+                _ => {
+                    let offset = i64::try_from(random.below(50)).unwrap();
+                    wanted.insert(partition, at(offset));
+                    expected.insert(partition, offset);
+                }
             }
-            let request = session.request(&wanted, MAX);
+            let request = request_of(&mut session, &mut wanted);
             let fate = random.below(10);
             if fate == 0 {
                 leader.session = None;
@@ -201,9 +261,7 @@ fn a_leader_knows_every_position_whatever_is_lost_on_the_way() {
             if session.answered(&answer).is_err() {
                 continue;
             }
-            let told: BTreeMap<_, _> =
-                wanted.iter().map(|(key, at)| (*key, at.position.offset.get())).collect();
-            assert_eq!(leader.offsets, told, "seed {seed}, step {step}");
+            assert_eq!(leader.offsets, expected, "seed {seed}, step {step}");
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::config::HostPort;
 use crate::engine::EngineState;
 use crate::metadata::Caching;
-use crate::replica_manager::fetch_session::PartitionKey;
 use crate::replication::{Partition, Role};
+use crate::types::PartitionKey;
 use crate::types::{BrokerId, LeaderEpoch};
 
 /// The partitions that are fetched from one leader.

@@ -43,7 +43,7 @@ impl LeaderFetcher {
     ) -> Self {
         followed.mark_changed();
         let replicas = Replicas::new(leader, config.backoff, Arc::clone(&engine.failure));
-        let link = LeaderLink::new(leader, connector, config);
+        let link = LeaderLink::new(leader, connector, config, Arc::clone(&engine.clock));
         Self { engine, followed, current: Arc::default(), link, replicas }
     }
 
@@ -66,7 +66,6 @@ impl LeaderFetcher {
         for partition in self.replicas.unreadable() {
             self.engine.losses.note_unreadable(&self.engine.image(), partition);
         }
-        self.replicas.note_asking(now);
         if self.replicas.positions().is_empty() {
             let due = self.replicas.next_due(now).unwrap_or(Duration::MAX);
             return self.rest(due.saturating_sub(now)).await;
@@ -76,9 +75,9 @@ impl LeaderFetcher {
         };
         let follower = Follower { broker: self.engine.config.broker_id, membership };
         let additions = additions(self.followed.clone(), Arc::clone(&self.current));
-        let (address, wanted) = (self.current.address.as_ref(), self.replicas.positions());
+        let address = self.current.address.as_ref();
         let answer = tokio::select! {
-            answer = self.link.fetch(address, follower, wanted) => answer,
+            answer = self.link.fetch(address, follower, &mut self.replicas) => answer,
             () = additions => None,
         };
         let Some(answer) = answer else {

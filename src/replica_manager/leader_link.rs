@@ -3,15 +3,18 @@
 //! One request is under way at a time. If an answer is given up, its connection is closed: the next
 //! request would wait behind that answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
 
 use crate::config::HostPort;
+use crate::io::Clock;
 use crate::link::{Backoff, Connection, Connector, LinkError, LinkFault};
 use crate::metadata::Membership;
 use crate::replica_manager::ReplicaConfig;
-use crate::replica_manager::fetch_session::{FetchSession, Positions, in_request};
+use crate::replica_manager::fetch_session::{FetchSession, Scope, in_request};
+use crate::replica_manager::replicas::Replicas;
 use crate::types::BrokerId;
 use crate::wire::fetch::{FetchResponse, ReplicaState};
 use crate::wire::{ApiKey, ErrorCode, FetchRequest, Message};
@@ -58,6 +61,7 @@ pub(super) struct LeaderLink {
     leader: BrokerId,
     connector: Connector,
     config: ReplicaConfig,
+    clock: Arc<dyn Clock>,
     connection: Option<OpenConnection>,
     session: FetchSession,
     backoff: Backoff,
@@ -74,9 +78,15 @@ struct OpenConnection {
 
 impl LeaderLink {
     /// A way to `leader` that is opened by the first fetch.
-    pub(super) fn new(leader: BrokerId, connector: Connector, config: ReplicaConfig) -> Self {
+    pub(super) fn new(
+        leader: BrokerId,
+        connector: Connector,
+        config: ReplicaConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let (backoff, session) = (connector.backoff(), FetchSession::default());
-        Self { leader, connector, config, connection: None, session, backoff, failures: 0 }
+        let (connection, failures) = (None, 0);
+        Self { leader, connector, config, clock, connection, session, backoff, failures }
     }
 
     /// The positions to which the last answer refers.
@@ -84,15 +94,15 @@ impl LeaderLink {
         &self.session
     }
 
-    /// Fetches exactly these partitions. Without an answer, pauses and returns `None`; the caller
-    /// then gives the fetch up. Reports the fault once, after some failures in a row.
+    /// Fetches exactly these replicas. Without an answer, pauses and returns `None`; the caller then
+    /// gives the fetch up. Reports the fault once, after some failures in a row.
     pub(super) async fn fetch(
         &mut self,
         address: Option<&HostPort>,
         follower: Follower,
-        wanted: &Positions,
+        replicas: &mut Replicas,
     ) -> Option<FetchResponse> {
-        match self.exchange(address, follower, wanted).await {
+        match self.exchange(address, follower, replicas).await {
             Ok(answer) => {
                 self.backoff.reset();
                 if std::mem::take(&mut self.failures) >= REPORTED {
@@ -103,7 +113,7 @@ impl LeaderLink {
             Err(fault) => {
                 self.failures = self.failures.saturating_add(1);
                 if self.failures == REPORTED {
-                    let (leader, partitions) = (self.leader, counted(wanted.len()));
+                    let (leader, partitions) = (self.leader, counted(replicas.positions().len()));
                     tracing::warn!(
                         "nothing of {partitions} can be fetched from broker {leader}, the leader: \
                          {fault}; trying again"
@@ -137,7 +147,7 @@ impl LeaderLink {
         &mut self,
         address: Option<&HostPort>,
         follower: Follower,
-        wanted: &Positions,
+        replicas: &mut Replicas,
     ) -> Result<FetchResponse, LeaderFault> {
         let address = address.ok_or(LeaderFault::NoAddress)?;
         let partition_max = self.config.partition_max;
@@ -149,8 +159,19 @@ impl LeaderLink {
             }
         };
         let open = self.connection.insert(open);
+        let now = self.clock.monotonic();
+        let scope = self.session.scope(now);
+        let wanted = replicas.note_asking(scope, now);
+        if wanted.is_empty() {
+            return Ok(FetchResponse::default());
+        }
+        let asked = self.session.request(wanted, (scope, now), partition_max);
+        let wait = match scope {
+            Scope::Whole => self.config.wait_max,
+            Scope::Changes => self.config.wait_max.min(self.session.until_whole(now)),
+        };
         let request = FetchRequest {
-            max_wait_ms: in_millis(self.config.wait_max),
+            max_wait_ms: in_millis(wait),
             min_bytes: 1,
             max_bytes: in_request(self.config.response_max),
             replica_state: ReplicaState {
@@ -158,7 +179,7 @@ impl LeaderLink {
                 replica_epoch: follower.membership.incarnation.0,
             },
             replica_key: follower.membership.key.to_bytes().to_vec().into(),
-            ..self.session.request(wanted, partition_max)
+            ..asked
         };
         let reply = open.connection.submit_with(open.version, &request, &[])?;
         let limit = self.config.answer_timeout.saturating_add(self.config.wait_max);

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::replica_manager::fetch_session::PartitionKey;
+use crate::types::PartitionKey;
 
 /// The pause after a fault that should pass by itself.
 const PASSING_PAUSE: Duration = Duration::from_millis(50);

@@ -11,11 +11,11 @@ use tokio::time::timeout;
 
 use crate::engine::{Control, Failure, Unavailable};
 use crate::replica_manager::answers::{Refusal, ask_for_gaps, gaps_in, read_answer};
-use crate::replica_manager::fetch_session::{FetchSession, PartitionKey, Positions};
+use crate::replica_manager::fetch_session::{FetchSession, Scope, WantedPositions};
 use crate::replica_manager::followed::FollowedPartition;
 use crate::replica_manager::pauses::{Fault, Pauses};
 use crate::replication::{FetchAnswer, FollowerError, FollowerPosition, Partition, PartitionError};
-use crate::types::{BrokerId, PartitionIndex, WithCauses};
+use crate::types::{BrokerId, PartitionIndex, PartitionKey, WithCauses};
 use crate::wire::describe_log_dirs::{DescribeLogDirsRequest, DescribeLogDirsResponse};
 use crate::wire::fetch::{FetchResponse, Partition as PartitionAnswer};
 
@@ -25,7 +25,7 @@ pub(super) struct Replicas {
     leader: BrokerId,
     partitions: BTreeMap<PartitionKey, FollowedPartition>,
     /// The positions of the replicas to fetch: those that are known, and not paused.
-    positions: Positions,
+    positions: WantedPositions,
     /// The replicas whose positions have to be computed again.
     stale: BTreeSet<PartitionKey>,
     /// The pause after a failure, and the longest wait for flushes.
@@ -53,7 +53,7 @@ impl Replicas {
         Self {
             leader,
             partitions: BTreeMap::new(),
-            positions: Positions::new(),
+            positions: WantedPositions::default(),
             stale: BTreeSet::new(),
             pause,
             pauses: Pauses::new(pause),
@@ -68,13 +68,13 @@ impl Replicas {
         self.stale.extend(changed.map(|(key, _)| *key));
         self.stale.retain(|key| partitions.contains_key(key));
         self.unexplained.retain(|key| partitions.contains_key(key));
-        self.positions.retain(|key, _| partitions.contains_key(key));
+        self.positions.retain(Scope::Whole, |key, _| partitions.contains_key(key));
         self.pauses.metadata_changed(|key| partitions.contains_key(key));
         self.partitions.clone_from(partitions);
     }
 
     /// The positions to fetch from, as they were found last.
-    pub(super) fn positions(&self) -> &Positions {
+    pub(super) fn positions(&self) -> &WantedPositions {
         &self.positions
     }
 
@@ -119,14 +119,15 @@ impl Replicas {
         stale.filter(|partition| partition.unreadable().is_some())
     }
 
-    /// Notes that a fetch is about to be sent, at `now`, for all replicas whose positions are
-    /// known. Drops the positions of replicas whose leader epoch is over.
-    pub(super) fn note_asking(&mut self, now: Duration) {
+    /// Notes that a fetch of this scope is about to be sent, at `now`. Returns the positions,
+    /// without those of the scope whose leader epochs are over.
+    pub(super) fn note_asking(&mut self, scope: Scope, now: Duration) -> &mut WantedPositions {
         let Self { partitions, positions, .. } = self;
-        positions.retain(|key, known| {
+        positions.retain(scope, |key, known| {
             let followed = partitions.get(key);
             followed.is_some_and(|it| it.partition.note_asking(known.position.epoch, now))
         });
+        positions
     }
 
     /// Waits for the flushes of these replicas, at most for a pause, and returns the replicas that

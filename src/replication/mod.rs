@@ -23,6 +23,7 @@ mod partitions;
     expect(dead_code, reason = "tests look into the state machines")
 )]
 mod protocol;
+mod ready_list;
 mod registration;
 mod replicas;
 mod role;
@@ -39,6 +40,7 @@ pub use protocol::{
     Floor, Follower, FollowerStep, HandOverStage, HandOverStep, InSyncChange, InSyncSet,
     InSyncState, Leader, LeaderStart, Rule, Rules,
 };
+pub use ready_list::{Interest, ReadyList};
 pub use registration::Registration;
 #[cfg(test)]
 pub(crate) use replicas::Pair;

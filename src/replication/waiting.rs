@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::types::Offset;
+use crate::replication::ReadyList;
+use crate::types::{Offset, PartitionKey};
 
 /// The kind of progress that a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,8 @@ pub enum Progress {
     Removed,
 }
 
-/// The waiting requests, each for an offset to be passed. `Notify` keeps a permit, so a request
+/// The waiting requests, each for an offset to be passed, and the fetch sessions of followers that
+/// are told of everything. `Notify` keeps a permit, so a request
 /// that registers before it checks the offset cannot miss a wakeup.
 #[derive(Debug, Default)]
 pub struct Waiting {
@@ -31,6 +33,7 @@ pub struct Waiting {
 #[derive(Debug, Default)]
 struct Queue {
     waiters: Vec<Waiter>,
+    interested: Vec<Interested>,
     next_ticket: u64,
 }
 
@@ -42,21 +45,39 @@ struct Waiter {
     wake: Arc<Notify>,
 }
 
+/// A follower's fetch session.
+#[derive(Debug)]
+struct Interested {
+    ticket: u64,
+    /// This partition.
+    key: PartitionKey,
+    list: Arc<ReadyList>,
+}
+
 impl Waiting {
     /// Registers for one wakeup when progress passes `beyond`, or the role of this broker changes.
     /// Returns the ticket that cancels the registration.
     pub(super) fn register(&self, awaited: Progress, beyond: Offset, wake: &Arc<Notify>) -> u64 {
         let mut queue = self.lock();
         let queue = queue.get_or_insert_default();
-        let ticket = queue.next_ticket;
-        queue.next_ticket += 1;
+        let ticket = queue.ticket();
         queue.waiters.push(Waiter { ticket, awaited, beyond, wake: Arc::clone(wake) });
+        ticket
+    }
+
+    /// Adds this partition to a list after each event, until the ticket is cancelled.
+    pub(super) fn note_in(&self, key: PartitionKey, list: &Arc<ReadyList>) -> u64 {
+        let mut queue = self.lock();
+        let queue = queue.get_or_insert_default();
+        let ticket = queue.ticket();
+        queue.interested.push(Interested { ticket, key, list: Arc::clone(list) });
         ticket
     }
 
     pub(super) fn cancel(&self, ticket: u64) {
         if let Some(queue) = &mut *self.lock() {
             queue.waiters.retain(|waiter| waiter.ticket != ticket);
+            queue.interested.retain(|interested| interested.ticket != ticket);
         }
     }
 
@@ -70,6 +91,9 @@ impl Waiting {
     pub fn wake_below(&self, stored: Offset, replicated: Offset) {
         let mut queue = self.lock();
         let Some(queue) = &mut *queue else { return };
+        for Interested { key, list, .. } in &queue.interested {
+            list.add(*key);
+        }
         queue.waiters.retain(|waiter| {
             let reached = match waiter.awaited {
                 Progress::Stored => stored,
@@ -84,6 +108,7 @@ impl Waiting {
     pub fn wake_appended(&self, log_end: Offset) {
         let mut queue = self.lock();
         let Some(queue) = &mut *queue else { return };
+        queue.wake_interested();
         queue
             .waiters
             .retain(|waiter| waiter.awaited != Progress::Appended || waiter.stays_below(log_end));
@@ -106,7 +131,9 @@ impl Waiting {
     /// Wakes all requests: the partition has stopped, or its leader epoch has changed.
     pub fn wake_all(&self) {
         let mut queue = self.lock();
-        for waiter in queue.iter_mut().flat_map(|queue| queue.waiters.drain(..)) {
+        let Some(queue) = &mut *queue else { return };
+        queue.wake_interested();
+        for waiter in queue.waiters.drain(..) {
             waiter.wake.notify_one();
         }
     }
@@ -121,6 +148,20 @@ impl Waiting {
     fn lock(&self) -> MutexGuard<'_, Option<Box<Queue>>> {
         // The list is valid after any panic: each change is a single call.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn ticket(&mut self) -> u64 {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        ticket
+    }
+
+    fn wake_interested(&self) {
+        for Interested { key, list, .. } in &self.interested {
+            list.add_and_wake(*key);
+        }
     }
 }
 

@@ -17,5 +17,7 @@ pub use offset::Offset;
 #[doc(hidden)]
 pub use seeds::{Seeds, each_seed, seeds};
 pub use timestamp::Timestamp;
-pub use topic::{InvalidTopicName, PartitionIndex, TopicId, TopicName, TopicPartition};
+pub use topic::{
+    InvalidTopicName, PartitionIndex, PartitionKey, TopicId, TopicName, TopicPartition,
+};
 pub use with_causes::WithCauses;

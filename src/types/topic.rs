@@ -157,6 +157,16 @@ impl TopicPartition {
     }
 }
 
+/// A partition, identified by topic id: a topic that is created again under the same name is
+/// another topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartitionKey {
+    /// The topic's id.
+    pub topic: TopicId,
+    /// The partition's number.
+    pub index: PartitionIndex,
+}
+
 /// Formats as `topic-partition`, which is also the name of its directory.
 impl fmt::Display for TopicPartition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

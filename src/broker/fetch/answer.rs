@@ -2,7 +2,7 @@
 
 use super::parked::read_enough;
 use super::reading::Fetch;
-use super::replica::sender;
+use super::replica::{FetchingFollower, sender};
 use super::response::{Answered, encode};
 use super::session::FetchSessions;
 use crate::broker::access::LedPartitions;
@@ -41,12 +41,16 @@ async fn in_session(
 ) -> Result<(FetchResponse, Vec<StoredBatches>), ErrorCode> {
     let replica = sender(led, request)?;
     let exchange = sessions.begin(request, call.version, led.monotonic())?;
-    let follows = exchange.follows();
-    let replica = replica.map(|replica| FetchingReplica { follows, ..replica });
-    let mut fetch = Fetch::open(led, call.version, request, replica).await;
+    let follower = replica.map(|replica| FetchingFollower {
+        replica: FetchingReplica { follows: exchange.follows(), ..replica },
+        exchange: &exchange,
+    });
+    let topics = std::mem::take(&mut request.topics);
+    let mut fetch = Fetch::open(led, call.version, request, topics, follower).await;
     read_enough(&mut fetch, led, call.cancel).await;
     fetch.yield_damaged(led);
     fetch.check_may_answer();
+    fetch.note_answers();
     if fetch.is_refused() {
         tracing::debug!(peer = %call.session.identity().peer, "a fetch is answered with errors");
     }

@@ -26,18 +26,29 @@ pub(super) async fn read_enough(
     }
     let over = sleep_until(deadline);
     tokio::pin!(over);
-    let wake = Arc::new(Notify::new());
+    let (wake, ready) = (Arc::new(Notify::new()), fetch.ready());
     loop {
-        // Register before reading again, so that no wakeup in between is missed.
-        let _registrations = fetch.register(&wake);
+        // Register before reading again, so that no wakeup in between is missed. A follower's
+        // session is registered all the time.
+        let _registrations = match ready {
+            None => fetch.register(&wake),
+            Some(_) => Vec::new(),
+        };
+        fetch.add_ready();
         fetch.read(led, cancel).await;
         fetch.check_may_answer();
         if fetch.is_due() {
             return;
         }
+        let woken = async {
+            match &ready {
+                None => wake.notified().await,
+                Some(ready) => ready.woken().await,
+            }
+        };
         tokio::select! {
             biased;
-            () = wake.notified() => {}
+            () = woken => {}
             () = &mut over => return,
             () = cancel.cancelled() => return,
         }

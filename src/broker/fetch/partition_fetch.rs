@@ -9,8 +9,8 @@ use crate::replication::{
     NotLeading, Partition, PartitionError, ReadAnswer, ReadRequest, Reader, TryRead,
 };
 use crate::storage::{CompressionType, StoredBatches};
-use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
-use crate::wire::fetch::{RequestPartition, RequestTopic};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId};
+use crate::wire::fetch::RequestPartition;
 use crate::wire::{ErrorCode, LeaderIdAndEpoch};
 
 /// The first version that identifies topics by id.
@@ -23,10 +23,27 @@ const ZSTD_SINCE: i16 = 10;
 /// keep verified bytes in the cache.
 const CHECKS_MAX: usize = 3;
 
+/// The topic of requested partitions, as the request identifies it.
+#[derive(Debug)]
+pub(super) struct FetchedTopic {
+    pub(super) name: String,
+    pub(super) id: TopicId,
+}
+
+/// A partition as it was asked for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// The number of its topic in the fetch.
+    pub(super) topic: usize,
+    pub(super) partition: RequestPartition,
+}
+
 /// One partition of a fetch request, with the outcome of its last read.
 #[derive(Debug)]
-pub(super) struct PartitionFetch<'r> {
-    pub(super) request: &'r RequestPartition,
+pub(super) struct PartitionFetch {
+    /// The number of its topic in the fetch.
+    pub(super) topic: usize,
+    pub(super) request: RequestPartition,
     /// The partition; `None` if the client may not read it, or this broker has no replica of it.
     pub(super) partition: Option<Arc<Partition>>,
     pub(super) outcome: Outcome,
@@ -128,33 +145,40 @@ pub(super) struct Room {
     pub(super) at_once: bool,
 }
 
-impl<'r> PartitionFetch<'r> {
+impl PartitionFetch {
     /// Finds the partition, and opens its log on first use.
     pub(super) async fn open(
         led: LedPartitions<'_>,
         version: i16,
-        topic: &RequestTopic,
-        request: &'r RequestPartition,
+        topic: &FetchedTopic,
+        asked: Asked,
     ) -> Self {
-        match find(led, version, topic, request.partition) {
+        match find(led, version, topic, asked.partition.partition) {
             Ok(partition) => {
                 led.open(&partition).await;
-                Self { partition: Some(partition), ..Self::with(request, Outcome::Unread) }
+                Self { partition: Some(partition), ..Self::with(asked, Outcome::Unread) }
             }
-            Err(refused) => Self::refused(request, refused),
+            Err(refused) => Self::refused(asked, refused),
         }
     }
 
     /// A partition that is not read, for this reason.
-    pub(super) fn refused(request: &'r RequestPartition, refused: impl Into<Refused>) -> Self {
-        Self::with(request, Outcome::Refused(refused.into()))
+    pub(super) fn refused(asked: Asked, refused: impl Into<Refused>) -> Self {
+        Self::with(asked, Outcome::Refused(refused.into()))
     }
 
     /// A fetch without a partition, whose outcome is already known.
-    pub(super) fn with(request: &'r RequestPartition, outcome: Outcome) -> Self {
-        let (log_start_seen, read_ahead) = (None, None);
-        let (partition, has_met_damage, checks) = (None, false, 0);
-        Self { request, partition, outcome, log_start_seen, read_ahead, has_met_damage, checks }
+    pub(super) fn with(asked: Asked, outcome: Outcome) -> Self {
+        Self {
+            topic: asked.topic,
+            request: asked.partition,
+            partition: None,
+            outcome,
+            log_start_seen: None,
+            read_ahead: None,
+            has_met_damage: false,
+            checks: 0,
+        }
     }
 
     /// Begins a read, which may take several attempts.
@@ -269,15 +293,15 @@ impl<'r> PartitionFetch<'r> {
 fn find(
     led: LedPartitions<'_>,
     version: i16,
-    topic: &RequestTopic,
+    topic: &FetchedTopic,
     index: i32,
 ) -> Result<Arc<Partition>, Refused> {
     let (found, unknown) = if version >= BY_ID_SINCE {
-        (led.topic_by_id(topic.topic_id), ErrorCode::UnknownTopicId)
+        (led.topic_by_id(topic.id), ErrorCode::UnknownTopicId)
     } else {
-        (led.topic(&topic.topic), ErrorCode::UnknownTopicOrPartition)
+        (led.topic(&topic.name), ErrorCode::UnknownTopicOrPartition)
     };
-    let name = found.as_ref().map_or(topic.topic.as_str(), |topic| topic.name.as_str());
+    let name = found.as_ref().map_or(topic.name.as_str(), |topic| topic.name.as_str());
     if !led.may(Operation::Read, name) {
         return Err(ErrorCode::TopicAuthorizationFailed.into());
     }

@@ -6,52 +6,109 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::partition_fetch::{Outcome, PartitionFetch, Room, Unverified};
+use super::partition_fetch::{Asked, FetchedTopic, Outcome, PartitionFetch, Room, Unverified};
+use super::replica::FetchingFollower;
 use crate::broker::access::LedPartitions;
 use crate::broker::isolation::Isolation;
 use crate::replication::{
-    FetchingReplica, Partition, Progress, ReadAnswer, Reader, Registration, TryRead,
+    Partition, Progress, ReadAnswer, Reader, ReadyList, Registration, TryRead,
 };
 use crate::storage::StoredBatches;
-use crate::types::Offset;
-use crate::wire::fetch::FetchRequest;
+use crate::types::{Offset, PartitionIndex, PartitionKey};
+use crate::wire::fetch::{FetchRequest, RequestTopic};
 
 /// A fetch request with its partitions and the outcomes of their last reads.
 #[derive(Debug)]
 pub(super) struct Fetch<'r> {
     pub(super) request: &'r FetchRequest,
     /// The broker that follows; `None` for a consumer.
-    replica: Option<FetchingReplica>,
+    follower: Option<FetchingFollower<'r>>,
+    pub(super) topics: Vec<FetchedTopic>,
     /// The partitions in the order of the request.
-    pub(super) partitions: Vec<PartitionFetch<'r>>,
+    pub(super) partitions: Vec<PartitionFetch>,
     /// The number of bytes that the last read has found, counting those not verified yet.
     bytes: u64,
 }
 
 impl<'r> Fetch<'r> {
-    /// Finds the requested partitions, and opens their logs on first use. The positions of a
-    /// follower are counted towards the high watermark.
+    /// Finds these partitions of a request, and opens their logs on first use. The positions that a
+    /// follower states are counted towards the high watermark.
     pub(super) async fn open(
         led: LedPartitions<'_>,
         version: i16,
         request: &'r FetchRequest,
-        replica: Option<FetchingReplica>,
+        topics: Vec<RequestTopic>,
+        follower: Option<FetchingFollower<'r>>,
     ) -> Self {
+        let count = topics.iter().map(|topic| topic.partitions.len()).sum();
+        let (names, partitions) = (Vec::with_capacity(topics.len()), Vec::with_capacity(count));
+        let mut fetch = Self { request, follower, topics: names, partitions, bytes: 0 };
         let isolation = Isolation::of(request.isolation_level);
-        let count = request.topics.iter().map(|topic| topic.partitions.len()).sum();
-        let mut partitions = Vec::with_capacity(count);
-        for topic in &request.topics {
-            for wanted in &topic.partitions {
-                partitions.push(match (isolation, replica) {
-                    (Err(code), _) => PartitionFetch::refused(wanted, code),
-                    (Ok(_), None) => PartitionFetch::open(led, version, topic, wanted).await,
-                    (Ok(_), Some(replica)) => {
-                        PartitionFetch::open_for_follower(led, topic, wanted, replica).await
-                    }
-                });
+        for asked in fetch.add(topics) {
+            let topic = &fetch.topics[asked.topic];
+            let opened = match (isolation, follower) {
+                (Err(code), _) => Some(PartitionFetch::refused(asked, code)),
+                (Ok(_), None) => Some(PartitionFetch::open(led, version, topic, asked).await),
+                (Ok(_), Some(follower)) => follower.open(led, topic, asked).await,
+            };
+            fetch.partitions.extend(opened);
+        }
+        fetch
+    }
+
+    /// Adds topics; returns their partitions, which the caller opens.
+    fn add(&mut self, topics: Vec<RequestTopic>) -> Vec<Asked> {
+        let mut added = Vec::new();
+        for RequestTopic { topic: name, topic_id: id, partitions } in topics {
+            let topic = self.topics.len();
+            self.topics.push(FetchedTopic { name, id });
+            added.extend(partitions.into_iter().map(|partition| Asked { topic, partition }));
+        }
+        added
+    }
+
+    /// Adds the partitions of a follower's session in which something has happened meanwhile.
+    pub(super) fn add_ready(&mut self) {
+        let Some(follower) = self.follower else { return };
+        let ready = follower.exchange.take_ready();
+        if ready.is_empty() {
+            return;
+        }
+        let known: HashSet<_> = self.partitions.iter().map(|fetch| self.key(fetch)).collect();
+        for asked in self.add(ready) {
+            let topic = self.topics[asked.topic].id;
+            let key = PartitionKey { topic, index: PartitionIndex(asked.partition.partition) };
+            if !known.contains(&key) {
+                self.partitions.extend(follower.open_counted(&key, asked));
             }
         }
-        Self { request, replica, partitions, bytes: 0 }
+    }
+
+    fn key(&self, fetch: &PartitionFetch) -> PartitionKey {
+        let topic = self.topics[fetch.topic].id;
+        PartitionKey { topic, index: PartitionIndex(fetch.request.partition) }
+    }
+
+    /// The list of what happens in the partitions of a follower's session; `None` if each has to be
+    /// waited for.
+    pub(super) fn ready(&self) -> Option<Arc<ReadyList>> {
+        self.follower?.exchange.ready().cloned()
+    }
+
+    /// Notes for a follower's session what is about to be answered. The partitions with records for
+    /// which there was no room stay ready for the next fetch.
+    pub(super) fn note_answers(&self) {
+        let Some(follower) = self.follower else { return };
+        for fetch in &self.partitions {
+            let (Some(partition), Outcome::Read(answer)) = (&fetch.partition, &fetch.outcome)
+            else {
+                continue;
+            };
+            let from = Offset::checked(fetch.request.fetch_offset);
+            let is_left =
+                answer.records.is_none() && from.is_some_and(|from| partition.has_records_at(from));
+            follower.exchange.note_answer(self.key(fetch), answer.log_start_offset, is_left);
+        }
     }
 
     /// Reads all partitions. Bytes that are not verified yet are first verified on other threads,
@@ -93,7 +150,7 @@ impl<'r> Fetch<'r> {
     /// Refuses the partitions that this broker may no longer show to consumers. Called when an
     /// answer is about to be written: the fetch may have waited for records or for the disk.
     pub(super) fn check_may_answer(&mut self) {
-        if self.replica.is_none() {
+        if self.follower.is_none() {
             self.partitions.iter_mut().for_each(PartitionFetch::check_may_answer);
         }
     }
@@ -108,7 +165,7 @@ impl<'r> Fetch<'r> {
     /// behind them would be verified for an answer that has no room for them.
     fn try_read(&mut self) -> Vec<(usize, Unverified)> {
         let bytes_max = u64::try_from(self.request.max_bytes).unwrap_or(0);
-        let reader = self.replica.map_or(Reader::Consumer, |_| Reader::Follower);
+        let reader = self.follower.map_or(Reader::Consumer, |_| Reader::Follower);
         // Only consumers stand in a gap: a follower's log continues where its leader's batches end.
         let at_once = self.request.max_wait_ms == 0 && reader == Reader::Consumer;
         let mut unverified = Vec::new();
@@ -139,13 +196,12 @@ impl<'r> Fetch<'r> {
     /// follow; a partition has an error that does not pass by waiting, or diverges; or a follower
     /// has to remove records that its leader has removed.
     pub(super) fn is_due(&self) -> bool {
-        let diverges =
-            |fetch: &PartitionFetch<'_>| matches!(fetch.outcome, Outcome::Diverging { .. });
+        let diverges = |fetch: &PartitionFetch| matches!(fetch.outcome, Outcome::Diverging { .. });
         self.bytes >= u64::try_from(self.request.min_bytes).unwrap_or(0)
             || self.partitions.iter().any(PartitionFetch::is_refused_for_good)
             || self.partitions.iter().any(diverges)
             || self.partitions.iter().any(PartitionFetch::is_cold)
-            || self.replica.is_some()
+            || self.follower.is_some()
                 && self.partitions.iter().any(PartitionFetch::has_lost_records)
     }
 
@@ -154,10 +210,10 @@ impl<'r> Fetch<'r> {
     /// append, so register once per partition, however often it is named.
     pub(super) fn register(&self, wake: &Arc<Notify>) -> Vec<Registration> {
         let mut registered = HashSet::new();
-        let register = |fetch: &PartitionFetch<'_>| {
+        let register = |fetch: &PartitionFetch| {
             let partition = fetch.partition.as_ref()?;
             let (awaited, seen) = match &fetch.outcome {
-                _ if self.replica.is_some() => {
+                _ if self.follower.is_some() => {
                     (Progress::Appended, Offset::checked(fetch.request.fetch_offset)?)
                 }
                 Outcome::Read(answer) => (Progress::Replicated, answer.high_watermark),

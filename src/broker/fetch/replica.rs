@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use super::partition_fetch::{Outcome, PartitionFetch, Refused};
+use super::partition_fetch::{Asked, FetchedTopic, Outcome, PartitionFetch, Refused};
+use super::session::Exchange;
 use crate::broker::access::LedPartitions;
 use crate::metadata::Incarnation;
 use crate::replication::{
     CountedFetch, FetchPosition, FetchingReplica, Floor, Partition, RequestedChange,
 };
-use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
+use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, PartitionKey};
 use crate::wire::ErrorCode;
-use crate::wire::fetch::{FetchRequest, RequestPartition, RequestTopic};
+use crate::wire::fetch::{FetchRequest, RequestPartition};
 
 /// The broker that sent a fetch; `None` for a consumer.
 ///
@@ -38,34 +39,68 @@ pub(super) fn sender(
     Ok(Some(FetchingReplica { broker, incarnation, registered: Some(registered), follows: None }))
 }
 
-impl<'r> PartitionFetch<'r> {
-    /// Finds the partition, and counts the position of a follower.
-    pub(super) async fn open_for_follower(
+/// A broker that fetches partitions of its session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FetchingFollower<'e> {
+    pub(super) replica: FetchingReplica,
+    pub(super) exchange: &'e Exchange<'e>,
+}
+
+impl FetchingFollower<'_> {
+    /// Finds a partition, and counts the position that the request states for it. `None` if the
+    /// request states none, and this broker has the partition no more.
+    pub(super) async fn open(
+        &self,
         led: LedPartitions<'_>,
-        topic: &RequestTopic,
-        request: &'r RequestPartition,
-        replica: FetchingReplica,
-    ) -> Self {
+        topic: &FetchedTopic,
+        asked: Asked,
+    ) -> Option<PartitionFetch> {
+        let key =
+            PartitionKey { topic: topic.id, index: PartitionIndex(asked.partition.partition) };
+        if !self.exchange.states_position(&key) {
+            return self.open_counted(&key, asked);
+        }
+        let opened = self.count(led, topic, asked).await;
+        self.exchange.set_interest(key, opened.partition.as_ref());
+        Some(opened)
+    }
+
+    /// A partition whose position was counted earlier in the session.
+    pub(super) fn open_counted(&self, key: &PartitionKey, asked: Asked) -> Option<PartitionFetch> {
+        let (partition, log_start) = self.exchange.counted_before(key)?;
+        Some(PartitionFetch {
+            partition: Some(partition),
+            log_start_seen: Some(log_start),
+            ..PartitionFetch::with(asked, Outcome::Unread)
+        })
+    }
+
+    async fn count(
+        &self,
+        led: LedPartitions<'_>,
+        topic: &FetchedTopic,
+        asked: Asked,
+    ) -> PartitionFetch {
         // The version that names a replica's incarnation identifies topics by their ids.
-        let Some(topic) = led.topic_by_id(topic.topic_id) else {
-            return Self::refused(request, ErrorCode::UnknownTopicId);
+        let Some(topic) = led.topic_by_id(topic.id) else {
+            return PartitionFetch::refused(asked, ErrorCode::UnknownTopicId);
         };
-        let index = PartitionIndex(request.partition);
+        let index = PartitionIndex(asked.partition.partition);
         let Some(partition) = topic.partition(index).cloned() else {
-            return Self::refused(request, led.code_without_replica(&topic, index));
+            return PartitionFetch::refused(asked, led.code_without_replica(&topic, index));
         };
         led.load(&partition).await;
-        let Some(position) = position(request) else {
-            return Self::refused(request, ErrorCode::OffsetOutOfRange);
+        let Some(position) = position(&asked.partition) else {
+            return PartitionFetch::refused(asked, ErrorCode::OffsetOutOfRange);
         };
-        let outcome = count(led, &partition, replica, &position);
+        let outcome = count(led, &partition, self.replica, &position);
         if let (Outcome::Unread, Some(start)) =
-            (&outcome, Offset::checked(request.log_start_offset))
+            (&outcome, Offset::checked(asked.partition.log_start_offset))
         {
-            partition.follower_begins(replica.broker, position.epoch, start);
+            partition.follower_begins(self.replica.broker, position.epoch, start);
         }
         let partition = matches!(outcome, Outcome::Unread).then_some(partition);
-        Self { partition, ..Self::with(request, outcome) }
+        PartitionFetch { partition, ..PartitionFetch::with(asked, outcome) }
     }
 }
 

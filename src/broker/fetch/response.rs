@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::partition_fetch::{Outcome, PartitionFetch};
+use super::partition_fetch::{FetchedTopic, Outcome, PartitionFetch};
 use super::reading::Fetch;
 use crate::broker::access::LedPartitions;
 use crate::broker::call::Unanswerable;
@@ -10,7 +10,7 @@ use crate::broker::isolation::Isolation;
 use crate::net::Piece;
 use crate::storage::StoredBatches;
 use crate::wire::fetch::{
-    EpochEndOffset, FetchRequest, FetchResponse, Partition as PartitionAnswer, RequestTopic, Topic,
+    EpochEndOffset, FetchRequest, FetchResponse, Partition as PartitionAnswer, Topic,
 };
 use crate::wire::{
     ErrorCode, NodeEndpoint, Piece as FramePiece, Records, RequestHeader, encode_response,
@@ -25,19 +25,15 @@ pub(super) struct Answered {
 
 impl From<Fetch<'_>> for Answered {
     fn from(fetch: Fetch<'_>) -> Self {
-        let Fetch { request, partitions, .. } = fetch;
+        let Fetch { request, topics: names, partitions, .. } = fetch;
         let isolation = Isolation::of(request.isolation_level);
-        let (mut partitions, mut records) = (partitions.into_iter(), Vec::new());
-        let topic = |topic: &RequestTopic| Topic {
-            topic: topic.topic.clone(),
-            topic_id: topic.topic_id,
-            partitions: partitions
-                .by_ref()
-                .take(topic.partitions.len())
-                .map(|fetch| answer(fetch, isolation, &mut records))
-                .collect(),
-        };
-        let topics = request.topics.iter().map(topic).collect();
+        let (mut topics, mut records) = (Vec::with_capacity(names.len()), Vec::new());
+        let mut partitions = partitions.into_iter().peekable();
+        for (number, FetchedTopic { name: topic, id: topic_id }) in names.into_iter().enumerate() {
+            let of_topic = std::iter::from_fn(|| partitions.next_if(|it| it.topic == number));
+            let partitions = of_topic.map(|fetch| answer(fetch, isolation, &mut records)).collect();
+            topics.push(Topic { topic, topic_id, partitions });
+        }
         Self { topics, records }
     }
 }
@@ -51,7 +47,7 @@ impl Answered {
 }
 
 fn answer(
-    fetch: PartitionFetch<'_>,
+    fetch: PartitionFetch,
     isolation: Result<Isolation, ErrorCode>,
     records: &mut Vec<StoredBatches>,
 ) -> PartitionAnswer {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::replica_manager::fetch_session::PartitionKey;
+use crate::types::PartitionKey;
 use crate::types::{PartitionIndex, TopicId};
 
 /// The partitions that this broker was asked to hand over to their preferred leaders. There are at

@@ -14,9 +14,9 @@ use crate::engine::{EngineState, Unavailable};
 use crate::metadata::Image;
 use crate::replica_manager::ReplicaConfig;
 use crate::replica_manager::config::REBALANCE;
-use crate::replica_manager::fetch_session::PartitionKey;
 use crate::replica_manager::hand_overs::elections::Elections;
 use crate::replica_manager::hand_overs::moves::{Move, hand_over, moves};
+use crate::types::PartitionKey;
 
 /// The maximum number of partitions that are handed over together.
 const AT_ONCE: usize = 8;

@@ -135,6 +135,11 @@ impl Pair {
         self.follower.partition.follower_position().unwrap().unwrap().position.floor.offset
     }
 
+    /// The leader's partition.
+    pub(crate) fn leader(&self) -> Arc<Partition> {
+        Arc::clone(&self.leader.partition)
+    }
+
     /// The follower's partition.
     pub(crate) fn follower(&self) -> Arc<Partition> {
         Arc::clone(&self.follower.partition)

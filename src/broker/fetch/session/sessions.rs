@@ -1,14 +1,17 @@
 //! The sessions of a broker: admission, eviction, and checks of session epochs.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::broker::fetch::session::interests::{Interests, named};
 use crate::broker::fetch::session::state::State;
+use crate::replication::{Partition, ReadyList};
+use crate::types::{Offset, PartitionKey};
 use crate::wire::ErrorCode;
-use crate::wire::fetch::{FetchRequest, Topic};
+use crate::wire::fetch::{FetchRequest, RequestTopic, Topic};
 
 /// The epoch of a request that creates a session.
 const BEGIN: i32 = 0;
@@ -49,7 +52,8 @@ struct Session {
     /// The epoch that the next request must have.
     epoch: i32,
     by_id: bool,
-    is_follower: bool,
+    /// `None` for a consumer.
+    interests: Option<Arc<Interests>>,
     /// The time of the last request, on the monotonic clock.
     last_used: Duration,
     /// The time at which the last answer was about to be sent.
@@ -61,6 +65,10 @@ struct Session {
 pub(crate) struct Exchange<'a> {
     sessions: &'a FetchSessions,
     kind: ExchangeKind,
+    /// The interests of a follower's session.
+    interests: Option<Arc<Interests>>,
+    /// The partitions whose positions a follower states; `None` if those are all.
+    named: Option<BTreeSet<PartitionKey>>,
 }
 
 #[derive(Debug)]
@@ -68,7 +76,7 @@ enum ExchangeKind {
     /// A full request with a full response.
     Sessionless,
     /// A full request whose full response may create a session.
-    First { state: State, by_id: bool, is_follower: bool, now: Duration },
+    First { state: State, by_id: bool, now: Duration },
     /// An incremental request; `epoch` is the epoch of the session after this request.
     Next { id: i32, epoch: i32, follows: Duration },
 }
@@ -79,8 +87,9 @@ impl FetchSessions {
         Self { table: Mutex::default(), sessions_max, partitions_max: PARTITIONS_MAX }
     }
 
-    /// Begins a request, and expands it to the full request it stands for: all partitions, in the
-    /// order in which they are to be served.
+    /// Begins a request, and expands it to the request it stands for, in the order in which its
+    /// partitions are to be served: all of the session, or for a partial request of a follower,
+    /// those that it names and those in which something has happened.
     ///
     /// # Errors
     /// The error code of the whole response, if the session is unknown or its epoch does not match.
@@ -91,20 +100,25 @@ impl FetchSessions {
         now: Duration,
     ) -> Result<Exchange<'_>, ErrorCode> {
         let (id, epoch) = (request.session_id, request.session_epoch);
-        let kind = match epoch {
-            NO_SESSION | BEGIN => {
-                // A client that starts over, or continues without a session, no longer needs the
-                // old session.
-                self.lock().remove(id);
-                if epoch == NO_SESSION {
-                    ExchangeKind::Sessionless
-                } else {
-                    first(request, version, now)
-                }
-            }
-            _ => self.next(request, version, now)?,
-        };
-        Ok(Exchange { sessions: self, kind })
+        if epoch != NO_SESSION && epoch != BEGIN {
+            return self.next(request, version, now);
+        }
+        // A client that starts over, or continues without a session, no longer needs the old
+        // session.
+        self.lock().remove(id);
+        if epoch == NO_SESSION {
+            return Ok(self.sessionless());
+        }
+        let mut state = State::default();
+        state.update(&request.topics);
+        let is_follower = request.replica_id.max(request.replica_state.replica_id) >= 0;
+        let interests = is_follower.then(Arc::default);
+        let kind = ExchangeKind::First { state, by_id: version >= BY_ID, now };
+        Ok(Exchange { sessions: self, kind, interests, named: None })
+    }
+
+    fn sessionless(&self) -> Exchange<'_> {
+        Exchange { sessions: self, kind: ExchangeKind::Sessionless, interests: None, named: None }
     }
 
     fn next(
@@ -112,7 +126,7 @@ impl FetchSessions {
         request: &mut FetchRequest,
         version: i16,
         now: Duration,
-    ) -> Result<ExchangeKind, ErrorCode> {
+    ) -> Result<Exchange<'_>, ErrorCode> {
         let (id, epoch) = (request.session_id, request.session_epoch);
         let mut table = self.lock();
         let session = table.sessions.get_mut(&id).ok_or(ErrorCode::FetchSessionIdNotFound)?;
@@ -125,10 +139,16 @@ impl FetchSessions {
         let before = session.state.len();
         session.state.update(&request.topics);
         session.state.forget(&request.forgotten_topics);
+        let interests = session.interests.clone();
+        if let Some(interests) = &interests {
+            interests.forget(&request.forgotten_topics);
+        }
+        let is_partial = interests.is_some() && request.is_partial;
+        let named = is_partial.then(|| named(&request.topics));
         session.epoch = following(epoch);
         session.last_used = now;
-        request.topics = session.state.request();
-        let next = ExchangeKind::Next { id, epoch: session.epoch, follows: session.answered };
+        request.topics = session.request(named.as_ref());
+        let kind = ExchangeKind::Next { id, epoch: session.epoch, follows: session.answered };
         let after = session.state.len();
         table.partitions = table.partitions - before + after;
         if table.partitions > self.partitions_max && after > before {
@@ -137,9 +157,9 @@ impl FetchSessions {
         }
         if after == 0 {
             table.remove(id);
-            return Ok(ExchangeKind::Sessionless);
+            return Ok(self.sessionless());
         }
-        Ok(next)
+        Ok(Exchange { sessions: self, kind, interests, named })
     }
 
     /// Adds a session and returns its id, or `NONE` if there is no space.
@@ -179,6 +199,55 @@ impl Exchange<'_> {
         }
     }
 
+    /// The list of what happens in the partitions of a follower's session.
+    pub(crate) fn ready(&self) -> Option<&Arc<ReadyList>> {
+        self.interests.as_ref().map(|interests| &interests.ready)
+    }
+
+    /// Returns true if the request states the position of a partition.
+    pub(crate) fn states_position(&self, key: &PartitionKey) -> bool {
+        self.named.as_ref().is_none_or(|named| named.contains(key))
+    }
+
+    /// Begins to note what happens in a partition if its position was counted, else ends it.
+    pub(crate) fn set_interest(&self, key: PartitionKey, counted: Option<&Arc<Partition>>) {
+        let Some(interests) = &self.interests else { return };
+        match counted {
+            Some(partition) => interests.begin(key, partition),
+            None => interests.end(&key),
+        }
+    }
+
+    /// A partition whose position was counted earlier in the session, with the log start offset
+    /// that was answered last.
+    pub(crate) fn counted_before(&self, key: &PartitionKey) -> Option<(Arc<Partition>, Offset)> {
+        self.interests.as_ref()?.partition(key)
+    }
+
+    /// Notes the log start offset that is about to be answered for a partition, and whether it has
+    /// records that are left for the next fetch.
+    pub(crate) fn note_answer(&self, key: PartitionKey, log_start: Offset, is_left: bool) {
+        let Some(interests) = &self.interests else { return };
+        interests.note_log_start(&key, log_start);
+        if is_left {
+            interests.ready.add(key);
+        }
+    }
+
+    /// Takes the partitions of the session in which something has happened, as the session would
+    /// ask for them.
+    pub(crate) fn take_ready(&self) -> Vec<RequestTopic> {
+        let Some(ready) = self.ready().map(|ready| ready.take()) else { return Vec::new() };
+        match &self.kind {
+            ExchangeKind::Sessionless => Vec::new(),
+            ExchangeKind::First { state, .. } => state.request_for(&ready),
+            ExchangeKind::Next { id, .. } => {
+                let table = self.sessions.lock();
+                table.sessions.get(id).map_or_else(Vec::new, |it| it.state.request_for(&ready))
+            }
+        }
+    }
+
     /// Ends a request at `now`, before it is answered: reduces the response to changes, and returns
     /// the session id for the response, 0 for none.
     ///
@@ -188,14 +257,15 @@ impl Exchange<'_> {
     pub(crate) fn finish(self, topics: &mut Vec<Topic>, now: Duration) -> Result<i32, ErrorCode> {
         match self.kind {
             ExchangeKind::Sessionless => Ok(NONE),
-            ExchangeKind::First { mut state, by_id, is_follower, now: last_used } => {
+            ExchangeKind::First { mut state, by_id, now: last_used } => {
+                let interests = self.interests;
                 state.record_response(topics, false);
                 let epoch = following(BEGIN);
                 Ok(self.sessions.admit(Session {
                     state,
                     epoch,
                     by_id,
-                    is_follower,
+                    interests,
                     last_used,
                     answered: now,
                 }))
@@ -215,6 +285,21 @@ impl Exchange<'_> {
     }
 }
 
+impl Session {
+    fn is_follower(&self) -> bool {
+        self.interests.is_some()
+    }
+
+    /// The request that this one stands for. What has happened until now is looked at by it.
+    fn request(&self, named: Option<&BTreeSet<PartitionKey>>) -> Vec<RequestTopic> {
+        let ready = self.interests.as_ref().map(|interests| interests.ready.take());
+        match (named, ready) {
+            (Some(named), Some(ready)) => self.state.request_for(&(named | &ready)),
+            _ => self.state.request(),
+        }
+    }
+}
+
 impl Table {
     fn remove(&mut self, id: i32) {
         if let Some(session) = self.sessions.remove(&id) {
@@ -228,11 +313,11 @@ impl Table {
     fn eviction_candidate(&self, newcomer: &Session) -> Option<i32> {
         let may_go = |session: &Session| {
             newcomer.last_used.saturating_sub(session.last_used) > IDLE
-                || (newcomer.is_follower && !session.is_follower)
+                || (newcomer.is_follower() && !session.is_follower())
         };
         let going = self.sessions.iter().filter(|(_, session)| may_go(session));
         let first =
-            |(id, session): &(&i32, &Session)| (session.is_follower, session.last_used, **id);
+            |(id, session): &(&i32, &Session)| (session.is_follower(), session.last_used, **id);
         going.min_by_key(first).map(|(id, _)| *id)
     }
 
@@ -246,13 +331,6 @@ impl Table {
             }
         }
     }
-}
-
-fn first(request: &FetchRequest, version: i16, now: Duration) -> ExchangeKind {
-    let mut state = State::default();
-    state.update(&request.topics);
-    let is_follower = request.replica_id.max(request.replica_state.replica_id) >= 0;
-    ExchangeKind::First { state, by_id: version >= BY_ID, is_follower, now }
 }
 
 /// The epoch after this one; it skips 0, which would create a session.

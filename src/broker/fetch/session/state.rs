@@ -1,9 +1,9 @@
 //! A session: its partitions in the order in which they are served, with the values last sent.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::types::TopicId;
+use crate::types::{PartitionKey, TopicId};
 use crate::wire::ErrorCode;
 use crate::wire::fetch::{
     ForgottenTopic, Partition as PartitionAnswer, RequestPartition, RequestTopic, Topic,
@@ -17,6 +17,13 @@ pub(super) struct TopicKey {
 }
 
 type Key = (TopicKey, i32);
+
+impl TopicKey {
+    /// The topic as identified by a request that does so by id.
+    fn by_id(id: TopicId) -> Self {
+        Self { name: Arc::default(), id }
+    }
+}
 
 /// A partition of a session.
 #[derive(Debug)]
@@ -92,9 +99,21 @@ impl State {
     /// All partitions as a full request, in serving order: those that have waited longest come
     /// first.
     pub(super) fn request(&self) -> Vec<RequestTopic> {
+        Self::of_entries(self.entries.values())
+    }
+
+    /// Those of these partitions that are part of the session, as a request in serving order.
+    pub(super) fn request_for(&self, partitions: &BTreeSet<PartitionKey>) -> Vec<RequestTopic> {
+        let key = |key: &PartitionKey| (TopicKey::by_id(key.topic), key.index.0);
+        let positions = partitions.iter().filter_map(|it| self.positions.get(&key(it)));
+        let positions: BTreeSet<_> = positions.collect();
+        Self::of_entries(positions.into_iter().filter_map(|position| self.entries.get(position)))
+    }
+
+    fn of_entries<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<RequestTopic> {
         let mut topics: Vec<RequestTopic> = Vec::new();
         let mut last: Option<&TopicKey> = None;
-        for Entry { key: (key, _), request, .. } in self.entries.values() {
+        for Entry { key: (key, _), request, .. } in entries {
             match topics.last_mut() {
                 Some(topic) if last == Some(key) => topic.partitions.push(request.clone()),
                 _ => topics.push(RequestTopic {
