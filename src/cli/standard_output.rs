@@ -1,8 +1,9 @@
 //! Standard output of commands: written in whole rows, until Ctrl-C or until the reader is gone.
 //!
-//! The bytes of one `write` call are a row. Ctrl-C never splits a row: a row that was begun is
-//! completed as long as it is being read. A pipe whose reader has stalled, or a stopped terminal,
-//! blocks a command until Ctrl-C at most.
+//! The bytes of one `write` call are a row. Ctrl-C never splits a row that is being read: one that
+//! was begun is completed, as long as a pipe's reader takes more of it within 30 ms, and a terminal
+//! within half a second. A pipe whose reader has stalled, or a stopped terminal, blocks a command
+//! until Ctrl-C at most.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -26,11 +27,14 @@ const PIPE_CHUNK: usize = 4096;
 /// The write size for files, which never block.
 const FILE_CHUNK: usize = 64 * 1024;
 
-/// The wait in milliseconds, after Ctrl-C, until the reader accepts the next part of a row.
-const ROW_END_MS: u16 = 30;
+/// The wait, after Ctrl-C, until the reader of a pipe accepts the next part of a row.
+const ROW_END: Duration = Duration::from_millis(30);
 
-/// The time after Ctrl-C without any progress after which a terminal counts as unread.
-const UNREAD: Duration = Duration::from_millis(200);
+/// The number of bytes that a terminal is given at once: a slow one takes them in half a second.
+const TERMINAL_CHUNK: usize = 256;
+
+/// The time after Ctrl-C for which a terminal may take nothing before it counts as unread.
+const UNREAD: Duration = Duration::from_millis(500);
 
 /// The interval at which a waiting command checks whether its output still has a reader.
 pub(crate) const READER_CHECK: Duration = Duration::from_millis(250);
@@ -42,11 +46,43 @@ type Output = Arc<dyn AsFd + Send + Sync>;
 pub(crate) struct StandardOutput {
     out: Output,
     ctrl_c: &'static CtrlC,
-    is_file: bool,
-    /// Writes for this output if it is a terminal.
+    kind: Kind,
+    /// Writes for this output if it is a terminal; begins with the first write.
     terminal: Option<TerminalWriter>,
     /// Whole rows that are not written yet.
     rows: Vec<u8>,
+}
+
+/// What standard output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A file, which never blocks.
+    File,
+    /// A pipe, or anything else whose reader may be slow.
+    Pipe,
+    Terminal,
+}
+
+impl Kind {
+    fn of(out: BorrowedFd<'_>) -> Self {
+        let is_file = |mode| SFlag::from_bits_truncate(mode) & SFlag::S_IFMT == SFlag::S_IFREG;
+        if out.is_terminal() {
+            Self::Terminal
+        } else if fstat(out).is_ok_and(|stat| is_file(stat.st_mode)) {
+            Self::File
+        } else {
+            Self::Pipe
+        }
+    }
+
+    /// The maximum number of bytes of one write.
+    fn write_max(self) -> usize {
+        match self {
+            Self::File => usize::MAX,
+            Self::Pipe => PIPE_CHUNK,
+            Self::Terminal => TERMINAL_CHUNK,
+        }
+    }
 }
 
 impl StandardOutput {
@@ -56,38 +92,42 @@ impl StandardOutput {
     }
 
     fn to(out: Output, ctrl_c: &'static CtrlC) -> Self {
-        let is_file = fstat(out.as_fd()).is_ok_and(|stat| {
-            SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG
-        });
-        let terminal = out.as_fd().is_terminal().then(|| TerminalWriter::new(Arc::clone(&out)));
-        Self { out, ctrl_c, is_file, terminal, rows: Vec::new() }
+        let kind = Kind::of(out.as_fd());
+        Self { out, ctrl_c, kind, terminal: None, rows: Vec::new() }
     }
 
     /// Waits until standard output is writable; `is_begun` is true within a row.
     fn wait(&self, is_begun: bool) -> io::Result<()> {
-        if self.is_file {
-            return Ok(());
-        }
+        let row_end = match self.kind {
+            Kind::File => return Ok(()),
+            Kind::Pipe => ROW_END,
+            Kind::Terminal => UNREAD,
+        };
         let out = self.out.as_fd();
         if !self.ctrl_c.is_pressed() && self.ctrl_c.or_output(out)? != Waited::Pressed {
             return Ok(());
         }
-        let time = if is_begun { PollTimeout::from(ROW_END_MS) } else { PollTimeout::ZERO };
+        let time = if is_begun { row_end } else { Duration::ZERO };
+        let time = PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX);
         if is_ready(out, PollFlags::POLLOUT, time)? { Ok(()) } else { Err(Pressed.into()) }
     }
 
     /// Writes some bytes of `part`; returns their number.
     fn write_some(&mut self, part: &[u8]) -> io::Result<usize> {
-        match &mut self.terminal {
-            Some(terminal) => terminal.write(part, self.ctrl_c),
-            None => write_to(self.out.as_fd(), part),
+        if self.kind != Kind::Terminal {
+            return write_to(self.out.as_fd(), part);
         }
+        let terminal = match self.terminal.take() {
+            Some(terminal) => terminal,
+            None => TerminalWriter::start(Arc::clone(&self.out))?,
+        };
+        self.terminal.insert(terminal).write(part, self.ctrl_c)
     }
 }
 
 impl Write for StandardOutput {
     fn write(&mut self, row: &[u8]) -> io::Result<usize> {
-        let chunk = if self.is_file { FILE_CHUNK } else { PIPE_CHUNK };
+        let chunk = if self.kind == Kind::File { FILE_CHUNK } else { PIPE_CHUNK };
         if !self.rows.is_empty() && self.rows.len() + row.len() > chunk {
             self.flush()?;
         }
@@ -100,7 +140,7 @@ impl Write for StandardOutput {
         let mut at = 0;
         while at < rows.len() {
             self.wait(at > 0)?;
-            let end = if self.is_file { rows.len() } else { rows.len().min(at + PIPE_CHUNK) };
+            let end = rows.len().min(at.saturating_add(self.kind.write_max()));
             at += self.write_some(&rows[at..end])?;
         }
         self.rows = rows;
@@ -121,34 +161,37 @@ struct TerminalWriter {
 }
 
 impl TerminalWriter {
-    fn new(out: Output) -> Self {
+    fn start(out: Output) -> io::Result<Self> {
         let (parts, to_write) = sync_channel::<Vec<u8>>(1);
         let (results, written) = sync_channel(1);
-        thread::spawn(move || {
+        thread::Builder::new().name("terminal".to_owned()).spawn(move || {
             for part in to_write {
                 if results.send(write_to(out.as_fd(), &part)).is_err() {
                     return;
                 }
             }
-        });
-        Self { parts, written, is_left: false }
+        })?;
+        Ok(Self { parts, written, is_left: false })
     }
 
     /// Writes some bytes of `part`; returns their number, or fails after Ctrl-C when nobody reads.
     fn write(&mut self, part: &[u8], ctrl_c: &CtrlC) -> io::Result<usize> {
-        if self.is_left || self.parts.send(part.to_vec()).is_err() {
+        if self.is_left {
             return Err(Pressed.into());
         }
+        self.parts.send(part.to_vec()).map_err(io::Error::other)?;
         loop {
             let was_pressed = ctrl_c.is_pressed();
             match self.written.recv_timeout(UNREAD) {
                 Ok(result) => return result,
-                Err(RecvTimeoutError::Timeout) if !was_pressed => {}
-                Err(_) => break,
+                Err(RecvTimeoutError::Timeout) if was_pressed => {
+                    self.is_left = true;
+                    return Err(Pressed.into());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(error @ RecvTimeoutError::Disconnected) => return Err(io::Error::other(error)),
             }
         }
-        self.is_left = true;
-        Err(Pressed.into())
     }
 }
 

@@ -8,7 +8,7 @@
 //! This module does no I/O. It turns the partitions to fetch into the next request, and keeps the
 //! positions that the leader knows, to which its answers refer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::config::ByteSize;
@@ -24,7 +24,7 @@ const BEGIN: i32 = 0;
 const NONE: i32 = 0;
 
 /// The longest time between two whole requests of a session, unless there is nothing to fetch.
-pub(super) const WHOLE_EVERY: Duration = Duration::from_millis(500);
+pub(super) const WHOLE_EVERY: Duration = Duration::from_millis(250);
 
 /// The positions of the partitions to fetch.
 type Positions = BTreeMap<PartitionKey, FollowerPosition>;
@@ -33,7 +33,17 @@ type Positions = BTreeMap<PartitionKey, FollowerPosition>;
 #[derive(Debug, Default)]
 pub(super) struct WantedPositions {
     positions: Positions,
-    changed: BTreeSet<PartitionKey>,
+    changed: BTreeMap<PartitionKey, Change>,
+}
+
+/// The change of a position since the last request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// There is another position.
+    Moved,
+    /// There was none for a while, since the leader's answer could not be taken. If there is one
+    /// again, the leader has to be told, although it may be as before.
+    Removed,
 }
 
 /// The partitions whose positions a request states to the leader, and for which this follower
@@ -57,12 +67,12 @@ impl WantedPositions {
 
     pub(super) fn insert(&mut self, key: PartitionKey, position: FollowerPosition) {
         self.positions.insert(key, position);
-        self.changed.insert(key);
+        self.changed.entry(key).or_insert(Change::Moved);
     }
 
     pub(super) fn remove(&mut self, key: &PartitionKey) {
         if self.positions.remove(key).is_some() {
-            self.changed.insert(*key);
+            self.changed.insert(*key, Change::Removed);
         }
     }
 
@@ -80,7 +90,7 @@ impl WantedPositions {
             }
             Scope::Changes => {
                 let known = |key| Some((key, self.positions.get(key)?));
-                let changed = self.changed.iter().filter_map(known);
+                let changed = self.changed.keys().filter_map(known);
                 changed.filter(|(key, known)| drops(key, known)).map(|(key, _)| *key).collect()
             }
         };
@@ -91,18 +101,30 @@ impl WantedPositions {
 }
 
 /// A session with a leader. Until the leader has begun one, each request asks for it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct FetchSession {
     id: i32,
     /// The epoch of the next request.
     epoch: i32,
-    /// The time of the last whole request.
+    /// The time of the last whole request, and the longest time until the next.
     whole_at: Duration,
+    whole_every: Duration,
     /// The positions that the leader knows.
     known: Positions,
 }
 
 impl FetchSession {
+    /// No session yet. Its whole requests wait at the leader for `wait_max`, if nothing happens.
+    pub(super) fn new(wait_max: Duration) -> Self {
+        Self {
+            id: NONE,
+            epoch: BEGIN,
+            whole_at: Duration::ZERO,
+            whole_every: WHOLE_EVERY.min(wait_max),
+            known: Positions::new(),
+        }
+    }
+
     /// The scope of the next request, at the monotonic time `now`.
     pub(super) fn scope(&self, now: Duration) -> Scope {
         let is_whole = self.epoch == BEGIN || self.until_whole(now).is_zero();
@@ -111,7 +133,7 @@ impl FetchSession {
 
     /// The time from `now` until the next whole request.
     pub(super) fn until_whole(&self, now: Duration) -> Duration {
-        (self.whole_at + WHOLE_EVERY).saturating_sub(now)
+        (self.whole_at + self.whole_every).saturating_sub(now)
     }
 
     /// The next request, of this scope, for exactly these partitions. The caller adds the identity
@@ -126,19 +148,20 @@ impl FetchSession {
         if self.epoch == BEGIN {
             assert_eq!(scope, Scope::Whole, "a session begins with all partitions");
             self.known.clear();
-            changed = wanted.positions.keys().copied().collect();
+            changed = wanted.positions.keys().map(|key| (*key, Change::Moved)).collect();
         }
         if scope == Scope::Whole {
             self.whole_at = now;
         }
         let (mut named, mut forgotten) = (Vec::new(), Vec::new());
-        for key in changed {
-            match wanted.positions.get(&key) {
-                Some(position) if self.known.insert(key, *position) != Some(*position) => {
-                    named.push((key, *position));
-                }
-                Some(_) => {}
-                None => forgotten.extend(self.known.remove(&key).map(|_| key)),
+        for (key, change) in changed {
+            let Some(position) = wanted.positions.get(&key) else {
+                forgotten.extend(self.known.remove(&key).map(|_| key));
+                continue;
+            };
+            let before = self.known.insert(key, *position);
+            if change == Change::Removed || before != Some(*position) {
+                named.push((key, *position));
             }
         }
         FetchRequest {
@@ -159,7 +182,7 @@ impl FetchSession {
         match answer.error_code {
             ErrorCode::None => {}
             ErrorCode::FetchSessionIdNotFound => {
-                *self = Self::default();
+                (self.id, self.epoch) = (NONE, BEGIN);
                 return Err(answer.error_code);
             }
             code => {

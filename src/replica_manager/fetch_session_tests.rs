@@ -79,7 +79,7 @@ fn forgotten(request: &FetchRequest) -> Vec<PartitionKey> {
 
 #[test]
 fn the_first_request_names_everything_and_later_ones_only_changes() {
-    let mut session = FetchSession::default();
+    let mut session = FetchSession::new(WHOLE_EVERY);
     let mut wanted = wanted([(key(1, 0), at(5)), (key(1, 1), at(6)), (key(2, 0), at(7))]);
     let first = request_of(&mut session, &mut wanted);
     assert_eq!((first.session_id, first.session_epoch), (0, 0));
@@ -104,7 +104,7 @@ fn the_first_request_names_everything_and_later_ones_only_changes() {
 
 #[test]
 fn a_request_asks_for_all_partitions_at_intervals_and_at_the_beginning_and_else_for_changes() {
-    let mut session = FetchSession::default();
+    let mut session = FetchSession::new(WHOLE_EVERY);
     let mut wanted = wanted([(key(1, 0), at(5)), (key(1, 1), at(6))]);
     let began = Duration::from_secs(7);
     let mut request = |session: &mut FetchSession, now| {
@@ -115,10 +115,11 @@ fn a_request_asks_for_all_partitions_at_intervals_and_at_the_beginning_and_else_
         is_partial
     };
     let soon = Duration::from_millis(1);
+    let nearly = began + WHOLE_EVERY.saturating_sub(soon);
     assert!(!request(&mut session, began));
     assert!(request(&mut session, began + soon));
-    assert!(request(&mut session, began + WHOLE_EVERY - soon));
-    assert_eq!(session.until_whole(began + WHOLE_EVERY - soon), soon);
+    assert!(request(&mut session, nearly));
+    assert_eq!(session.until_whole(nearly), soon);
     assert!(!request(&mut session, began + WHOLE_EVERY));
     assert!(request(&mut session, began + WHOLE_EVERY + soon));
     session.restart();
@@ -126,8 +127,22 @@ fn a_request_asks_for_all_partitions_at_intervals_and_at_the_beginning_and_else_
 }
 
 #[test]
+fn a_position_that_was_removed_meanwhile_is_named_again_even_if_it_is_as_before() {
+    let mut session = FetchSession::new(WHOLE_EVERY);
+    let mut wanted = wanted([(key(1, 0), at(5)), (key(1, 1), at(6))]);
+    request_of(&mut session, &mut wanted);
+    session.answered(&answer(9)).unwrap();
+    wanted.remove(&key(1, 0));
+    wanted.insert(key(1, 0), at(5));
+    wanted.insert(key(1, 1), at(6));
+    assert_eq!(named(&request_of(&mut session, &mut wanted)), [(key(1, 0), 5)]);
+    session.answered(&answer(9)).unwrap();
+    assert_eq!(named(&request_of(&mut session, &mut wanted)), []);
+}
+
+#[test]
 fn only_the_positions_of_a_scope_are_dropped() {
-    let mut session = FetchSession::default();
+    let mut session = FetchSession::new(WHOLE_EVERY);
     let mut wanted = wanted([(key(1, 0), at(5)), (key(1, 1), at(6)), (key(1, 2), at(7))]);
     request_of(&mut session, &mut wanted);
     session.answered(&answer(9)).unwrap();
@@ -142,7 +157,7 @@ fn only_the_positions_of_a_scope_are_dropped() {
 
 #[test]
 fn a_request_carries_the_whole_position() {
-    let mut session = FetchSession::default();
+    let mut session = FetchSession::new(WHOLE_EVERY);
     let mut position = at(8);
     position.position.flushed = Offset::new(6);
     position.log_start = Offset::new(2);
@@ -162,7 +177,7 @@ fn a_refused_session_begins_again_with_everything() {
         (ErrorCode::FetchSessionTopicIdError, 9),
     ];
     for (code, named_id) in cases {
-        let mut session = FetchSession::default();
+        let mut session = FetchSession::new(WHOLE_EVERY);
         let mut wanted = wanted([(key(1, 0), at(5))]);
         request_of(&mut session, &mut wanted);
         session.answered(&answer(9)).unwrap();
@@ -176,7 +191,7 @@ fn a_refused_session_begins_again_with_everything() {
 
 #[test]
 fn after_a_lost_answer_a_new_session_names_everything_and_ends_the_old_one() {
-    let mut session = FetchSession::default();
+    let mut session = FetchSession::new(WHOLE_EVERY);
     let mut wanted = wanted([(key(1, 0), at(5))]);
     request_of(&mut session, &mut wanted);
     session.answered(&answer(9)).unwrap();
@@ -191,7 +206,7 @@ fn after_a_lost_answer_a_new_session_names_everything_and_ends_the_old_one() {
 
 #[test]
 fn without_room_at_the_leader_every_request_names_everything() {
-    let mut session = FetchSession::default();
+    let mut session = FetchSession::new(WHOLE_EVERY);
     let mut wanted = wanted([(key(1, 0), at(5))]);
     for _ in 0..3 {
         let request = request_of(&mut session, &mut wanted);
@@ -232,20 +247,17 @@ impl Leader {
 fn a_leader_knows_every_position_whatever_is_lost_on_the_way() {
     for seed in seeds(SEEDS) {
         let mut random = SeededRandom::new(seed);
-        let (mut session, mut leader) = (FetchSession::default(), Leader::default());
+        let (mut session, mut leader) = (FetchSession::new(WHOLE_EVERY), Leader::default());
         let (mut wanted, mut expected) = (WantedPositions::default(), BTreeMap::new());
         for step in 0..STEPS {
             let partition = key(1, i32::try_from(random.below(6)).unwrap());
-            match random.below(4) {
-                0 => {
-                    wanted.remove(&partition);
-                    expected.remove(&partition);
-                }
-                _ => {
-                    let offset = i64::try_from(random.below(50)).unwrap();
-                    wanted.insert(partition, at(offset));
-                    expected.insert(partition, offset);
-                }
+            if random.below(4) == 0 {
+                wanted.remove(&partition);
+                expected.remove(&partition);
+            } else {
+                let offset = i64::try_from(random.below(50)).unwrap();
+                wanted.insert(partition, at(offset));
+                expected.insert(partition, offset);
             }
             let request = request_of(&mut session, &mut wanted);
             let fate = random.below(10);

@@ -7,8 +7,7 @@ use crate::config::HostPort;
 use crate::engine::EngineState;
 use crate::metadata::Caching;
 use crate::replication::{Partition, Role};
-use crate::types::PartitionKey;
-use crate::types::{BrokerId, LeaderEpoch};
+use crate::types::{BrokerId, LeaderEpoch, PartitionKey};
 
 /// The partitions that are fetched from one leader.
 #[derive(Debug, Default, PartialEq)]
@@ -53,13 +52,12 @@ pub(super) fn followed(
             let of_leader = by_leader
                 .entry(leader)
                 .or_insert_with(|| Followed { address: address(leader), ..Followed::default() });
-            let key = PartitionKey { topic: topic.id, index: partition.id().partition };
             let followed = FollowedPartition {
                 partition: Arc::clone(partition),
                 epoch: partition.epoch(),
                 caching: partition.caching(),
             };
-            of_leader.partitions.insert(key, followed);
+            of_leader.partitions.insert(partition.key(), followed);
         }
     }
     by_leader

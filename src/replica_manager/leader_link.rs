@@ -84,7 +84,7 @@ impl LeaderLink {
         config: ReplicaConfig,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let (backoff, session) = (connector.backoff(), FetchSession::default());
+        let (backoff, session) = (connector.backoff(), FetchSession::new(config.wait_max));
         let (connection, failures) = (None, 0);
         Self { leader, connector, config, clock, connection, session, backoff, failures }
     }
@@ -94,8 +94,8 @@ impl LeaderLink {
         &self.session
     }
 
-    /// Fetches exactly these replicas. Without an answer, pauses and returns `None`; the caller then
-    /// gives the fetch up. Reports the fault once, after some failures in a row.
+    /// Fetches what is new for these replicas. Without an answer, pauses and returns `None`; the
+    /// caller then gives the fetch up. Reports the fault once, after some failures in a row.
     pub(super) async fn fetch(
         &mut self,
         address: Option<&HostPort>,
@@ -103,7 +103,8 @@ impl LeaderLink {
         replicas: &mut Replicas,
     ) -> Option<FetchResponse> {
         match self.exchange(address, follower, replicas).await {
-            Ok(answer) => {
+            Ok(None) => Some(FetchResponse::default()),
+            Ok(Some(answer)) => {
                 self.backoff.reset();
                 if std::mem::take(&mut self.failures) >= REPORTED {
                     tracing::info!("broker {} is fetched from again", self.leader);
@@ -143,12 +144,13 @@ impl LeaderLink {
         self.session.restart();
     }
 
+    /// Sends a fetch and awaits its answer; `None` if there is nothing to ask for any more.
     async fn exchange(
         &mut self,
         address: Option<&HostPort>,
         follower: Follower,
         replicas: &mut Replicas,
-    ) -> Result<FetchResponse, LeaderFault> {
+    ) -> Result<Option<FetchResponse>, LeaderFault> {
         let address = address.ok_or(LeaderFault::NoAddress)?;
         let partition_max = self.config.partition_max;
         let open = match self.connection.take() {
@@ -163,7 +165,7 @@ impl LeaderLink {
         let scope = self.session.scope(now);
         let wanted = replicas.note_asking(scope, now);
         if wanted.is_empty() {
-            return Ok(FetchResponse::default());
+            return Ok(None);
         }
         let asked = self.session.request(wanted, (scope, now), partition_max);
         let wait = match scope {
@@ -185,8 +187,8 @@ impl LeaderLink {
         let limit = self.config.answer_timeout.saturating_add(self.config.wait_max);
         let answer = reply.answer_within(limit).await?;
         match self.session.answered(&answer) {
-            Ok(()) => Ok(answer),
-            Err(code) if is_about_session(code) => Ok(FetchResponse::default()),
+            Ok(()) => Ok(Some(answer)),
+            Err(code) if is_about_session(code) => Ok(Some(FetchResponse::default())),
             Err(code) => Err(LeaderFault::Refused { address: address.clone(), code }),
         }
     }
@@ -226,7 +228,7 @@ fn counted(partitions: usize) -> String {
     }
 }
 
-/// A duration as requests encode it.
+/// A duration as requests encode it, at least as long: no wait at all would end at once.
 fn in_millis(duration: Duration) -> i32 {
-    i32::try_from(duration.as_millis()).unwrap_or(i32::MAX)
+    i32::try_from(duration.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
 }

@@ -14,7 +14,10 @@ use crate::replica_manager::answers::{Refusal, ask_for_gaps, gaps_in, read_answe
 use crate::replica_manager::fetch_session::{FetchSession, Scope, WantedPositions};
 use crate::replica_manager::followed::FollowedPartition;
 use crate::replica_manager::pauses::{Fault, Pauses};
-use crate::replication::{FetchAnswer, FollowerError, FollowerPosition, Partition, PartitionError};
+use crate::replication::{
+    FetchAnswer, Fetched, FollowerError, FollowerPosition, Partition, PartitionError,
+    take_all_fetched,
+};
 use crate::types::{BrokerId, PartitionIndex, PartitionKey, WithCauses};
 use crate::wire::describe_log_dirs::{DescribeLogDirsRequest, DescribeLogDirsResponse};
 use crate::wire::fetch::{FetchResponse, Partition as PartitionAnswer};
@@ -39,11 +42,18 @@ pub(super) struct Replicas {
 }
 
 /// A leader's answer for a partition, and the records in it.
-struct Fetched {
+struct AnsweredReplica {
     key: PartitionKey,
     partition: Arc<Partition>,
     answer: FetchAnswer,
     records: bytes::Bytes,
+}
+
+impl AnsweredReplica {
+    fn fetched(&self) -> Fetched<'_> {
+        let Self { partition, answer, records, .. } = self;
+        Fetched { partition, answer, records }
+    }
 }
 
 impl Replicas {
@@ -195,11 +205,9 @@ impl Replicas {
         // All records of an answer in one piece of work: they only go to the page cache, and a
         // leader must not occupy the whole pool.
         let taken = control.run_blocking(move || {
-            let take = |Fetched { key, partition, answer, records }: Fetched| {
-                let taken = partition.take_fetched(&answer, &records);
-                (key, taken)
-            };
-            fetched.into_iter().map(take).collect::<Vec<_>>()
+            let answers: Vec<_> = fetched.iter().map(AnsweredReplica::fetched).collect();
+            let taken = take_all_fetched(&answers);
+            fetched.iter().map(|it| it.key).zip(taken).collect::<Vec<_>>()
         });
         for (key, taken) in taken.await? {
             match taken {
@@ -246,13 +254,14 @@ impl Replicas {
             .await
     }
 
-    /// The answers that can be applied. The partitions with other answers begin a pause.
+    /// The answers that can be applied, in the order of their partitions, one for each. The
+    /// partitions with other answers begin a pause.
     fn read(
         &mut self,
         answer: FetchResponse,
         session: &FetchSession,
         now: Duration,
-    ) -> Vec<Fetched> {
+    ) -> Vec<AnsweredReplica> {
         let mut fetched = Vec::new();
         for topic in answer.topics {
             for answer in topic.partitions {
@@ -261,6 +270,8 @@ impl Replicas {
                 fetched.extend(self.read_partition(key, answer, session, now));
             }
         }
+        fetched.sort_by_key(|it: &AnsweredReplica| it.key);
+        fetched.dedup_by_key(|it| it.key);
         fetched
     }
 
@@ -270,11 +281,11 @@ impl Replicas {
         answer: PartitionAnswer,
         session: &FetchSession,
         now: Duration,
-    ) -> Option<Fetched> {
+    ) -> Option<AnsweredReplica> {
         let partition = Arc::clone(&self.partitions.get(&key)?.partition);
         let asked = session.position(&key)?;
         match read_answer(answer, asked.position) {
-            Ok((answer, records)) => Some(Fetched { key, partition, answer, records }),
+            Ok((answer, records)) => Some(AnsweredReplica { key, partition, answer, records }),
             Err(refusal) => {
                 self.failed(key, &Stop::Refused(refusal), now);
                 None

@@ -23,7 +23,6 @@ mod partitions;
     expect(dead_code, reason = "tests look into the state machines")
 )]
 mod protocol;
-mod ready_list;
 mod registration;
 mod replicas;
 mod role;
@@ -40,14 +39,14 @@ pub use protocol::{
     Floor, Follower, FollowerStep, HandOverStage, HandOverStep, InSyncChange, InSyncSet,
     InSyncState, Leader, LeaderStart, Rule, Rules,
 };
-pub use ready_list::{Interest, ReadyList};
-pub use registration::Registration;
+pub use registration::{Interest, Registration};
 #[cfg(test)]
 pub(crate) use replicas::Pair;
 pub use replicas::{
-    DamageReports, FollowerError, FollowerPosition, HandOverProgress, InSyncChanges, LogCheck,
-    RefusedAgain, RepairFailed, Repairable, RequestedChange, SegmentRepair, UnsoundLog,
+    DamageReports, Fetched, FollowerError, FollowerPosition, HandOverProgress, InSyncChanges,
+    LogCheck, RefusedAgain, RepairFailed, Repairable, RequestedChange, SegmentRepair, UnsoundLog,
+    take_all_fetched,
 };
 pub use role::Role;
 pub use spec::{Assignment, LocalLogs, PartitionSpec, Predecessors, required_in_sync};
-pub use waiting::{Progress, Waiting};
+pub use waiting::{Progress, ReadyList, Waiting};

@@ -20,7 +20,9 @@ use crate::storage::{
     AppendAt, Appended, Extent, InMemory, Log, LogConfig, ReadLimit, SequenceError, StorageError,
     StoredBatches,
 };
-use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
+use crate::types::{
+    BrokerId, LeaderEpoch, Offset, PartitionKey, Timestamp, TopicId, TopicPartition,
+};
 
 /// The kind of reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +147,11 @@ impl Partition {
     /// The topic id.
     pub fn topic_id(&self) -> TopicId {
         self.topic_id
+    }
+
+    /// The topic id and partition number.
+    pub fn key(&self) -> PartitionKey {
+        PartitionKey { topic: self.topic_id, index: self.id.partition }
     }
 
     /// The leader epoch.

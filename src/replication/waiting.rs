@@ -1,11 +1,15 @@
 //! Requests that wait for a partition to make progress: acknowledgements to producers, parked
 //! fetches.
+//!
+//! The fetch session of a follower registers once for all that happens, as with epoll, and each of
+//! its fetches looks only at the partitions that are ready: it touches none of thousands of idle
+//! ones.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::replication::ReadyList;
 use crate::types::{Offset, PartitionKey};
 
 /// The kind of progress that a request waits for.
@@ -21,12 +25,12 @@ pub enum Progress {
     Removed,
 }
 
-/// The waiting requests, each for an offset to be passed, and the fetch sessions of followers that
-/// are told of everything. `Notify` keeps a permit, so a request
-/// that registers before it checks the offset cannot miss a wakeup.
+/// The waiting requests, each for an offset to be passed, and the fetch sessions of followers.
+/// `Notify` keeps a permit, so a request that registers before it checks the offset cannot miss a
+/// wakeup.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// `None` until the first registration: most partitions never have one.
+    /// `None` until the first registration: most partitions of a single broker never have one.
     queue: Mutex<Option<Box<Queue>>>,
 }
 
@@ -52,6 +56,13 @@ struct Interested {
     /// This partition.
     key: PartitionKey,
     list: Arc<ReadyList>,
+}
+
+/// The partitions of one fetch session in which something has happened since it last took them.
+#[derive(Debug, Default)]
+pub struct ReadyList {
+    ready: Mutex<BTreeSet<PartitionKey>>,
+    woken: Notify,
 }
 
 impl Waiting {
@@ -148,6 +159,34 @@ impl Waiting {
     fn lock(&self) -> MutexGuard<'_, Option<Box<Queue>>> {
         // The list is valid after any panic: each change is a single call.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ReadyList {
+    /// Adds a partition, which the session's next fetch then looks at.
+    pub fn add(&self, partition: PartitionKey) {
+        self.lock().insert(partition);
+    }
+
+    /// Adds a partition, and wakes the session's fetch that waits.
+    fn add_and_wake(&self, partition: PartitionKey) {
+        self.add(partition);
+        self.woken.notify_one();
+    }
+
+    /// Takes all partitions of the list.
+    pub fn take(&self) -> BTreeSet<PartitionKey> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    /// Waits until a partition was added that cannot wait for the next fetch.
+    pub async fn woken(&self) {
+        self.woken.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<PartitionKey>> {
+        // The set is valid after any panic: each change is a single call.
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

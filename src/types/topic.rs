@@ -157,6 +157,13 @@ impl TopicPartition {
     }
 }
 
+/// Formats as `topic-partition`, which is also the name of its directory.
+impl fmt::Display for TopicPartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.topic, self.partition)
+    }
+}
+
 /// A partition, identified by topic id: a topic that is created again under the same name is
 /// another topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -167,10 +174,10 @@ pub struct PartitionKey {
     pub index: PartitionIndex,
 }
 
-/// Formats as `topic-partition`, which is also the name of its directory.
-impl fmt::Display for TopicPartition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.topic, self.partition)
+impl PartitionKey {
+    /// The partition with this number, as requests state it.
+    pub fn new(topic: TopicId, index: i32) -> Self {
+        Self { topic, index: PartitionIndex(index) }
     }
 }
 

@@ -30,15 +30,16 @@ pub(super) async fn read_enough(
     loop {
         // Register before reading again, so that no wakeup in between is missed. A follower's
         // session is registered all the time.
-        let _registrations = match ready {
-            None => fetch.register(&wake),
-            Some(_) => Vec::new(),
+        let (_registrations, has_news) = match ready {
+            None => (fetch.register(&wake), true),
+            Some(_) => (Vec::new(), fetch.add_ready()),
         };
-        fetch.add_ready();
-        fetch.read(led, cancel).await;
-        fetch.check_may_answer();
-        if fetch.is_due() {
-            return;
+        if has_news {
+            fetch.read(led, cancel).await;
+            fetch.check_may_answer();
+            if fetch.is_due() {
+                return;
+            }
         }
         let woken = async {
             match &ready {

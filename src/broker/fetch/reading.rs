@@ -14,7 +14,7 @@ use crate::replication::{
     Partition, Progress, ReadAnswer, Reader, ReadyList, Registration, TryRead,
 };
 use crate::storage::StoredBatches;
-use crate::types::{Offset, PartitionIndex, PartitionKey};
+use crate::types::{Offset, PartitionKey};
 use crate::wire::fetch::{FetchRequest, RequestTopic};
 
 /// A fetch request with its partitions and the outcomes of their last reads.
@@ -68,25 +68,30 @@ impl<'r> Fetch<'r> {
     }
 
     /// Adds the partitions of a follower's session in which something has happened meanwhile.
-    pub(super) fn add_ready(&mut self) {
-        let Some(follower) = self.follower else { return };
-        let ready = follower.exchange.take_ready();
+    /// Returns false if nothing has, in these or in those that are read already.
+    pub(super) fn add_ready(&mut self) -> bool {
+        let Some(follower) = self.follower else { return false };
+        let mut ready = follower.exchange.take_ready();
         if ready.is_empty() {
-            return;
+            return false;
         }
         let known: HashSet<_> = self.partitions.iter().map(|fetch| self.key(fetch)).collect();
+        for topic in &mut ready {
+            let id = topic.topic_id;
+            topic.partitions.retain(|it| !known.contains(&PartitionKey::new(id, it.partition)));
+        }
+        ready.retain(|topic| !topic.partitions.is_empty());
         for asked in self.add(ready) {
             let topic = self.topics[asked.topic].id;
-            let key = PartitionKey { topic, index: PartitionIndex(asked.partition.partition) };
-            if !known.contains(&key) {
-                self.partitions.extend(follower.open_counted(&key, asked));
-            }
+            let key = PartitionKey::new(topic, asked.partition.partition);
+            self.partitions.extend(follower.open_counted(&key, asked));
         }
+        true
     }
 
     fn key(&self, fetch: &PartitionFetch) -> PartitionKey {
         let topic = self.topics[fetch.topic].id;
-        PartitionKey { topic, index: PartitionIndex(fetch.request.partition) }
+        PartitionKey::new(topic, fetch.request.partition)
     }
 
     /// The list of what happens in the partitions of a follower's session; `None` if each has to be

@@ -55,13 +55,13 @@ impl FetchingFollower<'_> {
         topic: &FetchedTopic,
         asked: Asked,
     ) -> Option<PartitionFetch> {
-        let key =
-            PartitionKey { topic: topic.id, index: PartitionIndex(asked.partition.partition) };
+        let key = PartitionKey::new(topic.id, asked.partition.partition);
         if !self.exchange.states_position(&key) {
             return self.open_counted(&key, asked);
         }
-        let opened = self.count(led, topic, asked).await;
+        let mut opened = self.count(led, topic, asked).await;
         self.exchange.set_interest(key, opened.partition.as_ref());
+        opened.log_start_seen = self.exchange.counted_before(&key).map(|(_, log_start)| log_start);
         Some(opened)
     }
 

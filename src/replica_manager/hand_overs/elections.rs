@@ -7,8 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::types::PartitionKey;
-use crate::types::{PartitionIndex, TopicId};
+use crate::types::{PartitionIndex, PartitionKey, TopicId};
 
 /// The partitions that this broker was asked to hand over to their preferred leaders. There are at
 /// most as many entries as partitions.

@@ -92,7 +92,7 @@ impl PreferredLeaders {
             let partition = image.topic_by_id(*topic).and_then(|topic| topic.partition(*index));
             partition.is_some_and(|partition| partition.leader() == Some(me))
         });
-        let keys: Vec<PartitionKey> = moves.iter().map(key).collect();
+        let keys: Vec<PartitionKey> = moves.iter().map(|step| step.partition.key()).collect();
         let are_asked = self.elections.are_asked(keys.iter());
         let mut due = Due::default();
         for (step, is_asked) in moves.into_iter().zip(are_asked) {
@@ -139,9 +139,4 @@ impl Due {
         }
         asked.into_iter().chain(others).take(AT_ONCE).collect()
     }
-}
-
-fn key(step: &Move) -> PartitionKey {
-    let partition = &step.partition;
-    PartitionKey { topic: partition.topic_id(), index: partition.id().partition }
 }

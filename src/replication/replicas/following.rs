@@ -4,7 +4,9 @@
 //! A step is tied to the leader epoch in which it was decided: once the role has changed, the log
 //! refuses it.
 
-use std::sync::{Arc, PoisonError};
+use std::iter;
+use std::slice;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -152,38 +154,86 @@ impl Partition {
         }
     }
 
-    /// Takes the leader's answer to a fetch, and acts on it: appends its records, or truncates the
-    /// log where it diverges from the leader's. An answer to a position or epoch that is over is
-    /// ignored. Blocks on the disk.
+    /// Takes the leader's answer to a fetch, as [`take_all_fetched`] does.
     ///
     /// # Errors
-    /// If the records may not follow in this log (rule R17 in docs/replication.md), or the disk
-    /// fails. The next fetch begins where the log then ends. After a truncation that stopped
-    /// half-way, recovery determines that end.
+    /// As there.
+    #[cfg(any(test, feature = "internals"))]
     pub fn take_fetched(
         self: &Arc<Self>,
         answer: &FetchAnswer,
         records: &[u8],
     ) -> Result<(), FollowerError> {
+        take_all_fetched(&[Fetched { partition: self, answer, records }]).swap_remove(0)
+    }
+
+    /// Takes an answer, up to a truncation that it demands.
+    fn begin_to_take(
+        self: &Arc<Self>,
+        answer: &FetchAnswer,
+        records: &[u8],
+    ) -> Result<Option<Truncating<'_>>, FollowerError> {
         self.open()?;
-        let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let epoch = answer.position.epoch;
-        let changed = match self.next_step(answer)? {
-            FollowerStep::Discard => return Ok(()),
-            FollowerStep::Append => return self.append_fetched(answer, records),
-            FollowerStep::Truncate(to) => match self.truncate_diverging(epoch, to) {
-                // The log starts within the batch that has to be removed.
-                Err(PartitionError::Storage(StorageError::OffsetOutOfRange { .. })) => {
-                    self.start_over(epoch, answer.log_start)
-                }
-                truncated => truncated,
-            },
-            FollowerStep::StartOver(at) => self.start_over(epoch, at),
+        match self.next_step(answer)? {
+            FollowerStep::Discard => Ok(None),
+            FollowerStep::Append => self.append_fetched(answer, records).map(|()| None),
+            FollowerStep::Truncate(to) => {
+                self.warn_of_given_up(to);
+                Ok(self.log().map(|log| Truncating {
+                    _once: once,
+                    end: log.log_end_offset(),
+                    truncation: Truncation { log, epoch, to },
+                }))
+            }
+            FollowerStep::StartOver(at) => {
+                self.detached_by(self.start_over(epoch, at)).map(|()| None)
+            }
             FollowerStep::Keep(from) => {
                 let floor = answer.position.floor.offset;
-                return Err(FollowerError::BelowFloor { from, floor });
+                Err(FollowerError::BelowFloor { from, floor })
             }
+        }
+    }
+
+    fn warn_of_given_up(&self, to: Offset) {
+        let high_watermark = self.high_watermark();
+        if to < high_watermark {
+            tracing::warn!(
+                partition = %self.id, %to, %high_watermark,
+                "the leader's log diverges below the high watermark: records that an operator has \
+                 given up are removed here"
+            );
+        }
+    }
+
+    /// Ends a truncation with the new end of the log. The watermark falls with it, so that it is
+    /// not above the end of the log (rule R16).
+    fn end_to_take(
+        self: &Arc<Self>,
+        answer: &FetchAnswer,
+        truncating: &Truncating<'_>,
+        truncated: Result<Offset, StorageError>,
+    ) -> Result<(), FollowerError> {
+        let epoch = answer.position.epoch;
+        let changed = match truncated {
+            Ok(to) => {
+                let (partition, end) = (&self.id, truncating.end);
+                tracing::info!(%partition, %end, %to, %epoch, "diverging records removed");
+                self.update_follower(|follower| follower.truncated(to));
+                self.set_stored(self.stored().min(to));
+                Ok(())
+            }
+            // The log starts within the batch that has to be removed.
+            Err(StorageError::OffsetOutOfRange { .. }) => self.start_over(epoch, answer.log_start),
+            Err(error) => Err(error.into()),
         };
+        self.detached_by(changed)
+    }
+
+    /// Lets go of the log if a change of it has failed.
+    fn detached_by(&self, changed: Result<(), PartitionError>) -> Result<(), FollowerError> {
         changed.map_err(FollowerError::from).inspect_err(|error| {
             if !error.leaves_disk_unknown() && !error.ends_epoch() {
                 self.detach();
@@ -250,29 +300,6 @@ impl Partition {
         Ok(())
     }
 
-    /// Truncates the log to the offset up to which it agrees with the leader's. The watermark falls
-    /// too, so that it is not above the end of the log (rule R16).
-    fn truncate_diverging(&self, epoch: LeaderEpoch, to: Offset) -> Result<(), PartitionError> {
-        let Some(log) = self.log() else { return Ok(()) };
-        let (end, high_watermark) = (log.log_end_offset(), self.high_watermark());
-        if to < high_watermark {
-            tracing::warn!(
-                partition = %self.id, %to, %high_watermark,
-                "the leader's log diverges below the high watermark: records that an operator has \
-                 given up are removed here"
-            );
-        }
-        let truncation = Truncation { log: Arc::clone(&log), epoch, to };
-        let ends = self.logs().data.truncate_logs(&[truncation])?;
-        for to in ends {
-            let to = to?;
-            tracing::info!(partition = %self.id, %end, %to, %epoch, "diverging records removed");
-            self.update_follower(|follower| follower.truncated(to));
-            self.set_stored(self.stored().min(to));
-        }
-        Ok(())
-    }
-
     /// Removes all records and continues where the leader's log begins.
     fn start_over(self: &Arc<Self>, epoch: LeaderEpoch, at: Offset) -> Result<(), PartitionError> {
         let log = self.own_log()?;
@@ -299,6 +326,90 @@ impl Partition {
             self.set_high_watermark(follower.high_watermark());
         }
     }
+}
+
+/// A leader's answer to a fetch of a partition.
+#[derive(Clone, Copy, Debug)]
+pub struct Fetched<'a> {
+    /// The partition.
+    pub partition: &'a Arc<Partition>,
+    /// The answer.
+    pub answer: &'a FetchAnswer,
+    /// The records in it.
+    pub records: &'a [u8],
+}
+
+impl<'a> Fetched<'a> {
+    fn begin(&self) -> Result<Option<Truncating<'a>>, FollowerError> {
+        self.partition.begin_to_take(self.answer, self.records)
+    }
+}
+
+/// A follower whose log is to be truncated to where it agrees with its leader's.
+struct Truncating<'p> {
+    _once: MutexGuard<'p, ()>,
+    /// The log end offset before.
+    end: Offset,
+    truncation: Truncation,
+}
+
+/// Takes a leader's answers to fetches of different partitions, in the order of their keys, and
+/// acts on each: appends its records, or truncates the log where it diverges from the leader's. The
+/// logs that are truncated share one write of their checkpoint: after an outage these may be all.
+/// An answer to a position or epoch that is over is ignored. Returns the result of each. Blocks on
+/// the disk.
+///
+/// # Panics
+/// If the answers are in another order: two calls could then wait for each other.
+///
+/// # Errors
+/// If the records may not follow in this log (rule R17 in docs/replication.md), or the disk
+/// fails. The next fetch begins where the log then ends. After a truncation that stopped half-way,
+/// recovery determines that end.
+pub fn take_all_fetched(fetched: &[Fetched<'_>]) -> Vec<Result<(), FollowerError>> {
+    let is_ordered =
+        |one: &Fetched<'_>, other: &Fetched<'_>| one.partition.key() < other.partition.key();
+    assert!(fetched.is_sorted_by(is_ordered), "answers out of order");
+    let begun: Vec<_> = fetched.iter().map(Fetched::begin).collect();
+    let truncations = begun.iter().flatten().flatten().map(|it| it.truncation.clone());
+    let mut ends = truncate(fetched, &truncations.collect::<Vec<_>>()).into_iter();
+    let end = |(it, begun): (&Fetched<'_>, Result<Option<Truncating<'_>>, FollowerError>)| {
+        let Some(truncating) = begun? else { return Ok(()) };
+        let truncated = ends.next().unwrap_or_else(|| Err(not_truncated(&truncating.truncation)));
+        it.partition.end_to_take(it.answer, &truncating, truncated)
+    };
+    fetched.iter().zip(begun).map(end).collect()
+}
+
+/// Truncates logs by one write of their checkpoint. If that fails, the first has its error. Each
+/// other gets a write of its own, unless the error leaves the disk unknown: then nothing more is
+/// written.
+fn truncate(
+    fetched: &[Fetched<'_>],
+    truncations: &[Truncation],
+) -> Vec<Result<Offset, StorageError>> {
+    let (Some(Fetched { partition, .. }), Some((_, others))) =
+        (fetched.first(), truncations.split_first())
+    else {
+        return Vec::new();
+    };
+    let data = &partition.logs().data;
+    let error = match data.truncate_logs(truncations) {
+        Ok(ends) => return ends,
+        Err(error) => error,
+    };
+    let is_unknown = error.leaves_disk_unknown();
+    let alone = |other: &Truncation| {
+        if is_unknown {
+            return Err(not_truncated(other));
+        }
+        data.truncate_logs(slice::from_ref(other))?.swap_remove(0)
+    };
+    iter::once(Err(error)).chain(others.iter().map(alone)).collect()
+}
+
+fn not_truncated(truncation: &Truncation) -> StorageError {
+    StorageError::Closed { partition: truncation.log.partition().clone() }
 }
 
 /// The end of a log, and the epochs of the records below it.

@@ -7,11 +7,15 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use super::schedule_tests::NOW;
-use super::truncation_faults_tests::{Pair, RECORDS};
+use super::truncation_faults_tests::{COMMON, Pair, RECORDS};
+use crate::io::faulty::{Failure, Fault, Operation};
 use crate::record::{
     Batch, BatchBuilder, BatchRewriter, BatchSettings, Compressor, HeaderMut, ProducerStamp,
 };
-use crate::storage::{CleanupPolicy, LogConfig};
+use crate::replication::{
+    FetchAnswer, FetchOutcome, Fetched, FollowerError, Partition, take_all_fetched,
+};
+use crate::storage::{CleanupPolicy, LogConfig, Offsets};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 
 #[test]
@@ -65,4 +69,51 @@ fn a_follower_gets_the_batches_that_compaction_has_emptied_and_knows_their_produ
     });
     assert_eq!(known[0].len(), 1);
     assert_eq!(known[1], known[0]);
+}
+
+/// A leader's answer that a follower diverges after the common records.
+fn diverging(partition: &Arc<Partition>) -> FetchAnswer {
+    let position = partition.follower_position().unwrap().unwrap().position;
+    let (epoch, end) = (LeaderEpoch(0), Offset::new(COMMON));
+    let outcome = FetchOutcome::Diverging { epoch, end };
+    FetchAnswer { position, outcome, high_watermark: Offset::ZERO, log_start: Offset::ZERO }
+}
+
+/// Lets these partitions take such answers, `at_once` together.
+fn truncate(partitions: &[Arc<Partition>], at_once: usize) -> Vec<Result<(), FollowerError>> {
+    let answers: Vec<_> = partitions.iter().map(diverging).collect();
+    let fetched = partitions.iter().zip(&answers);
+    let fetched: Vec<_> =
+        fetched.map(|(partition, answer)| Fetched { partition, answer, records: &[] }).collect();
+    fetched.chunks(at_once).flat_map(take_all_fetched).collect()
+}
+
+#[test]
+fn logs_that_are_truncated_together_share_one_write_of_their_checkpoint() {
+    let renamed = |at_once| {
+        let pair = Pair::new();
+        let partitions = [1, 2, 3].map(|number| pair.another(number));
+        pair.follower.logs.data.checkpoint(&Offsets::new()).unwrap();
+        let before = pair.follower.disk.calls(Operation::Rename);
+        for (partition, result) in partitions.iter().zip(truncate(&partitions, at_once)) {
+            result.unwrap();
+            assert_eq!(partition.log().unwrap().log_end_offset(), Offset::new(COMMON));
+        }
+        pair.follower.disk.calls(Operation::Rename) - before
+    };
+    assert_eq!(renamed(1), 3 * renamed(3));
+}
+
+#[test]
+fn after_a_failed_write_of_the_checkpoint_each_log_but_the_first_is_truncated_alone() {
+    let pair = Pair::new();
+    let partitions = [pair.follower(), pair.another(1), pair.another(2)];
+    pair.follower.logs.data.checkpoint(&Offsets::new()).unwrap();
+    let fault = Fault::new(Operation::Rename, Failure::InputOutput).at_call(1);
+    pair.follower.disk.inject(fault);
+    let results = truncate(&partitions, 3);
+    let [Err(first), Ok(()), Ok(())] = &results[..] else { panic!("{results:?}") };
+    assert!(!first.leaves_disk_unknown());
+    let next = partitions.map(|it| it.follower_position().unwrap().unwrap().position.offset);
+    assert_eq!(next.map(Offset::get), [RECORDS, COMMON, COMMON]);
 }

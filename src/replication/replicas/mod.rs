@@ -28,7 +28,7 @@ mod unvouched_tests;
 pub(crate) use truncation_faults_tests::Pair;
 
 pub use damage_reports::DamageReports;
-pub use following::{FollowerError, FollowerPosition};
+pub use following::{Fetched, FollowerError, FollowerPosition, take_all_fetched};
 pub use handing_over::HandOverProgress;
 pub use in_sync_changes::{InSyncChanges, RequestedChange};
 pub use log_check::{LogCheck, UnsoundLog};

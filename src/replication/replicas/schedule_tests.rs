@@ -70,8 +70,8 @@ pub(super) fn member(broker: &Broker) -> IsrMember {
     IsrMember { broker: broker.id, incarnation: broker.incarnation }
 }
 
-fn partition_id() -> TopicPartition {
-    TopicPartition { topic: "t".parse().unwrap(), partition: PartitionIndex(0) }
+fn partition_id(number: i32) -> TopicPartition {
+    TopicPartition { topic: "t".parse().unwrap(), partition: PartitionIndex(number) }
 }
 
 fn open(disk: &FaultyDisk, clock: &Arc<ManualClock>, id: BrokerId) -> Arc<LocalLogs> {
@@ -102,8 +102,13 @@ fn config() -> Arc<LogConfig> {
     Arc::new(LogConfig { segment_size: ByteSize(400), ..LogConfig::default() })
 }
 
-fn replica(logs: &Arc<LocalLogs>, broker: BrokerId, rules: Rules) -> Arc<Partition> {
-    let (partition, topic_id) = (partition_id(), TopicId([7; 16]));
+pub(super) fn replica(
+    number: i32,
+    logs: &Arc<LocalLogs>,
+    broker: BrokerId,
+    rules: Rules,
+) -> Arc<Partition> {
+    let (partition, topic_id) = (partition_id(number), TopicId([7; 16]));
     let spec = PartitionSpec { partition, topic_id, broker, config: config(), rules };
     Partition::new(spec, Arc::clone(logs))
 }
@@ -115,13 +120,13 @@ impl Broker {
         (id, incarnation): (BrokerId, i64),
     ) -> Self {
         let logs = open(&disk, clock, id);
-        let partition = replica(&logs, id, Rules::ALL);
+        let partition = replica(0, &logs, id, Rules::ALL);
         Self { id, incarnation: Incarnation(incarnation), disk, logs, partition }
     }
 
     /// Begins anew with the same log, and follows these rules.
     pub(super) fn follow_rules(&mut self, rules: Rules) {
-        self.partition = replica(&self.logs, self.id, rules);
+        self.partition = replica(0, &self.logs, self.id, rules);
     }
 
     pub(super) fn log(&self) -> Option<Arc<Log>> {

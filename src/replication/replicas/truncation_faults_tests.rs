@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::schedule_tests::{Broker, NOW, member};
+use super::schedule_tests::{Broker, NOW, member, replica};
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, ManualClock, MemoryDisk, read_exact_at};
 use crate::metadata::Caching;
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::{
     Acks, Assignment, FetchAnswer, FetchOutcome, FollowerError, InSyncState, Partition,
-    PartitionError, Predecessors, ReadRequest, Reader,
+    PartitionError, Predecessors, ReadRequest, Reader, Rules,
 };
 use crate::storage::Offsets;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -17,7 +17,7 @@ use crate::types::{BrokerId, LeaderEpoch, Offset};
 /// The number of records of both logs, one in each batch.
 pub(super) const RECORDS: i64 = 20;
 /// The end of the records that the follower keeps if the logs diverge.
-const COMMON: i64 = 3;
+pub(super) const COMMON: i64 = 3;
 /// The offset at which the leader's log begins if it has none of the follower's records.
 const LATER: i64 = 70;
 
@@ -133,6 +133,22 @@ impl Pair {
         let assignment = Assignment { floor_epoch, caching, ..assignment };
         self.follower.partition.assign(assignment, self.clock.monotonic());
         self.follower.partition.follower_position().unwrap().unwrap().position.floor.offset
+    }
+
+    /// Another partition that the follower follows in epoch 1, with the leader's records.
+    pub(super) fn another(&self, number: i32) -> Arc<Partition> {
+        let Broker { logs, id, .. } = &self.follower;
+        let partition = replica(number, logs, *id, Rules::ALL);
+        let epoch = LeaderEpoch(1);
+        let assignment = self.assignment(&self.follower, epoch, self.alone(epoch, 1));
+        partition.assign(assignment, self.clock.monotonic());
+        let position = partition.follower_position().unwrap().unwrap().position;
+        let (outcome, offset) = (FetchOutcome::Records, Offset::ZERO);
+        let answer = FetchAnswer { position, outcome, high_watermark: offset, log_start: offset };
+        let records = self.leader.bytes_below(Offset::new(RECORDS));
+        partition.take_fetched(&answer, &records).unwrap();
+        partition.log().unwrap().flush().unwrap();
+        partition
     }
 
     /// The leader's partition.

@@ -38,9 +38,8 @@ structure! {
         /// A streamlog extension between its brokers: the key of the follower's incarnation, empty
         /// from other clients.
         replica_key: Bytes [15.., tag 10_000],
-        /// A streamlog extension between its brokers: true if a follower asks only for the
-        /// partitions that the request names. The response may have others of the session, but the
-        /// request says nothing about their positions.
+        /// A streamlog extension between its brokers: true if a follower states only the positions
+        /// that the request names, and says nothing about the others of the session.
         is_partial: bool [15.., tag 10_001],
     }
 }

@@ -1,5 +1,8 @@
 //! Leaders that cannot know whether they still lead: paused, or cut off from ZooKeeper.
+//!
+//! `STREAMLOG_AWAY_SECONDS` is the time for which ZooKeeper is down while they go on.
 
+use std::env;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,7 +13,7 @@ use streamlog::wire::find_coordinator::{FindCoordinatorRequest, KEY_TYPE_GROUP};
 use streamlog::wire::list_offsets::{self, LATEST, ListOffsetsRequest};
 use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 
-use super::load::{Load, assert_kept, read_all};
+use super::load::{Load, STEADY, assert_kept, read_all};
 use super::three_brokers::{IDS, PATIENCE, ThreeBrokers};
 use super::watcher::Watcher;
 use crate::support::{Connection, FETCH, TOPIC, ZooKeeper, batch, commit};
@@ -174,21 +177,26 @@ fn status(cluster: &ThreeBrokers, id: i32) -> serde_json::Value {
     serde_json::from_slice(&command.output().unwrap().stdout).unwrap()
 }
 
-/// Takes ZooKeeper away by `happen`, for much longer than leases last: leaders go on as long as
-/// all their in-sync replicas do. `end` brings it back.
+/// Takes ZooKeeper away by `happen`, for this time and longer than leases last: leaders go on as
+/// long as all their in-sync replicas do. `end` brings it back.
 fn go_on_without_zookeeper<T>(
+    time: Duration,
     happen: impl FnOnce(&mut ZooKeeper) -> T,
     end: impl FnOnce(&mut ZooKeeper, T),
 ) {
     let mut cluster = ThreeBrokers::start(&[]);
     cluster.make_topic(TOPIC, 1);
-    let load = Load::start(cluster.client(), TOPIC);
+    let load = Load::start_at(STEADY, cluster.client(), TOPIC);
     let watcher = Watcher::start([cluster.client(), cluster.client()], TOPIC);
     load.await_more(200);
     let first = cluster.leader(TOPIC);
     assert_eq!(status(&cluster, first)["decisions"], "made");
     let away = cluster.lose_leases(|cluster| happen(cluster.zookeeper()));
     load.await_more(200);
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        load.await_more(200);
+    }
     let mut leader = cluster.broker(first).connect();
     assert_eq!(fetched(&mut leader), ErrorCode::None);
     assert_eq!(status(&cluster, first)["decisions"], "wait for the metadata store");
@@ -203,6 +211,7 @@ fn go_on_without_zookeeper<T>(
     assert_eq!(cluster.leader(TOPIC), first, "nobody can be elected");
 
     end(cluster.zookeeper(), away);
+    let back = Instant::now();
     for id in IDS {
         cluster.await_registered(id, &IDS);
         cluster.await_seen_by(id, TOPIC, |partition| {
@@ -210,9 +219,12 @@ fn go_on_without_zookeeper<T>(
         });
     }
     load.await_more(200);
+    let took = back.elapsed();
+    assert!(took < Duration::from_mins(1), "back after {took:?}");
     let (acknowledged, (shown, _)) = (load.stop(), watcher.stop());
     let read = read_all(&cluster.client(), TOPIC);
     assert_kept(&acknowledged, &read);
+    eprintln!("{} records acknowledged; all in sync {took:?} after its return", acknowledged.len());
     for (place, number) in &shown {
         assert_eq!(read.get(place), Some(number), "{place:?} was shown, and is withdrawn");
     }
@@ -222,10 +234,13 @@ fn go_on_without_zookeeper<T>(
 
 #[test]
 fn while_zookeeper_is_paused_whole_partitions_are_written_and_read() {
-    go_on_without_zookeeper(|server| server.pause(), |_, pause| drop(pause));
+    let time = Duration::ZERO;
+    go_on_without_zookeeper(time, |server| server.pause(), |_, pause| drop(pause));
 }
 
 #[test]
 fn while_zookeeper_is_down_whole_partitions_are_written_and_read() {
-    go_on_without_zookeeper(ZooKeeper::kill, |server, ()| server.restart());
+    let seconds = env::var("STREAMLOG_AWAY_SECONDS").map_or(60, |text| text.parse().unwrap());
+    let time = Duration::from_secs(seconds);
+    go_on_without_zookeeper(time, ZooKeeper::kill, |server, ()| server.restart());
 }

@@ -11,8 +11,20 @@ use streamlog::client::{Client, ConsumerConfig, Message, ProducerConfig, Produce
 /// The longest wait for an acknowledgement.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The number of records under way at once.
-const AT_ONCE: usize = 1000;
+/// The pace of a producer.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// The number of records under way at once.
+    at_once: usize,
+    /// The pause before the next ones.
+    pause: Duration,
+}
+
+/// As fast as the cluster takes them.
+const FULL: Pace = Pace { at_once: 1000, pause: Duration::ZERO };
+
+/// At most 1,000 records per second, for an hour if need be.
+pub(super) const STEADY: Pace = Pace { at_once: 10, pause: Duration::from_millis(10) };
 
 /// The time without an acknowledgement after which the load counts as standing still.
 const STANDSTILL: Duration = Duration::from_secs(1);
@@ -34,11 +46,16 @@ struct Progress {
 }
 
 impl Load {
-    /// Begins to write.
+    /// Begins to write at full pace.
     pub(super) fn start(client: Client, topic: &str) -> Self {
+        Self::start_at(FULL, client, topic)
+    }
+
+    /// Begins to write at this pace.
+    pub(super) fn start_at(pace: Pace, client: Client, topic: &str) -> Self {
         let progress = Arc::new(Progress::default());
         let (noting, topic) = (Arc::clone(&progress), topic.to_owned());
-        let thread = thread::spawn(move || noting.write(&client, &topic));
+        let thread = thread::spawn(move || noting.write(&client, &topic, pace));
         Self { progress, thread }
     }
 
@@ -79,13 +96,13 @@ impl Load {
 }
 
 impl Progress {
-    fn write(&self, client: &Client, topic: &str) {
+    fn write(&self, client: &Client, topic: &str, pace: Pace) {
         let producer = client.producer(ProducerConfig::default()).unwrap();
         let mut numbers = 0..;
         while !self.is_over.load(Ordering::Relaxed) {
             let sent: Vec<(u64, Ticket)> = numbers
                 .by_ref()
-                .take(AT_ONCE)
+                .take(pace.at_once)
                 .map(|number: u64| {
                     let (key, value) = (number.to_be_bytes(), number.to_string());
                     let record = ProducerRecord {
@@ -99,10 +116,11 @@ impl Progress {
                 .collect();
             for (number, ticket) in sent {
                 let stored = ticket.wait(Some(PATIENCE)).unwrap();
-                let place = (stored.partition.0, stored.offset.unwrap().get());
-                self.acknowledged.lock().unwrap().insert(place, number);
+                let stored_at = (stored.partition.0, stored.offset.unwrap().get());
+                self.acknowledged.lock().unwrap().insert(stored_at, number);
                 self.count.fetch_add(1, Ordering::Relaxed);
             }
+            thread::sleep(pace.pause);
         }
         producer.close(Some(PATIENCE)).unwrap();
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::replication::{Interest, Partition, ReadyList};
-use crate::types::{Offset, PartitionIndex, PartitionKey};
+use crate::types::{Offset, PartitionKey};
 use crate::wire::fetch::{ForgottenTopic, RequestTopic};
 
 /// The partitions that a follower fetches in a session, and those in which something has happened.
@@ -34,7 +34,7 @@ impl Interests {
     pub(super) fn forget(&self, topics: &[ForgottenTopic]) {
         for topic in topics {
             for index in &topic.partitions {
-                self.end(&PartitionKey { topic: topic.topic_id, index: PartitionIndex(*index) });
+                self.end(&PartitionKey::new(topic.topic_id, *index));
             }
         }
     }
@@ -62,7 +62,7 @@ impl Interests {
 /// The partitions that a request names.
 pub(super) fn named(topics: &[RequestTopic]) -> BTreeSet<PartitionKey> {
     let keys = topics.iter().flat_map(|topic| {
-        let key = |index| PartitionKey { topic: topic.topic_id, index: PartitionIndex(index) };
+        let key = |index| PartitionKey::new(topic.topic_id, index);
         topic.partitions.iter().map(move |partition| key(partition.partition))
     });
     keys.collect()

@@ -3,8 +3,8 @@
 //!
 //! A session maps partitions to the values that the peer was last told. Session epochs rise by one
 //! per request; a request with another epoch is refused and the client starts a new session.
-//! A follower's session notes in which partitions something has happened (`replication::ReadyList`), so
-//! that a partial request costs what has changed and not what it stands for.
+//! A follower's session notes in which partitions something has happened (`ReadyList`), so that a
+//! partial request costs what has changed and not what it stands for.
 //! Sessions are optional: their number and the total number of their partitions are bounded, and
 //! clients without a session get full responses.
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::broker::fetch::session::{Exchange, FetchSessions};
 use crate::replication::Pair;
-use crate::types::{Offset, PartitionIndex, PartitionKey, TopicId};
+use crate::types::{Offset, PartitionKey, TopicId};
 use crate::wire::fetch::{
     FetchRequest, ForgottenTopic, ReplicaState, RequestPartition, RequestTopic,
 };
@@ -15,7 +15,7 @@ const TOPIC: TopicId = TopicId([7; 16]);
 const FOLLOWER: i32 = 2;
 
 fn key(index: i32) -> PartitionKey {
-    PartitionKey { topic: TOPIC, index: PartitionIndex(index) }
+    PartitionKey::new(TOPIC, index)
 }
 
 /// A request for these partitions in a session, by a follower or, with a negative id, a consumer.
@@ -90,7 +90,7 @@ fn a_consumer_cannot_ask_in_part() {
 fn a_session_knows_only_partitions_whose_positions_were_counted() {
     let (sessions, pair) = (FetchSessions::new(1), Pair::new());
     let leader = pair.leader();
-    let known = PartitionKey { topic: leader.topic_id(), index: leader.id().partition };
+    let known = leader.key();
     let (replica_state, topic_id) =
         (ReplicaState { replica_id: FOLLOWER, ..Default::default() }, known.topic);
     let partition = RequestPartition { partition: known.index.0, ..RequestPartition::default() };

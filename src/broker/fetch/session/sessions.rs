@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::broker::fetch::session::interests::{Interests, named};
 use crate::broker::fetch::session::state::State;
 use crate::replication::{Partition, ReadyList};
-use crate::types::{Offset, PartitionKey};
+use crate::types::{BrokerId, Offset, PartitionKey};
 use crate::wire::ErrorCode;
 use crate::wire::fetch::{FetchRequest, RequestTopic, Topic};
 
@@ -53,11 +53,18 @@ struct Session {
     epoch: i32,
     by_id: bool,
     /// `None` for a consumer.
-    interests: Option<Arc<Interests>>,
+    follower: Option<Follower>,
     /// The time of the last request, on the monotonic clock.
     last_used: Duration,
     /// The time at which the last answer was about to be sent.
     answered: Duration,
+}
+
+/// A broker that follows in a session.
+#[derive(Clone, Debug)]
+struct Follower {
+    broker: BrokerId,
+    interests: Arc<Interests>,
 }
 
 /// One request from its start to its response, with or without a session.
@@ -65,8 +72,8 @@ struct Session {
 pub(crate) struct Exchange<'a> {
     sessions: &'a FetchSessions,
     kind: ExchangeKind,
-    /// The interests of a follower's session.
-    interests: Option<Arc<Interests>>,
+    /// The broker that follows; `None` for a consumer.
+    follower: Option<Follower>,
     /// The partitions whose positions a follower states; `None` if those are all.
     named: Option<BTreeSet<PartitionKey>>,
 }
@@ -105,20 +112,20 @@ impl FetchSessions {
         }
         // A client that starts over, or continues without a session, no longer needs the old
         // session.
-        self.lock().remove(id);
+        let _ended = self.lock().remove(id);
         if epoch == NO_SESSION {
             return Ok(self.sessionless());
         }
         let mut state = State::default();
         state.update(&request.topics);
-        let is_follower = request.replica_id.max(request.replica_state.replica_id) >= 0;
-        let interests = is_follower.then(Arc::default);
+        let broker = BrokerId(request.replica_id.max(request.replica_state.replica_id));
+        let follower = (broker.0 >= 0).then(|| Follower { broker, interests: Arc::default() });
         let kind = ExchangeKind::First { state, by_id: version >= BY_ID, now };
-        Ok(Exchange { sessions: self, kind, interests, named: None })
+        Ok(Exchange { sessions: self, kind, follower, named: None })
     }
 
     fn sessionless(&self) -> Exchange<'_> {
-        Exchange { sessions: self, kind: ExchangeKind::Sessionless, interests: None, named: None }
+        Exchange { sessions: self, kind: ExchangeKind::Sessionless, follower: None, named: None }
     }
 
     fn next(
@@ -128,6 +135,8 @@ impl FetchSessions {
         now: Duration,
     ) -> Result<Exchange<'_>, ErrorCode> {
         let (id, epoch) = (request.session_id, request.session_epoch);
+        // Declared before the lock, so that the session is dropped after it.
+        let _ended;
         let mut table = self.lock();
         let session = table.sessions.get_mut(&id).ok_or(ErrorCode::FetchSessionIdNotFound)?;
         if session.epoch != epoch {
@@ -139,11 +148,11 @@ impl FetchSessions {
         let before = session.state.len();
         session.state.update(&request.topics);
         session.state.forget(&request.forgotten_topics);
-        let interests = session.interests.clone();
-        if let Some(interests) = &interests {
-            interests.forget(&request.forgotten_topics);
+        let follower = session.follower.clone();
+        if let Some(follower) = &follower {
+            follower.interests.forget(&request.forgotten_topics);
         }
-        let is_partial = interests.is_some() && request.is_partial;
+        let is_partial = follower.is_some() && request.is_partial;
         let named = is_partial.then(|| named(&request.topics));
         session.epoch = following(epoch);
         session.last_used = now;
@@ -152,19 +161,24 @@ impl FetchSessions {
         let after = session.state.len();
         table.partitions = table.partitions - before + after;
         if table.partitions > self.partitions_max && after > before {
-            table.remove(id);
+            _ended = table.remove(id);
             return Err(ErrorCode::FetchSessionIdNotFound);
         }
         if after == 0 {
-            table.remove(id);
+            _ended = table.remove(id);
             return Ok(self.sessionless());
         }
-        Ok(Exchange { sessions: self, kind, interests, named })
+        Ok(Exchange { sessions: self, kind, follower, named })
     }
 
     /// Adds a session and returns its id, or `NONE` if there is no space.
     fn admit(&self, session: Session) -> i32 {
+        // Declared before the lock, so that the sessions are dropped after it.
+        let mut ended = Vec::new();
         let mut table = self.lock();
+        // A follower has one session: that of a request which it has given up is unknown to it.
+        let earlier = session.follower.as_ref().and_then(|it| table.session_of(it.broker));
+        ended.extend(earlier.and_then(|id| table.remove(id)));
         let needed = session.state.len();
         if needed > self.partitions_max {
             return NONE;
@@ -173,7 +187,7 @@ impl FetchSessions {
             || table.partitions.saturating_add(needed) > self.partitions_max
         {
             let Some(id) = table.eviction_candidate(&session) else { return NONE };
-            table.remove(id);
+            ended.extend(table.remove(id));
         }
         let id = table.unused_id();
         table.partitions += needed;
@@ -201,7 +215,7 @@ impl Exchange<'_> {
 
     /// The list of what happens in the partitions of a follower's session.
     pub(crate) fn ready(&self) -> Option<&Arc<ReadyList>> {
-        self.interests.as_ref().map(|interests| &interests.ready)
+        self.follower.as_ref().map(|follower| &follower.interests.ready)
     }
 
     /// Returns true if the request states the position of a partition.
@@ -211,7 +225,7 @@ impl Exchange<'_> {
 
     /// Begins to note what happens in a partition if its position was counted, else ends it.
     pub(crate) fn set_interest(&self, key: PartitionKey, counted: Option<&Arc<Partition>>) {
-        let Some(interests) = &self.interests else { return };
+        let Some(Follower { interests, .. }) = &self.follower else { return };
         match counted {
             Some(partition) => interests.begin(key, partition),
             None => interests.end(&key),
@@ -221,13 +235,13 @@ impl Exchange<'_> {
     /// A partition whose position was counted earlier in the session, with the log start offset
     /// that was answered last.
     pub(crate) fn counted_before(&self, key: &PartitionKey) -> Option<(Arc<Partition>, Offset)> {
-        self.interests.as_ref()?.partition(key)
+        self.follower.as_ref()?.interests.partition(key)
     }
 
     /// Notes the log start offset that is about to be answered for a partition, and whether it has
     /// records that are left for the next fetch.
     pub(crate) fn note_answer(&self, key: PartitionKey, log_start: Offset, is_left: bool) {
-        let Some(interests) = &self.interests else { return };
+        let Some(Follower { interests, .. }) = &self.follower else { return };
         interests.note_log_start(&key, log_start);
         if is_left {
             interests.ready.add(key);
@@ -258,14 +272,14 @@ impl Exchange<'_> {
         match self.kind {
             ExchangeKind::Sessionless => Ok(NONE),
             ExchangeKind::First { mut state, by_id, now: last_used } => {
-                let interests = self.interests;
+                let follower = self.follower;
                 state.record_response(topics, false);
                 let epoch = following(BEGIN);
                 Ok(self.sessions.admit(Session {
                     state,
                     epoch,
                     by_id,
-                    interests,
+                    follower,
                     last_used,
                     answered: now,
                 }))
@@ -287,12 +301,12 @@ impl Exchange<'_> {
 
 impl Session {
     fn is_follower(&self) -> bool {
-        self.interests.is_some()
+        self.follower.is_some()
     }
 
     /// The request that this one stands for. What has happened until now is looked at by it.
     fn request(&self, named: Option<&BTreeSet<PartitionKey>>) -> Vec<RequestTopic> {
-        let ready = self.interests.as_ref().map(|interests| interests.ready.take());
+        let ready = self.follower.as_ref().map(|follower| follower.interests.ready.take());
         match (named, ready) {
             (Some(named), Some(ready)) => self.state.request_for(&(named | &ready)),
             _ => self.state.request(),
@@ -301,10 +315,19 @@ impl Session {
 }
 
 impl Table {
-    fn remove(&mut self, id: i32) {
-        if let Some(session) = self.sessions.remove(&id) {
-            self.partitions -= session.state.len();
-        }
+    /// Removes a session. The caller drops it outside the lock: a follower's has registrations with
+    /// all its partitions.
+    fn remove(&mut self, id: i32) -> Option<Session> {
+        let session = self.sessions.remove(&id)?;
+        self.partitions -= session.state.len();
+        Some(session)
+    }
+
+    /// The session of a follower.
+    fn session_of(&self, broker: BrokerId) -> Option<i32> {
+        let is_its =
+            |session: &Session| session.follower.as_ref().is_some_and(|it| it.broker == broker);
+        self.sessions.iter().find(|(_, session)| is_its(session)).map(|(id, _)| *id)
     }
 
     /// The session to evict for a new one: consumers' sessions first, then the longest idle. A
