@@ -9,7 +9,7 @@ SHELL := bash
 .PHONY: check check-rust check-python check-bench check-deps check-macos check-trace
 .PHONY: docs docs-site docs-api fix fuzz lock settings-page venv wheel tools spark-tools spark-classes debian-tools
 .PHONY: test test-all build-tests test-unit test-log-model test-simulation test-it test-zookeeper test-doc
-.PHONY: test-example test-python test-model test-spark spark-shared spark-apart test-disks test-faults
+.PHONY: test-example test-python test-pythons test-model test-spark spark-shared spark-apart test-disks test-faults
 .PHONY: drivers interop differential compatibility
 .PHONY: wheels packages clean
 
@@ -255,6 +255,18 @@ test-example: ## Runs the example of an embedded log, with the default features
 test-python: setup $(VENV)/spark.stamp debian-tools ## Runs the Python tests without Spark, the clients that are in Python, and the tests of the jobs
 	pytest $(if $(TEST),"$$TEST",$(WORKERS) tests/jobs tests/py tests/faults tests/interop tests/pages tests/port)
 
+# Interpreters beside that of .venv; the wheel is built once for all.
+PYTHONS ?= python3.12 python3.13
+test-pythons: setup ## Runs the tests of the Python client with other versions: PYTHONS="python3.12 python3.14"
+	for python in $(PYTHONS); do \
+	  venv=$(CURDIR)/target/pythons/$${python//\//-}; \
+	  "$$python" -m venv --clear "$$venv"; \
+	  "$$venv/bin/pip" install --quiet --require-hashes --only-binary :all: -r requirements/dev.txt; \
+	  "$$venv/bin/pip" install --quiet --no-deps $(WHEELS)/*.whl; \
+	  PATH="$$venv/bin:$$PATH" "$$venv/bin/python" -X faulthandler -m pytest tests/py/client tests/py/aio \
+	    tests/py/arrow; \
+	done
+
 test-disks: setup ## Runs the long disk tests: 90 fills of each file system, every bit flipped
 	STREAMLOG_FILLS=6 cargo test --locked --features $(LAYERS) --test it full_disk:: -- --nocapture
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --lib every_bit
@@ -286,9 +298,9 @@ spark-shared: setup $(VENV)/spark.jsa ## Runs the tests on a shared session of S
 spark-apart: setup $(VENV)/spark.jsa ## Runs the tests with Spark sessions of their own, and without Spark
 	pytest $(if $(TEST),"$$TEST",-n 2 --dist loadfile -m "not shared" tests/spark)
 
-test-all: ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks, test-faults and packages
+test-all: ## Runs all of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-pythons, test-disks, test-faults and packages
 	$(MAKE) test JOBS=--ci
-	$(MAKE) test-disks test-faults packages check-macos
+	$(MAKE) test-pythons test-disks test-faults packages check-macos
 
 drivers: ## Builds the clients that interop tests, and fetches Apache Kafka
 	$(MAKE) --no-print-directory -C tests/interop/drivers

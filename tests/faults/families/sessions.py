@@ -1,6 +1,8 @@
 """Sessions of living brokers that are ended by others."""
 
-from faults.ground.session import password_of
+from contextlib import suppress
+
+from faults.ground.session import NoAnswer, password_of
 from faults.ground.waiting import until
 from faults.stage import Fault, Stage
 
@@ -10,7 +12,16 @@ def expire(stage: Stage) -> str:
     number = stage.leader()
     node = stage.cluster.registration(number)
     assert node is not None
-    stage.cluster.zookeeper.session((node.owner, password_of(node.owner))).close()
+
+    def has_ended() -> bool:
+        if stage.cluster.incarnation(number) != node.created:
+            return True
+        # The broker may take its session back before this end of it arrives.
+        with suppress(NoAnswer):
+            stage.cluster.zookeeper.session((node.owner, password_of(node.owner))).close()
+        return False
+
+    until(f"the session of broker {number} ends", has_ended)
 
     def is_new() -> bool:
         return stage.cluster.incarnation(number) not in (0, node.created)

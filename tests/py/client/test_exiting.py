@@ -94,7 +94,9 @@ def test_a_forked_child_does_not_close_the_consumers_of_its_parent(
     shared_broker: BrokerProcess, client: Client, filled: str
 ) -> None:
     script = f"""{HEAD}{CONNECTED}{CONSUMERS["value"]}
-import os
+import os, warnings
+# From 3.12 on, Python warns of each fork of a process with threads.
+warnings.simplefilter("ignore")
 next(consumer)
 child = os.fork()
 if child:

@@ -171,7 +171,9 @@ def test_a_forked_child_may_exit_within_the_block_of_its_parents_consumer(
     shared_broker: BrokerProcess, filled: str
 ) -> None:
     script = f"""{HEAD}{CONNECTED}
-import os
+import os, warnings
+# From 3.12 on, Python warns of each fork of a process with threads.
+warnings.simplefilter("ignore")
 with client.consumer(topic, group=topic) as consumer:
     next(consumer)
     child = os.fork()
