@@ -284,7 +284,7 @@ test-faults: setup $(VENV)/spark.stamp debian-tools ## Runs 2,000 seeds of the s
 	cargo build --manifest-path model/Cargo.toml --locked --quiet
 	ulimit -v $$((8 << 20)) && model/target/debug/streamlog-model deep
 	STREAMLOG_SEEDS=20 STREAMLOG_FAULTS=6 $(OPTIMISED) --test it failover::fault_runs -- --nocapture
-	STREAMLOG_AWAY_SECONDS=3600 $(OPTIMISED) --test it while_zookeeper_is_down -- --nocapture
+	STREAMLOG_SECONDS_WITHOUT_ZOOKEEPER=3600 $(OPTIMISED) --test it while_zookeeper_is_down -- --nocapture
 	STREAMLOG_ON_ZOOKEEPER=1 pytest -s tests/py/faults
 	PYTHONPATH=tests:examples python -m faults --runs $(RUNS) --seed $(SEED)
 	PYTHONPATH=tests:examples python -m faults --runs 10 --seed $(SEED) --client streamlog

@@ -41,8 +41,8 @@ pub(super) struct WantedPositions {
 enum Change {
     /// There is another position.
     Moved,
-    /// There was none for a while, since the leader's answer could not be taken. If there is one
-    /// again, the leader has to be told, although it may be as before.
+    /// There was none for a while. If there is one again, the leader has to be told, although it
+    /// may be as before: its last answer may not have been taken.
     Removed,
 }
 

@@ -94,8 +94,9 @@ impl LeaderLink {
         &self.session
     }
 
-    /// Fetches what is new for these replicas. Without an answer, pauses and returns `None`; the
-    /// caller then gives the fetch up. Reports the fault once, after some failures in a row.
+    /// Fetches what is new for these replicas; nothing if there is nothing to ask for any more.
+    /// Without an answer, pauses and returns `None`; the caller then gives the fetch up. Reports
+    /// the fault once, after some failures in a row.
     pub(super) async fn fetch(
         &mut self,
         address: Option<&HostPort>,
@@ -230,5 +231,5 @@ fn counted(partitions: usize) -> String {
 
 /// A duration as requests encode it, at least as long: no wait at all would end at once.
 fn in_millis(duration: Duration) -> i32 {
-    i32::try_from(duration.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
+    i32::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX)
 }

@@ -57,7 +57,7 @@ impl LogReporter {
         let me = self.engine.config.broker_id;
         let registered = self.engine.image().broker(me).map(|own| own.registration.reports.clone());
         let Some(reported) = registered else { return Ok(false) };
-        let mut reports = self.reports_of_lost();
+        let mut reports = self.reports_of_lost().await?;
         let leaderless = self.leaderless();
         let mut due = Vec::new();
         for (id, partition) in leaderless.into_iter().take(REPORTS_MAX) {
@@ -147,27 +147,40 @@ impl LogReporter {
 
     /// The reports of replicas whose disk has lost records. They count for the offsets that are
     /// known to have been committed, and never for an election of these replicas.
-    fn reports_of_lost(&self) -> LogReports {
-        let image = self.engine.image();
-        let lost = self.engine.losses.replicas().into_iter().filter_map(|(id, index)| {
-            let topic = image.topic_by_id(id)?;
-            let state = topic.partition(index)?.state.as_ref()?;
-            let partition = TopicPartition { topic: topic.name.clone(), partition: index };
-            let floor = self.engine.logs.data.floor(&partition, id).unwrap_or_default();
-            // Without its records, nobody knows whether the log reached the epoch since which
-            // floors count.
-            let is_void = state.loss.is_some()
-                || state.caching != Caching::Off
-                || state.caching_ended.is_some();
-            let report = LogReport {
-                epoch: state.leader_epoch,
-                last_epoch: LeaderEpoch::NONE,
-                end: Offset::ZERO,
-                floor: if is_void { Offset::ZERO } else { floor },
-            };
-            let is_asked = state.leader.is_none() || state.unvouched.is_some();
-            is_asked.then_some(((id, index), report))
-        });
-        lost.take(REPORTS_MAX).collect()
+    async fn reports_of_lost(&self) -> Result<LogReports, Unavailable> {
+        let lost = self.engine.losses.replicas();
+        if lost.is_empty() {
+            return Ok(LogReports::new());
+        }
+        let engine = Arc::clone(&self.engine);
+        // Floors may wait for a checkpoint that is being written.
+        self.engine.control.run_blocking(move || reports_of(lost, &engine)).await
     }
+}
+
+/// The reports of these replicas, which have lost records.
+fn reports_of(
+    lost: impl IntoIterator<Item = (TopicId, PartitionIndex)>,
+    engine: &EngineState,
+) -> LogReports {
+    let image = engine.image();
+    let reports = lost.into_iter().filter_map(|(id, index)| {
+        let topic = image.topic_by_id(id)?;
+        let state = topic.partition(index)?.state.as_ref()?;
+        let partition = TopicPartition { topic: topic.name.clone(), partition: index };
+        let floor = engine.logs.data.floor(&partition, id).unwrap_or_default();
+        // Without its records, nobody knows whether the log reached the epoch since which
+        // floors count.
+        let is_void =
+            state.loss.is_some() || state.caching != Caching::Off || state.caching_ended.is_some();
+        let report = LogReport {
+            epoch: state.leader_epoch,
+            last_epoch: LeaderEpoch::NONE,
+            end: Offset::ZERO,
+            floor: if is_void { Offset::ZERO } else { floor },
+        };
+        let is_asked = state.leader.is_none() || state.unvouched.is_some();
+        is_asked.then_some(((id, index), report))
+    });
+    reports.take(REPORTS_MAX).collect()
 }

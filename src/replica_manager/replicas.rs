@@ -18,7 +18,7 @@ use crate::replication::{
     FetchAnswer, Fetched, FollowerError, FollowerPosition, Partition, PartitionError,
     take_all_fetched,
 };
-use crate::types::{BrokerId, PartitionIndex, PartitionKey, WithCauses};
+use crate::types::{BrokerId, PartitionKey, WithCauses};
 use crate::wire::describe_log_dirs::{DescribeLogDirsRequest, DescribeLogDirsResponse};
 use crate::wire::fetch::{FetchResponse, Partition as PartitionAnswer};
 
@@ -265,8 +265,7 @@ impl Replicas {
         let mut fetched = Vec::new();
         for topic in answer.topics {
             for answer in topic.partitions {
-                let index = PartitionIndex(answer.partition_index);
-                let key = PartitionKey { topic: topic.topic_id, index };
+                let key = PartitionKey::new(topic.topic_id, answer.partition_index);
                 fetched.extend(self.read_partition(key, answer, session, now));
             }
         }
@@ -367,7 +366,7 @@ mod tests {
     use super::*;
     use crate::io::failed_sync;
     use crate::replication::Pair;
-    use crate::types::TopicId;
+    use crate::types::{PartitionIndex, TopicId};
 
     #[test]
     fn a_failed_sync_of_a_replica_ends_the_engine_and_another_failure_pauses_the_replica() {

@@ -102,7 +102,8 @@ pub struct Partition {
     /// The role and the log, replaced as a whole.
     current: ArcSwap<Current>,
     /// Held while the log is opened, created, or made the same as the leader's, so that only one
-    /// thread does it.
+    /// thread does it. A thread may hold those of several partitions, taken in the order of their
+    /// keys and before any lock of the data directory.
     pub(super) opening: Mutex<()>,
     /// The error of the last attempt to open the log.
     pub(super) open_failure: Mutex<Option<OpenFailure>>,

@@ -197,6 +197,11 @@ impl StorageError {
         }
     }
 
+    /// The error of a log that is left alone because another has left the disk's content unknown.
+    pub(crate) fn left_alone(log: &TopicPartition, cause: &str) -> Self {
+        Self::Failed { partition: log.clone(), cause: cause.into(), is_disk_unknown: true }
+    }
+
     /// Returns true if the files of a log cannot be read for this reason, and not because of
     /// permissions, mounts or time-outs, which a person mends without changing the files.
     pub(crate) fn is_of_files(&self) -> bool {

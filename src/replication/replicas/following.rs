@@ -4,6 +4,7 @@
 //! A step is tied to the leader epoch in which it was decided: once the role has changed, the log
 //! refuses it.
 
+use std::collections::BTreeMap;
 use std::iter;
 use std::slice;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -13,11 +14,15 @@ use tokio::sync::Notify;
 
 use crate::metadata::Caching;
 use crate::replication::{
-    EpochHistory, FetchAnswer, FetchPosition, Follower, FollowerStep, Partition, PartitionError,
-    Progress, Role,
+    EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, Follower, FollowerStep, Partition,
+    PartitionError, Progress, Role,
 };
-use crate::storage::{EpochStart, FetchedError, Log, StorageError, Truncation};
+use crate::storage::{DataDir, EpochStart, FetchedError, Log, StorageError, Truncation};
 use crate::types::{BrokerId, LeaderEpoch, Offset};
+
+/// The number of logs that are truncated together. Their partitions wait for each other meanwhile,
+/// and all other changes of the data directory for them.
+const TRUNCATED_AT_ONCE: usize = 16;
 
 /// The next fetch of a follower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,12 +185,11 @@ impl Partition {
             FollowerStep::Discard => Ok(None),
             FollowerStep::Append => self.append_fetched(answer, records).map(|()| None),
             FollowerStep::Truncate(to) => {
+                let Some(log) = self.log() else { return Ok(None) };
                 self.warn_of_given_up(to);
-                Ok(self.log().map(|log| Truncating {
-                    _once: once,
-                    end: log.log_end_offset(),
-                    truncation: Truncation { log, epoch, to },
-                }))
+                let end = log.log_end_offset();
+                let truncation = Truncation { log, epoch, to };
+                Ok(Some(Truncating { _once: once, end, truncation }))
             }
             FollowerStep::StartOver(at) => {
                 self.detached_by(self.start_over(epoch, at)).map(|()| None)
@@ -343,6 +347,10 @@ impl<'a> Fetched<'a> {
     fn begin(&self) -> Result<Option<Truncating<'a>>, FollowerError> {
         self.partition.begin_to_take(self.answer, self.records)
     }
+
+    fn is_diverging(&self) -> bool {
+        matches!(self.answer.outcome, FetchOutcome::Diverging { .. })
+    }
 }
 
 /// A follower whose log is to be truncated to where it agrees with its leader's.
@@ -355,7 +363,7 @@ struct Truncating<'p> {
 
 /// Takes a leader's answers to fetches of different partitions, in the order of their keys, and
 /// acts on each: appends its records, or truncates the log where it diverges from the leader's. The
-/// logs that are truncated share one write of their checkpoint: after an outage these may be all.
+/// logs that are truncated share the writes of their checkpoint: after an outage these may be all.
 /// An answer to a position or epoch that is over is ignored. Returns the result of each. Blocks on
 /// the disk.
 ///
@@ -370,46 +378,50 @@ pub fn take_all_fetched(fetched: &[Fetched<'_>]) -> Vec<Result<(), FollowerError
     let is_ordered =
         |one: &Fetched<'_>, other: &Fetched<'_>| one.partition.key() < other.partition.key();
     assert!(fetched.is_sorted_by(is_ordered), "answers out of order");
-    let begun: Vec<_> = fetched.iter().map(Fetched::begin).collect();
-    let truncations = begun.iter().flatten().flatten().map(|it| it.truncation.clone());
-    let mut ends = truncate(fetched, &truncations.collect::<Vec<_>>()).into_iter();
-    let end = |(it, begun): (&Fetched<'_>, Result<Option<Truncating<'_>>, FollowerError>)| {
-        let Some(truncating) = begun? else { return Ok(()) };
-        let truncated = ends.next().unwrap_or_else(|| Err(not_truncated(&truncating.truncation)));
-        it.partition.end_to_take(it.answer, &truncating, truncated)
-    };
-    fetched.iter().zip(begun).map(end).collect()
+    let (diverging, others): (Vec<_>, Vec<_>) =
+        fetched.iter().enumerate().partition(|(_, it)| it.is_diverging());
+    let one_by_one = others.chunks(1);
+    let groups = one_by_one.chain(diverging.chunks(TRUNCATED_AT_ONCE));
+    let results: BTreeMap<usize, _> = groups.flat_map(take_together).collect();
+    results.into_values().collect()
 }
 
-/// Truncates logs by one write of their checkpoint. If that fails, the first has its error. Each
-/// other gets a write of its own, unless the error leaves the disk unknown: then nothing more is
-/// written.
-fn truncate(
-    fetched: &[Fetched<'_>],
-    truncations: &[Truncation],
-) -> Vec<Result<Offset, StorageError>> {
-    let (Some(Fetched { partition, .. }), Some((_, others))) =
-        (fetched.first(), truncations.split_first())
-    else {
-        return Vec::new();
+/// Takes answers, each with its place, whose partitions wait for each other.
+fn take_together<'f>(
+    fetched: &[(usize, &'f Fetched<'f>)],
+) -> Vec<(usize, Result<(), FollowerError>)> {
+    let begun: Vec<_> = fetched.iter().map(|(_, it)| it.begin()).collect();
+    let truncations: Vec<_> =
+        begun.iter().flatten().flatten().map(|it| it.truncation.clone()).collect();
+    let data = fetched.first().map(|(_, it)| &it.partition.logs().data);
+    let mut ends = data.map(|data| truncate(data, &truncations)).unwrap_or_default().into_iter();
+    let mut end = |it: &Fetched<'_>, begun: Result<Option<Truncating<'_>>, FollowerError>| {
+        let (Some(truncating), Some(truncated)) = (begun?, ends.next()) else { return Ok(()) };
+        it.partition.end_to_take(it.answer, &truncating, truncated)
     };
-    let data = &partition.logs().data;
+    fetched.iter().zip(begun).map(|((place, it), begun)| (*place, end(it, begun))).collect()
+}
+
+/// Truncates logs by one write of their checkpoint. If that fails, the first has its error, and
+/// each other gets a write of its own. After an error that leaves the disk unknown, nothing more is
+/// written.
+fn truncate(data: &DataDir, truncations: &[Truncation]) -> Vec<Result<Offset, StorageError>> {
+    let Some((_, others)) = truncations.split_first() else { return Vec::new() };
     let error = match data.truncate_logs(truncations) {
         Ok(ends) => return ends,
         Err(error) => error,
     };
-    let is_unknown = error.leaves_disk_unknown();
+    let mut unknown = error.leaves_disk_unknown().then(|| error.to_string());
     let alone = |other: &Truncation| {
-        if is_unknown {
-            return Err(not_truncated(other));
+        if let Some(cause) = &unknown {
+            return Err(StorageError::left_alone(other.log.partition(), cause));
         }
-        data.truncate_logs(slice::from_ref(other))?.swap_remove(0)
+        let truncated = data.truncate_logs(slice::from_ref(other));
+        truncated.and_then(|mut end| end.swap_remove(0)).inspect_err(|error| {
+            unknown = error.leaves_disk_unknown().then(|| error.to_string());
+        })
     };
     iter::once(Err(error)).chain(others.iter().map(alone)).collect()
-}
-
-fn not_truncated(truncation: &Truncation) -> StorageError {
-    StorageError::Closed { partition: truncation.log.partition().clone() }
 }
 
 /// The end of a log, and the epochs of the records below it.

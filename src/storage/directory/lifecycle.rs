@@ -141,7 +141,8 @@ impl DataDir {
     /// offsets on disk never exceed the logs.
     ///
     /// # Errors
-    /// Those of this write; all logs are then unchanged. Otherwise each log has its own result.
+    /// Those of this write; all logs are then unchanged. Otherwise each log has its own result;
+    /// those behind one that leaves the disk unknown are left alone.
     pub fn truncate_logs(
         &self,
         wanted: &[Truncation],
@@ -155,10 +156,17 @@ impl DataDir {
         };
         let lowered: Vec<_> = wanted.iter().map(&mut lower).collect();
         checkpoints.write(&*self.disk)?;
+        let mut unknown: Option<String> = None;
         let truncate = |(wanted, lowered): (&Truncation, Result<(), StorageError>)| {
             let Truncation { log, epoch, to } = wanted;
+            if let Some(cause) = &unknown {
+                return Err(StorageError::left_alone(log.partition(), cause));
+            }
             let truncated = lowered.and_then(|()| log.truncator().cut_in(*epoch, *to));
-            truncated.inspect_err(|_| self.note_if_half_truncated(log))
+            truncated.inspect_err(|error| {
+                self.note_if_half_truncated(log);
+                unknown = error.leaves_disk_unknown().then(|| error.to_string());
+            })
         };
         Ok(wanted.iter().zip(lowered).map(truncate).collect())
     }

@@ -1,4 +1,4 @@
-//! A producer that writes without a pause and keeps what was acknowledged.
+//! A producer that writes all the time and keeps what was acknowledged.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

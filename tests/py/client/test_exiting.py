@@ -96,7 +96,7 @@ def test_a_forked_child_does_not_close_the_consumers_of_its_parent(
     script = f"""{HEAD}{CONNECTED}{CONSUMERS["value"]}
 import os, warnings
 # From 3.12 on, Python warns of each fork of a process with threads.
-warnings.simplefilter("ignore")
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)
 next(consumer)
 child = os.fork()
 if child:

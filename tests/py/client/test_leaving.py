@@ -173,7 +173,7 @@ def test_a_forked_child_may_exit_within_the_block_of_its_parents_consumer(
     script = f"""{HEAD}{CONNECTED}
 import os, warnings
 # From 3.12 on, Python warns of each fork of a process with threads.
-warnings.simplefilter("ignore")
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)
 with client.consumer(topic, group=topic) as consumer:
     next(consumer)
     child = os.fork()

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::broker::fetch::session::{Exchange, FetchSessions};
 use crate::replication::Pair;
 use crate::types::{Offset, PartitionKey, TopicId};
+use crate::wire::ErrorCode;
 use crate::wire::fetch::{
     FetchRequest, ForgottenTopic, ReplicaState, RequestPartition, RequestTopic,
 };
@@ -126,4 +127,35 @@ fn a_session_knows_only_partitions_whose_positions_were_counted() {
     let mut last = FetchRequest { forgotten_topics: vec![forgotten], ..session(2) };
     let exchange = begin(&sessions, &mut last);
     assert!(last.topics.is_empty() && exchange.counted_before(&known).is_none());
+}
+
+#[test]
+fn a_follower_has_one_session_that_of_its_last_first_request() {
+    let sessions = FetchSessions::new(10);
+    let at = Duration::from_secs;
+    let begin_at = |replica_id, now| {
+        sessions.begin(&mut request(replica_id, (0, 0), &[0, 1]), VERSION, now).unwrap()
+    };
+    let (consumer, other) = (begun(&sessions, -1), begun(&sessions, FOLLOWER + 1));
+    let given_up = begin_at(FOLLOWER, at(1));
+    let first = begin_at(FOLLOWER, at(2)).finish(&mut Vec::new(), at(2)).unwrap();
+    assert_eq!(given_up.finish(&mut Vec::new(), at(3)), Ok(0), "a later request has a session");
+    let second = begin_at(FOLLOWER, at(4)).finish(&mut Vec::new(), at(4)).unwrap();
+    let is_known = |replica_id, id| {
+        let mut next = request(replica_id, (id, 1), &[]);
+        sessions.begin(&mut next, VERSION, at(5)).is_ok()
+    };
+    assert!(!is_known(FOLLOWER, first) && is_known(FOLLOWER, second));
+    assert!(is_known(-1, consumer) && is_known(FOLLOWER + 1, other));
+}
+
+#[test]
+fn a_session_is_unknown_to_all_but_its_follower() {
+    let sessions = FetchSessions::new(1);
+    let id = begun(&sessions, FOLLOWER);
+    for stranger in [-1, FOLLOWER + 1] {
+        let refused = sessions.begin(&mut request(stranger, (id, 1), &[]), VERSION, Duration::ZERO);
+        assert_eq!(refused.err(), Some(ErrorCode::FetchSessionIdNotFound));
+    }
+    begin(&sessions, &mut request(FOLLOWER, (id, 1), &[]));
 }

@@ -108,7 +108,12 @@ impl FetchSessions {
     ) -> Result<Exchange<'_>, ErrorCode> {
         let (id, epoch) = (request.session_id, request.session_epoch);
         if epoch != NO_SESSION && epoch != BEGIN {
-            return self.next(request, version, now);
+            let exchange = self.next(request, version, now)?;
+            // Without the lock of the table: this ends registrations with partitions.
+            if let Some(follower) = &exchange.follower {
+                follower.interests.forget(&request.forgotten_topics);
+            }
+            return Ok(exchange);
         }
         // A client that starts over, or continues without a session, no longer needs the old
         // session.
@@ -118,8 +123,8 @@ impl FetchSessions {
         }
         let mut state = State::default();
         state.update(&request.topics);
-        let broker = BrokerId(request.replica_id.max(request.replica_state.replica_id));
-        let follower = (broker.0 >= 0).then(|| Follower { broker, interests: Arc::default() });
+        let broker = follower_of(request);
+        let follower = broker.map(|broker| Follower { broker, interests: Arc::default() });
         let kind = ExchangeKind::First { state, by_id: version >= BY_ID, now };
         Ok(Exchange { sessions: self, kind, follower, named: None })
     }
@@ -139,6 +144,9 @@ impl FetchSessions {
         let _ended;
         let mut table = self.lock();
         let session = table.sessions.get_mut(&id).ok_or(ErrorCode::FetchSessionIdNotFound)?;
+        if session.follower.as_ref().map(|follower| follower.broker) != follower_of(request) {
+            return Err(ErrorCode::FetchSessionIdNotFound);
+        }
         if session.epoch != epoch {
             return Err(ErrorCode::InvalidFetchSessionEpoch);
         }
@@ -149,9 +157,6 @@ impl FetchSessions {
         session.state.update(&request.topics);
         session.state.forget(&request.forgotten_topics);
         let follower = session.follower.clone();
-        if let Some(follower) = &follower {
-            follower.interests.forget(&request.forgotten_topics);
-        }
         let is_partial = follower.is_some() && request.is_partial;
         let named = is_partial.then(|| named(&request.topics));
         session.epoch = following(epoch);
@@ -178,7 +183,13 @@ impl FetchSessions {
         let mut table = self.lock();
         // A follower has one session: that of a request which it has given up is unknown to it.
         let earlier = session.follower.as_ref().and_then(|it| table.session_of(it.broker));
-        ended.extend(earlier.and_then(|id| table.remove(id)));
+        if let Some(id) = earlier {
+            let is_later = |it: &Session| it.last_used > session.last_used;
+            if table.sessions.get(&id).is_some_and(is_later) {
+                return NONE;
+            }
+            ended.extend(table.remove(id));
+        }
         let needed = session.state.len();
         if needed > self.partitions_max {
             return NONE;
@@ -354,6 +365,12 @@ impl Table {
             }
         }
     }
+}
+
+/// The broker that follows by a request; `None` for a consumer.
+fn follower_of(request: &FetchRequest) -> Option<BrokerId> {
+    let id = request.replica_id.max(request.replica_state.replica_id);
+    (id >= 0).then_some(BrokerId(id))
 }
 
 /// The epoch after this one; it skips 0, which would create a session.
