@@ -93,6 +93,7 @@ def page(rows: list[dict[str, Any]]) -> str:
             "",
             *_by_build(checked),
             "",
+            *_with_anomalies([row for row in checked if row["anomalies"]]),
             *_unfinished([row for row in rows if "failed" in row]),
         ]
     )
@@ -114,6 +115,16 @@ def _summary(checked: list[dict[str, Any]]) -> str:
         f"{total['ends']:,} ends told. Lost: {lost}. Withdrawn: {withdrawn}. Ends that fell: "
         f"{fallen}. Anomalies\nof all kinds: {found.total()}."
     )
+
+
+def _with_anomalies(rows: list[dict[str, Any]]) -> list[str]:
+    if not rows:
+        return []
+    lines = ["Runs in which something was wrong:", ""]
+    for row in rows:
+        found = ", ".join(f"{count} of kind {kind}" for kind, count in row["anomalies"].items())
+        lines.append(f"- seed {row['seed']} ({', '.join(row['faults'])}): {found}")
+    return [*lines, ""]
 
 
 def _by_fault(checked: list[dict[str, Any]]) -> list[str]:
