@@ -39,7 +39,7 @@ const UNREAD: Duration = Duration::from_millis(500);
 /// The interval at which a waiting command checks whether its output still has a reader.
 pub(crate) const READER_CHECK: Duration = Duration::from_millis(250);
 
-/// Where bytes are written to.
+/// The destination of the bytes.
 type Output = Arc<dyn AsFd + Send + Sync>;
 
 /// Standard output.
@@ -53,7 +53,7 @@ pub(crate) struct StandardOutput {
     rows: Vec<u8>,
 }
 
-/// What standard output is.
+/// The kind of a standard output, by which its writes differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A file, which never blocks.
@@ -156,7 +156,7 @@ impl Write for StandardOutput {
 struct TerminalWriter {
     parts: SyncSender<Vec<u8>>,
     written: Receiver<io::Result<usize>>,
-    /// Whether the thread is left in a write.
+    /// True once the thread was left in a write.
     is_left: bool,
 }
 

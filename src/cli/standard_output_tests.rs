@@ -20,7 +20,7 @@ use crate::cli::error::Pressed;
 /// More bytes than a terminal keeps for its reader.
 const MORE_THAN_ROOM: usize = 1 << 20;
 
-/// How long a write may take that has to end.
+/// The longest time for a write that has to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A terminal that is writable, but has room for a few bytes only.

@@ -9,7 +9,7 @@ use crate::metadata::Incarnation;
 use crate::replication::{
     CountedFetch, FetchPosition, FetchingReplica, Floor, Partition, RequestedChange,
 };
-use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, PartitionKey};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, PartitionKey};
 use crate::wire::ErrorCode;
 use crate::wire::fetch::{FetchRequest, RequestPartition};
 
@@ -23,11 +23,8 @@ pub(super) fn sender(
     led: LedPartitions<'_>,
     request: &FetchRequest,
 ) -> Result<Option<FetchingReplica>, ErrorCode> {
-    let id = request.replica_id.max(request.replica_state.replica_id);
-    if id < 0 {
-        return Ok(None);
-    }
-    let (broker, incarnation) = (BrokerId(id), Incarnation(request.replica_state.replica_epoch));
+    let Some(broker) = request.follower() else { return Ok(None) };
+    let incarnation = Incarnation(request.replica_state.replica_epoch);
     let image = led.image();
     let registered = image
         .broker(broker)

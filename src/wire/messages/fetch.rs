@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use crate::types::TopicId;
+use crate::types::{BrokerId, TopicId};
 use crate::wire::structure::{api, structure};
 use crate::wire::{ErrorCode, LeaderIdAndEpoch, NodeEndpoint, Records};
 
@@ -41,6 +41,14 @@ structure! {
         /// A streamlog extension between its brokers: true if a follower states only the positions
         /// that the request names, and says nothing about the others of the session.
         is_partial: bool [15.., tag 10_001],
+    }
+}
+
+impl FetchRequest {
+    /// The broker that follows by this request; `None` for a consumer.
+    pub(crate) fn follower(&self) -> Option<BrokerId> {
+        let id = self.replica_id.max(self.replica_state.replica_id);
+        (id >= 0).then_some(BrokerId(id))
     }
 }
 

@@ -123,8 +123,8 @@ impl FetchSessions {
         }
         let mut state = State::default();
         state.update(&request.topics);
-        let broker = follower_of(request);
-        let follower = broker.map(|broker| Follower { broker, interests: Arc::default() });
+        let follower =
+            request.follower().map(|broker| Follower { broker, interests: Arc::default() });
         let kind = ExchangeKind::First { state, by_id: version >= BY_ID, now };
         Ok(Exchange { sessions: self, kind, follower, named: None })
     }
@@ -144,7 +144,7 @@ impl FetchSessions {
         let _ended;
         let mut table = self.lock();
         let session = table.sessions.get_mut(&id).ok_or(ErrorCode::FetchSessionIdNotFound)?;
-        if session.follower.as_ref().map(|follower| follower.broker) != follower_of(request) {
+        if session.follower.as_ref().map(|follower| follower.broker) != request.follower() {
             return Err(ErrorCode::FetchSessionIdNotFound);
         }
         if session.epoch != epoch {
@@ -365,12 +365,6 @@ impl Table {
             }
         }
     }
-}
-
-/// The broker that follows by a request; `None` for a consumer.
-fn follower_of(request: &FetchRequest) -> Option<BrokerId> {
-    let id = request.replica_id.max(request.replica_state.replica_id);
-    (id >= 0).then_some(BrokerId(id))
 }
 
 /// The epoch after this one; it skips 0, which would create a session.
