@@ -49,29 +49,38 @@ impl Replication {
             leading.promised = leading.promised.max(offset + 1);
         }
         self.record_floor(&mut next.replicas[id]);
-        // A record is acknowledged only in the epoch that appended it, and with `acks=all` only
-        // while the in-sync set has its minimum.
-        let answers = rules::may_answer(self.rules, &state.node, replica);
-        let enough = leading.in_sync.len() >= leading.minimum && !next.told.excused && answers;
+        // A record is acknowledged only by the watermark of the epoch that appended it, and with
+        // `acks=all` only if the in-sync set had its minimum then. The producer may hear of it when
+        // this leader answers nobody else any more, because its epoch is over or may be.
+        let enough = leading.in_sync.len() >= leading.minimum && !next.told.excused;
         if enough && replica.log.record(offset).epoch() == replica.epoch {
             next.told.acknowledged |= 1 << offset;
+            self.tell(&mut next, id, flushed);
+        } else {
+            self.show(&mut next, id, flushed);
         }
-        self.show(&mut next, id, flushed);
         steps.push((Action::AdvanceWatermark(id), next));
     }
 
-    /// Shows consumers all records that they may read from a leader.
+    /// Shows consumers all records that they may read from a leader, if it may answer them.
+    pub(super) fn show(&self, state: &mut State, id: BrokerId, flushed: bool) {
+        if rules::may_answer(self.rules, &state.node, &state.replicas[id]) {
+            self.tell(state, id, flushed);
+        }
+    }
+
+    /// Tells clients of all records below a leader's watermark that may be read: consumers, or the
+    /// producer of the last of them.
     ///
     /// They are promised even against a loss of power if only flushed records count for them, or if
     /// the state node has no flag of caching. Others are not even noted once power was lost.
-    pub(super) fn show(&self, state: &mut State, id: BrokerId, flushed: bool) {
+    fn tell(&self, state: &mut State, id: BrokerId, flushed: bool) {
         let replica = &state.replicas[id];
         // Clients of an excused leader are not counted: they may miss records.
         let excused = state.told.excused && state.is_leader(id);
         let unpromised = state.node.caches && !flushed;
         let unnoted = unpromised && state.told.powerless;
-        let silent = excused || unnoted || !rules::may_answer(self.rules, &state.node, replica);
-        if silent || !rules::may_be_read(self.rules, replica) {
+        if excused || unnoted || !rules::may_be_read(self.rules, replica) {
             return;
         }
         let told = &mut state.told;
