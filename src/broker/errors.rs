@@ -7,7 +7,7 @@ use crate::engine::{EngineError, Unavailable as Stopping};
 use crate::group::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavailable};
 use crate::metadata::{DecisionRefusal, MetadataError, StoreError};
 use crate::record::{RecordError, RejectedRecord, Rejection};
-use crate::replication::{PartitionError, TooFewReplicas};
+use crate::replication::PartitionError;
 use crate::storage::{SequenceError, SkipError, StorageError};
 use crate::types::WithCauses;
 use crate::wire::ErrorCode;
@@ -167,9 +167,6 @@ impl From<&PartitionError> for Refusal {
             PartitionError::NotLeader(_) | PartitionError::EpochEnded { .. } => {
                 ErrorCode::NotLeaderOrFollower
             }
-            PartitionError::NotEnoughReplicas(TooFewReplicas::InSync {
-                is_appended: true, ..
-            }) => ErrorCode::NotEnoughReplicasAfterAppend,
             PartitionError::NotEnoughReplicas(_) => ErrorCode::NotEnoughReplicas,
             PartitionError::OffsetNotAvailable(_) => ErrorCode::OffsetNotAvailable,
             PartitionError::NotOpen { .. } => ErrorCode::KafkaStorageError,

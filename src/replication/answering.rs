@@ -31,7 +31,7 @@ impl Partition {
     /// # Errors
     /// `NotEnoughReplicas`, with the numbers.
     pub fn check_minimum(&self) -> Result<(), PartitionError> {
-        self.current().check_minimum(false)
+        self.current().check_minimum()
     }
 
     /// Returns true if this broker leads, but other replicas may return with more records (rule
@@ -77,18 +77,22 @@ impl Partition {
         Ok(current.epoch)
     }
 
-    /// Returns true if `target` has been reached, so that its producer can be answered now.
+    /// Returns true if `target` has been reached, so that its producer can be answered now. Of
+    /// committed records it can be told by a broker that no longer leads, or may not answer anybody
+    /// else: they stay committed, and a producer that heard of an error would send them again.
     ///
     /// # Errors
-    /// If the target can no longer be reached because its leader epoch is over or the partition has
-    /// stopped. `NotEnoughReplicas` if it is reached, but too few replicas are in sync for
-    /// `acks=all`. Those of [`Partition::check_may_answer_in`].
+    /// If the records are not committed, and their leader epoch is over or the partition has
+    /// stopped. Those of [`Partition::check_may_answer_in`].
     pub fn may_acknowledge(&self, target: Target) -> Result<bool, PartitionError> {
         let reached = self.reached();
         let current = self.current();
+        if current.has_committed(target, reached) {
+            return Ok(true);
+        }
         current.check_goes_on(target.epoch)?;
         self.check_alone(&current)?;
-        current.covers(target, reached)
+        Ok(target.is_reached(reached))
     }
 
     /// Fails if another broker may answer as the leader too: an earlier leader that does not know

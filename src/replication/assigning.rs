@@ -109,9 +109,11 @@ impl Partition {
         leadership.follower_starts.clear();
         let lease = leadership.assigned.as_ref().and_then(|assigned| assigned.lease.clone());
         let silent_until = self.silent_until(leadership);
+        let high_watermark = self.high_watermark();
         self.update(|current| match current.role {
             Role::Stopped(_) => current.clone(),
             _ => Current {
+                ended: current.ended_now(high_watermark),
                 role,
                 epoch,
                 lease: lease.clone(),

@@ -40,8 +40,6 @@ pub enum TooFewReplicas {
         in_sync: usize,
         /// The number that is required.
         minimum: usize,
-        /// True if the records were appended before, while enough replicas were in sync.
-        is_appended: bool,
     },
     /// This broker was elected after the wait for other replicas, which may have more records.
     #[error(

@@ -228,7 +228,7 @@ impl Partition {
     }
 
     /// Returns true if the records below `next_offset`, appended in leader epoch `epoch`, are
-    /// committed. They stay so if the in-sync set falls below its minimum afterwards.
+    /// committed, and this broker still leads in that epoch.
     ///
     /// # Errors
     /// If the leader epoch is over or the partition has stopped.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::metadata::{Caching, Lease};
 use crate::replication::{
-    Acks, Asks, Assignment, EndUnknown, Follower, HandOverStage, Leader, NotLeading,
-    PartitionError, Reached, Rules, Target, TooFewReplicas,
+    Asks, Assignment, EndUnknown, Follower, HandOverStage, Leader, NotLeading, PartitionError,
+    Reached, Rules, Target, TooFewReplicas,
 };
 use crate::storage::Log;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -60,6 +60,16 @@ pub(super) struct Current {
     pub(super) is_appendable: bool,
     /// The effect of a hand-over to another leader.
     pub(super) hand_over: HandOverStage,
+    /// The last leader epoch of this broker that is over.
+    pub(super) ended: EndedEpoch,
+}
+
+/// A leader epoch of this broker that is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EndedEpoch {
+    pub(super) epoch: LeaderEpoch,
+    /// The high watermark at the end of the epoch. What it covered is committed for good.
+    pub(super) high_watermark: Offset,
 }
 
 /// The state machine of this broker's role in a partition, under its lock.
@@ -100,6 +110,7 @@ impl Current {
             is_open: false,
             is_appendable: false,
             hand_over: HandOverStage::None,
+            ended: EndedEpoch { epoch: LeaderEpoch::NONE, high_watermark: Offset::ZERO },
         }
     }
 
@@ -149,27 +160,35 @@ impl Current {
         Err(PartitionError::EpochEnded { ended: epoch, current: self.epoch })
     }
 
-    /// Returns true if a producer's target has been reached.
-    ///
-    /// # Errors
-    /// If the target can no longer be reached, or is reached while too few replicas are in sync.
-    pub(super) fn covers(&self, target: Target, reached: Reached) -> Result<bool, PartitionError> {
-        self.check_goes_on(target.epoch)?;
-        let is_reached = target.is_reached(reached);
-        if is_reached && target.acks == Acks::All {
-            self.check_minimum(true)?;
+    /// Returns true if the records of a target are committed: the high watermark of the epoch that
+    /// appended them has covered them. They stay so when that epoch is over, and when too few
+    /// replicas are in sync. The watermark of a later epoch tells nothing of them (KAFKA-20634).
+    pub(super) fn has_committed(&self, target: Target, reached: Reached) -> bool {
+        let watermark = match self.role {
+            Role::Leader if self.rules.may_acknowledge(target.epoch, self.epoch) => {
+                reached.replicated
+            }
+            _ if target.epoch == self.ended.epoch => self.ended.high_watermark,
+            _ => return false,
+        };
+        watermark >= target.next_offset
+    }
+
+    /// The last leader epoch of this broker that is over once the current epoch ends.
+    pub(super) fn ended_now(&self, high_watermark: Offset) -> EndedEpoch {
+        match self.role {
+            Role::Leader => EndedEpoch { epoch: self.epoch, high_watermark },
+            Role::Follower { .. } | Role::Stopped(_) => self.ended,
         }
-        Ok(is_reached)
     }
 
     /// Fails if there are too few in-sync replicas for `acks=all`.
-    pub(super) fn check_minimum(&self, is_appended: bool) -> Result<(), PartitionError> {
+    pub(super) fn check_minimum(&self) -> Result<(), PartitionError> {
         let (in_sync, minimum) = (self.in_sync, self.minimum);
         if in_sync >= minimum {
             return Ok(());
         }
-        let too_few = TooFewReplicas::InSync { in_sync, minimum, is_appended };
-        Err(PartitionError::NotEnoughReplicas(too_few))
+        Err(PartitionError::NotEnoughReplicas(TooFewReplicas::InSync { in_sync, minimum }))
     }
 
     /// Fails if an earlier leader may have shown more than `high_watermark`.

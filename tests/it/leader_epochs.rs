@@ -11,9 +11,9 @@ use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, World};
 use streamlog::metadata::{Caching, Incarnation, IsrMember, Lease};
 use streamlog::replication::{
-    Acks, Assignment, CountedFetch, Deletion, FetchPosition, FetchingReplica, Floor, InSyncState,
-    LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec, Predecessors, ReadRequest,
-    Reader, Role, Rules, Target,
+    Acks, Assignment, CountedFetch, Deletion, FetchPosition, FetchingReplica, Floor,
+    HandOverProgress, InSyncState, LocalLogs, NotLeading, Partition, PartitionError, PartitionSpec,
+    Predecessors, ReadRequest, Reader, Role, Rules, Target,
 };
 use streamlog::storage::{
     AppendAt, DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig,
@@ -252,23 +252,25 @@ fn a_leader_whose_lease_has_run_out_answers_followers_and_no_clients() {
     let is_unleased = |error| matches!(error, PartitionError::NotLeader(NotLeading::NoLease));
     assert!(is_unleased(partition.check_may_answer().unwrap_err()));
     assert!(is_unleased(partition.check_may_answer_in(target.epoch).unwrap_err()));
-    let (broker, incarnation) = (BrokerId(2), Incarnation(2));
-    let replica =
-        FetchingReplica { broker, incarnation, registered: Some(incarnation), follows: None };
-    let position = FetchPosition {
-        epoch: LeaderEpoch(2),
-        offset: Offset::ZERO,
-        last_epoch: LeaderEpoch::NONE,
-        flushed: Offset::ZERO,
-        floor: Floor::default(),
-    };
-    let counted = partition.follower_fetched(replica, &position, Duration::ZERO).unwrap();
-    assert!(matches!(counted, CountedFetch::Counted { .. }), "{counted:?}");
+    fetch(&partition, 2, Offset::ZERO);
     partition.lease_ended();
     assert!(is_woken(&waiting), "a request waits on without an answer");
 
     partition.assign(led_by(1, LeaderEpoch(3), &[1]), Duration::ZERO);
     partition.check_may_answer().unwrap();
+}
+
+/// Counts a fetch of a follower that has flushed all records below an offset.
+fn fetch(partition: &Partition, follower: i32, offset: Offset) {
+    let (broker, incarnation) = (BrokerId(follower), Incarnation(follower.into()));
+    let replica =
+        FetchingReplica { broker, incarnation, registered: Some(incarnation), follows: None };
+    let epoch = partition.epoch();
+    let last_epoch = if offset == Offset::ZERO { LeaderEpoch::NONE } else { epoch };
+    let floor = Floor::default();
+    let position = FetchPosition { epoch, offset, last_epoch, flushed: offset, floor };
+    let counted = partition.follower_fetched(replica, &position, Duration::ZERO).unwrap();
+    assert!(matches!(counted, CountedFetch::Counted { .. }), "{counted:?}");
 }
 
 /// Returns true if a waiting request was woken.
@@ -329,6 +331,47 @@ fn a_record_of_an_ended_epoch_is_not_acknowledged_by_a_later_watermark() {
     assert!(partition.high_watermark() >= target.next_offset);
     let error = partition.may_acknowledge(target).unwrap_err();
     assert!(matches!(error, PartitionError::EpochEnded { .. }), "{error}");
+}
+
+#[test]
+fn a_former_leader_acknowledges_what_its_watermark_has_covered() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    let committed = append(&partition, Acks::All);
+    partition.log().unwrap().flush().unwrap();
+    let mut joined = led_by(1, LeaderEpoch(1), &[1, 2]);
+    joined.in_sync.version += 1;
+    partition.assign(joined, Duration::ZERO);
+    let appended = append(&partition, Acks::All);
+    let stored = Target { acks: Acks::Leader, ..appended };
+    partition.log().unwrap().flush().unwrap();
+    assert!(partition.may_acknowledge(stored).unwrap());
+
+    for (leader, epoch) in [(2, 2), (1, 3)] {
+        partition.assign(led_by(leader, LeaderEpoch(epoch), &[leader]), Duration::ZERO);
+        partition.open().unwrap();
+        assert!(partition.may_acknowledge(committed).unwrap());
+        assert!(partition.may_acknowledge(Target { acks: Acks::Leader, ..committed }).unwrap());
+        for target in [appended, stored] {
+            assert!(partition.may_acknowledge(target).unwrap_err().ends_epoch());
+        }
+    }
+    assert!(partition.high_watermark() >= appended.next_offset);
+}
+
+#[test]
+fn records_that_are_committed_are_acknowledged_while_their_leader_hands_over() {
+    let logs = in_memory();
+    let partition = lead(&logs, LeaderEpoch(1));
+    partition.assign(led_by(1, LeaderEpoch(2), &[1, 2]), Duration::ZERO);
+    let target = append(&partition, Acks::All);
+    partition.log().unwrap().flush().unwrap();
+    fetch(&partition, 2, target.next_offset);
+    assert!(partition.begin_hand_over(BrokerId(2), Duration::ZERO).unwrap());
+    let progress = partition.continue_hand_over(Duration::ZERO);
+    assert!(matches!(progress, HandOverProgress::Ask(_)), "{progress:?}");
+    partition.check_may_answer().unwrap_err();
+    assert!(partition.may_acknowledge(target).unwrap());
 }
 
 #[test]

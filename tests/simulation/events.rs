@@ -33,6 +33,7 @@ const FAULTS: &[&str] = &[
 /// The events that a run of all seeds must contain: without them it proves nothing.
 pub(crate) const REQUIRED: &[&str] = &[
     "acknowledged",
+    "acknowledged after the epoch",
     "answer not taken",
     "answered on proof",
     "blackout",

@@ -13,8 +13,8 @@ use crate::broker::leading::{FollowerAnswer, FollowerFetch};
 use crate::ensemble::index;
 use crate::network::Place;
 
-/// One fetch in this many does not wait until its log is flushed.
-const HURRIED_ONE_IN: u64 = 3;
+/// One fetch in this many waits until its log is flushed.
+const PATIENT_ONE_IN: u64 = 3;
 
 /// The pause after an exchange that failed.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -28,7 +28,7 @@ impl Broker {
             let applied = self.applied.count();
             // The position tells the leader what has been stored. No promise rests on the wait for
             // that; without it, logs are truncated while they are flushed.
-            if !self.world.chance(HURRIED_ONE_IN) {
+            if self.world.chance(PATIENT_ONE_IN) {
                 for replica in self.followed(leader) {
                     replica.all_stored().await;
                 }

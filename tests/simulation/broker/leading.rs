@@ -26,6 +26,9 @@ const PRODUCE_WAIT: Duration = Duration::from_secs(4);
 /// The most bytes of a partition in an answer.
 const BYTES_MAX: u64 = 2_000;
 
+/// One producer in this many is answered late.
+const LATE_ONE_IN: u64 = 32;
+
 /// A fetch of a follower.
 pub(super) struct FollowerFetch {
     pub(super) broker: BrokerId,
@@ -168,21 +171,19 @@ impl Broker {
             partition.check_minimum().ok()?;
         }
         let (epoch, mut batch) = (partition.answerable_epoch().ok()?, batch_of(&values));
+        let incarnation = self.incarnation();
         let now = self.clock().now();
         let appended = partition.append(epoch, &mut [&mut batch], acks, now).ok()?;
         let appended = appended.into_iter().next()?.ok()?;
         let is_early = self.world.planted.has(Bug::AcknowledgedBeforeWatermark);
         let acks = if is_early { Acks::Leader } else { acks };
         let target = Target { epoch, next_offset: appended.next_offset, acks };
-        match timeout(PRODUCE_WAIT, settled(&partition, target)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(PartitionError::NotEnoughReplicas { .. })) => {
-                self.world.note("appended while too few were in sync", &[number.0.into()]);
-                return None;
-            }
+        match timeout(PRODUCE_WAIT, self.settled(&partition, target)).await {
+            Ok(Ok(())) if partition.epoch() == epoch => {}
+            Ok(Ok(())) => self.world.note("acknowledged after the epoch", &[number.0.into()]),
             Ok(Err(_)) | Err(_) => return None,
         }
-        self.answers(number, epoch);
+        self.answers((number, epoch), incarnation);
         Some(Acknowledged { epoch, base_offset: appended.base_offset })
     }
 
@@ -202,18 +203,44 @@ impl Broker {
         partition.check_may_answer().ok()?;
         let (epoch, high_watermark) = (partition.epoch(), answer.high_watermark);
         let records = answer.records.map(|range| records_in(&bytes_of(&range)));
-        self.answers(number, epoch);
+        if !self.metadata.lease(self.incarnation()).is_held() {
+            self.world.note("answered on proof", &[number.0.into()]);
+        }
+        self.answers((number, epoch), self.incarnation());
         Some(Shown { epoch, high_watermark, records: records.unwrap_or_default() })
     }
 
-    /// Notes that this broker answers a client as the leader in an epoch.
-    fn answers(&self, number: PartitionIndex, epoch: LeaderEpoch) {
-        let Incarnation(incarnation) = self.incarnation();
-        if !self.metadata.lease(Incarnation(incarnation)).is_held() {
-            self.world.note("answered on proof", &[number.0.into()]);
+    /// Waits until records may be acknowledged.
+    async fn settled(
+        &self,
+        partition: &Arc<Partition>,
+        target: Target,
+    ) -> Result<(), PartitionError> {
+        let wake = Arc::new(Notify::new());
+        let last = Offset::new(target.next_offset.get() - 1);
+        let awaited = match target.acks {
+            Acks::All => Progress::Replicated,
+            Acks::Leader | Acks::None => Progress::Stored,
+        };
+        loop {
+            // Registered before checking, so that no wakeup in between is missed.
+            let _registration = partition.wait_for(awaited, last, &wake);
+            if partition.may_acknowledge(target)? {
+                return Ok(());
+            }
+            wake.notified().await;
+            // A thread that is awake may wait long for its turn.
+            if self.world.chance(LATE_ONE_IN) {
+                sleep(self.world.millis(10, 400)).await;
+            }
         }
-        self.world
-            .check(|checkers| checkers.leaders.answers((number, epoch), (self.id, incarnation)));
+    }
+
+    /// Notes that this broker answers a client as the leader that it was in an epoch, as an
+    /// incarnation.
+    fn answers(&self, term: (PartitionIndex, LeaderEpoch), incarnation: Incarnation) {
+        let Incarnation(number) = incarnation;
+        self.world.check(|checkers| checkers.leaders.answers(term, (self.id, number)));
     }
 }
 
@@ -254,24 +281,6 @@ fn await_appends(counted: &[Counted], wake: &Arc<Notify>) -> Vec<Registration> {
         counted.partition.wait_for(Progress::Appended, offset, wake)
     };
     counted.iter().map(beyond_end).collect()
-}
-
-/// Waits until records may be acknowledged.
-async fn settled(partition: &Arc<Partition>, target: Target) -> Result<(), PartitionError> {
-    let wake = Arc::new(Notify::new());
-    let last = Offset::new(target.next_offset.get() - 1);
-    let awaited = match target.acks {
-        Acks::All => Progress::Replicated,
-        Acks::Leader | Acks::None => Progress::Stored,
-    };
-    loop {
-        // Registered before checking, so that no wakeup in between is missed.
-        let _registration = partition.wait_for(awaited, last, &wake);
-        if partition.may_acknowledge(target)? {
-            return Ok(());
-        }
-        wake.notified().await;
-    }
 }
 
 fn request(reader: Reader, offset: i64) -> ReadRequest {

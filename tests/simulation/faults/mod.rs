@@ -17,6 +17,9 @@ use crate::world::{MACHINES, World};
 /// One fault in this many takes the power from all machines, if all are sound.
 const BLACKOUT_ONE_IN: u64 = 12;
 
+/// One fault in this many lets one machine lag, and ends the others one after the other.
+const SUCCESSION_ONE_IN: u64 = 12;
+
 /// One fault in this many comes with an outage of the whole store.
 const STORE_OUTAGE_ONE_IN: u64 = 15;
 
@@ -41,7 +44,10 @@ pub(crate) async fn inject(world: &Arc<World>, time: Duration) {
         if world.chance(STORE_OUTAGE_ONE_IN) {
             world.start(links::lose_store(Arc::clone(world)));
         }
-        let concerned = if is_blackout { (0..MACHINES).collect() } else { vec![one] };
+        let is_succession =
+            sound.len() == MACHINES && !is_blackout && world.chance(SUCCESSION_ONE_IN);
+        let concerns_all = is_blackout || is_succession;
+        let concerned = if concerns_all { (0..MACHINES).collect() } else { vec![one] };
         for machine in concerned {
             world.machines[machine].is_faulty.store(true, Ordering::Relaxed);
             let injected = Arc::clone(world);
@@ -50,6 +56,11 @@ pub(crate) async fn inject(world: &Arc<World>, time: Duration) {
                 if is_blackout {
                     let lost = loses_log.then_some(machine == one);
                     processes::black_out(&world, machine, lost).await;
+                } else if is_succession && machine == one {
+                    links::cut_in_both_directions(&world, machine).await;
+                } else if is_succession {
+                    sleep(world.millis(100, 4_000)).await;
+                    processes::kill(&world, machine).await;
                 } else {
                     inject_one(&world, machine).await;
                 }
@@ -91,7 +102,8 @@ async fn inject_one(world: &Arc<World>, machine: usize) {
         45..50 => links::cut_off_from_store(world, machine).await,
         50..55 => links::break_connection_to_store(world, machine).await,
         55..61 => links::expire(world, machine).await,
-        61..66 => storage::slow_flushes(world, machine).await,
+        61..64 => storage::slow_flushes(world, machine).await,
+        64..66 => isolate_with_slow_disk(world, machine).await,
         66..70 if !world.is_caching => storage::failing_syncs(world, machine).await,
         70..74 => storage::full_disk(world, machine).await,
         74..77 => processes::jump_clock(world, machine).await,
@@ -100,4 +112,14 @@ async fn inject_one(world: &Arc<World>, machine: usize) {
         85..88 if may_lose_disk(world) => storage::roll_back_disk(world, machine).await,
         _ => processes::kill(world, machine).await,
     }
+}
+
+/// Leaves a machine that flushes slowly alone until others lead in its place. Its logs are
+/// truncated when it returns, some of them while they are flushed.
+async fn isolate_with_slow_disk(world: &Arc<World>, machine: usize) {
+    tokio::join!(
+        storage::slow_flushes(world, machine),
+        links::cut_in_both_directions(world, machine),
+        links::expire(world, machine),
+    );
 }
