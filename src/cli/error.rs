@@ -190,6 +190,7 @@ fn exit_of(error: &ClientError) -> Exit {
     match error {
         ClientError::Config(_) => Exit::Usage,
         ClientError::Connect { .. } => Exit::Unreachable,
+        timeout if timeout.is_unconnected() => Exit::Unreachable,
         ClientError::Timeout { .. } => Exit::TimedOut,
         ClientError::TopicNotFound { .. } => Exit::Missing,
         ClientError::Damaged { .. } => Exit::Damaged,

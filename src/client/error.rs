@@ -114,6 +114,8 @@ pub struct Attempt {
     pub address: String,
     /// The reason it failed.
     pub reason: String,
+    /// True if a connection was made; a broker that accepts one may still answer nothing.
+    pub is_connected: bool,
 }
 
 /// Records of one batch, as last sent, that were not delivered.
@@ -167,10 +169,18 @@ impl ClientError {
         if code.is_error() { Err(Self::from_code(code, about, message)) } else { Ok(()) }
     }
 
-    /// An address that could not be reached.
+    /// An address at which nobody answered as needed.
     pub(crate) fn unreachable(address: impl fmt::Display, reason: impl fmt::Display) -> Self {
-        let attempt = Attempt { address: address.to_string(), reason: reason.to_string() };
-        Self::Connect { tried: vec![attempt] }
+        Self::Connect { tried: vec![Attempt::answered_not(address, reason)] }
+    }
+
+    /// Returns true if the call has failed because no connection to a broker could be made.
+    pub fn is_unconnected(&self) -> bool {
+        match self {
+            Self::Connect { tried } => tried.iter().all(|attempt| !attempt.is_connected),
+            Self::Timeout { last_error: Some(last), .. } => last.is_unconnected(),
+            _ => false,
+        }
     }
 
     /// The broker's error code, for errors without a variant of their own.
@@ -217,8 +227,19 @@ impl From<LinkError> for ClientError {
             LinkFault::UnsupportedVersion { .. } => {
                 Self::Broker { code: ErrorCode::UnsupportedVersion, message: fault.to_string() }
             }
-            _ => Self::unreachable(address, fault),
+            _ => {
+                let is_connected = !fault.is_unconnected();
+                let attempt = Attempt { is_connected, ..Attempt::answered_not(address, fault) };
+                Self::Connect { tried: vec![attempt] }
+            }
         }
+    }
+}
+
+impl Attempt {
+    /// A connection over which no answer came that was needed.
+    pub(crate) fn answered_not(address: impl fmt::Display, reason: impl fmt::Display) -> Self {
+        Self { address: address.to_string(), reason: reason.to_string(), is_connected: true }
     }
 }
 

@@ -432,8 +432,10 @@ async fn connect(address: &HostPort, config: &LinkConfig) -> Result<Transport, L
             Some(network) => Transport::connect_through(&**network, address).await,
         }
     };
-    let connecting = timeout(config.connect_timeout, connecting).await;
-    Ok(connecting.map_err(|_| LinkFault::ConnectTimeout)??)
+    match timeout(config.connect_timeout, connecting).await {
+        Ok(connected) => connected.map_err(|error| LinkFault::Unconnected(Arc::new(error))),
+        Err(_) => Err(LinkFault::ConnectTimeout),
+    }
 }
 
 /// The pieces of a frame in the order they are sent, with the records in their places.

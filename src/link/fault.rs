@@ -23,9 +23,12 @@ pub struct LinkError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkFault {
-    /// The system refused the connection, or the connection broke.
+    /// The connection broke.
     #[error("{0}")]
     Io(Arc<io::Error>),
+    /// The connection could not be made: refused, or no way to the address.
+    #[error("{0}")]
+    Unconnected(Arc<io::Error>),
     /// The attempt to connect took longer than the link's configuration allows.
     #[error("no answer")]
     ConnectTimeout,
@@ -68,6 +71,11 @@ pub enum LinkFault {
 }
 
 impl LinkFault {
+    /// Returns true if no connection was made, so that the broker has received nothing.
+    pub fn is_unconnected(&self) -> bool {
+        matches!(self, Self::Unconnected(_) | Self::ConnectTimeout)
+    }
+
     /// The error of the broker at `address`.
     pub fn of(self, address: &HostPort) -> LinkError {
         LinkError { address: address.clone(), fault: self }

@@ -149,7 +149,7 @@ impl Brokers {
                 }
                 Err(_) => {
                     let reason = format!("no answer within {share:.1?}");
-                    tried.push(Attempt { address: address.to_string(), reason });
+                    tried.push(Attempt::answered_not(&address, reason));
                 }
             }
         }
@@ -220,7 +220,7 @@ impl Brokers {
                 Ok(Err(error)) => return Err(error),
                 Err(_) => {
                     let reason = format!("no answer within {share:.1?}");
-                    tried.push(Attempt { address: address.to_string(), reason });
+                    tried.push(Attempt::answered_not(address, reason));
                 }
             }
         }

@@ -206,7 +206,7 @@ mod tests {
         monitor.listen(Arc::new(move |event| seen.lock().unwrap().push(event.clone())));
         let (one, other) = (HostPort::new("one", 1), HostPort::new("other", 2));
         let broken = LinkFault::ClosedByPeer.of(&one);
-        let silent = Attempt { address: "one:1".into(), reason: "silence".into() };
+        let silent = Attempt::answered_not("one:1", "silence");
         let tried = [silent];
 
         monitor.lost(&tried);
