@@ -320,8 +320,8 @@ impl Partition {
         let (epoch_start, in_sync) = (leader.epoch_start(), leader.in_sync());
         self.update(|current| Current {
             epoch_start,
-            in_sync: in_sync.members().len(),
-            minimum: in_sync.minimum(),
+            in_sync: counted(in_sync.members().len()),
+            minimum: counted(in_sync.minimum()),
             caching: leader.caching(),
             is_unvouched: in_sync.is_unvouched(),
             hand_over: leader.hand_over_stage(),
@@ -335,10 +335,16 @@ impl Partition {
         let (in_sync, minimum) =
             state.map_or_else(Default::default, |state| (state.members.len(), state.minimum));
         let is_unvouched = state.is_some_and(|state| state.is_unvouched);
+        let (in_sync, minimum) = (counted(in_sync), counted(minimum));
         self.update(|current| Current { in_sync, minimum, is_unvouched, ..current.clone() });
     }
 
     pub(super) fn lock_leadership(&self) -> MutexGuard<'_, Leadership> {
         self.leadership().lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A number of replicas, which is small.
+fn counted(replicas: usize) -> u32 {
+    u32::try_from(replicas).unwrap_or(u32::MAX)
 }

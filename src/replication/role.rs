@@ -44,9 +44,9 @@ pub(super) struct Current {
     /// The log end offset at the start of the epoch, if this broker leads.
     pub(super) epoch_start: Offset,
     /// The number of in-sync replicas, if this broker leads.
-    pub(super) in_sync: usize,
+    pub(super) in_sync: u32,
     /// The number of in-sync replicas that `acks=all` requires.
-    pub(super) minimum: usize,
+    pub(super) minimum: u32,
     /// The caching by which records count.
     pub(super) caching: Caching,
     /// True if this broker leads, but is not believed yet: other replicas may have more records
@@ -60,8 +60,9 @@ pub(super) struct Current {
     pub(super) is_appendable: bool,
     /// The effect of a hand-over to another leader.
     pub(super) hand_over: HandOverStage,
-    /// The last leader epoch of this broker that is over.
-    pub(super) ended: EndedEpoch,
+    /// The last leader epoch of this broker that is over, if there is one. Apart, so that the many
+    /// partitions that never had another leader take less memory.
+    pub(super) ended: Option<Arc<EndedEpoch>>,
 }
 
 /// A leader epoch of this broker that is over.
@@ -110,7 +111,7 @@ impl Current {
             is_open: false,
             is_appendable: false,
             hand_over: HandOverStage::None,
-            ended: EndedEpoch { epoch: LeaderEpoch::NONE, high_watermark: Offset::ZERO },
+            ended: None,
         }
     }
 
@@ -164,30 +165,27 @@ impl Current {
     /// appended them has covered them. They stay so when that epoch is over, and when too few
     /// replicas are in sync. The watermark of a later epoch tells nothing of them (KAFKA-20634).
     pub(super) fn has_committed(&self, target: Target, reached: Reached) -> bool {
-        let watermark = match self.role {
-            Role::Leader if self.rules.may_acknowledge(target.epoch, self.epoch) => {
-                reached.replicated
-            }
-            _ if target.epoch == self.ended.epoch => self.ended.high_watermark,
-            _ => return false,
-        };
-        watermark >= target.next_offset
+        if self.role == Role::Leader && self.rules.may_acknowledge(target.epoch, self.epoch) {
+            return reached.replicated >= target.next_offset;
+        }
+        let ended = self.ended.as_ref().filter(|ended| ended.epoch == target.epoch);
+        ended.is_some_and(|ended| ended.high_watermark >= target.next_offset)
     }
 
     /// The last leader epoch of this broker that is over once the current epoch ends.
-    pub(super) fn ended_now(&self, high_watermark: Offset) -> EndedEpoch {
+    pub(super) fn ended_now(&self, high_watermark: Offset) -> Option<Arc<EndedEpoch>> {
         match self.role {
-            Role::Leader => EndedEpoch { epoch: self.epoch, high_watermark },
-            Role::Follower { .. } | Role::Stopped(_) => self.ended,
+            Role::Leader => Some(Arc::new(EndedEpoch { epoch: self.epoch, high_watermark })),
+            Role::Follower { .. } | Role::Stopped(_) => self.ended.clone(),
         }
     }
 
     /// Fails if there are too few in-sync replicas for `acks=all`.
     pub(super) fn check_minimum(&self) -> Result<(), PartitionError> {
-        let (in_sync, minimum) = (self.in_sync, self.minimum);
-        if in_sync >= minimum {
+        if self.in_sync >= self.minimum {
             return Ok(());
         }
+        let (in_sync, minimum) = (self.in_sync as usize, self.minimum as usize);
         Err(PartitionError::NotEnoughReplicas(TooFewReplicas::InSync { in_sync, minimum }))
     }
 
