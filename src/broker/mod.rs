@@ -33,6 +33,8 @@ pub use crate::config::{
     AlwaysFalse, ByteSize, ConfigError, Definition, Fault, HostPort, Key, Kind, Minutes, Settings,
     UpdateMode,
 };
+#[cfg(feature = "internals")]
+pub use crate::engine::Scheduler;
 pub use crate::engine::{EngineConfig, EngineError};
 pub use crate::group::GroupConfig;
 #[cfg(feature = "cli")]
@@ -53,3 +55,5 @@ pub use offline::{
 pub(crate) use offline::{DirectoryFinding, RebuiltMetadata, rebuild_metadata, verify_directory};
 pub use server::Broker;
 pub(crate) use server::Surroundings;
+#[cfg(feature = "internals")]
+pub use server::{OnApplied, SimulatedBroker, Simulation};

@@ -4,20 +4,20 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::engine::control::{Control, SLOW_THREADS};
 use crate::engine::startup::{open_data, open_metadata};
 use crate::engine::topology::follow;
 use crate::engine::{
-    EngineConfig, EngineError, EngineHandle, EngineState, Failure, PartitionsListener,
+    EngineConfig, EngineError, EngineHandle, EngineState, Environment, Executor, Failure,
+    PartitionsListener,
 };
 use crate::io::World;
 use crate::metadata::{Listener, Store, cluster_id, ensure_cluster_id};
-use crate::replication::{DamageReports, InSyncChanges, LocalLogs, Partitions};
+use crate::replication::{DamageReports, InSyncChanges, LocalLogs, Partitions, Rules};
 use crate::storage::{self, Offsets};
-use crate::types::WithCauses;
+use crate::types::{Latest, WithCauses};
 
 /// Threads that may block on a disk for the control thread, in addition to those for slow work of
 /// the shards.
@@ -47,51 +47,16 @@ impl Engine {
         runtime: Runtime,
         store: Option<Arc<dyn Store>>,
     ) -> Result<Self, EngineError> {
-        let failure = Arc::new(Failure::default());
-        let partitions = Arc::new(Partitions::default());
-        let cluster_id = match &store {
-            None => None,
-            Some(store) if storage::is_new(&*world.disk, &config.data_dir)? => {
-                Some(runtime.block_on(ensure_cluster_id(&**store))?)
-            }
-            // Create no cluster in an empty store for a directory that already has records.
-            Some(store) => runtime.block_on(cluster_id(&**store))?,
-        };
-        let logs = open_data(&config, cluster_id, world, Arc::clone(&partitions), &failure)?;
-        let clock = &world.clock;
-        let (metadata, losses) = runtime
-            .block_on(open_metadata(&config, clock, &logs.data, addresses, store))
-            .inspect_err(|_| close_unused(&logs))?;
-        let state = Arc::new(EngineState {
-            partitions,
-            control: Control::new(runtime.handle().clone(), Arc::clone(&failure)),
-            stopping: failure.stopping.clone(),
-            failure,
-            metadata,
-            config,
-            clock: Arc::clone(&world.clock),
-            logs,
-            in_sync_changes: InSyncChanges::default(),
-            damage_reports: DamageReports::default(),
-            losses,
-            applied: watch::Sender::new(()),
-            listener: OnceLock::new(),
-        });
-        let (flusher, control) = (Arc::downgrade(&state.logs.flusher), state.control.clone());
-        state.logs.upkeep.yield_to(move || {
-            control.is_busy() || flusher.upgrade().is_some_and(|flusher| flusher.is_busy())
-        });
+        let executor = Executor::Threads(runtime.handle().clone());
+        let environment = Environment { world: world.clone(), store, executor, rules: Rules::ALL };
+        let state = runtime.block_on(EngineState::open(config, addresses, environment))?;
         Ok(Self { state, runtime, is_stopped: false })
     }
 
     /// Leads or follows the partitions that the metadata assigns to this broker, now and after each
     /// change, and notifies `listener`. Called once.
     pub(crate) fn run(&self, listener: Arc<dyn PartitionsListener>) {
-        let is_first = self.state.listener.set(listener).is_ok();
-        assert!(is_first, "an engine was started twice");
-        attend(&self.state);
-        keep_lease(&self.state);
-        follow(&self.state);
+        self.state.run(listener);
     }
 
     /// The state shared by all parts of the engine.
@@ -163,6 +128,67 @@ impl Engine {
     }
 }
 
+impl EngineState {
+    /// Opens the data directory, and registers this broker with the addresses that clients connect
+    /// to.
+    ///
+    /// # Errors
+    /// If the data directory or the metadata cannot be used.
+    pub(crate) async fn open(
+        config: EngineConfig,
+        addresses: Vec<Listener>,
+        environment: Environment,
+    ) -> Result<Arc<Self>, EngineError> {
+        let failure = Arc::new(Failure::default());
+        let partitions = Arc::new(Partitions::default());
+        let cluster_id = match &environment.store {
+            None => None,
+            Some(store) if storage::is_new(&*environment.world.disk, &config.data_dir)? => {
+                Some(ensure_cluster_id(&**store).await?)
+            }
+            // Create no cluster in an empty store for a directory that already has records.
+            Some(store) => cluster_id(&**store).await?,
+        };
+        let logs = open_data(&config, cluster_id, &environment, &partitions, &failure)?;
+        let (executor, rules) = (environment.executor.clone(), environment.rules);
+        let clock = Arc::clone(&environment.world.clock);
+        let (metadata, losses) = open_metadata(&config, environment, &logs.data, addresses)
+            .await
+            .inspect_err(|_| close_unused(&logs))?;
+        let state = Arc::new(Self {
+            partitions,
+            control: Control::new(executor, Arc::clone(&failure)),
+            stopping: failure.stopping.clone(),
+            failure,
+            metadata,
+            config,
+            rules,
+            clock,
+            logs,
+            in_sync_changes: InSyncChanges::default(),
+            damage_reports: DamageReports::default(),
+            losses,
+            applied: Latest::new(()),
+            listener: OnceLock::new(),
+        });
+        let (flusher, control) = (Arc::downgrade(&state.logs.flusher), state.control.clone());
+        state.logs.upkeep.yield_to(move || {
+            control.is_busy() || flusher.upgrade().is_some_and(|flusher| flusher.is_busy())
+        });
+        Ok(state)
+    }
+
+    /// Leads or follows the partitions that the metadata assigns to this broker, now and after each
+    /// change, and notifies `listener`. Called once.
+    pub(crate) fn run(self: &Arc<Self>, listener: Arc<dyn PartitionsListener>) {
+        let is_first = self.listener.set(listener).is_ok();
+        assert!(is_first, "an engine was started twice");
+        attend(self);
+        keep_lease(self);
+        follow(self);
+    }
+}
+
 impl Engine {
     /// Ends the session with the metadata store. Otherwise the other brokers would count this one
     /// as alive until the session's time-out.
@@ -203,6 +229,7 @@ fn attend(state: &Arc<EngineState>) {
     let attending = Arc::clone(state);
     state.control.start(async move {
         tokio::select! {
+            biased;
             () = attending.stopping.cancelled() => {}
             error = attending.metadata.run() => {
                 attending.failure.report(WithCauses(&error).to_string());

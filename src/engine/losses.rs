@@ -278,6 +278,7 @@ impl Losses {
             });
             match cutting.await {
                 Ok(Ok(())) => {
+                    tracing::info!("the records that {partition} has lost here are given up");
                     self.settle((id, index));
                     settled.push((id, index));
                 }

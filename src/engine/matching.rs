@@ -6,15 +6,14 @@
 //! directory, where a command rebuilds it. If a topic's node is missing in ZooKeeper, its logs are
 //! left alone, and the other topics are served.
 
+use std::fmt;
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-use tokio::task::spawn_blocking;
-
-use crate::engine::EngineError;
 use crate::engine::topic_settings::OFFSET_UNIT;
+use crate::engine::{EngineError, Executor};
 use crate::io::Disk;
 use crate::metadata::{DirectoryTokens, Image, Store, StoreError, StoreFuture, Topic, cluster_id};
 use crate::storage::{DataDir, Identity, OffsetUnit, PartitionMetadata, StorageError};
@@ -236,26 +235,42 @@ impl Stray {
 }
 
 /// The tokens of registrations in the data directory.
-#[derive(Debug)]
-pub(super) struct RecordedTokens(pub(super) Arc<DataDir>);
+pub(super) struct RecordedTokens {
+    data: Arc<DataDir>,
+    executor: Executor,
+}
+
+impl RecordedTokens {
+    /// Those of `data`, written where `executor` may block.
+    pub(super) fn new(data: Arc<DataDir>, executor: Executor) -> Self {
+        Self { data, executor }
+    }
+}
 
 impl DirectoryTokens for RecordedTokens {
     fn held(&self) -> Vec<String> {
-        self.0.identity().tokens
+        self.data.identity().tokens
     }
 
     fn replace(&self, tokens: Vec<String>) -> StoreFuture<'_, ()> {
-        let data = Arc::clone(&self.0);
+        let data = Arc::clone(&self.data);
         let failed = |source| StoreError::Io {
             action: "write a token to",
-            file: self.0.path().to_owned(),
+            file: self.data.path().to_owned(),
             source,
         };
         Box::pin(async move {
-            let written = spawn_blocking(move || data.replace_tokens(tokens)).await;
-            let written = written.map_err(|error| failed(io::Error::other(error)))?;
+            let writing = self.executor.spawn_blocking(move || data.replace_tokens(tokens));
+            let written = writing.ended().await;
+            let written = written.map_err(|lost| failed(io::Error::other(lost)))?;
             written.map_err(|error| failed(io::Error::other(error)))
         })
+    }
+}
+
+impl fmt::Debug for RecordedTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RecordedTokens").field(&self.data.path()).finish()
     }
 }
 

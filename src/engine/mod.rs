@@ -19,7 +19,9 @@ mod topics;
 mod topology;
 
 pub use config::EngineConfig;
-pub(crate) use control::{Control, Unavailable};
+#[cfg(feature = "internals")]
+pub use control::Scheduler;
+pub(crate) use control::{Control, Executor, Unavailable};
 pub(crate) use defaults::{log_defaults, overlay};
 pub use error::EngineError;
 pub(crate) use failure::Failure;
@@ -28,7 +30,7 @@ pub(crate) use lifecycle::{Engine, control_runtime};
 pub(crate) use losses::{Losses, Replacement};
 pub(crate) use matching::strays;
 pub(crate) use startup::METADATA_DIR;
-pub(crate) use state::{EngineState, NoListener, PartitionsListener};
+pub(crate) use state::{EngineState, Environment, NoListener, PartitionsListener};
 pub(crate) use topic_settings::{OFFSET_UNIT, check_configs, produce_rules, resolve};
 pub(crate) use topics::{
     APPLIED_WITHIN, applied, caught_up, create_topic, delete_topic, led, with_fixed_settings,

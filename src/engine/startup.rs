@@ -6,8 +6,8 @@ use crate::engine::matching::{
     RecordedTokens, match_logs, renew_older_copy, require_cluster, require_journal,
     require_own_metadata, restore_lost_logs,
 };
-use crate::engine::{EngineConfig, EngineError, Failure, Losses};
-use crate::io::{Clock, Share, World, raise_open_file_limit, usable_memory};
+use crate::engine::{EngineConfig, EngineError, Environment, Failure, Losses};
+use crate::io::{Share, World, raise_open_file_limit, usable_memory};
 use crate::metadata::{
     DirectoryPlace, EmbeddedStore, Listener, LogReports, Metadata, MetadataConfig, MetadataError,
     Registration, Store,
@@ -22,21 +22,25 @@ use crate::types::WithCauses;
 /// The metadata's directory within the data directory.
 pub(crate) const METADATA_DIR: &str = "metadata";
 
-/// Opens the data directory, recovers logs where necessary, and starts maintenance and the flusher.
+/// Opens the data directory, recovers logs where necessary, and starts maintenance and the flusher,
+/// unless there are no threads for them.
 ///
 /// A new directory becomes one of the cluster `cluster_id`, or of a new cluster if that is `None`.
 pub(crate) fn open_data(
     config: &EngineConfig,
     cluster_id: Option<String>,
-    world: &World,
-    partitions: Arc<Partitions>,
+    Environment { world, executor, .. }: &Environment,
+    partitions: &Arc<Partitions>,
     failure: &Arc<Failure>,
 ) -> Result<Arc<LocalLogs>, EngineError> {
-    raise_open_file_limit().map_err(EngineError::System)?;
+    let has_threads = executor.has_threads();
+    if has_threads {
+        raise_open_file_limit().map_err(EngineError::System)?;
+    }
     let options = DataDirOptions {
         opener: Opener { cluster_id, broker_id: config.broker_id },
         boot_id: world.disk.boot_id().map_err(EngineError::System)?,
-        configs: configs(&config.log, Arc::clone(&partitions)),
+        configs: configs(&config.log, Arc::clone(partitions)),
         producers: config.producers,
         recovery_threads: config.recovery_threads,
         keep_deleted: config.log.file_delete_delay,
@@ -46,20 +50,22 @@ pub(crate) fn open_data(
     let data = DataDir::open(world.clone(), path, options)?;
     report(&data);
     let data = Arc::new(data);
+    let watched = Arc::clone(partitions);
     let listener = UpkeepListener {
-        high_watermarks: Box::new(move || partitions.high_watermarks()),
+        high_watermarks: Box::new(move || watched.high_watermarks()),
         on_fatal: fatal(failure),
     };
     let clock = Arc::clone(&world.clock);
-    let upkeep = Upkeep::start(Arc::clone(&data), clock, config.upkeep, listener)?;
-    let upkeep = Arc::new(upkeep);
+    let start = if has_threads { Upkeep::start } else { Upkeep::without_threads };
+    let upkeep = Arc::new(start(Arc::clone(&data), clock, config.upkeep, listener)?);
     let informed = Arc::clone(&upkeep);
     let listener = FlushListener {
         on_flushed: Box::new(move |flushed| informed.flushed(flushed.bytes)),
         on_fatal: fatal(failure),
     };
     let world = World { disk: Arc::clone(data.disk()), ..world.clone() };
-    let flusher = Arc::new(Flusher::start(world, path, config.flusher, listener)?);
+    let start = if has_threads { Flusher::start } else { Flusher::without_threads };
+    let flusher = Arc::new(start(world, path, config.flusher, listener)?);
     Ok(Arc::new(LocalLogs { data, flusher, upkeep }))
 }
 
@@ -120,10 +126,9 @@ fn report(data: &DataDir) {
 /// may become a leader from then on. Also returns the replicas whose disk has lost records.
 pub(crate) async fn open_metadata(
     config: &EngineConfig,
-    clock: &Arc<dyn Clock>,
+    Environment { world, store, executor, .. }: Environment,
     data: &Arc<DataDir>,
     listeners: Vec<Listener>,
-    store: Option<Arc<dyn Store>>,
 ) -> Result<(Metadata, Losses), EngineError> {
     let is_shared = store.is_some();
     let store = match store {
@@ -141,7 +146,7 @@ pub(crate) async fn open_metadata(
     };
     let metadata = Metadata::open(
         store,
-        Arc::clone(clock),
+        world.clock,
         config.broker_id,
         Some(&identity.cluster_id),
         defaults.limited_by(usable_memory()),
@@ -155,7 +160,8 @@ pub(crate) async fn open_metadata(
             data.move_to_zookeeper()?;
         }
         renew_older_copy(data, &metadata.image().borrow(), config.broker_id)?;
-        metadata = metadata.with_directory(Arc::new(RecordedTokens(Arc::clone(data))));
+        let tokens = RecordedTokens::new(Arc::clone(data), executor);
+        metadata = metadata.with_directory(Arc::new(tokens));
     }
     let registration = Registration {
         listeners,

@@ -2,19 +2,33 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::control::Control;
+use crate::engine::control::{Control, Executor};
 use crate::engine::{EngineConfig, Failure, Losses};
-use crate::io::Clock;
-use crate::metadata::{Image, Metadata};
-use crate::replication::{DamageReports, InSyncChanges, LocalLogs, Partitions, Topic};
+use crate::io::{Clock, World};
+use crate::metadata::{Image, Metadata, Store};
+use crate::replication::{DamageReports, InSyncChanges, LocalLogs, Partitions, Rules, Topic};
+use crate::types::Latest;
+
+/// The parts of a machine and a cluster that an engine uses.
+pub(crate) struct Environment {
+    /// The disk and the clock.
+    pub(crate) world: World,
+    /// The metadata store; `None` if the metadata is in the data directory.
+    pub(crate) store: Option<Arc<dyn Store>>,
+    /// What runs the tasks.
+    pub(crate) executor: Executor,
+    /// The rules of replication in force.
+    pub(crate) rules: Rules,
+}
 
 /// The state of a running engine.
 pub(crate) struct EngineState {
     /// The configuration it was started with.
     pub(crate) config: EngineConfig,
+    /// The rules of replication in force.
+    pub(crate) rules: Rules,
     /// The source of time.
     pub(crate) clock: Arc<dyn Clock>,
     /// The cluster's metadata.
@@ -30,7 +44,7 @@ pub(crate) struct EngineState {
     /// The replicas whose disk has lost flushed records.
     pub(crate) losses: Losses,
     /// Notified whenever an image has been applied to `partitions`.
-    pub(crate) applied: watch::Sender<()>,
+    pub(crate) applied: Latest<()>,
     /// The thread for metadata and groups, and its pool for calls that block on a disk.
     pub(crate) control: Control,
     /// Cancelled when the engine stops.
@@ -64,7 +78,7 @@ impl PartitionsListener for NoListener {
 impl EngineState {
     /// The current image of the cluster.
     pub(crate) fn image(&self) -> Arc<Image> {
-        Arc::clone(&self.metadata.image().borrow())
+        self.metadata.image().borrow()
     }
 
     /// Waits while so much is unflushed that the kernel might throttle writers.

@@ -14,7 +14,7 @@ use crate::engine::{EngineState, log_defaults};
 use crate::metadata::{
     Configs, Image, IsrMember, Partition as PartitionImage, Tombstone, Topic as TopicImage,
 };
-use crate::replication::{Assignment, Partition, PartitionSpec, Role, Rules, Topic};
+use crate::replication::{Assignment, Partition, PartitionSpec, Role, Topic};
 use crate::storage::{CleanupPolicy, LogConfig, Remedy};
 use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
 
@@ -24,7 +24,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Applies the current image and, from now on, the latest image after each change.
 pub(crate) fn follow(engine: &Arc<EngineState>) {
     let mut images = engine.metadata.image();
-    let mut image = Arc::clone(&images.borrow_and_update());
+    let mut image = images.borrow_and_update();
     apply(engine, &image);
     let following = Arc::clone(engine);
     engine.control.start(async move {
@@ -48,6 +48,7 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
             let stays = deleted(&following, &following.image()).next().is_some()
                 || !following.losses.is_empty();
             tokio::select! {
+                biased;
                 () = following.stopping.cancelled() => return,
                 () = sleep(RETRY_PAUSE), if stays => {}
                 () = following.losses.found() => {
@@ -58,7 +59,7 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
                     if changed.is_err() {
                         return;
                     }
-                    image = Arc::clone(&images.borrow_and_update());
+                    image = images.borrow_and_update();
                     apply(&following, &image);
                 }
             }
@@ -207,7 +208,7 @@ fn create(
         topic_id: topic.id,
         broker: engine.config.broker_id,
         config: Arc::clone(config),
-        rules: Rules::ALL,
+        rules: engine.rules,
     };
     Partition::new(spec, Arc::clone(&engine.logs))
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -21,7 +21,9 @@ use super::fault::{LinkError, LinkFault};
 use super::tasks::Tasks;
 use super::versions::Versions;
 use crate::config::HostPort;
-use crate::net::{FrameBuffer, Network, Outgoing, Piece, Transport};
+use crate::net::{
+    Carrier, FRAME_PREFIX, FrameBuffer, Network, Outgoing, Piece, Transport, frame_size,
+};
 use crate::wire::{
     ApiKey, ApiVersionsRequest, ApiVersionsResponse, EncodedFrame, ErrorCode, Message,
     Piece as FramePiece, decode_response, encode_request,
@@ -144,8 +146,11 @@ impl Connection {
         tasks: &Tasks,
         observer: &Arc<dyn Observer>,
     ) -> Result<Self, LinkError> {
-        let connecting = connect(address, config).await;
-        let transport = connecting.map_err(|fault| fault.of(address))?;
+        let carrying = config.network.clone().filter(|network| network.carrier().is_some());
+        let transport = match &carrying {
+            Some(_) => None,
+            None => Some(connect(address, config).await.map_err(|fault| fault.of(address))?),
+        };
         let pipeline = Arc::new(Pipeline {
             address: address.clone(),
             client_id: config.client_id.clone(),
@@ -156,7 +161,7 @@ impl Connection {
             work: Notify::new(),
             closing: tasks.token(),
         });
-        tasks.start(Arc::clone(&pipeline).serve(transport));
+        tasks.start(Arc::clone(&pipeline).serve(transport, carrying));
         let closes = pipeline.closing.clone().drop_guard();
         let versions = pipeline.agree().await?;
         pipeline.count()?;
@@ -326,13 +331,48 @@ impl Pipeline {
     }
 
     /// Reads and writes until the connection is over.
-    async fn serve(self: Arc<Self>, transport: Transport) {
+    async fn serve(
+        self: Arc<Self>,
+        transport: Option<Transport>,
+        carrying: Option<Arc<dyn Network>>,
+    ) {
+        let work = async {
+            if let Some(carrier) = carrying.as_ref().and_then(|network| network.carrier()) {
+                return self.exchange(carrier).await;
+            }
+            let Some(transport) = &transport else { return LinkFault::Closed };
+            tokio::select! {
+                fault = self.receive(transport) => fault,
+                fault = self.transmit(transport) => fault,
+            }
+        };
         let fault = tokio::select! {
-            fault = self.receive(&transport) => fault,
-            fault = self.transmit(&transport) => fault,
+            biased;
+            fault = work => fault,
             () = self.closing.cancelled() => LinkFault::Closed,
         };
         self.end(fault);
+    }
+
+    /// Exchanges frames without a socket, one at a time.
+    async fn exchange(&self, carrier: &dyn Carrier) -> LinkFault {
+        loop {
+            self.work.notified().await;
+            let pieces = std::mem::take(&mut self.state().unsent);
+            let bytes = pieces.into_iter().filter_map(|piece| match piece {
+                Piece::Bytes(bytes) => Some(bytes),
+                Piece::File(_) => None,
+            });
+            let mut unsent: BytesMut = bytes.flatten().collect();
+            while let Some(size) = frame_size(&unsent) {
+                let request = unsent.split_to(size).split_off(FRAME_PREFIX).freeze();
+                let answer = carrier.exchange(&self.address, request).await;
+                let taken = answer.map_err(LinkFault::from).and_then(|it| self.take_in(it));
+                if let Err(fault) = taken {
+                    return fault;
+                }
+            }
+        }
     }
 
     async fn transmit(&self, transport: &Transport) -> LinkFault {

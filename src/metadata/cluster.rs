@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
 
 use crate::io::Clock;
@@ -16,7 +16,7 @@ use crate::metadata::member::Member;
 use crate::metadata::metadata_cache::MetadataCache;
 use crate::metadata::store::{Event, Op, OpResult, Store, StoreError, Watch, transact};
 use crate::metadata::{MetadataConfig, MetadataError, Remedy};
-use crate::types::BrokerId;
+use crate::types::{BrokerId, Latest, Watcher};
 
 /// The pause before another attempt after an error of the store.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ pub struct Metadata {
     pub(super) producer_ids: Mutex<Range<i64>>,
     /// Held while partitions are created. Lock order: before `cache`.
     pub(super) creation_lock: Mutex<()>,
-    images: watch::Sender<Arc<Image>>,
+    images: Latest<Arc<Image>>,
     pub(super) cache: Mutex<MetadataCache>,
     /// The tokens in the data directory of this broker, if it can be another's.
     pub(super) directory: Option<Arc<dyn DirectoryTokens>>,
@@ -92,7 +92,7 @@ impl Metadata {
             cluster_id: image.cluster_id().to_owned(),
             producer_ids: Mutex::new(0..0),
             creation_lock: Mutex::default(),
-            images: watch::Sender::new(Arc::new(image)),
+            images: Latest::new(Arc::new(image)),
             cache: Mutex::new(cache),
             directory: None,
             registration: Mutex::default(),
@@ -216,7 +216,7 @@ impl Metadata {
     }
 
     /// The current image of the cluster. The receiver sees later images, but may skip some.
-    pub fn image(&self) -> watch::Receiver<Arc<Image>> {
+    pub fn image(&self) -> Watcher<Arc<Image>> {
         self.images.subscribe()
     }
 
@@ -285,7 +285,7 @@ impl Metadata {
 
     /// Has the current image applied again, although it is the same.
     pub(super) fn republish(&self) {
-        self.images.send_modify(|_| {});
+        self.images.send_if_modified(|_| true);
     }
 
     pub(super) fn publish(&self, cache: &mut MetadataCache) {
@@ -305,7 +305,7 @@ impl Metadata {
 /// image returned before it, so no change is lost.
 #[derive(Debug)]
 pub struct Changes {
-    images: watch::Receiver<Arc<Image>>,
+    images: Watcher<Arc<Image>>,
     seen: Arc<Image>,
 }
 
@@ -314,7 +314,7 @@ impl Changes {
     /// Cancel-safe.
     pub async fn next(&mut self) -> Option<(Arc<Image>, Delta)> {
         self.images.changed().await.ok()?;
-        let image = Arc::clone(&self.images.borrow_and_update());
+        let image = self.images.borrow_and_update();
         let delta = Delta::between(&self.seen, &image);
         self.seen = Arc::clone(&image);
         Some((image, delta))

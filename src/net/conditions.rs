@@ -8,6 +8,7 @@ use std::fmt::{self, Debug};
 use std::future::pending;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
+
+use crate::config::HostPort;
 
 /// Bytes read at once from a delayed connection.
 const READ: usize = 64 << 10;
@@ -30,7 +33,21 @@ pub trait Network: Debug + Send + Sync {
 
     /// The conditions of a connection that `peer` has opened.
     fn accepted(&self, peer: SocketAddr) -> Conditions;
+
+    /// What carries frames in place of sockets, if something does.
+    fn carrier(&self) -> Option<&dyn Carrier> {
+        None
+    }
 }
+
+/// Carries frames between brokers without sockets, in a simulation.
+pub trait Carrier: Send + Sync {
+    /// Brings a request to a peer, and its response back; both are frames without their lengths.
+    fn exchange(&self, peer: &HostPort, request: Bytes) -> Exchange;
+}
+
+/// A response on its way.
+pub type Exchange = Pin<Box<dyn Future<Output = io::Result<Bytes>> + Send>>;
 
 /// The state of one direction of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use bytes::{Buf, BufMut, BytesMut};
 
 use super::transport::Transport;
 
-/// Bytes of the length prefix.
-const PREFIX: usize = 4;
+/// Bytes of the length before a frame.
+pub const FRAME_PREFIX: usize = 4;
 
 /// The minimum free space of the buffer before a read, so that one call receives the requests that
 /// a pipelining client has sent. A buffer for the rest of a large frame may have less.
@@ -56,6 +56,13 @@ pub struct Frames {
     bytes: BytesMut,
 }
 
+/// The size of the first of these frames, with its length; `None` unless it is whole.
+pub fn frame_size(frames: &[u8]) -> Option<usize> {
+    let length = u32::from_be_bytes(*frames.first_chunk()?);
+    let size = FRAME_PREFIX.checked_add(usize::try_from(length).ok()?)?;
+    (frames.len() >= size).then_some(size)
+}
+
 impl FrameBuffer {
     /// Creates a buffer that refuses frames of more than `frame_max` bytes.
     pub fn new(frame_max: usize) -> Self {
@@ -102,7 +109,7 @@ impl FrameBuffer {
     pub fn next_frame(&mut self) -> Result<Option<BytesMut>, FrameError> {
         let Some(size) = self.whole_at(0)? else { return Ok(None) };
         let mut frame = self.take(size);
-        frame.advance(PREFIX);
+        frame.advance(FRAME_PREFIX);
         Ok(Some(frame))
     }
 
@@ -123,7 +130,7 @@ impl FrameBuffer {
         match self.announced_at(0) {
             Ok(Some(size)) => size.saturating_sub(self.bytes.len()),
             Ok(None) if self.bytes.is_empty() => 0,
-            Ok(None) => PREFIX - self.bytes.len(),
+            Ok(None) => FRAME_PREFIX - self.bytes.len(),
             Err(_) => 0,
         }
     }
@@ -149,12 +156,14 @@ impl FrameBuffer {
 
     /// The size, including its prefix, that the frame at `position` announces.
     fn announced_at(&self, position: usize) -> Result<Option<usize>, FrameError> {
-        let Some(prefix) = self.bytes[position..].first_chunk::<PREFIX>() else { return Ok(None) };
+        let Some(prefix) = self.bytes[position..].first_chunk::<FRAME_PREFIX>() else {
+            return Ok(None);
+        };
         let length = i32::from_be_bytes(*prefix);
         usize::try_from(length)
             .ok()
             .filter(|length| *length <= self.frame_max)
-            .map(|length| Some(length + PREFIX))
+            .map(|length| Some(length + FRAME_PREFIX))
             .ok_or(FrameError::Length { length, max: self.frame_max })
     }
 }
@@ -164,7 +173,8 @@ impl Frames {
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
         let mut rest = self.bytes.as_mut();
         std::iter::from_fn(move || {
-            let (prefix, behind) = std::mem::take(&mut rest).split_first_chunk_mut::<PREFIX>()?;
+            let (prefix, behind) =
+                std::mem::take(&mut rest).split_first_chunk_mut::<FRAME_PREFIX>()?;
             let (frame, behind) = behind.split_at_mut(u32::from_be_bytes(*prefix) as usize);
             rest = behind;
             Some(frame)
@@ -220,14 +230,15 @@ mod tests {
             buffer.reserve_space();
             let room = buffer.bytes.capacity() - buffer.held();
             buffer.bytes.resize(buffer.held() + room.min(READ_SIZE).min(buffer.missing()), 7);
-            assert!(buffer.bytes.capacity() <= PREFIX + size);
+            assert!(buffer.bytes.capacity() <= FRAME_PREFIX + size);
         }
         assert_eq!(buffer.next_frame().unwrap().unwrap().len(), size);
     }
 
     #[test]
     fn a_large_announced_length_reserves_little_until_bytes_arrive() {
-        let mut buffer = FrameBuffer { bytes: [0x7f; PREFIX][..].into(), frame_max: usize::MAX };
+        let mut buffer =
+            FrameBuffer { bytes: [0x7f; FRAME_PREFIX][..].into(), frame_max: usize::MAX };
         buffer.reserve_space();
         assert!(buffer.bytes.capacity() <= 2 * READ_SIZE);
     }

@@ -15,7 +15,7 @@ mod transport;
 mod transport_tests;
 
 pub use budget::{Budget, Reserved};
-pub use conditions::{Conditions, Flow, Network};
-pub use frame::{FrameBuffer, FrameError, Frames};
+pub use conditions::{Carrier, Conditions, Exchange, Flow, Network};
+pub use frame::{FRAME_PREFIX, FrameBuffer, FrameError, Frames, frame_size};
 pub use outgoing::{Outgoing, Piece, Written};
 pub use transport::Transport;

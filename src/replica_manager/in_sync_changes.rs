@@ -58,18 +58,20 @@ impl InSyncChanges {
         // Without followers there is nothing to look for, and an idle broker is not woken.
         let mut is_watchful = false;
         loop {
+            // Those that are ready most often come last: each of the others is rare.
             let (changes, are_repeated) = tokio::select! {
-                first = self.requested.recv() => match first {
-                    Some(first) => (self.gathered(first).await, false),
-                    None => return,
-                },
+                biased;
+                () = self.unsettled.due() => (self.unsettled.take(), true),
+                _ = checks.tick(), if is_watchful => (self.due(), false),
                 Ok(()) = applied.changed() => {
                     let ending = self.ending();
                     is_watchful = self.has_followers() || !ending.is_empty();
                     (self.endings(&ending), false)
                 }
-                _ = checks.tick(), if is_watchful => (self.due(), false),
-                () = self.unsettled.due() => (self.unsettled.take(), true),
+                first = self.requested.recv() => match first {
+                    Some(first) => (self.gathered(first).await, false),
+                    None => return,
+                },
             };
             self.send(changes, are_repeated).await;
         }

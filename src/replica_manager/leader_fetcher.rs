@@ -77,6 +77,7 @@ impl LeaderFetcher {
         let additions = additions(self.followed.clone(), Arc::clone(&self.current));
         let address = self.current.address.as_ref();
         let answer = tokio::select! {
+            biased;
             answer = self.link.fetch(address, follower, &mut self.replicas) => answer,
             () = additions => None,
         };
@@ -97,11 +98,12 @@ impl LeaderFetcher {
     /// Waits, at most until the partitions change.
     async fn rest(&mut self, pause: Duration) -> Result<(), Unavailable> {
         tokio::select! {
-            () = sleep(pause) => Ok(()),
+            biased;
             changed = self.followed.changed() => {
                 self.followed.mark_changed();
                 changed.map_err(|_| Unavailable)
             }
+            () = sleep(pause) => Ok(()),
         }
     }
 }

@@ -43,6 +43,7 @@ impl LogReporter {
                 applied.mark_unchanged();
                 let Ok(is_done) = self.report().await else { return };
                 tokio::select! {
+                    biased;
                     changed = applied.changed() => if changed.is_err() { return },
                     () = sleep(RETRY_PAUSE), if !is_done => {}
                 }

@@ -148,6 +148,7 @@ impl Repairs {
                 let follows = !followed.is_empty();
                 self.repair_all(followed).await;
                 tokio::select! {
+                    biased;
                     changed = applied.changed() => if changed.is_err() { return },
                     () = sleep(PAUSE), if follows => {}
                 }

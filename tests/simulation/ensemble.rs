@@ -169,6 +169,7 @@ impl BrokerSession {
     /// Has the store execute a transaction even if the broker is paused or ends meanwhile.
     async fn send(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, StoreError> {
         let Some(world) = self.world.upgrade() else { return Err(out_of_reach()) };
+        let changes_state = ops.iter().any(|op| op.path().ends_with("/state"));
         let is_lost = world.chance(LOST_ONE_IN);
         let (inner, delay) = (Arc::clone(&self.inner), world.store_delay());
         let (answer, answered) = oneshot::channel();
@@ -186,10 +187,20 @@ impl BrokerSession {
         if (is_lost || is_answer_lost) && loses_connections && !world.chance(3) {
             break_connection(&world, self.machine);
         }
-        match executed {
+        let executed = match executed {
             Ok(executed) if !is_answer_lost || executed.is_err() => executed,
             _ => Err(SessionError::OutcomeUnknown.into()),
+        };
+        match &executed {
+            Err(StoreError::Session(SessionError::OutcomeUnknown)) if changes_state => {
+                world.note("outcome unknown", &[index(self.machine)]);
+            }
+            Err(StoreError::BadVersion { .. }) if changes_state => {
+                world.note("refused change", &[index(self.machine)]);
+            }
+            _ => {}
         }
+        executed
     }
 }
 

@@ -53,7 +53,6 @@ pub(crate) const REQUIRED: &[&str] = &[
     "expired while alive",
     "fetch of an unknown incarnation",
     "flush slowed",
-    "follower out of step",
     "hand-over cut short",
     "handed over",
     "in-sync set grew",
@@ -77,7 +76,6 @@ pub(crate) const REQUIRED: &[&str] = &[
     "setting changed",
     "store away",
     "truncated",
-    "truncated during a flush",
     "walked back over two epochs",
     "wall clock jumped",
 ];

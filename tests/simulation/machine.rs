@@ -1,5 +1,6 @@
 //! A machine: its disk, and the process of its broker, which faults end, pause and start again.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -38,15 +39,18 @@ pub(crate) struct Machine {
     process: Mutex<Option<Arc<Process>>>,
 }
 
+/// A task of a process, which runs until it ends.
+pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
+
 /// A process, from its start to its end.
 pub(crate) struct Process {
     gate: Arc<Gate>,
     tasks: Mutex<JoinSet<()>>,
     has_ended: AtomicBool,
     /// True once its disk has failed: it does nothing more.
-    has_failed: Arc<AtomicBool>,
+    pub(crate) has_failed: Arc<AtomicBool>,
     /// Set once the broker has registered.
-    broker: OnceLock<Arc<Broker>>,
+    pub(crate) broker: OnceLock<Arc<Broker>>,
 }
 
 impl Machine {
@@ -105,7 +109,9 @@ impl Machine {
 
     /// Ends the process as it is, if there is one.
     pub(crate) async fn kill(&self) {
-        self.end_process().await;
+        if let Some(broker) = self.end_tasks().await {
+            broker.abandon();
+        }
     }
 
     /// Lets the broker hand over what it leads, and ends it in order.
@@ -122,13 +128,14 @@ impl Machine {
         if let Some(broker) = self.broker() {
             broker.end_flushes().await;
         }
-        if let Some(broker) = self.end_process().await {
+        if let Some(broker) = self.end_tasks().await {
             broker.close().await;
+            broker.abandon();
         }
     }
 
     /// Ends all tasks of the process where they are, and returns its broker.
-    async fn end_process(&self) -> Option<Arc<Broker>> {
+    async fn end_tasks(&self) -> Option<Arc<Broker>> {
         let process = locked(&self.process).take()?;
         process.has_ended.store(true, Ordering::Relaxed);
         let mut tasks = std::mem::take(&mut *locked(&process.tasks));
@@ -205,11 +212,11 @@ impl Process {
 /// Starts the broker until that succeeds, as a service manager does.
 async fn boot(world: Arc<World>, machine: usize, process: Arc<Process>) {
     loop {
-        match Broker::start(&world, machine, &process.has_failed).await {
+        match Broker::start(&world, machine, &process).await {
             Ok(broker) => {
                 world.note("started", &[index(machine)]);
                 let broker = process.broker.get_or_init(|| broker);
-                for task in broker.tasks() {
+                for task in broker.run() {
                     process.start(task);
                 }
                 return;

@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 use tokio::time::sleep;
 
-use crate::broker::Broker;
+use crate::broker::{Broker, LogReader};
 use crate::checkers::{Checkers, Records, Replica, Violation};
 use crate::ensemble::Ensemble;
 use crate::events::Events;
@@ -57,7 +57,9 @@ pub(crate) fn run(seed: u64, planted: Planted) -> Report {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     LocalSet::new().block_on(&runtime, async {
         let world = World::new(seed, planted);
+        let _log = tracing::subscriber::set_default(LogReader::of(&world));
         world.start(Ensemble::end_silent_sessions(Arc::clone(&world)));
+        world.start(Arc::clone(&world).deliver());
         live(&world).await;
         let (events, violation) = world.end().await;
         Report { events, violation, time: world.clock.elapsed() }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use streamlog::io::SeededRandom;
 use streamlog::metadata::{IsrMember, PartitionState};
 use streamlog::types::PartitionIndex;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -19,7 +20,7 @@ use crate::clock::VirtualClock;
 use crate::ensemble::Ensemble;
 use crate::events::Events;
 use crate::machine::{Machine, locked, reap};
-use crate::network::{Network, Place};
+use crate::network::{Letter, Network, Place};
 use crate::zoo::Planted;
 
 /// The number of machines.
@@ -39,6 +40,9 @@ const MAX_UPTIME_MS: u64 = 1_000_000_000;
 
 /// The most parts in a million by which the clock of a machine is too fast or too slow.
 const DRIFT_MAX: u64 = 2_000;
+
+/// The requests that brokers have sent in the same moment, at most.
+const LETTERS_MAX: usize = 1_000;
 
 /// The longest wait for an answer over the network.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -63,6 +67,8 @@ pub(crate) struct World {
     values: AtomicU64,
     /// True while clients produce.
     pub(crate) is_loaded: AtomicBool,
+    /// The requests that brokers send to each other.
+    letters: (Sender<Letter>, Mutex<Option<Receiver<Letter>>>),
     /// The tasks that belong to no broker: messages under way, clients, faults.
     tasks: Mutex<JoinSet<()>>,
     is_telling: bool,
@@ -83,6 +89,7 @@ impl World {
             planted.plant_in(&machine.disk());
         }
         let is_caching = random.chance(CACHING_ONE_IN);
+        let (letters, received) = channel(LETTERS_MAX);
         Arc::new(Self {
             ensemble: Ensemble::new(&clock),
             clock,
@@ -97,6 +104,7 @@ impl World {
             states: Mutex::default(),
             values: AtomicU64::new(0),
             is_loaded: AtomicBool::new(true),
+            letters: (letters, Mutex::new(Some(received))),
             tasks: Mutex::default(),
             is_telling: std::env::var_os("STREAMLOG_TELL").is_some(),
         })
@@ -129,6 +137,26 @@ impl World {
             }
         }
         false
+    }
+
+    /// Sends a request of a broker, from any task.
+    pub(crate) fn send(&self, letter: Letter) {
+        assert!(self.letters.0.try_send(letter).is_ok(), "nobody delivers requests");
+    }
+
+    /// Brings the requests of brokers to other machines, and the answers back.
+    pub(crate) async fn deliver(self: Arc<Self>) {
+        let Some(mut letters) = locked(&self.letters.1).take() else { return };
+        while let Some(Letter { from, to, request, reply }) = letters.recv().await {
+            let world = Arc::clone(&self);
+            self.start(async move {
+                let answer = move |broker: Arc<Broker>| broker.answer(from, request);
+                if let Some(Some(answer)) = world.ask((Place::Machine(from), to), answer).await {
+                    // The process that has asked may have ended.
+                    let _ = reply.send(answer);
+                }
+            });
+        }
     }
 
     /// Asks the broker on a machine; `None` if no answer comes. The question goes on its way even

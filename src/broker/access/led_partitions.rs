@@ -310,6 +310,7 @@ impl<'a> LedPartitions<'a> {
                 return Ok(());
             }
             tokio::select! {
+                biased;
                 () = wake.notified() => {}
                 _ = applied.changed() => {}
                 () = self.gone().cancelled() => {

@@ -139,6 +139,7 @@ pub(crate) fn forget_deleted_topics(engine: &Arc<EngineState>, coordinators: &Ar
     control.start(async move {
         loop {
             let change = tokio::select! {
+                biased;
                 () = engine.stopping.cancelled() => return,
                 change = changes.next() => change,
             };

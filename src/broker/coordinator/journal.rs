@@ -84,6 +84,7 @@ impl Journal {
             }
         };
         let written = tokio::select! {
+            biased;
             written = write => written,
             () = self.progressed.notified() => return None,
         };

@@ -185,6 +185,7 @@ impl Task {
         let mut done = pin!(done);
         loop {
             let flow = tokio::select! {
+                biased;
                 result = &mut done => return Some(result),
                 flow = self.step() => flow,
             };
@@ -198,13 +199,10 @@ impl Task {
     async fn step(&mut self) -> ControlFlow<()> {
         let loading_wait = self.loading_wait_left();
         let left = loading_wait.or_else(|| self.time_left());
+        // Messages come last: a flood of them must hold up neither writes nor deadlines.
         tokio::select! {
+            biased;
             () = self.engine.stopping.cancelled() => return ControlFlow::Break(()),
-            message = self.messages.recv(), if loading_wait.is_none() => match message {
-                Some(message) => self.take(message),
-                // Another leader epoch has replaced this coordinator.
-                None => return ControlFlow::Break(()),
-            },
             written = self.journal.progress() => self.conclude(written.unwrap_or_default()),
             () = sleep_for(left) => {
                 let decision = self.coordinator.on_deadline(self.now());
@@ -213,6 +211,11 @@ impl Task {
                     self.forget_topics();
                 }
             }
+            message = self.messages.recv(), if loading_wait.is_none() => match message {
+                Some(message) => self.take(message),
+                // Another leader epoch has replaced this coordinator.
+                None => return ControlFlow::Break(()),
+            },
         }
         match self.journal.take_replicated() {
             Ok(None) => {}

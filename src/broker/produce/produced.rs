@@ -81,6 +81,7 @@ impl Produced {
             }
         };
         let is_over = tokio::select! {
+            biased;
             done = timeout(left, settled) => done.is_err(),
             () = led.gone().cancelled() => true,
         };

@@ -78,7 +78,10 @@ pub(super) async fn hand_over(
             }
             HandOverProgress::Wait => true,
             HandOverProgress::Over => {
-                led_on += usize::from(partition.role() == Role::Leader);
+                if partition.role() == Role::Leader {
+                    led_on += 1;
+                    tracing::debug!("this broker stays the leader of {}", partition.id());
+                }
                 false
             }
         });

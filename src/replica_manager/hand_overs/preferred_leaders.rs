@@ -59,6 +59,7 @@ impl PreferredLeaders {
             let due = self.due();
             if due.is_empty() {
                 tokio::select! {
+                    biased;
                     changed = applied.changed() => if changed.is_err() {
                         return Ok(());
                     },

@@ -28,7 +28,7 @@ impl Broker {
     pub(super) async fn flush(self: Arc<Self>) {
         while !self.flushing.is_ending.load(Ordering::Relaxed) {
             sleep(self.world.millis(3, 15)).await;
-            if self.logs.flusher.is_busy() {
+            if self.logs().flusher.is_busy() {
                 let flush_all = async |broker: Arc<Self>| while broker.flush_next().await {};
                 self.world.machines[self.machine].handle(flush_all);
             }
@@ -40,7 +40,7 @@ impl Broker {
             locked(&self.flushing.under_way).insert(partition.partition);
             sleep(self.sync_time()).await;
         };
-        let flushed = self.logs.flusher.flush_next(pause).await;
+        let flushed = self.logs().flusher.flush_next(pause).await;
         if let Some(partition) = &flushed {
             locked(&self.flushing.under_way).remove(&partition.partition);
         }
@@ -72,7 +72,7 @@ impl Broker {
     pub(super) async fn maintain(self: Arc<Self>) {
         loop {
             sleep(self.world.millis(10, 100)).await;
-            self.logs.upkeep.run_due();
+            self.logs().upkeep.run_due();
         }
     }
 }

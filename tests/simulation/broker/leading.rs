@@ -1,24 +1,21 @@
-//! The answers of a leader, by the steps of `broker::produce` and `broker::fetch`.
+//! The answers of a leader to clients, by the steps of `broker::produce` and `broker::fetch`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use streamlog::io::{Clock, FileRange, read_exact_at};
-use streamlog::metadata::{Incarnation, Membership};
+use streamlog::metadata::Incarnation;
 use streamlog::replication::{
-    Acks, CountedFetch, FetchAnswer, FetchOutcome, FetchingReplica, FollowerPosition, Partition,
-    PartitionError, Progress, ReadRequest, Reader, Registration, RequestedChange, Target,
+    Acks, NotLeading, Partition, PartitionError, Progress, ReadRequest, Reader, Target,
 };
-use streamlog::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
+use streamlog::types::{LeaderEpoch, Offset, PartitionIndex};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use crate::broker::Broker;
+use crate::ensemble::index;
 use crate::load::{batch_of, records_in};
 use crate::zoo::Bug;
-
-/// The longest time for which a follower waits for records at its leader.
-const FETCH_WAIT: Duration = Duration::from_millis(500);
 
 /// The longest time for which a producer waits for its acknowledgement.
 const PRODUCE_WAIT: Duration = Duration::from_secs(4);
@@ -28,29 +25,6 @@ const BYTES_MAX: u64 = 2_000;
 
 /// One producer in this many is answered late.
 const LATE_ONE_IN: u64 = 32;
-
-/// A fetch of a follower.
-pub(super) struct FollowerFetch {
-    pub(super) broker: BrokerId,
-    pub(super) membership: Membership,
-    pub(super) positions: Vec<(PartitionIndex, FollowerPosition)>,
-    /// The time at which the answer before was sent.
-    pub(super) follows: Option<Duration>,
-}
-
-/// The answer to a fetch.
-pub(super) struct FollowerAnswers {
-    /// The time at which it was sent, by the leader's clock.
-    pub(super) sent: Duration,
-    pub(super) partitions: Vec<FollowerAnswer>,
-}
-
-/// The answer to a follower for one partition.
-pub(super) struct FollowerAnswer {
-    pub(super) partition: PartitionIndex,
-    pub(super) answer: FetchAnswer,
-    pub(super) records: Vec<u8>,
-}
 
 /// An acknowledgement of records.
 #[derive(Clone, Copy, Debug)]
@@ -68,95 +42,7 @@ pub(crate) struct Shown {
     pub(crate) records: Vec<(i64, u64)>,
 }
 
-/// A partition of a follower's fetch whose position has been counted.
-struct Counted {
-    partition: Arc<Partition>,
-    position: FollowerPosition,
-    divergence: Option<FetchOutcome>,
-}
-
 impl Broker {
-    /// Counts the positions of a follower, and answers once there are records.
-    pub(super) async fn answer_follower(
-        self: Arc<Self>,
-        fetch: FollowerFetch,
-    ) -> Option<FollowerAnswers> {
-        let FollowerFetch { broker, membership, positions, follows } = fetch;
-        let image = self.image();
-        let is_known = |known: &&Arc<streamlog::metadata::Broker>| {
-            known.incarnation == membership.incarnation && known.has_key(&membership.key.to_bytes())
-        };
-        let Some(registered) = image.broker(broker).filter(is_known) else {
-            self.world.note("fetch of an unknown incarnation", &[broker.0.into()]);
-            return None;
-        };
-        let replica = FetchingReplica {
-            broker,
-            incarnation: membership.incarnation,
-            registered: Some(registered.incarnation),
-            follows,
-        };
-        let count = |(number, position)| self.count(number, position, replica);
-        let counted: Vec<Counted> = positions.into_iter().filter_map(count).collect();
-        let wake = Arc::new(Notify::new());
-        let found = async {
-            loop {
-                // Registered before reading, so that no wakeup in between is missed.
-                let _registrations = await_appends(&counted, &wake);
-                let answers: Vec<_> = counted.iter().filter_map(Counted::answer).collect();
-                let is_due = answers.len() < counted.len()
-                    || answers.iter().any(|found| {
-                        !found.records.is_empty() || found.answer.outcome != FetchOutcome::Records
-                    });
-                if is_due {
-                    return answers;
-                }
-                wake.notified().await;
-            }
-        };
-        let partitions = match timeout(FETCH_WAIT, found).await {
-            Ok(answers) => answers,
-            Err(_elapsed) => counted.iter().filter_map(Counted::answer).collect(),
-        };
-        Some(FollowerAnswers { sent: self.clock().monotonic(), partitions })
-    }
-
-    fn count(
-        &self,
-        number: PartitionIndex,
-        position: FollowerPosition,
-        replica: FetchingReplica,
-    ) -> Option<Counted> {
-        let partition = self.partition(number)?;
-        partition.load().ok()?;
-        let now = self.clock().monotonic();
-        let counted = partition.follower_fetched(replica, &position.position, now);
-        let divergence = match counted {
-            Err(_) => return None,
-            Ok(CountedFetch::RecordsLost) => {
-                self.records_lost(number);
-                return None;
-            }
-            Ok(CountedFetch::Fenced) => {
-                self.world.note("fenced fetch", &[number.0.into(), replica.broker.0.into()]);
-                return None;
-            }
-            Ok(CountedFetch::Diverging { epoch, end }) => {
-                Some(FetchOutcome::Diverging { epoch, end })
-            }
-            Ok(CountedFetch::Counted { change, .. }) => {
-                let epoch = position.position.epoch;
-                if let Some(change) = change {
-                    let partition = Arc::clone(&partition);
-                    self.in_sync_changes.request(RequestedChange { partition, epoch, change });
-                }
-                partition.follower_begins(replica.broker, epoch, position.log_start);
-                None
-            }
-        };
-        Some(Counted { partition, position, divergence })
-    }
-
     /// Appends values and waits until they may be acknowledged; `None` if they are refused.
     pub(crate) async fn produce(
         self: Arc<Self>,
@@ -170,7 +56,12 @@ impl Broker {
         if acks == Acks::All {
             partition.check_minimum().ok()?;
         }
-        let (epoch, mut batch) = (partition.answerable_epoch().ok()?, batch_of(&values));
+        let epoch = partition.answerable_epoch().inspect_err(|error| {
+            if matches!(error, PartitionError::NotLeader(NotLeading::NoLease)) {
+                self.world.note("lease ran out", &[index(self.machine)]);
+            }
+        });
+        let (epoch, mut batch) = (epoch.ok()?, batch_of(&values));
         let incarnation = self.incarnation();
         let now = self.clock().now();
         let appended = partition.append(epoch, &mut [&mut batch], acks, now).ok()?;
@@ -203,7 +94,7 @@ impl Broker {
         partition.check_may_answer().ok()?;
         let (epoch, high_watermark) = (partition.epoch(), answer.high_watermark);
         let records = answer.records.map(|range| records_in(&bytes_of(&range)));
-        if !self.metadata.lease(self.incarnation()).is_held() {
+        if !self.metadata().lease(self.incarnation()).is_held() {
             self.world.note("answered on proof", &[number.0.into()]);
         }
         self.answers((number, epoch), self.incarnation());
@@ -242,45 +133,6 @@ impl Broker {
         let Incarnation(number) = incarnation;
         self.world.check(|checkers| checkers.leaders.answers(term, (self.id, number)));
     }
-}
-
-impl Counted {
-    /// The answer as it is now; `None` if the partition is refused.
-    fn answer(&self) -> Option<FollowerAnswer> {
-        let Self { partition, position: FollowerPosition { position, .. }, divergence } = self;
-        let (position, number) = (*position, partition.id().partition);
-        let (high_watermark, log_start) =
-            (partition.high_watermark(), partition.log_start_offset());
-        let answer = |outcome, high_watermark, log_start, records| FollowerAnswer {
-            partition: number,
-            answer: FetchAnswer { position, outcome, high_watermark, log_start },
-            records,
-        };
-        if let Some(outcome) = divergence {
-            return Some(answer(*outcome, high_watermark, log_start, Vec::new()));
-        }
-        partition.check_epoch(position.epoch).ok()?;
-        match partition.read(request(Reader::Follower, position.offset.get())) {
-            Ok(read) => {
-                let records = read.records.as_ref().map(bytes_of).unwrap_or_default();
-                let (watermark, start) = (read.high_watermark, read.log_start_offset);
-                Some(answer(FetchOutcome::Records, watermark, start, records))
-            }
-            Err(PartitionError::OffsetOutOfRange { .. }) => {
-                Some(answer(FetchOutcome::OutOfRange, high_watermark, log_start, Vec::new()))
-            }
-            Err(_) => None,
-        }
-    }
-}
-
-/// Registers a fetch with its partitions for the next append to each.
-fn await_appends(counted: &[Counted], wake: &Arc<Notify>) -> Vec<Registration> {
-    let beyond_end = |counted: &Counted| {
-        let offset = counted.position.position.offset;
-        counted.partition.wait_for(Progress::Appended, offset, wake)
-    };
-    counted.iter().map(beyond_end).collect()
 }
 
 fn request(reader: Reader, offset: i64) -> ReadRequest {

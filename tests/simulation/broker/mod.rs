@@ -1,15 +1,12 @@
-//! A broker: the shipped layers up to `replication` and `metadata`, joined as the engine joins
-//! them, and in place of the layers above it the steps that these take.
+//! A broker: all shipped layers from the handlers of requests down to the logs. Its tasks run in
+//! this thread; its disk, its network and the metadata store are those of the simulation.
 
-mod applied;
 mod assembly;
 mod flushing;
-mod following;
-mod hand_overs;
-mod in_sync_changes;
 mod leading;
-mod log_reports;
-mod losses;
+mod log_events;
+mod scheduler;
 
 pub(crate) use assembly::Broker;
 pub(crate) use leading::bytes_of;
+pub(crate) use log_events::LogReader;

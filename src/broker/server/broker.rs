@@ -14,7 +14,7 @@ use crate::broker::listeners::bind;
 use crate::broker::metadata_store::connect;
 use crate::broker::{BrokerConfig, BrokerError};
 use crate::config::ByteSize;
-use crate::engine::{Engine, EngineHandle, control_runtime};
+use crate::engine::{Engine, EngineHandle, EngineState, PartitionsListener, control_runtime};
 #[cfg(feature = "internals")]
 use crate::io::{Clock, Disk};
 use crate::io::{SystemClock, SystemDisk, Worker, World, open_file_limit};
@@ -136,10 +136,7 @@ impl Broker {
         let memory = Budget::new(memory, frame_max);
         let shared = Arc::new(Shared::new(config, listeners, engine.state(), memory, network));
         let coordinators = Arc::clone(shared.coordinators());
-        engine.run(coordinators);
-        let replica = &shared.config().replica;
-        replica_manager::start(engine.state(), replica, shared.elections(), shared.network());
-        forget_deleted_topics(engine.state(), shared.coordinators());
+        start_tasks(&shared, engine.state(), coordinators);
         let shards = start_shards(&shared)?;
         let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();
         warn_of_few_descriptors(shared.config());
@@ -239,6 +236,18 @@ impl Drop for Broker {
     fn drop(&mut self) {
         let _ = self.tear_down();
     }
+}
+
+/// Starts the tasks of a broker, apart from those of connections.
+pub(super) fn start_tasks(
+    shared: &Shared,
+    engine: &Arc<EngineState>,
+    listener: Arc<dyn PartitionsListener>,
+) {
+    engine.run(listener);
+    let replica = &shared.config().replica;
+    replica_manager::start(engine, replica, shared.elections(), shared.network());
+    forget_deleted_topics(engine, shared.coordinators());
 }
 
 /// Converts a size to bytes of memory, at most `usize::MAX`.

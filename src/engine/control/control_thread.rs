@@ -11,9 +11,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
-use tokio::task::{JoinError, JoinHandle};
 
 use crate::engine::Failure;
+use crate::engine::control::executor::{Executor, Lost, Started};
 use crate::io::FileRange;
 use crate::replication::{Partition, ReadRequest};
 use crate::types::Offset;
@@ -22,9 +22,9 @@ use crate::types::Offset;
 pub(crate) const SLOW_THREADS: usize = 4;
 
 /// The handle by which the shards submit work to the control thread and its pool.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Control {
-    runtime: Handle,
+    executor: Executor,
     /// The number of tasks that have not ended.
     running: Arc<watch::Sender<usize>>,
     slow_work: Arc<Semaphore>,
@@ -37,11 +37,10 @@ pub(crate) struct Control {
 pub(crate) struct Unavailable;
 
 impl Control {
-    /// Creates the control of the runtime behind `handle`. Work that panics is reported to
-    /// `failure`.
-    pub(crate) fn new(runtime: Handle, failure: Arc<Failure>) -> Self {
+    /// Creates the control of what runs the tasks. Work that panics is reported to `failure`.
+    pub(crate) fn new(executor: Executor, failure: Arc<Failure>) -> Self {
         let slow_work = Arc::new(Semaphore::new(SLOW_THREADS));
-        Self { runtime, running: Arc::default(), slow_work, failure }
+        Self { executor, running: Arc::default(), slow_work, failure }
     }
 
     /// Runs `work` on the control thread and waits for it. The work is completed even if the caller
@@ -50,7 +49,7 @@ impl Control {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.spawn(work).await.map_err(|error| self.ended(&error))
+        self.spawn(work).ended().await.map_err(|lost| self.ended(&lost))
     }
 
     /// Starts `work` on the control thread.
@@ -61,9 +60,11 @@ impl Control {
         let started = self.spawn(work);
         let failure = Arc::clone(&self.failure);
         let watch = async move {
-            let _ = started.await.inspect_err(|error| failure.notice(error));
+            if let Err(Lost(Some(error))) = started.ended().await {
+                failure.notice(&error);
+            }
         };
-        self.spawn(watch);
+        drop(self.spawn(watch));
     }
 
     /// Runs `work`, which may block on a disk, on the pool and waits for it.
@@ -73,31 +74,33 @@ impl Control {
         F: FnOnce() -> T + Send + 'static,
     {
         let task = Task::count(&self.running);
-        let ended = self.runtime.spawn_blocking(move || {
+        let started = self.executor.spawn_blocking(move || {
             let _task = task;
             work()
         });
-        ended.await.map_err(|error| self.ended(&error))
+        started.ended().await.map_err(|lost| self.ended(&lost))
     }
 
     /// The runtime of the control thread.
     pub(crate) fn runtime(&self) -> &Handle {
-        &self.runtime
+        self.executor.runtime()
     }
 
-    fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
+    fn spawn<F>(&self, work: F) -> Started<F::Output>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         let task = Task::count(&self.running);
-        self.runtime.spawn(async move {
+        self.executor.spawn(async move {
             let _task = task;
             work.await
         })
     }
 
-    fn ended(&self, error: &JoinError) -> Unavailable {
-        self.failure.notice(error);
+    fn ended(&self, Lost(error): &Lost) -> Unavailable {
+        if let Some(error) = error {
+            self.failure.notice(error);
+        }
         Unavailable
     }
 
@@ -193,7 +196,8 @@ mod tests {
         let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
         let failed = |work: fn(&Runtime, &Control)| {
             let failure = Arc::new(Failure::default());
-            work(&runtime, &Control::new(runtime.handle().clone(), Arc::clone(&failure)));
+            let executor = Executor::Threads(runtime.handle().clone());
+            work(&runtime, &Control::new(executor, Arc::clone(&failure)));
             runtime.block_on(failure.stopping.cancelled());
             assert!(failure.reason().unwrap().contains("broken by the test"));
         };
@@ -211,7 +215,8 @@ mod tests {
     #[test]
     fn finish_waits_for_work_that_work_has_started() {
         let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
-        let control = Control::new(runtime.handle().clone(), Arc::new(Failure::default()));
+        let executor = Executor::Threads(runtime.handle().clone());
+        let control = Control::new(executor, Arc::new(Failure::default()));
         let (release, released) = std::sync::mpsc::sync_channel::<()>(1);
         let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let (inner, flag) = (control.clone(), Arc::clone(&done));

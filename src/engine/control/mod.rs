@@ -1,0 +1,10 @@
+//! What runs an engine: a thread for metadata and groups with a pool beside it, or a simulation.
+
+mod control_thread;
+mod executor;
+
+pub(in crate::engine) use control_thread::SLOW_THREADS;
+pub(crate) use control_thread::{Control, Unavailable};
+pub(crate) use executor::Executor;
+#[cfg(feature = "internals")]
+pub use executor::Scheduler;
