@@ -114,7 +114,8 @@ pub struct Attempt {
     pub address: String,
     /// The reason it failed.
     pub reason: String,
-    /// True if a connection was made; a broker that accepts one may still answer nothing.
+    /// True if a connection was made, then or earlier in the same call. A broker that accepts one
+    /// may still answer nothing.
     pub is_connected: bool,
 }
 
@@ -181,6 +182,16 @@ impl ClientError {
             Self::Timeout { last_error: Some(last), .. } => last.is_unconnected(),
             _ => false,
         }
+    }
+
+    /// The same error, of a call that had a connection earlier.
+    pub(crate) fn after_connection(mut self) -> Self {
+        if let Self::Connect { tried } = &mut self {
+            for attempt in tried {
+                attempt.is_connected = true;
+            }
+        }
+        self
     }
 
     /// The broker's error code, for errors without a variant of their own.

@@ -271,6 +271,10 @@ impl Losses {
                 settled.push((id, index));
                 continue;
             };
+            let done = match way {
+                Way::Lost(_) => "the records that its log had lost are given up",
+                Way::Damaged => "its damaged log is in quarantine",
+            };
             let (logs, named) = (Arc::clone(logs), partition.clone());
             let cutting = control.run_blocking(move || {
                 logs.flusher.forget(&named);
@@ -278,7 +282,7 @@ impl Losses {
             });
             match cutting.await {
                 Ok(Ok(())) => {
-                    tracing::info!("the records that {partition} has lost here are given up");
+                    tracing::info!("{partition} is served again: {done}");
                     self.settle((id, index));
                     settled.push((id, index));
                 }

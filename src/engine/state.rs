@@ -78,7 +78,7 @@ impl PartitionsListener for NoListener {
 impl EngineState {
     /// The current image of the cluster.
     pub(crate) fn image(&self) -> Arc<Image> {
-        self.metadata.image().borrow()
+        self.metadata.current_image()
     }
 
     /// Waits while so much is unflushed that the kernel might throttle writers.

@@ -359,9 +359,9 @@ impl Pipeline {
         loop {
             self.work.notified().await;
             let pieces = std::mem::take(&mut self.state().unsent);
-            let bytes = pieces.into_iter().filter_map(|piece| match piece {
-                Piece::Bytes(bytes) => Some(bytes),
-                Piece::File(_) => None,
+            let bytes = pieces.into_iter().map(|piece| match piece {
+                Piece::Bytes(bytes) => bytes,
+                Piece::File(_) => unreachable!("requests are in memory"),
             });
             let mut unsent: BytesMut = bytes.flatten().collect();
             while let Some(size) = frame_size(&unsent) {

@@ -220,6 +220,11 @@ impl Metadata {
         self.images.subscribe()
     }
 
+    /// The current image of the cluster alone.
+    pub fn current_image(&self) -> Arc<Image> {
+        self.images.borrow()
+    }
+
     /// The changes from now on; the first one contains everything in the current image.
     pub fn changes(&self) -> Changes {
         let mut images = self.images.subscribe();

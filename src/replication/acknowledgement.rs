@@ -17,7 +17,7 @@ pub enum Acks {
 /// The condition under which a producer is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The leader epoch of the append. Only the high watermark of this epoch acknowledges them.
+    /// The leader epoch of the append. Only the progress of this epoch acknowledges the records.
     pub epoch: LeaderEpoch,
     /// The offset after the last appended record.
     pub next_offset: Offset,

@@ -1,7 +1,8 @@
 //! Changes of this broker's role in a partition, and of the high watermark after a flush.
 //!
 //! A partition outlives its leader epochs: it keeps its log open while leaders come and go. Every
-//! new epoch wakes the waiting requests, which find that theirs is over.
+//! new epoch wakes the waiting requests: what their epoch had committed is acknowledged, and the
+//! others are refused.
 //!
 //! The log calls `Partition::flushed` after each flush. While unflushed records count as stored,
 //! each append calls `Partition::appended`.
@@ -156,10 +157,18 @@ impl Partition {
 
     /// Stops this partition: waiting requests are woken, and appends and reads are refused.
     pub fn stop(&self, reason: &'static str) {
+        let leadership = self.lock_leadership();
+        let high_watermark = self.high_watermark();
         self.update(|current| match current.role {
             Role::Stopped(_) => current.clone(),
-            _ => Current { role: Role::Stopped(reason), is_appendable: false, ..current.clone() },
+            _ => Current {
+                ended: current.ended_now(high_watermark),
+                role: Role::Stopped(reason),
+                is_appendable: false,
+                ..current.clone()
+            },
         });
+        drop(leadership);
         self.waiting().wake_all();
     }
 

@@ -30,7 +30,7 @@ pub enum NotLeading {
     Silent,
 }
 
-/// The replicas that a leader lacks to take or to acknowledge records.
+/// The replicas that a leader lacks to take records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooFewReplicas {
     /// Too few replicas are in sync for `acks=all`.
@@ -121,7 +121,7 @@ pub enum PartitionError {
     /// This broker does not answer as the leader of the partition.
     #[error("{0}")]
     NotLeader(NotLeading),
-    /// The leader epoch of an append is over, so its records are not acknowledged.
+    /// The leader epoch of an append is over, and had not committed its records.
     #[error("leader epoch {ended} has ended, the current one is {current}; send the records again")]
     EpochEnded {
         /// The leader epoch of the append.

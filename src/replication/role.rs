@@ -60,8 +60,8 @@ pub(super) struct Current {
     pub(super) is_appendable: bool,
     /// The effect of a hand-over to another leader.
     pub(super) hand_over: HandOverStage,
-    /// The last leader epoch of this broker that is over, if there is one. Apart, so that the many
-    /// partitions that never had another leader take less memory.
+    /// The last epoch in which this broker led, once it is over. Allocated on its own, since most
+    /// partitions of a single broker never have one.
     pub(super) ended: Option<Arc<EndedEpoch>>,
 }
 
@@ -69,7 +69,8 @@ pub(super) struct Current {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EndedEpoch {
     pub(super) epoch: LeaderEpoch,
-    /// The high watermark at the end of the epoch. What it covered is committed for good.
+    /// The high watermark at the end of the epoch. What it covered stays committed, unless an
+    /// operator gives it up.
     pub(super) high_watermark: Offset,
 }
 

@@ -47,6 +47,11 @@ impl<T: Clone> Latest<T> {
         Self { shared: Arc::new(Shared { current, replaced, is_closed }) }
     }
 
+    /// The current value.
+    pub fn borrow(&self) -> T {
+        self.shared.read().value.clone()
+    }
+
     /// A reader that has seen the current version.
     pub fn subscribe(&self) -> Watcher<T> {
         let seen = self.shared.read().number;
@@ -103,12 +108,14 @@ impl<T: Clone> Watcher<T> {
     pub async fn changed(&mut self) -> Result<(), Closed> {
         loop {
             let replaced = self.shared.replaced.notified();
+            // Before the number: the owner may send a last version and go in between.
+            let is_closed = self.shared.is_closed.load(Ordering::Acquire);
             let number = self.shared.read().number;
             if number != self.seen {
                 self.seen = number;
                 return Ok(());
             }
-            if self.shared.is_closed.load(Ordering::Acquire) {
+            if is_closed {
                 return Err(Closed);
             }
             replaced.await;

@@ -34,6 +34,7 @@ const FAULTS: &[&str] = &[
 pub(crate) const REQUIRED: &[&str] = &[
     "acknowledged",
     "acknowledged after the epoch",
+    "acknowledged when repeated",
     "answer not taken",
     "answered on proof",
     "blackout",
@@ -71,6 +72,7 @@ pub(crate) const REQUIRED: &[&str] = &[
     "power cut after caching",
     "read",
     "refused change",
+    "repetition recognized",
     "segment removed",
     "session expired",
     "setting changed",

@@ -1,19 +1,20 @@
-//! The clients: producers of unique values, consumers that read up to the high watermark, and an
-//! operator.
+//! The clients: producers of unique values, some of them idempotent, consumers that read up to the
+//! high watermark, and an operator.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use streamlog::record::{BatchBuilder, BatchSettings, Batches, Compressor, Limits};
+use streamlog::record::{BatchBuilder, BatchSettings, Batches, Compressor, Limits, ProducerStamp};
 use streamlog::replication::Acks;
-use streamlog::types::{PartitionIndex, Timestamp};
+use streamlog::types::{PartitionIndex, ProducerEpoch, ProducerId, Timestamp};
 use tokio::time::sleep;
 
 use crate::network::Place;
 use crate::world::{MACHINES, PARTITIONS, World};
 
 /// The numbers of clients.
-const PRODUCERS: usize = 5;
+const PRODUCERS: usize = 4;
+const IDEMPOTENT_PRODUCERS: usize = 2;
 const CONSUMERS: usize = 2;
 
 /// The settings that an operator changes, with their values.
@@ -43,6 +44,9 @@ pub(crate) fn start(world: &Arc<World>) {
     for _ in 0..PRODUCERS {
         world.start(produce(Arc::clone(world)));
     }
+    for index in 0..IDEMPOTENT_PRODUCERS {
+        world.start(produce_once(Arc::clone(world), index));
+    }
     for _ in 0..CONSUMERS {
         world.start(consume(Arc::clone(world)));
     }
@@ -59,9 +63,9 @@ async fn produce(world: Arc<World>) {
         let acks = if world.chance(LEADER_ONLY_ONE_IN) { Acks::Leader } else { Acks::All };
         let values: Vec<u64> = (0..=world.below(RECORDS_MAX)).map(|_| world.next_value()).collect();
         let Some(floor) = world.check(|checkers| Ok(checkers.floor(number))) else { return };
-        let (to, sent) = (leaders[index], values.clone());
+        let (to, batch) = (leaders[index], batch_of(&values, None));
         let answer =
-            world.ask((Place::Clients, to), move |broker| broker.produce((number, acks), sent));
+            world.ask((Place::Clients, to), move |broker| broker.produce((number, acks), batch));
         let Some(acknowledged) = answer.await.flatten() else {
             leaders[index] = world.index(MACHINES);
             continue;
@@ -76,6 +80,42 @@ async fn produce(world: Arc<World>) {
                 Acks::Leader | Acks::None => Ok(()),
             }
         });
+    }
+}
+
+/// Produces to one partition until the load ends, and repeats each batch until it is acknowledged.
+async fn produce_once(world: Arc<World>, index: usize) {
+    let number = partition(index % PARTITIONS);
+    let id = ProducerId(i64::try_from(index).unwrap() + 1);
+    let (mut leader, mut base_sequence) = (0, 0);
+    loop {
+        sleep(world.millis(20, 300)).await;
+        let values: Vec<u64> = (0..=world.below(RECORDS_MAX)).map(|_| world.next_value()).collect();
+        let stamp = ProducerStamp { id, epoch: ProducerEpoch(0), base_sequence };
+        let batch = batch_of(&values, Some(stamp));
+        let mut tries = 0;
+        let (acknowledged, floor) = loop {
+            if !world.is_loaded.load(Ordering::Relaxed) {
+                return;
+            }
+            let Some(floor) = world.check(|checkers| Ok(checkers.floor(number))) else { return };
+            let (to, batch) = ((Place::Clients, leader), batch.clone());
+            let answer = world.ask(to, move |broker| broker.produce((number, Acks::All), batch));
+            if let Some(acknowledged) = answer.await.flatten() {
+                break (acknowledged, floor);
+            }
+            tries += 1;
+            leader = world.index(MACHINES);
+            sleep(world.millis(20, 300)).await;
+        };
+        let name = if tries == 0 { "acknowledged at once" } else { "acknowledged when repeated" };
+        let base = acknowledged.base_offset.get();
+        world.note(name, &[number.0.into(), base, acknowledged.epoch.0.into()]);
+        world.check(|checkers| {
+            checkers.leaders.heard((number, acknowledged.epoch), floor.epoch)?;
+            checkers.acknowledged(number, base, &values)
+        });
+        base_sequence += i32::try_from(values.len()).unwrap();
     }
 }
 
@@ -134,13 +174,14 @@ fn partition(index: usize) -> PartitionIndex {
     PartitionIndex(i32::try_from(index).unwrap())
 }
 
-/// A batch of these values.
-pub(crate) fn batch_of(values: &[u64]) -> Vec<u8> {
+/// A batch of these values, perhaps of an idempotent producer.
+fn batch_of(values: &[u64], producer: Option<ProducerStamp>) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for value in values {
         builder.push(NOW, None, Some(&value.to_be_bytes()), &[]).unwrap();
     }
-    builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap()
+    let settings = BatchSettings { producer, ..BatchSettings::default() };
+    builder.build(&settings, &mut Compressor::none()).unwrap()
 }
 
 /// The offsets and values of all records of some batches.

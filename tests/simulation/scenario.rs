@@ -1,5 +1,6 @@
 //! A run: a cluster under load and faults, then repaired, and judged.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -188,12 +189,26 @@ fn judge_logs(world: &World) {
         for replica in broker.replicas() {
             let number = replica.id().partition;
             let Some(found) = Replica::shown(&replica) else { continue };
-            let log: Records = records_in(found.bytes()).into_iter().collect();
+            let records = records_in(found.bytes());
+            let log: Records = records.iter().copied().collect();
             let judge = |checkers: &mut Checkers| {
+                stored_once(&records)?;
                 checkers.kept(number, &log)?;
                 checkers.replicas.compare(found)
             };
             world.check(judge);
         }
     }
+}
+
+/// Fails if a value is in a log twice: producers repeat only what the brokers recognize.
+fn stored_once(records: &[(i64, u64)]) -> Result<(), Violation> {
+    let mut offsets = BTreeMap::new();
+    for (offset, value) in records {
+        if let Some(before) = offsets.insert(value, offset) {
+            let facts = format!("{value} is at {before} and at {offset}");
+            return Err(Violation::new("a record is stored once", facts));
+        }
+    }
+    Ok(())
 }

@@ -61,8 +61,8 @@ impl Part {
         self.outcome = Outcome::Refused(refusal);
     }
 
-    /// Records that the batch was appended in a leader epoch, and is to be acknowledged in that
-    /// epoch according to `acks`.
+    /// Records that the batch was appended in a leader epoch, whose progress acknowledges it
+    /// according to `acks`.
     pub(crate) fn append(&mut self, epoch: LeaderEpoch, acks: Acks, appended: Appended) {
         let target = Target { epoch, next_offset: appended.next_offset, acks };
         self.outcome = Outcome::Appended { appended, target };

@@ -347,7 +347,7 @@ impl Brokers {
         F: Future<Output = Result<T, ClientError>>,
     {
         let mut backoff = self.backoff();
-        let mut last_error = None;
+        let (mut last_error, mut has_connected) = (None, false);
         loop {
             let left = deadline.end.saturating_sub(self.clock().monotonic());
             let error = match timeout(left, work()).await {
@@ -355,6 +355,8 @@ impl Brokers {
                 Ok(Err(error)) => error,
                 Err(_) => return Err(self.overdue(deadline, last_error)),
             };
+            has_connected |= !error.is_unconnected();
+            let error = if has_connected { error.after_connection() } else { error };
             match error.remedy() {
                 Remedy::Reject | Remedy::Fatal => return Err(error),
                 Remedy::Refresh if !about.is_empty() => {

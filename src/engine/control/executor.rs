@@ -48,7 +48,7 @@ pub(in crate::engine) enum Started<T> {
 /// Work has ended without a result: it has panicked, or its runtime has ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the work was not completed")]
-pub(in crate::engine) struct Lost(pub(in crate::engine) Option<JoinError>);
+pub(in crate::engine) struct Lost(#[source] pub(in crate::engine) Option<JoinError>);
 
 impl Executor {
     /// Starts `work`.

@@ -70,7 +70,7 @@ pub enum Rule {
     /// I14: clients read from a new leader only once its watermark has reached the start of its
     /// epoch.
     ReadFromEpochStart,
-    /// I15: a record is acknowledged only by the high watermark of the epoch that appended it.
+    /// I15: a record is acknowledged only by the progress of the epoch that appended it.
     AcknowledgedInEpoch,
     /// R6a: without a lease, and without proof, a leader answers no client.
     AnsweredUnderLease,
@@ -379,7 +379,7 @@ impl Rules {
         high_watermark >= epoch_start || !self.has(Rule::ReadFromEpochStart)
     }
 
-    /// I15: returns true if the high watermark of epoch `current` may acknowledge a record.
+    /// I15: returns true if the progress of epoch `current` may acknowledge a record.
     pub fn may_acknowledge(self, appended_in: LeaderEpoch, current: LeaderEpoch) -> bool {
         appended_in == current || !self.has(Rule::AcknowledgedInEpoch)
     }

@@ -1,6 +1,6 @@
 //! Records that are committed: before the in-sync set falls below its minimum, and as floors.
 
-use super::truncation_faults_tests::{Pair, RECORDS};
+use super::truncation_faults_tests::{Pair, RECORDS, Reason};
 use crate::metadata::Caching;
 use crate::replication::{Acks, PartitionError, Rule, Rules, Target};
 use crate::storage::Offsets;
@@ -24,6 +24,38 @@ fn committed_records_stay_so_when_too_few_replicas_are_in_sync() {
     assert!(!leader.is_committed(epoch, Offset::new(end.get() + 1)).unwrap());
     let ended = leader.is_committed(LeaderEpoch(1), end);
     assert!(matches!(ended, Err(PartitionError::EpochEnded { .. })));
+}
+
+#[test]
+fn a_former_leader_acknowledges_nothing_that_it_has_removed() {
+    for removes in [false, true] {
+        let pair = Pair::new();
+        let target = pair.follower_commits(LeaderEpoch(2));
+        assert!(pair.follower().may_acknowledge(target).unwrap());
+        pair.begin_epoch(3);
+        assert!(pair.follower().may_acknowledge(target).unwrap(), "it was committed");
+        if removes {
+            // An operator has let the other broker lead without the record.
+            pair.remove(Reason::Diverging).unwrap();
+        }
+        let acknowledged = pair.follower().may_acknowledge(target);
+        assert_eq!(acknowledged.is_ok(), !removes, "{acknowledged:?}");
+        pair.leader.stop();
+        pair.follower.stop();
+    }
+}
+
+#[test]
+fn a_partition_that_stops_acknowledges_what_it_has_committed() {
+    let pair = Pair::new();
+    let target = pair.follower_commits(LeaderEpoch(2));
+    pair.follower().stop("its topic was deleted");
+    assert!(pair.follower().may_acknowledge(target).unwrap());
+    let beyond = Target { next_offset: Offset::new(target.next_offset.get() + 1), ..target };
+    let refused = pair.follower().may_acknowledge(beyond);
+    assert!(matches!(refused, Err(PartitionError::Stopped { .. })), "{refused:?}");
+    pair.leader.stop();
+    pair.follower.stop();
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::metadata::Caching;
+use crate::replication::role::Current;
 use crate::replication::{
     EpochHistory, FetchAnswer, FetchOutcome, FetchPosition, Follower, FollowerStep, Partition,
     PartitionError, Progress, Role,
@@ -225,6 +226,7 @@ impl Partition {
             Ok(to) => {
                 let (partition, end) = (&self.id, truncating.end);
                 tracing::info!(%partition, %end, %to, %epoch, "diverging records removed");
+                self.forget_ended_above(to);
                 self.update_follower(|follower| follower.truncated(to));
                 self.set_stored(self.stored().min(to));
                 Ok(())
@@ -312,9 +314,19 @@ impl Partition {
             "the leader has no records where this log ends: all records here are removed"
         );
         self.logs().data.start_log_over(&Truncation { log, epoch, to: at })?;
+        self.forget_ended_above(Offset::ZERO);
         self.update_follower(|follower| follower.started_over(at));
         self.set_stored(at);
         Ok(())
+    }
+
+    /// Acknowledges no more by an ended epoch that had committed records from `to` on: they have
+    /// been removed here, because an operator has given them up.
+    fn forget_ended_above(&self, to: Offset) {
+        self.update(|current| {
+            let ended = current.ended.clone().filter(|ended| ended.high_watermark <= to);
+            Current { ended, ..current.clone() }
+        });
     }
 
     /// The log, created if there is none.

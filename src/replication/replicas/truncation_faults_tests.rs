@@ -9,7 +9,7 @@ use crate::metadata::Caching;
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::{
     Acks, Assignment, FetchAnswer, FetchOutcome, FollowerError, InSyncState, Partition,
-    PartitionError, Predecessors, ReadRequest, Reader, Rules,
+    PartitionError, Predecessors, ReadRequest, Reader, Rules, Target,
 };
 use crate::storage::Offsets;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -171,13 +171,27 @@ impl Pair {
 
     /// Lets the leader append a number.
     pub(super) fn try_append(&self, value: i64) -> Result<(), PartitionError> {
-        let leader = &self.leader.partition;
-        let mut builder = BatchBuilder::new();
-        builder.push(NOW, None, Some(&value.to_be_bytes()), &[]).unwrap();
-        let mut batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
-        let appended = leader.append(leader.epoch(), &mut [&mut batch], Acks::All, NOW)?;
-        assert!(appended[0].is_ok());
-        Ok(())
+        append_to(&self.leader.partition, value).map(drop)
+    }
+
+    /// Lets the follower lead alone in an epoch, in which it commits a record. Returns the
+    /// condition of its acknowledgement.
+    pub(super) fn follower_commits(&self, epoch: LeaderEpoch) -> Target {
+        let (partition, members) = (&self.follower.partition, vec![member(&self.follower)]);
+        let state = InSyncState { members, ..self.alone(epoch, 1) };
+        partition.assign(
+            Assignment {
+                leader: Some(self.follower.id),
+                leader_incarnation: self.follower.incarnation,
+                ..self.assignment(&self.follower, epoch, state)
+            },
+            self.clock.monotonic(),
+        );
+        partition.lead().unwrap();
+        let next_offset = append_to(partition, 7).unwrap();
+        self.follower.flush();
+        partition.flushed(next_offset);
+        Target { epoch, next_offset, acks: Acks::All }
     }
 
     pub(super) fn follower_end(&self) -> i64 {
@@ -263,6 +277,15 @@ impl Pair {
         assert!(log.checks().damages().is_empty(), "{:?}", log.checks().damages());
         again.stop();
     }
+}
+
+/// Lets a leader append a number, and returns the offset after it.
+fn append_to(leader: &Partition, value: i64) -> Result<Offset, PartitionError> {
+    let mut builder = BatchBuilder::new();
+    builder.push(NOW, None, Some(&value.to_be_bytes()), &[]).unwrap();
+    let mut batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+    let appended = leader.append(leader.epoch(), &mut [&mut batch], Acks::All, NOW)?;
+    Ok(appended[0].as_ref().unwrap().next_offset)
 }
 
 /// Lets each call of an operation fail in turn while a follower removes records, and passes each

@@ -13,8 +13,9 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use crate::broker::Broker;
+use crate::checkers::Violation;
 use crate::ensemble::index;
-use crate::load::{batch_of, records_in};
+use crate::load::records_in;
 use crate::zoo::Bug;
 
 /// The longest time for which a producer waits for its acknowledgement.
@@ -43,11 +44,11 @@ pub(crate) struct Shown {
 }
 
 impl Broker {
-    /// Appends values and waits until they may be acknowledged; `None` if they are refused.
+    /// Appends a batch and waits until it may be acknowledged; `None` if it is refused.
     pub(crate) async fn produce(
         self: Arc<Self>,
         (number, acks): (PartitionIndex, Acks),
-        values: Vec<u64>,
+        mut batch: Vec<u8>,
     ) -> Option<Acknowledged> {
         let partition = self.partition(number)?;
         if !partition.is_appendable() {
@@ -61,11 +62,18 @@ impl Broker {
                 self.world.note("lease ran out", &[index(self.machine)]);
             }
         });
-        let (epoch, mut batch) = (epoch.ok()?, batch_of(&values));
+        let epoch = epoch.ok()?;
         let incarnation = self.incarnation();
         let now = self.clock().now();
         let appended = partition.append(epoch, &mut [&mut batch], acks, now).ok()?;
-        let appended = appended.into_iter().next()?.ok()?;
+        let appended = appended.into_iter().next()?.inspect_err(|error| {
+            let facts = format!("{number:?}: {error}");
+            self.world.check(|_| Err::<(), _>(Violation::new("producers are remembered", facts)));
+        });
+        let appended = appended.ok()?;
+        if appended.is_duplicate {
+            self.world.note("repetition recognized", &[number.0.into()]);
+        }
         let is_early = self.world.planted.has(Bug::AcknowledgedBeforeWatermark);
         let acks = if is_early { Acks::Leader } else { acks };
         let target = Target { epoch, next_offset: appended.next_offset, acks };

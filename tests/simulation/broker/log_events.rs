@@ -19,7 +19,7 @@ const TOLD: &[(&str, &str)] = &[
     ("without the registered key", "fetch of an unknown incarnation"),
     ("the disk has lost flushed records of", "disk has lost records"),
     (" has lost records: broker ", "leader has lost records"),
-    ("are given up", "loss given up"),
+    ("had lost are given up", "loss given up"),
 ];
 
 /// Reads the log of all brokers of a run.
