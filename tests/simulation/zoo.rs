@@ -41,8 +41,8 @@ const ZOO: &[(Bug, u64)] = &[
     (Bug::ReadBeyondWatermark, 0),
     (Bug::DirectoriesNotSynced, 0),
     (Bug::RenamedBeforeSynced, 0),
-    (Bug::LogsNotSynced, 0),
-    (Bug::FailedSyncRepeated, 1),
+    (Bug::LogsNotSynced, 1),
+    (Bug::FailedSyncRepeated, 11),
 ];
 
 #[test]
