@@ -17,7 +17,7 @@ pub(crate) struct Environment {
     pub(crate) world: World,
     /// The metadata store; `None` if the metadata is in the data directory.
     pub(crate) store: Option<Arc<dyn Store>>,
-    /// What runs the tasks.
+    /// The executor of the tasks.
     pub(crate) executor: Executor,
     /// The rules of replication in force.
     pub(crate) rules: Rules,

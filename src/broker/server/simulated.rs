@@ -27,7 +27,7 @@ use crate::replication::{LocalLogs, Partitions, Rules, Topic};
 /// The bytes of large requests that a broker holds at once.
 const REQUEST_MEMORY: usize = 16 << 20;
 
-/// What a simulation puts in place of the parts of a machine and a cluster.
+/// The parts of a machine and a cluster, as a simulation provides them.
 pub struct Simulation {
     /// The disk and the clock.
     pub world: World,

@@ -1,4 +1,4 @@
-//! What runs the tasks of an engine: threads, or a simulation in a single one.
+//! The executor of the tasks of an engine: threads, or a simulation in a single one.
 
 use std::future::Future;
 #[cfg(feature = "internals")]
@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinHandle};
 
-/// What runs the tasks of an engine.
+/// The executor of the tasks of an engine.
 #[derive(Clone)]
 pub(crate) enum Executor {
     /// A thread for tasks, and a pool beside it for calls that block.

@@ -1,4 +1,4 @@
-//! What runs an engine: a thread for metadata and groups with a pool beside it, or a simulation.
+//! The control of an engine: a thread for metadata and groups with a pool, or a simulation.
 
 mod control_thread;
 mod executor;
