@@ -165,6 +165,9 @@ class Outbox:
     def close(self) -> Future[None]:
         """Stops accepting records, and waits like ``flush``."""
 
+    def give_up(self) -> None:
+        """Stops accepting records, and drops those that are not delivered yet."""
+
 def connect(
     event_loop: EventLoop, bootstrap: str | Sequence[str] | None = None, **options: object
 ) -> Future[_core.Client]:

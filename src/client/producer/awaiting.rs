@@ -85,6 +85,15 @@ impl Producer {
         self.shared.undelivered.report()
     }
 
+    /// Closes it without waiting: records without an outcome are dropped, and are no failures.
+    pub fn give_up(&self) {
+        if !self.shared.is_closed.swap(true, Ordering::AcqRel) {
+            self.shared.pool.wake_all();
+        }
+        self.shared.undelivered.give_up();
+        self.task.abort();
+    }
+
     /// [`close`](Self::close) as a future that leaves failures for [`report`](Self::report). If it
     /// is dropped early, undelivered records are given up, and are no failures.
     ///
@@ -107,7 +116,6 @@ struct End<'a> {
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        self.producer.shared.undelivered.give_up();
-        self.producer.task.abort();
+        self.producer.give_up();
     }
 }

@@ -215,4 +215,10 @@ impl Outbox {
             }
         })
     }
+
+    /// Accepts no more records, and drops those that are not delivered yet.
+    fn give_up(&self, py: Python<'_>) -> PyResult<()> {
+        self.sender(py)?.get()?.give_up();
+        Ok(())
+    }
 }

@@ -170,7 +170,7 @@ def test_a_client_of_a_loop_ends_though_nobody_waits_for_its_closing(
     async def main(_: aio.Client) -> None:
         before = threads()
         client = await aio.connect(broker.address)
-        producers = [client.producer() for _ in range(2)]
+        producers = [client.producer() for _ in range(50)]
         for producer in producers:
             await producer.send(topic, b"delivered")
         broker.kill()
