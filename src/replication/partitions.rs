@@ -1,6 +1,6 @@
 //! The partitions of which this broker has a replica, by name and by id.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -29,7 +29,7 @@ pub struct Partitions {
 
 #[derive(Debug, Default)]
 struct Topics {
-    by_name: HashMap<TopicName, Arc<Topic>>,
+    by_name: BTreeMap<TopicName, Arc<Topic>>,
     by_id: HashMap<TopicId, Arc<Topic>>,
 }
 
@@ -88,7 +88,7 @@ impl Partitions {
         self.topics.load().by_id.get(&id).cloned()
     }
 
-    /// All topics, in no particular order.
+    /// All topics, in order of their names.
     pub fn topics(&self) -> Vec<Arc<Topic>> {
         self.topics.load().by_name.values().cloned().collect()
     }

@@ -11,7 +11,7 @@ use crate::broker::handlers::describe_configs::source_code;
 use crate::broker::settings::{Setting, Settings};
 use crate::broker::topics::{name_of, named_twice, repeated, wait_limit};
 use crate::metadata::{Configs, NewTopic};
-use crate::types::{BrokerId, TopicId};
+use crate::types::BrokerId;
 use crate::wire::ErrorCode;
 use crate::wire::create_topics::{
     Assignment, Config, CreateTopicsRequest, CreateTopicsResponse, RequestConfig, RequestTopic,
@@ -77,13 +77,13 @@ impl Creation<'_> {
         let replicas = self.topics.check(&new)?;
         let (count, factor) = (replicas.len(), replicas.first().map_or(0, Vec::len));
         let own = new.configs.clone();
-        let topic_id = if let Some(within) = self.within {
-            self.topics.create(new, within).await?
+        // As in Kafka, a topic that is only validated has an id too, since tools expect one.
+        let topic_id = new.id;
+        if let Some(within) = self.within {
+            self.topics.create(new, within).await?;
         } else {
             self.topics.plan(planned, replicas)?;
-            // As in Kafka, a validated topic has a random id, since tools expect an id.
-            TopicId::random()
-        };
+        }
         let settings = self.settings.of_topic(&self.topics.image(), &own, factor);
         Ok(Topic {
             name: wanted.name.clone(),
@@ -104,11 +104,11 @@ fn new_topic(wanted: &RequestTopic) -> Result<NewTopic, Refusal> {
         return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
     }
     Ok(NewTopic {
-        name: name_of(&wanted.name)?,
         partitions,
         replication_factor: factor,
         assignment: assignment(&wanted.assignments)?,
         configs: configs(&wanted.configs)?,
+        ..NewTopic::named(name_of(&wanted.name)?)
     })
 }
 

@@ -19,6 +19,8 @@ const REPLICATION_FACTOR: usize = 3;
 pub struct NewTopic {
     /// The topic name.
     pub name: TopicName,
+    /// The id: no other topic has or had it.
+    pub id: TopicId,
     /// The number of partitions; −1 for the default. Ignored if there is an assignment.
     pub partitions: i32,
     /// The replication factor; −1 for the default. Ignored if there is an assignment.
@@ -30,10 +32,11 @@ pub struct NewTopic {
 }
 
 impl NewTopic {
-    /// A topic with default values for everything.
+    /// A topic with a random id and default values for everything else.
     pub fn named(name: TopicName) -> Self {
         let (assignment, configs) = (Vec::new(), Configs::new());
-        Self { name, partitions: -1, replication_factor: -1, assignment, configs }
+        let id = TopicId::random();
+        Self { name, id, partitions: -1, replication_factor: -1, assignment, configs }
     }
 }
 
@@ -54,11 +57,10 @@ impl Metadata {
         let _turn = self.creation_lock.lock().await;
         let store = self.store();
         let replicas = self.check_new_topic(topic, check)?;
-        let id = TopicId::random();
         let path = NodePath::Topic(topic.name.clone()).to_string();
         let new = NewPartitionsValue::from(PartitionIndex(0));
         let mut ops = vec![
-            Op::create(path.clone(), encode(&TopicValue::new(id, &replicas))),
+            Op::create(path.clone(), encode(&TopicValue::new(topic.id, &replicas))),
             Op::create(NodePath::Partitions(topic.name.clone()).to_string(), new),
         ];
         if !topic.configs.is_empty() {
@@ -66,7 +68,7 @@ impl Metadata {
             ops.push(Op::create(NodePath::TopicConfig(topic.name.clone()).to_string(), value));
         }
         match self.execute(&*store, ops).await {
-            Ok(_) => Ok(id),
+            Ok(_) => Ok(topic.id),
             Err(MetadataError::Store(StoreError::NodeExists { .. })) => {
                 Err(MetadataError::TopicExists(topic.name.to_string()))
             }
