@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Disk, Entry, MemoryDisk, OpenMode, read_exact_at, write_all_at};
-
-use crate::world::TOPIC;
+use streamlog::types::TopicPartition;
 
 /// The directory that a copy contains.
 pub(crate) const DIRECTORY: &str = "/data";
@@ -54,8 +53,8 @@ fn copy_dir((from, to): (&dyn Disk, &dyn Disk), dir: &Path) {
 
 /// Removes the log of a partition, or only its last segment with the files beside it; durably.
 /// Returns false if there is none.
-pub(crate) fn remove_log(disk: &FaultyDisk, partition: usize, is_whole: bool) -> bool {
-    let dir = Path::new(DIRECTORY).join(format!("{TOPIC}-{partition}"));
+pub(crate) fn remove_log(disk: &FaultyDisk, partition: &TopicPartition, is_whole: bool) -> bool {
+    let dir = Path::new(DIRECTORY).join(partition.to_string());
     if !disk.exists(&dir).unwrap() {
         return false;
     }

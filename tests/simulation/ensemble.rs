@@ -11,12 +11,12 @@ use streamlog::io::Clock;
 use streamlog::metadata::{
     MemoryStore, Node, Op, OpResult, SessionError, SessionId, Store, StoreError, StoreFuture, Watch,
 };
-use streamlog::types::PartitionIndex;
+use streamlog::types::TopicPartition;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::clock::VirtualClock;
-use crate::world::{MACHINES, TOPIC, World};
+use crate::world::{MACHINES, World};
 
 /// The interval at which the store looks for sessions that have been silent for too long.
 const TICK: Duration = Duration::from_millis(100);
@@ -64,8 +64,11 @@ impl Ensemble {
     }
 
     /// The state of a partition as the store has it now.
-    pub(crate) async fn state(&self, partition: PartitionIndex) -> Option<Value> {
-        let path = format!("/brokers/topics/{TOPIC}/partitions/{}/state", partition.0);
+    pub(crate) async fn state(
+        &self,
+        TopicPartition { topic, partition }: &TopicPartition,
+    ) -> Option<Value> {
+        let path = format!("/brokers/topics/{topic}/partitions/{}/state", partition.0);
         let node = self.origin.get(&path).await.unwrap()?;
         Some(serde_json::from_slice(&node.value).unwrap())
     }

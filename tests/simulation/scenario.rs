@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use streamlog::metadata::NewTopic;
 use streamlog::replication::Partition;
-use streamlog::types::Offset;
+use streamlog::types::{Offset, TopicId};
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 use tokio::time::sleep;
@@ -29,6 +29,10 @@ const IN_SYNC_MAX: Duration = Duration::from_mins(2);
 
 /// The longest time until all replicas have all records, after the last of them was produced.
 const CAUGHT_UP_MAX: Duration = Duration::from_secs(30);
+
+/// The number of commits that show that the group works, and the longest time until then.
+const COMMITS: u64 = 5;
+const COMMITS_MAX: Duration = Duration::from_mins(1);
 
 /// The interval at which replicas are compared.
 const COMPARISON: Duration = Duration::from_millis(700);
@@ -72,6 +76,9 @@ async fn live(world: &Arc<World>) {
         machine.start(world);
     }
     create_topic(world).await;
+    if world.has_group {
+        load::create_offsets_topic(world).await;
+    }
     if !reached("all replicas are in sync at first", world, IN_SYNC_MAX, World::is_in_sync).await {
         return;
     }
@@ -85,10 +92,19 @@ async fn live(world: &Arc<World>) {
     {
         return;
     }
+    let before = world.count(load::COMMITTED);
+    let commits =
+        |world: &World| !world.has_group || world.count(load::COMMITTED) >= before + COMMITS;
+    if !reached("the group commits again", world, COMMITS_MAX, commits).await {
+        return;
+    }
     world.is_loaded.store(false, Ordering::Relaxed);
     let caught_up = "all replicas have all records again";
     if reached(caught_up, world, CAUGHT_UP_MAX, are_caught_up).await {
         judge_logs(world);
+        if world.has_group {
+            load::judge_offsets(world).await;
+        }
     }
 }
 
@@ -100,8 +116,12 @@ async fn create_topic(world: &Arc<World>) {
         replicas.rotate_left(first % MACHINES);
         replicas
     });
-    let topic =
-        NewTopic { assignment: assignment.collect(), ..NewTopic::named(TOPIC.parse().unwrap()) };
+    let topic = NewTopic {
+        // Brokers order topics by their ids, and that of the other topic is random.
+        id: TopicId(1_u128.to_be_bytes()),
+        assignment: assignment.collect(),
+        ..NewTopic::named(TOPIC.parse().unwrap())
+    };
     let known = |world: &World| {
         let brokers = world.machines.iter().filter_map(Machine::broker);
         brokers.filter(|broker| broker.image().brokers().count() == MACHINES).count() == MACHINES
@@ -154,7 +174,7 @@ async fn compare_replicas(world: Arc<World>) {
             }
         }
         for replica in brokers.iter().flat_map(|broker| broker.replicas()) {
-            let state = world.ensemble.state(replica.id().partition).await;
+            let state = world.ensemble.state(replica.id()).await;
             let broker = brokers.iter().find(|broker| broker.id() == replica.broker());
             let may_lead = broker.is_some_and(|broker| state.is_some_and(|s| broker.may_lead(&s)));
             let stored = if world.is_caching {
@@ -187,13 +207,17 @@ fn are_caught_up(world: &World) -> bool {
 fn judge_logs(world: &World) {
     for broker in world.machines.iter().filter_map(Machine::broker) {
         for replica in broker.replicas() {
-            let number = replica.id().partition;
+            let id = replica.id();
             let Some(found) = Replica::shown(&replica) else { continue };
+            if id.topic.as_str() != TOPIC {
+                world.check(|checkers| checkers.replicas.compare(found));
+                continue;
+            }
             let records = records_in(found.bytes());
             let log: Records = records.iter().copied().collect();
             let judge = |checkers: &mut Checkers| {
                 stored_once(&records)?;
-                checkers.kept(number, &log)?;
+                checkers.kept(id.partition, &log)?;
                 checkers.replicas.compare(found)
             };
             world.check(judge);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use streamlog::io::SeededRandom;
 use streamlog::metadata::{IsrMember, PartitionState};
-use streamlog::types::PartitionIndex;
+use streamlog::types::{PartitionIndex, TopicName, TopicPartition};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
@@ -30,8 +30,11 @@ pub(crate) const MACHINES: usize = 3;
 /// The name of the topic.
 pub(crate) const TOPIC: &str = "t";
 
-/// The number of its partitions.
+/// The number of the topic's partitions.
 pub(crate) const PARTITIONS: usize = 2;
+
+/// One seed in this many has a group of consumers.
+const GROUP_ONE_IN: u64 = 3;
 
 /// One run in this many has a topic with `write.caching` at times.
 const CACHING_ONE_IN: u64 = 5;
@@ -55,6 +58,8 @@ pub(crate) struct World {
     /// True if the topic has `write.caching` at times. Then no machine loses its power while a
     /// partition counts as caching, nor a sync, for which such a topic promises nothing.
     pub(crate) is_caching: bool,
+    /// True if there is a group of consumers. Its offsets are in a partition of their own.
+    pub(crate) has_group: bool,
     pub(crate) machines: Vec<Machine>,
     pub(crate) network: Network,
     pub(crate) ensemble: Ensemble,
@@ -63,7 +68,7 @@ pub(crate) struct World {
     checkers: Mutex<Checkers>,
     violation: Mutex<Option<Violation>>,
     /// The last state of each partition that a broker has seen.
-    states: Mutex<BTreeMap<PartitionIndex, Arc<PartitionState>>>,
+    states: Mutex<BTreeMap<TopicPartition, Arc<PartitionState>>>,
     /// The last value that was produced.
     values: AtomicU64,
     /// True while clients produce.
@@ -96,6 +101,7 @@ impl World {
             clock,
             planted,
             is_caching,
+            has_group: seed.is_multiple_of(GROUP_ONE_IN),
             machines,
             network: Network::default(),
             random: Mutex::new(random),
@@ -128,11 +134,18 @@ impl World {
         (locked(&self.events).clone(), locked(&self.violation).clone())
     }
 
+    /// All partitions.
+    pub(crate) fn partitions(&self) -> Vec<TopicPartition> {
+        let offsets =
+            TopicPartition { topic: TopicName::consumer_offsets(), partition: PartitionIndex(0) };
+        partitions_of_topic().chain(self.has_group.then_some(offsets)).collect()
+    }
+
     /// True if a partition may have acknowledged records that are not flushed: its state in the
     /// store says that it caches, or there is none.
     pub(crate) async fn counts_as_caching(&self) -> bool {
-        for number in (0..).map(PartitionIndex).take(PARTITIONS) {
-            let state = self.ensemble.state(number).await;
+        for partition in partitions_of_topic() {
+            let state = self.ensemble.state(&partition).await;
             if self.is_caching && state.is_none_or(|state| !state["caching"].is_null()) {
                 return true;
             }
@@ -256,17 +269,17 @@ impl World {
     }
 
     /// Notes a state of a partition as a broker sees it.
-    pub(crate) fn observe(&self, partition: PartitionIndex, state: &Arc<PartitionState>) {
+    pub(crate) fn observe(&self, partition: &TopicPartition, state: &Arc<PartitionState>) {
         let mut states = locked(&self.states);
-        let before = states.get(&partition).cloned();
+        let before = states.get(partition).cloned();
         if before.as_ref().is_some_and(|before| before.version >= state.version) {
             return;
         }
-        states.insert(partition, Arc::clone(state));
+        states.insert(partition.clone(), Arc::clone(state));
         drop(states);
         let Some(before) = before else { return };
         let leader = state.leader.map_or(-1, |leader| leader.0.into());
-        let numbers = [partition.0.into(), state.leader_epoch.0.into(), leader];
+        let numbers = [partition.partition.0.into(), state.leader_epoch.0.into(), leader];
         if state.leader_epoch > before.leader_epoch {
             self.note(if state.leader.is_some() { "elected" } else { "nobody leads" }, &numbers);
             if !before.eligible.is_empty()
@@ -297,7 +310,7 @@ impl World {
         let is_whole = |state: &Arc<PartitionState>| {
             state.leader.is_some() && brokers.iter().all(|broker| is_member(state, broker))
         };
-        states.len() == PARTITIONS && states.values().all(is_whole)
+        states.len() == self.partitions().len() && states.values().all(is_whole)
     }
 
     /// Lets the checkers judge something, and keeps the first violation.
@@ -325,4 +338,13 @@ impl World {
         reap(&mut locked(&self.tasks));
         self.machines.iter().for_each(Machine::check_tasks);
     }
+}
+
+/// The partitions of the topic.
+fn partitions_of_topic() -> impl Iterator<Item = TopicPartition> {
+    let topic: TopicName = TOPIC.parse().unwrap();
+    (0..).take(PARTITIONS).map(move |number| TopicPartition {
+        topic: topic.clone(),
+        partition: PartitionIndex(number),
+    })
 }

@@ -15,7 +15,7 @@ use streamlog::metadata::{
 };
 use streamlog::replication::{LocalLogs, Partition};
 use streamlog::storage::LogConfig;
-use streamlog::types::{BrokerId, PartitionIndex};
+use streamlog::types::{BrokerId, PartitionIndex, TopicPartition};
 
 use crate::broker::flushing::Flushing;
 use crate::broker::scheduler::ProcessScheduler;
@@ -165,7 +165,8 @@ impl Broker {
 
     /// All replicas.
     pub(crate) fn replicas(&self) -> Vec<Arc<Partition>> {
-        let topics = self.inner.partitions().topics();
+        let mut topics = self.inner.partitions().topics();
+        topics.sort_by(|one, other| one.name.cmp(&other.name));
         topics.iter().flat_map(|topic| topic.partitions()).cloned().collect()
     }
 
@@ -189,11 +190,18 @@ impl Broker {
 
 fn config(world: &World, broker_id: BrokerId) -> BrokerConfig {
     let mut config = BrokerConfig {
-        engine: EngineConfig { broker_id, log: log_config(), ..EngineConfig::at(DIRECTORY) },
+        engine: EngineConfig {
+            broker_id,
+            log: log_config(),
+            // Several would take turns as the system lets them.
+            recovery_threads: 1,
+            ..EngineConfig::at(DIRECTORY)
+        },
         ..BrokerConfig::default()
     };
     config.engine.metadata =
         MetadataConfig { rules: world.planted.elections, ..MetadataConfig::default() };
+    config.offsets_topic.partitions = 1;
     config.replica.lag_max = LAG_MAX;
     config.replica.backoff = BACKOFF;
     config.replica.answer_timeout = ANSWER_MAX;
@@ -214,10 +222,12 @@ fn log_config() -> LogConfig {
 fn observe(world: Weak<World>) -> OnApplied {
     Box::new(move |image: &Image| {
         let Some(world) = world.upgrade() else { return };
-        let topic = image.topics().find(|topic| topic.name.as_str() == TOPIC);
-        for (number, partition) in topic.into_iter().flat_map(|topic| topic.numbered()) {
-            if let Some(state) = &partition.state {
-                world.observe(number, state);
+        for topic in image.topics() {
+            for (partition, found) in topic.numbered() {
+                if let Some(state) = &found.state {
+                    let topic = topic.name.clone();
+                    world.observe(&TopicPartition { topic, partition }, state);
+                }
             }
         }
     })

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use streamlog::types::{PartitionIndex, TopicPartition};
+use streamlog::types::TopicPartition;
 use tokio::time::sleep;
 
 use crate::broker::Broker;
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(2);
 /// The flushes of a broker.
 #[derive(Debug, Default)]
 pub(super) struct Flushing {
-    under_way: Mutex<BTreeSet<PartitionIndex>>,
+    under_way: Mutex<BTreeSet<TopicPartition>>,
     is_ending: AtomicBool,
 }
 
@@ -37,12 +37,12 @@ impl Broker {
 
     async fn flush_next(&self) -> bool {
         let pause = async |partition: &TopicPartition| {
-            locked(&self.flushing.under_way).insert(partition.partition);
+            locked(&self.flushing.under_way).insert(partition.clone());
             sleep(self.sync_time()).await;
         };
         let flushed = self.logs().flusher.flush_next(pause).await;
         if let Some(partition) = &flushed {
-            locked(&self.flushing.under_way).remove(&partition.partition);
+            locked(&self.flushing.under_way).remove(partition);
         }
         flushed.is_some()
     }
@@ -56,8 +56,8 @@ impl Broker {
     }
 
     /// True while a log is being flushed.
-    pub(super) fn is_flushing(&self, partition: PartitionIndex) -> bool {
-        locked(&self.flushing.under_way).contains(&partition)
+    pub(super) fn is_flushing(&self, partition: &TopicPartition) -> bool {
+        locked(&self.flushing.under_way).contains(partition)
     }
 
     /// Waits until all flushes have ended, and begins no other.

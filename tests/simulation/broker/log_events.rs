@@ -27,9 +27,12 @@ pub(crate) struct LogReader {
     world: Weak<World>,
 }
 
-/// The message of an event.
+/// The message of an event, and its fields.
 #[derive(Default)]
-struct Message(String);
+struct Message {
+    text: String,
+    fields: String,
+}
 
 impl LogReader {
     pub(crate) fn of(world: &Arc<World>) -> Self {
@@ -46,8 +49,8 @@ impl Subscriber for LogReader {
         let Some(world) = self.world.upgrade() else { return };
         let mut message = Message::default();
         event.record(&mut message);
-        let Message(text) = message;
-        world.tell(|| format!("    {text}"));
+        let Message { text, fields } = message;
+        world.tell(|| format!("    {text}{fields}"));
         for (_, name) in TOLD.iter().filter(|(part, _)| text.contains(part)) {
             world.note(name, &[]);
         }
@@ -68,9 +71,10 @@ impl Subscriber for LogReader {
 
 impl Visit for Message {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if field.name() == "message" {
-            // Writing to a string does not fail.
-            let _ = write!(self.0, "{value:?}");
-        }
+        // Writing to a string does not fail.
+        let _ = match field.name() {
+            "message" => write!(self.text, "{value:?}"),
+            name => write!(self.fields, " {name}={value:?}"),
+        };
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use streamlog::broker::Scheduler;
 use streamlog::replication::Partition;
-use streamlog::types::{Offset, PartitionIndex};
+use streamlog::types::Offset;
 
 use crate::broker::Broker;
 use crate::ensemble::index;
@@ -65,10 +65,10 @@ impl Before {
         if end >= self.end {
             return;
         }
-        let number: PartitionIndex = self.partition.id().partition;
-        let numbers = [index(machine), number.0.into(), end.get()];
+        let id = self.partition.id();
+        let numbers = [index(machine), id.partition.0.into(), end.get()];
         world.note("truncated", &numbers);
-        if broker.is_flushing(number) {
+        if broker.is_flushing(id) {
             world.note("truncated during a flush", &numbers);
         }
         if epochs_of(&self.partition) + 2 <= self.epochs {

@@ -1,5 +1,6 @@
 //! The invariants, each judged by what clients hear and replicas hold.
 
+mod group;
 mod known_records;
 mod leaders;
 mod replicas;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 
 use streamlog::types::{LeaderEpoch, Offset, PartitionIndex};
 
+pub(crate) use group::Group;
 use known_records::KnownRecords;
 use leaders::Leaders;
 pub(crate) use replicas::{Replica, Replicas};
@@ -25,6 +27,7 @@ pub(crate) struct Checkers {
     pub(crate) leaders: Leaders,
     pub(crate) watermarks: Watermarks,
     pub(crate) replicas: Replicas,
+    pub(crate) group: Group,
     acknowledged: KnownRecords,
     exposed: KnownRecords,
 }
@@ -42,6 +45,7 @@ impl Default for Checkers {
             leaders: Leaders::default(),
             watermarks: Watermarks::default(),
             replicas: Replicas::default(),
+            group: Group::default(),
             acknowledged: KnownRecords::acknowledged(),
             exposed: KnownRecords::exposed(),
         }

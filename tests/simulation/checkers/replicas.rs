@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use streamlog::replication::Partition;
 use streamlog::storage::ReadLimit;
-use streamlog::types::{Offset, PartitionIndex};
+use streamlog::types::{Offset, TopicPartition};
 
 use super::Violation;
 use crate::broker::bytes_of;
@@ -17,13 +17,13 @@ const COMPLETE: &str = "in-sync and eligible replicas lack nothing";
 /// The bytes that replicas have held below a high watermark.
 #[derive(Debug, Default)]
 pub(crate) struct Replicas {
-    known: BTreeMap<PartitionIndex, Vec<u8>>,
+    known: BTreeMap<TopicPartition, Vec<u8>>,
 }
 
 /// The bytes of a replica below an offset.
 #[derive(Debug)]
 pub(crate) struct Replica {
-    partition: PartitionIndex,
+    partition: TopicPartition,
     broker: i32,
     bytes: Vec<u8>,
 }
@@ -58,7 +58,7 @@ impl Replica {
             bytes.extend(part);
         }
         let broker = partition.broker().0;
-        Some(Self { partition: partition.id().partition, broker, bytes })
+        Some(Self { partition: partition.id().clone(), broker, bytes })
     }
 
     /// The batches.
@@ -70,12 +70,12 @@ impl Replica {
 impl Replicas {
     /// Compares a replica with all that others have held.
     pub(crate) fn compare(&mut self, replica: Replica) -> Result<(), Violation> {
-        let known = self.known.entry(replica.partition).or_default();
+        let known = self.known.entry(replica.partition.clone()).or_default();
         let common = known.len().min(replica.bytes.len());
         if known[..common] != replica.bytes[..common] {
             let same = known.iter().zip(&replica.bytes).take_while(|(a, b)| a == b).count();
             let (partition, broker) = (replica.partition, replica.broker);
-            let facts = format!("{partition:?} on broker {broker} differs at byte {same}");
+            let facts = format!("{partition} on broker {broker} differs at byte {same}");
             return Err(Violation::new(SAME, facts));
         }
         if replica.bytes.len() > common {
@@ -90,10 +90,10 @@ impl Replicas {
         if replica.bytes.starts_with(known) {
             return Ok(());
         }
-        let (partition, broker) = (replica.partition, replica.broker);
+        let (partition, broker) = (&replica.partition, replica.broker);
         let (flushed, shown) = (replica.bytes.len(), known.len());
         let facts =
-            format!("{partition:?} on broker {broker}: {flushed} bytes flushed, {shown} shown");
+            format!("{partition} on broker {broker}: {flushed} bytes flushed, {shown} shown");
         Err(Violation::new(COMPLETE, facts))
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use crate::disks;
 use crate::ensemble::index;
-use crate::world::{PARTITIONS, World};
+use crate::world::World;
 
 /// The most milliseconds by which a wall clock is wrong: a year.
 const WALL_ERROR_MAX: u64 = 365 * 24 * 3_600_000;
@@ -45,7 +45,8 @@ pub(super) async fn black_out(world: &Arc<World>, machine: usize, loses_log: Opt
         world.ensemble.expire(machine);
     }
     if loses_log == Some(true) {
-        let partition = world.index(PARTITIONS);
+        let partitions = world.partitions();
+        let partition = &partitions[world.index(partitions.len())];
         let is_whole = world.chance(2);
         if disks::remove_log(&place.disk(), partition, is_whole) {
             let name = if is_whole { "log removed" } else { "segment removed" };

@@ -5,12 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use streamlog::io::faulty::{Failure, Fault, Operation};
-use streamlog::types::PartitionIndex;
 use tokio::time::sleep;
 
 use crate::ensemble::index;
 use crate::machine::Machine;
-use crate::world::{PARTITIONS, World};
+use crate::world::World;
 
 /// The longest wait for a broker with an empty disk to be in sync again.
 const REFILL_MAX: Duration = Duration::from_mins(1);
@@ -96,8 +95,8 @@ async fn ends_before_others(world: &Arc<World>, machine: usize) -> bool {
     } else {
         world.ensemble.expire(machine);
     }
-    for number in (0..).map(PartitionIndex).take(PARTITIONS) {
-        let state = world.ensemble.state(number).await.unwrap();
+    for partition in world.partitions() {
+        let state = world.ensemble.state(&partition).await.unwrap();
         let members = state["isr"].as_array().unwrap();
         let others = world.machines.iter().filter(|other| other.index != machine);
         if !others.map(Machine::id).all(|other| members.iter().any(|id| *id == other.0)) {

@@ -1,5 +1,5 @@
 //! The clients: producers of unique values, some of them idempotent, consumers that read up to the
-//! high watermark, and an operator.
+//! high watermark, members of a group, and an operator.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,6 +9,7 @@ use streamlog::replication::Acks;
 use streamlog::types::{PartitionIndex, ProducerEpoch, ProducerId, Timestamp};
 use tokio::time::sleep;
 
+use super::member::Member;
 use crate::network::Place;
 use crate::world::{MACHINES, PARTITIONS, World};
 
@@ -16,6 +17,7 @@ use crate::world::{MACHINES, PARTITIONS, World};
 const PRODUCERS: usize = 4;
 const IDEMPOTENT_PRODUCERS: usize = 2;
 const CONSUMERS: usize = 2;
+const MEMBERS: usize = 3;
 
 /// The settings that an operator changes, with their values.
 const SETTINGS: &[(&str, &[&str])] = &[
@@ -49,6 +51,11 @@ pub(crate) fn start(world: &Arc<World>) {
     }
     for _ in 0..CONSUMERS {
         world.start(consume(Arc::clone(world)));
+    }
+    if world.has_group {
+        for _ in 0..MEMBERS {
+            world.start(Member::new(world).take_part());
+        }
     }
     world.start(operate(Arc::clone(world)));
 }
