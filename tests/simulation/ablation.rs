@@ -17,11 +17,11 @@ const ABLATIONS: &[(Rule, u64)] = &[
     (Rule::UnknownStaysMaximal, 1),
     (Rule::OwnIncarnation, 5),
     (Rule::TruncateByEpoch, 0),
-    (Rule::JoinAtWatermark, 0),
-    (Rule::JoinAtEpochStart, 69),
-    (Rule::HandOverUnknown, 165),
-    (Rule::ReadFromEpochStart, 0),
-    (Rule::AnsweredUnderLease, 0),
+    (Rule::JoinAtWatermark, 1),
+    (Rule::JoinAtEpochStart, 237),
+    (Rule::HandOverUnknown, 171),
+    (Rule::ReadFromEpochStart, 2),
+    (Rule::AnsweredUnderLease, 1),
     (Rule::WaitForAsked, 4),
 ];
 

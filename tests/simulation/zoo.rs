@@ -37,10 +37,10 @@ pub(crate) enum Bug {
 
 /// The bugs, each with a seed that finds it.
 const ZOO: &[(Bug, u64)] = &[
-    (Bug::AcknowledgedBeforeWatermark, 0),
+    (Bug::AcknowledgedBeforeWatermark, 1),
     (Bug::ReadBeyondWatermark, 0),
     (Bug::DirectoriesNotSynced, 0),
-    (Bug::RenamedBeforeSynced, 0),
+    (Bug::RenamedBeforeSynced, 2),
     (Bug::LogsNotSynced, 1),
     (Bug::FailedSyncRepeated, 11),
 ];
