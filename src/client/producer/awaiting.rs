@@ -61,20 +61,24 @@ impl Producer {
     /// future that had taken them would lose them if it were dropped.
     ///
     /// # Errors
-    /// Errors of publishing the audit counts.
+    /// [`ClientError::Closed`] if another caller has given some of them up, and errors of
+    /// publishing the audit counts.
     pub async fn settling(&self) -> Result<(), ClientError> {
-        self.settling_records().await;
+        let mut below = self.settling_records().await;
         if self.publishing_counts().await? {
-            self.settling_records().await;
+            below = self.settling_records().await;
         }
-        Ok(())
+        self.shared.check_not_given_up(below)
     }
 
-    pub(super) async fn settling_records(&self) {
+    /// Waits until every record sent before has an outcome, or was given up. Returns the number of
+    /// the next batch after them.
+    pub(super) async fn settling_records(&self) -> u64 {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
         shared.wakeups.settled.until(attempt).await;
+        below
     }
 
     /// Reports, once, the failures that no caller has received from a ticket.

@@ -116,7 +116,8 @@ impl Producer {
     ///
     /// # Errors
     /// [`ClientError::Delivery`] with the failures that no caller has received from a ticket,
-    /// [`ClientError::Timeout`], and errors of publishing the audit counts.
+    /// [`ClientError::Timeout`], [`ClientError::Closed`] if another caller has given some of them
+    /// up, and errors of publishing the audit counts.
     pub fn flush(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
         let flushed = self.flush_records(timeout);
         if !Self::leaves_counts(&flushed) {
@@ -130,17 +131,18 @@ impl Producer {
     }
 
     fn flush_records(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
-        self.wait_settled(timeout)?;
-        self.shared.undelivered.report()
+        let below = self.wait_settled(timeout)?;
+        self.shared.undelivered.report().and(self.shared.check_not_given_up(below))
     }
 
-    /// Waits until every record sent before this call has an outcome.
-    fn wait_settled(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
+    /// Waits until every record sent before this call has an outcome, or was given up. Returns the
+    /// number of the next batch after them.
+    fn wait_settled(&self, timeout: Option<Duration>) -> Result<u64, ClientError> {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
         match shared.wakeups.waiter.wait(shared.wakeups.settled.gate(), timeout, attempt)? {
-            Some(()) => Ok(()),
+            Some(()) => Ok(below),
             None => Err(ClientError::Timeout {
                 operation: "flushing the producer",
                 elapsed: timeout.unwrap_or_default(),
@@ -297,7 +299,7 @@ impl WeakProducer {
     ) -> Result<(), ClientError> {
         let Some(producer) = self.upgrade(core) else { return Ok(()) };
         if producer.shared.is_closed() {
-            return producer.wait_settled(timeout);
+            return producer.wait_settled(timeout).map(drop);
         }
         producer.close(timeout)
     }

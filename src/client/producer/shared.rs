@@ -123,6 +123,11 @@ impl Shared {
         self.pool.wake_all();
     }
 
+    /// Fails if a caller has given up a batch that is numbered below `ordinal`.
+    pub(super) fn check_not_given_up(&self, ordinal: u64) -> Result<(), ClientError> {
+        if self.undelivered.was_given_up_below(ordinal) { Err(ClientError::Closed) } else { Ok(()) }
+    }
+
     /// Registers the new partitions of topics that have grown.
     pub(crate) fn learn_partitions(&self) {
         let topology = self.brokers.topology();

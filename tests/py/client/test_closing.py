@@ -185,3 +185,23 @@ def test_a_client_of_a_loop_ends_though_nobody_waits_for_its_closing(
         await eventually(lambda: threads() == before)
 
     run(main)
+
+
+def test_a_flush_fails_if_another_task_has_its_records_dropped(
+    broker: BrokerProcess, run: Run, topic: str
+) -> None:
+    async def main(_: aio.Client) -> None:
+        client = await aio.connect(broker.address)
+        producer = client.producer()
+        await producer.send(topic, b"delivered")
+        broker.kill()
+        producer.send(topic, b"lost")
+        flushing = asyncio.ensure_future(producer.flush())
+        await asyncio.sleep(0)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await client.close()
+        with pytest.raises(streamlog.Closed):
+            await flushing
+
+    run(main)

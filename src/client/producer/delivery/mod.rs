@@ -5,6 +5,8 @@ mod delay_report;
 mod outcome;
 mod tickets;
 mod undelivered;
+#[cfg(test)]
+mod undelivered_tests;
 
 pub(crate) use delay_report::DelayReport;
 pub(crate) use outcome::{BatchAck, Part};

@@ -7,7 +7,7 @@ use super::tickets::Delivery;
 use crate::client::{ClientError, DeliveryFailure};
 
 /// The number of failures reported individually; of further failures, only the records are counted.
-const LISTED_MAX: usize = 100;
+pub(super) const LISTED_MAX: usize = 100;
 
 /// The batches of a producer that are not delivered yet, or have failed.
 #[derive(Debug, Default)]
@@ -20,9 +20,16 @@ struct State {
     next_ordinal: u64,
     open: BTreeMap<u64, Arc<Delivery>>,
     is_closed: bool,
-    /// The number of records in batches without an outcome when a caller gave these up.
-    given_up: Option<u64>,
+    given_up: Option<GivenUp>,
     failed: Failed,
+}
+
+/// The batches without an outcome when a caller gave these up.
+#[derive(Clone, Copy, Debug)]
+struct GivenUp {
+    records: u64,
+    /// The number of the first of them, if there is one.
+    first: Option<u64>,
 }
 
 /// Failed batches with their numbers of records, until they are reported.
@@ -73,7 +80,8 @@ impl Undelivered {
     pub(crate) fn give_up(&self) -> u64 {
         let mut state = self.state();
         let records = state.undelivered();
-        state.given_up = Some(records);
+        let first = state.open.first_key_value().map(|(first, _)| *first);
+        state.given_up.get_or_insert(GivenUp { records, first });
         records
     }
 
@@ -86,7 +94,7 @@ impl Undelivered {
     pub(crate) fn close(&self, delivery: &Arc<Delivery>, records: u32) {
         let mut state = self.state();
         state.open.remove(&delivery.ordinal());
-        if delivery.failures(records).next().is_some() {
+        if state.given_up.is_none() && delivery.failures(records).next().is_some() {
             state.failed.add(Arc::clone(delivery), records);
         }
     }
@@ -99,6 +107,12 @@ impl Undelivered {
     /// Returns true if every batch numbered below `ordinal` has an outcome.
     pub(crate) fn none_open_below(&self, ordinal: u64) -> bool {
         self.state().open.first_key_value().is_none_or(|(first, _)| *first >= ordinal)
+    }
+
+    /// Returns true if a batch numbered below `ordinal` was given up.
+    pub(crate) fn was_given_up_below(&self, ordinal: u64) -> bool {
+        let first = self.state().given_up.and_then(|given_up| given_up.first);
+        first.is_some_and(|first| first < ordinal)
     }
 
     /// Reports, once, the failures that no caller has received from a ticket.
@@ -123,6 +137,12 @@ impl Undelivered {
         }
     }
 
+    /// The number of failed batches that are kept.
+    #[cfg(test)]
+    pub(super) fn kept_failures(&self) -> usize {
+        self.state().failed.batches.len()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -132,7 +152,7 @@ impl State {
     fn undelivered(&self) -> u64 {
         let open = self.open.values().filter(|delivery| !delivery.is_settled());
         let records = || open.map(|delivery| u64::from(delivery.records())).sum();
-        self.given_up.unwrap_or_else(records)
+        self.given_up.map_or_else(records, |given_up| given_up.records)
     }
 }
 
@@ -170,98 +190,4 @@ fn unseen(delivery: &Delivery, records: u32) -> impl Iterator<Item = (u32, &Clie
     let failures = delivery.failures(records);
     let unseen = failures.map(|(part, count, error)| (count.saturating_sub(part.seen()), error));
     unseen.filter(|(count, _)| *count > 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::sync::Notify;
-
-    use super::*;
-    use crate::client::producer::delivery::tickets::{Ticket, Wakeups};
-    use crate::client::waiting::Waiter;
-    use crate::client::wakeup::Wakeup;
-    use crate::io::ManualClock;
-    use crate::types::{PartitionIndex, Timestamp, TopicPartition};
-
-    /// Failures of a producer with batches of one record.
-    struct Failing {
-        undelivered: Undelivered,
-        wakeups: Arc<Wakeups>,
-    }
-
-    impl Failing {
-        fn new() -> Self {
-            let waiter = Waiter::new(Arc::new(ManualClock::default()), None);
-            let wakeups = Wakeups { settled: Wakeup::default(), work: Notify::new(), waiter };
-            Self { undelivered: Undelivered::default(), wakeups: Arc::new(wakeups) }
-        }
-
-        fn open(&self) -> Arc<Delivery> {
-            let topic = "t".parse().unwrap();
-            let partition = TopicPartition { topic, partition: PartitionIndex(0) };
-            let make = |ordinal| Delivery::new(partition, ordinal, Arc::clone(&self.wakeups));
-            let delivery = self.undelivered.open(make).unwrap();
-            delivery.set_records(1);
-            delivery
-        }
-
-        fn fail(&self) -> Ticket {
-            let delivery = self.open();
-            delivery.settle(Err(ClientError::Closed));
-            self.undelivered.close(&delivery, 1);
-            Ticket::new(delivery, 0, Timestamp::from_millis(0))
-        }
-
-        /// The number of failures reported one by one, and of the failures beyond.
-        fn reported(&self) -> (usize, u64) {
-            match self.undelivered.report() {
-                Ok(()) => (0, 0),
-                Err(ClientError::Delivery { failures, unlisted }) => (failures.len(), unlisted),
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
-
-    #[test]
-    fn failures_received_from_tickets_are_not_reported_again() {
-        let failing = Failing::new();
-        for _ in 0..1_000 {
-            failing.fail().outcome().unwrap().unwrap_err();
-        }
-        let tickets: Vec<Ticket> = (0..1_000).map(|_| failing.fail()).collect();
-        for ticket in &tickets {
-            ticket.outcome().unwrap().unwrap_err();
-        }
-        assert_eq!(failing.reported(), (0, 0));
-        let tickets: Vec<Ticket> = (0..1_000).map(|_| failing.fail()).collect();
-        for ticket in &tickets[..850] {
-            ticket.outcome().unwrap().unwrap_err();
-        }
-        assert_eq!(failing.reported(), (100, 50));
-    }
-
-    #[test]
-    fn batches_without_an_outcome_at_the_end_are_failures_unless_a_caller_gave_them_up() {
-        for is_given_up in [false, true] {
-            let failing = Failing::new();
-            failing.fail();
-            let _ = (failing.open(), failing.open());
-            if is_given_up {
-                assert_eq!(failing.undelivered.give_up(), 2);
-            }
-            failing.undelivered.close_all();
-            assert_eq!(failing.undelivered.records(), if is_given_up { 2 } else { 0 });
-            assert_eq!(failing.reported(), (if is_given_up { 1 } else { 3 }, 0));
-        }
-    }
-
-    #[test]
-    fn failures_whose_tickets_are_dropped_are_counted_and_not_kept() {
-        let failing = Failing::new();
-        for _ in 0..10_000 {
-            drop(failing.fail());
-        }
-        assert!(failing.undelivered.state().failed.batches.len() <= 2 * LISTED_MAX);
-        assert_eq!(failing.reported(), (100, 9_900));
-    }
 }
