@@ -19,7 +19,7 @@ const REPLICATION_FACTOR: usize = 3;
 pub struct NewTopic {
     /// The topic name.
     pub name: TopicName,
-    /// The id: no other topic has or had it.
+    /// The id. The creator guarantees that no other topic has, or had, the same.
     pub id: TopicId,
     /// The number of partitions; −1 for the default. Ignored if there is an assignment.
     pub partitions: i32,
@@ -89,6 +89,8 @@ impl Metadata {
         if image.topic(&topic.name).is_some() {
             return Err(MetadataError::TopicExists(topic.name.to_string()));
         }
+        let is_used = image.topic_by_id(topic.id).is_some() || image.tombstone(topic.id).is_some();
+        assert!(!is_used, "topic '{}' is to have the id of another: {}", topic.name, topic.id);
         check(None, &topic.configs)?;
         let replicas = self.replicas_of(topic, &image)?;
         // Groups cannot work without the internal topics.
