@@ -1,6 +1,7 @@
 //! Broker processes that crash while their sessions would last for long.
 
 use std::fs;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -137,5 +138,26 @@ fn a_broker_that_was_killed_returns_on_its_directory_before_its_session_ends() {
     load.await_more(100);
     let waited = killed.elapsed();
     assert!(waited < EARLY, "after {waited:?}:\n{}", cluster.logs());
+    assert_kept(&load.stop(), &read_all(&cluster.client(), TOPIC));
+}
+
+#[test]
+fn a_process_on_a_copy_of_a_directory_is_refused_and_the_broker_stays_in_sync() {
+    let cluster = ThreeBrokers::start(&[]);
+    cluster.make_topic(TOPIC, 1);
+    let load = Load::start(cluster.client(), TOPIC);
+    load.await_more(100);
+    let copied = cluster.leader(TOPIC);
+    let (data, copy) = (cluster.data(copied), cluster.data(copied).with_file_name("copy"));
+    // Files that are removed while they are copied make `cp` fail; it copies the others.
+    Command::new("cp").arg("-a").args([&data, &copy]).status().unwrap();
+    for _ in 0..3 {
+        let log = cluster.start_another(copied, &copy).err().unwrap();
+        assert!(log.contains(&format!("broker id {copied} is in use by the broker at")), "{log}");
+        load.await_more(100);
+    }
+    let partition = cluster.partitions(TOPIC).remove(0);
+    assert_eq!((partition.leader_id, partition.leader_epoch), (copied, 0), "{}", cluster.logs());
+    cluster.await_in_sync(TOPIC, &IDS);
     assert_kept(&load.stop(), &read_all(&cluster.client(), TOPIC));
 }

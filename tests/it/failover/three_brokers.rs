@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -62,6 +62,18 @@ impl ThreeBrokers {
 
     /// Starts a broker that does not run, at the address that it had before.
     pub(super) fn start_broker(&mut self, id: i32) {
+        let (address, data) = (self.addresses[slot(id)], self.data(id));
+        let broker = self.start_process(id, address, &data).unwrap();
+        self.addresses[slot(id)] = broker.address();
+        self.brokers[slot(id)] = Some(broker);
+    }
+
+    fn start_process(
+        &self,
+        id: i32,
+        address: SocketAddr,
+        data: &Path,
+    ) -> Result<BrokerProcess, String> {
         let tree = format!("{}/streamlog", self.way(id).address());
         let number = format!("broker.id={id}");
         let session = "zookeeper.session.timeout.ms";
@@ -74,10 +86,12 @@ impl ThreeBrokers {
         let on_zookeeper = |command: &mut Command| {
             command.args(["--zookeeper", &tree]);
         };
-        let (address, data) = (self.addresses[slot(id)], self.data(id));
-        let broker = BrokerProcess::start_at(address, &data, &settings, on_zookeeper).unwrap();
-        self.addresses[slot(id)] = broker.address();
-        self.brokers[slot(id)] = Some(broker);
+        BrokerProcess::start_at(address, data, &settings, on_zookeeper)
+    }
+
+    /// Starts another process as a broker, on another directory; returns its log if it ends.
+    pub(super) fn start_another(&self, id: i32, data: &Path) -> Result<BrokerProcess, String> {
+        self.start_process(id, SocketAddr::from(([127, 0, 0, 1], 0)), data)
     }
 
     /// Removes the data of a broker that does not run.
@@ -280,6 +294,18 @@ impl ThreeBrokers {
         let mut byte = [0];
         segment.read_exact_at(&mut byte, middle).unwrap();
         segment.write_all_at(&[byte[0] ^ 1], middle).unwrap();
+    }
+
+    /// Removes all segments of a partition, with their indexes, on a broker that does not run.
+    pub(super) fn remove_segments(&self, id: i32, topic: &str, partition: i32) {
+        assert!(!self.runs(id));
+        let files = fs::read_dir(self.data(id).join(format!("{topic}-{partition}"))).unwrap();
+        let paths = files.map(|entry| entry.unwrap().path());
+        // Their names begin with the offset of the first record.
+        let is_of_segment = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem.len() == 20);
+        for path in paths.filter(is_of_segment) {
+            fs::remove_file(path).unwrap();
+        }
     }
 
     /// Removes the first segment of a partition on a broker that does not run.

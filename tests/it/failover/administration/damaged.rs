@@ -183,6 +183,49 @@ fn followers_fetch_lost_segments_again() {
 }
 
 #[test]
+fn a_preferred_leader_that_returns_without_its_segments_hides_no_record() {
+    let mut cluster = ThreeBrokers::start(&["log.segment.bytes=2048"]);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster.client(), TOPIC);
+    let preferred = cluster.leader(TOPIC);
+    cluster.stop(preferred);
+    cluster.remove_segments(preferred, TOPIC, 0);
+    cluster.start_broker(preferred);
+    let read = || read_all(&cluster.client(), TOPIC).into_values().collect::<Vec<_>>();
+    let expected: Vec<u64> = (0..RECORDS).collect();
+    loop {
+        assert_eq!(read(), expected, "{}", cluster.logs());
+        let partition = cluster.partitions(TOPIC).remove(0);
+        if partition.leader_id == preferred && partition.isr_nodes.len() == IDS.len() {
+            break;
+        }
+    }
+    assert_eq!(read(), expected, "{}", cluster.logs());
+    cluster.await_logged(preferred, "the disk has lost flushed records of rotten-0");
+    cluster.assert_identical_logs(TOPIC, 1);
+}
+
+#[test]
+fn a_follower_cut_below_its_durable_point_is_in_sync_only_when_it_has_fetched_again() {
+    let mut cluster = ThreeBrokers::start(&[]);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster.client(), TOPIC);
+    let follower = others(cluster.leader(TOPIC))[0];
+    cluster.await_durable(follower, TOPIC, 0, RECORDS);
+    cluster.kill(follower);
+    cluster.cut_in_half(follower, TOPIC, 0);
+    cluster.start_broker(follower);
+    cluster.await_logged(follower, "the disk has lost flushed records of rotten-0");
+    cluster.await_in_sync(TOPIC, &IDS);
+    // Nobody else can serve it.
+    for id in others(follower) {
+        cluster.kill(id);
+    }
+    let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
+    assert_eq!(numbers, (0..RECORDS).collect::<Vec<_>>(), "{}", cluster.logs());
+}
+
+#[test]
 fn damage_on_all_replicas_is_told_to_consumers_and_can_be_skipped() {
     let mut cluster = ThreeBrokers::start(&[]);
     cluster.make_topic(TOPIC, 1);
@@ -216,4 +259,10 @@ fn damage_on_all_replicas_is_told_to_consumers_and_can_be_skipped() {
     assert_eq!(skipped.len(), 1, "{skipped:?}");
     let next = value(&consumer.next(Some(PATIENCE)).unwrap().unwrap());
     assert_eq!(next, u64::try_from(offset.get()).unwrap() + 1);
+
+    let follower = others(cluster.leader(TOPIC))[0];
+    cluster.kill(follower);
+    cluster.empty_disk(follower);
+    cluster.start_broker(follower);
+    cluster.await_in_sync(TOPIC, &IDS);
 }

@@ -1,5 +1,6 @@
 //! Nodes in the ZooKeeper of three brokers that somebody deletes by hand.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -35,10 +36,14 @@ async fn restore(tree: ZooKeeperAddress, nodes: Vec<(String, Node)>) {
     store(tree).await.multi(creations.collect()).await.unwrap();
 }
 
-/// Writes the numbers from 0 on.
+/// Writes the first numbers.
 fn write(cluster: &ThreeBrokers, topic: &str) {
+    write_all(cluster, topic, 0..200);
+}
+
+fn write_all(cluster: &ThreeBrokers, topic: &str, numbers: Range<u64>) {
     let producer = cluster.client().producer(ProducerConfig::default()).unwrap();
-    for number in 0..200_u64 {
+    for number in numbers {
         let value = number.to_string();
         let value = Some(value.as_bytes());
         let record = ProducerRecord { topic, value, ..ProducerRecord::default() };
@@ -84,16 +89,7 @@ fn a_deleted_state_is_named_and_rebuilt_on_request_from_the_logs_of_all_replicas
 
     let tree = cluster.zookeeper().tree("/streamlog");
     delete(tree, &format!("/brokers/topics/{TOPIC}/partitions/0/state"));
-    let is_named = || {
-        let found = problems(cluster.any_broker());
-        found.iter().any(|(_, partition, words)| {
-            partition.as_ref() == Some(&place) && words.contains("was deleted by hand")
-        })
-    };
-    let deadline = Instant::now() + PATIENCE;
-    while !is_named() {
-        assert!(Instant::now() < deadline, "{:?}", problems(cluster.any_broker()));
-    }
+    await_named(&cluster, &place);
 
     let unconfirmed = rebuild(&cluster, &[]);
     assert_eq!(unconfirmed.status.code(), Some(2), "{unconfirmed:?}");
@@ -104,6 +100,53 @@ fn a_deleted_state_is_named_and_rebuilt_on_request_from_the_logs_of_all_replicas
     cluster.await_in_sync(TOPIC, &IDS);
     assert_eq!(read(&cluster, TOPIC), (0..200).collect::<Vec<_>>());
     assert_eq!(problems(cluster.any_broker()), []);
+}
+
+/// Waits until a check names the state of a partition as deleted.
+fn await_named(cluster: &ThreeBrokers, place: &str) {
+    let is_named = || {
+        let found = problems(cluster.any_broker());
+        found.iter().any(|(_, partition, words)| {
+            partition.as_deref() == Some(place) && words.contains("was deleted by hand")
+        })
+    };
+    let deadline = Instant::now() + PATIENCE;
+    while !is_named() {
+        assert!(Instant::now() < deadline, "{:?}", problems(cluster.any_broker()));
+    }
+}
+
+#[test]
+fn a_stale_replica_that_returns_first_does_not_lead_a_partition_whose_nodes_were_deleted() {
+    let mut cluster = ThreeBrokers::start(&[]);
+    cluster.make_topic(TOPIC, 1);
+    write(&cluster, TOPIC);
+    let leader = cluster.leader(TOPIC);
+    let stale = others(leader)[0];
+    cluster.kill(stale);
+    cluster.await_in_sync(TOPIC, &others(stale));
+    write_all(&cluster, TOPIC, 200..300);
+    for id in others(stale) {
+        cluster.kill(id);
+    }
+    let tree = cluster.zookeeper().tree("/streamlog");
+    delete(tree, &format!("/brokers/topics/{TOPIC}/partitions/0"));
+    cluster.start_broker(stale);
+    let place = format!("{TOPIC}-0");
+    await_named(&cluster, &place);
+    for id in others(stale) {
+        cluster.start_broker(id);
+    }
+    for id in IDS {
+        cluster.await_registered(id, &IDS);
+    }
+    cluster.await_partitions(TOPIC, |partition| partition.leader_id == -1);
+    let verb = ["partition", "rebuild-state", &place, "--yes"];
+    let rebuilt = streamlog(cluster.any_broker(), &verb);
+    assert!(rebuilt.status.success(), "{rebuilt:?}\n{}", cluster.logs());
+    cluster.await_in_sync(TOPIC, &IDS);
+    assert_eq!(read(&cluster, TOPIC), (0..300).collect::<Vec<_>>(), "{}", cluster.logs());
+    cluster.assert_identical_logs(TOPIC, 1);
 }
 
 #[test]

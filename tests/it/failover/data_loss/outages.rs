@@ -111,6 +111,9 @@ fn a_replica_that_has_lost_records_does_not_lead_although_it_returns_first() {
         cluster.await_in_sync(TOPIC, &IDS);
         let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
         assert_eq!(numbers, (0..2 * HALF).collect::<Vec<_>>(), "{loss:?}\n{}", cluster.logs());
+        // It knows that it may lack records: nobody leads before others have reported their logs.
+        let told = cluster.log(last);
+        assert!(told.contains("kept-0 has no leader: start one of the brokers"), "{told}");
         write(&cluster.client(), 0..1);
     }
 }
