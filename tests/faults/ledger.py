@@ -12,8 +12,8 @@ from typing import Any
 
 from faults.checker.anomaly import LOST, WITHDRAWN, Kind
 from faults.families import FAULTS
-from faults.ground.broker import program
 from faults.run import Result
+from streamlog import _core
 
 ROOT = Path(__file__).parents[2]
 LEDGER = ROOT / "evidence" / "cluster-faults.jsonl"
@@ -44,9 +44,9 @@ def _origin() -> dict[str, str]:
 
 
 def _build() -> str:
-    """A digest of the program, or of the native module that an installed script runs."""
-    path = os.environ.get("STREAMLOG_BUILD", program())
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
+    """A digest of the program under test; of its native module, if it is the installed one."""
+    program = Path(os.environ.get("STREAMLOG_PROGRAM", _core.__file__))
+    return hashlib.sha256(program.read_bytes()).hexdigest()[:12]
 
 
 def append(result: Result) -> None:
