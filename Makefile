@@ -281,6 +281,7 @@ RUNS ?= 62
 SEED ?= 0
 test-faults: setup $(VENV)/spark.stamp debian-tools ## Runs 2,000 seeds of the simulation, searches 155 million states of the replication model, then runs 120 faults against three brokers, an hour without ZooKeeper, RUNS=62 more in network namespaces from SEED=0 on, and the fault tests of one broker on ZooKeeper
 	STREAMLOG_SEEDS=$(SIMULATIONS) $(OPTIMISED) --test simulation no_seed -- --nocapture
+	STREAMLOG_SAME_SEEDS=300 $(OPTIMISED) --test simulation a_seed_gives -- --nocapture
 	cargo build --manifest-path model/Cargo.toml --locked --quiet
 	ulimit -v $$((8 << 20)) && model/target/debug/streamlog-model deep
 	STREAMLOG_SEEDS=20 STREAMLOG_FAULTS=6 $(OPTIMISED) --test it failover::fault_runs -- --nocapture

@@ -117,7 +117,7 @@ async fn create_topic(world: &Arc<World>) {
         replicas
     });
     let topic = NewTopic {
-        // Brokers order topics by their ids, and that of the other topic is random.
+        // A fetch orders its partitions by topic id, and that of the other topic is random.
         id: TopicId(1_u128.to_be_bytes()),
         assignment: assignment.collect(),
         ..NewTopic::named(TOPIC.parse().unwrap())

@@ -36,6 +36,13 @@ pub(crate) const PARTITIONS: usize = 2;
 /// One seed in this many has a group of consumers.
 const GROUP_ONE_IN: u64 = 3;
 
+/// One seed in this many has a short wait of elections.
+const SHORT_WAIT_ONE_IN: u64 = 8;
+
+/// The wait of elections: the usual one, which all machines return within, and the short one.
+const ELECTION_WAIT: Duration = Duration::from_secs(30);
+const SHORT_ELECTION_WAIT: Duration = Duration::from_secs(2);
+
 /// One run in this many has a topic with `write.caching` at times.
 const CACHING_ONE_IN: u64 = 5;
 
@@ -58,6 +65,8 @@ pub(crate) struct World {
     /// True if the topic has `write.caching` at times. Then no machine loses its power while a
     /// partition counts as caching, nor a sync, for which such a topic promises nothing.
     pub(crate) is_caching: bool,
+    /// The time after which a leader is elected by the reports of too few replicas.
+    pub(crate) election_wait: Duration,
     /// True if there is a group of consumers. Its offsets are in a partition of their own.
     pub(crate) has_group: bool,
     pub(crate) machines: Vec<Machine>,
@@ -102,6 +111,11 @@ impl World {
             planted,
             is_caching,
             has_group: seed.is_multiple_of(GROUP_ONE_IN),
+            election_wait: if seed % SHORT_WAIT_ONE_IN == 6 {
+                SHORT_ELECTION_WAIT
+            } else {
+                ELECTION_WAIT
+            },
             machines,
             network: Network::default(),
             random: Mutex::new(random),
@@ -287,6 +301,14 @@ impl World {
             {
                 self.note("eligible replica elected", &numbers);
             }
+        }
+        match (before.unvouched.is_some(), state.unvouched.is_some()) {
+            (false, true) => self.note("elected after the wait", &numbers),
+            (true, false) if state.leader == before.leader => {
+                self.note("leader confirmed", &numbers);
+            }
+            (true, false) => self.note("leader not confirmed", &numbers),
+            _ => {}
         }
         if state.isr.len() > before.isr.len() {
             self.note("in-sync set grew", &numbers);

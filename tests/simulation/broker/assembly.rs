@@ -149,6 +149,10 @@ impl Broker {
     /// True if this broker may lead in the state of a partition without a report of its log: it is
     /// an in-sync member, or an eligible one, as it is registered.
     pub(crate) fn may_lead(&self, state: &Value) -> bool {
+        if !state["unvouched"].is_null() {
+            // Its leader waits for a replica that confirms it.
+            return false;
+        }
         let (id, Incarnation(incarnation)) = (self.id.0, self.incarnation());
         let members = state["isr"].as_array().into_iter().flatten();
         let incarnations = state["isr_incarnations"].as_array().into_iter().flatten();
@@ -165,8 +169,7 @@ impl Broker {
 
     /// All replicas.
     pub(crate) fn replicas(&self) -> Vec<Arc<Partition>> {
-        let mut topics = self.inner.partitions().topics();
-        topics.sort_by(|one, other| one.name.cmp(&other.name));
+        let topics = self.inner.partitions().topics();
         topics.iter().flat_map(|topic| topic.partitions()).cloned().collect()
     }
 
@@ -193,15 +196,19 @@ fn config(world: &World, broker_id: BrokerId) -> BrokerConfig {
         engine: EngineConfig {
             broker_id,
             log: log_config(),
-            // Several would take turns as the system lets them.
+            // With several threads, the system would choose the order of the logs.
             recovery_threads: 1,
             ..EngineConfig::at(DIRECTORY)
         },
         ..BrokerConfig::default()
     };
-    config.engine.metadata =
-        MetadataConfig { rules: world.planted.elections, ..MetadataConfig::default() };
+    config.engine.metadata = MetadataConfig {
+        rules: world.planted.elections,
+        election_wait: world.election_wait,
+        ..MetadataConfig::default()
+    };
     config.offsets_topic.partitions = 1;
+    config.offsets_topic.segment_size = ByteSize(16 << 10);
     config.replica.lag_max = LAG_MAX;
     config.replica.backoff = BACKOFF;
     config.replica.answer_timeout = ANSWER_MAX;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Violation;
 
-/// What the members of the group have heard.
+/// The answers that members of the group have received.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     /// The newest generation in which a member was assigned partitions.
@@ -14,7 +14,7 @@ pub(crate) struct Group {
     committed: BTreeMap<i32, i64>,
 }
 
-/// The least that an answer may tell to a member that asks now.
+/// The lowest values that an answer to a request sent now may contain.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupFloor {
     generation: i32,
@@ -28,7 +28,7 @@ impl GroupFloor {
         self
     }
 
-    /// Judges the offsets that a coordinator tells.
+    /// Judges the offsets that a coordinator reports.
     pub(crate) fn judge(&self, offsets: &BTreeMap<i32, i64>) -> Result<(), Violation> {
         for (partition, least) in &self.committed {
             let told = offsets.get(partition).copied();
@@ -42,7 +42,7 @@ impl GroupFloor {
 }
 
 impl Group {
-    /// The least that the answer to a question of this moment may tell.
+    /// The lowest values that an answer to a request sent now may contain.
     pub(crate) fn floor(&self) -> GroupFloor {
         GroupFloor { generation: self.generation, committed: self.committed.clone() }
     }
@@ -81,8 +81,7 @@ impl Group {
             let facts = format!("generation {generation} after {}", floor.generation);
             return Err(Violation::new("no former generation commits", facts));
         }
-        // The members of the next generation may have read their offsets before this commit, and
-        // commit lower ones.
+        // The answer may be late: the next generation may have committed higher offsets since.
         if generation == self.generation {
             self.committed.extend(offsets);
         }
@@ -125,6 +124,7 @@ mod tests {
         let early = group.floor();
         group.assigned((2, "a"), &[0], &early).unwrap();
         group.committed(1, &offsets([(0, 9)]), &early).unwrap();
+        group.floor().judge(&offsets([])).unwrap();
         let floor = group.floor();
         assert!(group.committed(1, &offsets([(0, 9)]), &floor).is_err());
     }

@@ -13,6 +13,7 @@ use streamlog::wire::{Assignment, ErrorCode, Message, Subscription, TopicPartiti
 use tokio::time::sleep;
 
 use super::requests::{GROUP, Offsets, accepted, call, committed, coordinator};
+use crate::checkers::Violation;
 use crate::world::{MACHINES, PARTITIONS, TOPIC, World};
 
 /// The time without heartbeats after which a member expires, in milliseconds.
@@ -25,6 +26,10 @@ const REBALANCE_TIMEOUT_MS: i32 = 3_000;
 /// The event of a commit.
 pub(crate) const COMMITTED: &str = "offsets committed";
 
+/// The events of commits that are refused.
+const FORMER_GENERATION: &str = "commit for a former generation refused";
+const REMOVED_MEMBER: &str = "commit of a removed member refused";
+
 /// One heartbeat in this many is the last of a member that leaves.
 const LEAVES_ONE_IN: u64 = 40;
 
@@ -36,7 +41,7 @@ pub(super) struct Member {
     world: Arc<World>,
     /// The machine that is asked as the coordinator.
     coordinator: usize,
-    /// The client id. The coordinator makes a member id of it, by which members are ordered.
+    /// The client id, a prefix of the member id. Members are ordered by it: the rest is random.
     name: String,
     /// Empty until the coordinator has given it.
     id: String,
@@ -66,9 +71,13 @@ impl Member {
 
     /// Takes part in a generation, from joining to its end or to a failed request.
     async fn take_turn(&mut self) -> Result<(), ErrorCode> {
+        let former = (self.generation, self.id.clone());
         let members = self.join().await?;
         let partitions = self.sync(&members).await?;
         let mut positions = self.resume(&partitions).await?;
+        if !positions.is_empty() && former.1 == self.id && self.world.chance(2) {
+            self.commit_late(former.0, &positions).await;
+        }
         while self.is_wanted() && !self.world.chance(LEAVES_ONE_IN) {
             let pause = if self.world.chance(HANGS_ONE_IN) {
                 self.world.note("member hung", &[]);
@@ -112,7 +121,6 @@ impl Member {
     /// Joins the group; returns the ids of all members if this is their leader.
     async fn join(&mut self) -> Result<Vec<String>, ErrorCode> {
         if self.id.is_empty() {
-            // What the coordinator adds is random.
             self.name = format!("member-{:06}", self.world.next_value());
         }
         let topics = vec![TOPIC.to_owned()];
@@ -159,9 +167,14 @@ impl Member {
         };
         let response = self.ask(3, &request).await?;
         accepted(response.error_code)?;
-        let own = Assignment::from_blob(&response.assignment).unwrap();
-        let partitions: Vec<i32> =
-            own.assigned_partitions.into_iter().flat_map(|topic| topic.partitions).collect();
+        let own = Assignment::from_blob(&response.assignment);
+        let own = self.world.check(|_| {
+            let unread =
+                |error| Violation::new("members are assigned partitions", format!("{error}"));
+            own.map_err(unread)
+        });
+        let topics = own.into_iter().flat_map(|own| own.assigned_partitions);
+        let partitions: Vec<i32> = topics.flat_map(|topic| topic.partitions).collect();
         self.world.note("partitions assigned", &[self.generation.into()]);
         let claim = (self.generation, &*self.id);
         self.world.check(|checkers| checkers.group.assigned(claim, &partitions, &floor));
@@ -179,7 +192,17 @@ impl Member {
         Ok(partitions.iter().map(position).collect())
     }
 
+    /// Commits for a generation that is over, as a member does whose commit was under way.
+    async fn commit_late(&self, generation: i32, positions: &Offsets) {
+        // It is refused: the error changes nothing for the member.
+        let _ = self.commit_in(generation, positions).await;
+    }
+
     async fn commit(&self, positions: &Offsets) -> Result<(), ErrorCode> {
+        self.commit_in(self.generation, positions).await
+    }
+
+    async fn commit_in(&self, generation: i32, positions: &Offsets) -> Result<(), ErrorCode> {
         let partition = |(number, offset): (&i32, &i64)| offset_commit::RequestPartition {
             partition_index: *number,
             committed_offset: *offset,
@@ -192,7 +215,7 @@ impl Member {
         };
         let request = OffsetCommitRequest {
             group_id: GROUP.to_owned(),
-            generation_id_or_member_epoch: self.generation,
+            generation_id_or_member_epoch: generation,
             member_id: self.id.clone(),
             topics: vec![topic],
             ..OffsetCommitRequest::default()
@@ -203,13 +226,15 @@ impl Member {
         let response = self.ask(8, &request).await?;
         for result in response.topics.iter().flat_map(|topic| &topic.partitions) {
             let code = result.error_code;
-            if matches!(code, ErrorCode::IllegalGeneration | ErrorCode::UnknownMemberId) {
-                self.world.note("commit of a former generation refused", &[]);
+            match code {
+                ErrorCode::IllegalGeneration => self.world.note(FORMER_GENERATION, &[]),
+                ErrorCode::UnknownMemberId => self.world.note(REMOVED_MEMBER, &[]),
+                _ => {}
             }
             accepted(code)?;
         }
-        self.world.note(COMMITTED, &[self.generation.into()]);
-        self.world.check(|checkers| checkers.group.committed(self.generation, positions, &floor));
+        self.world.note(COMMITTED, &[generation.into()]);
+        self.world.check(|checkers| checkers.group.committed(generation, positions, &floor));
         Ok(())
     }
 
@@ -233,7 +258,11 @@ impl Member {
             members: vec![member],
             ..LeaveGroupRequest::default()
         };
-        accepted(self.ask(4, &request).await?.error_code)?;
+        let response = self.ask(4, &request).await?;
+        accepted(response.error_code)?;
+        for member in response.members {
+            accepted(member.error_code)?;
+        }
         self.world.note("member left", &[]);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What clients do to the cluster, and what they hear.
+//! The load of clients, and the answers that they receive.
 
 mod clients;
 mod member;

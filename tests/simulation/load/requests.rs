@@ -9,6 +9,7 @@ use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 use streamlog::wire::{ErrorCode, Message, decode_response, encode_request};
 use tokio::time::sleep;
 
+use crate::checkers::Violation;
 use crate::network::Place;
 use crate::world::{MACHINES, PARTITIONS, TOPIC, World};
 
@@ -20,6 +21,9 @@ const CLIENTS: usize = MACHINES;
 
 /// The length of a frame comes before it.
 const PREFIX: usize = 4;
+
+/// The longest time until a request is answered when all brokers run.
+const ANSWERED_MAX: Duration = Duration::from_mins(1);
 
 /// The pause before a request that failed is repeated.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -46,7 +50,7 @@ pub(super) fn accepted(code: ErrorCode) -> Result<(), ErrorCode> {
     if code.is_error() { Err(code) } else { Ok(()) }
 }
 
-/// The machine whose broker coordinates the group, as a broker tells.
+/// The machine whose broker coordinates the group, as another broker reports it.
 pub(super) async fn coordinator(world: &Arc<World>, asked: usize) -> Result<usize, ErrorCode> {
     let coordinator_keys = vec![GROUP.to_owned()];
     let request = FindCoordinatorRequest { coordinator_keys, ..FindCoordinatorRequest::default() };
@@ -87,16 +91,30 @@ pub(super) async fn committed(
 
 /// Has the brokers create the topic of the committed offsets.
 pub(crate) async fn create_offsets_topic(world: &Arc<World>) {
+    let until = world.clock.elapsed() + ANSWERED_MAX;
     while coordinator(world, 0).await.is_err() {
+        if is_over(world, until, "the topic of committed offsets is created") {
+            return;
+        }
         sleep(PAUSE).await;
     }
+}
+
+/// True if a run is broken, or if what this invariant promises has not come about in time.
+fn is_over(world: &World, until: Duration, invariant: &'static str) -> bool {
+    world.check_tasks();
+    if !world.is_broken() && world.clock.elapsed() > until {
+        let facts = format!("not within {} s", ANSWERED_MAX.as_secs());
+        world.check(|_| Err::<(), _>(Violation::new(invariant, facts)));
+    }
+    world.is_broken()
 }
 
 /// Judges the offsets that the group has committed, once nobody commits any more.
 pub(crate) async fn judge_offsets(world: &Arc<World>) {
     let all = || (0..).take(PARTITIONS).collect();
-    let mut asked = 0;
-    loop {
+    let (mut asked, until) = (0, world.clock.elapsed() + ANSWERED_MAX);
+    while !is_over(world, until, "the committed offsets can be read at last") {
         let Some(floor) = world.check(|checkers| Ok(checkers.group.floor())) else { return };
         let found = match coordinator(world, asked % MACHINES).await {
             Ok(coordinator) => committed(world, coordinator, all()).await,
