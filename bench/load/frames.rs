@@ -8,6 +8,9 @@ use std::net::TcpStream;
 
 const CLIENT: &str = "load";
 
+/// The error code of an offset that is not in the log.
+const OFFSET_OUT_OF_RANGE: i16 = 1;
+
 /// Offsets in a v2 batch header.
 const BATCH_HEADER: usize = 61;
 const CRC_AT: usize = 17;
@@ -191,10 +194,19 @@ pub fn fetched<'a>(topic: &str, answer: &'a [u8]) -> &'a [u8] {
 
 /// Returns true if a fetch response has records; false if its offset is not there yet.
 pub fn has_records(topic: &str, answer: &[u8]) -> bool {
-    const OFFSET_OUT_OF_RANGE: [u8; 2] = [0, 1];
-    let error = 4 + 4 + 2 + 4 + 4 + 2 + topic.len() + 4 + 4;
-    answer[error..error + 2] != OFFSET_OUT_OF_RANGE
+    fetch_error(topic, answer) != OFFSET_OUT_OF_RANGE
         && batches(fetched(topic, answer)).next().is_some()
+}
+
+/// Returns true if the broker that sent a fetch response leads the partition. Metadata may name it
+/// as the leader before it knows that itself.
+pub fn is_led(topic: &str, answer: &[u8]) -> bool {
+    matches!(fetch_error(topic, answer), 0 | OFFSET_OUT_OF_RANGE)
+}
+
+fn fetch_error(topic: &str, answer: &[u8]) -> i16 {
+    let error = 4 + 4 + 2 + 4 + 4 + 2 + topic.len() + 4 + 4;
+    i16::from_be_bytes([answer[error], answer[error + 1]])
 }
 
 /// A whole batch within the records of a fetch response.

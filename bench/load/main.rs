@@ -170,14 +170,18 @@ fn connect(options: &Options) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Has the broker create the topic, and returns when its partition has a leader.
+/// Has the broker create the topic, and returns when it leads its partition.
 fn create(options: &Options) -> io::Result<()> {
     let mut stream = connect(options)?;
     let mut buffer = Vec::new();
     for _ in 0..100 {
         stream.write_all(&frames::metadata(&options.topic))?;
         if frames::has_leader(&options.topic, frames::read_answer(&stream, &mut buffer)?) {
-            return Ok(());
+            // An offset beyond every log is answered at once.
+            stream.write_all(&frames::fetch(&options.topic, 0, i64::MAX, 1))?;
+            if frames::is_led(&options.topic, frames::read_answer(&stream, &mut buffer)?) {
+                return Ok(());
+            }
         }
         std::thread::sleep(Duration::from_millis(50));
     }
