@@ -28,6 +28,12 @@ everything is healed, and all replicas must be in sync within 60 s. New clients 
 partitions twice, the brokers stop, and their logs are compared. The checker of
 `tests/faults/checker` judges the history.
 
+The 25 duplicates in the run of seed 2057 are those of one idempotent producer. While a
+partition was handed over, a committed batch was answered with NOT_LEADER; a broker with a wrong
+clock refused what came next, and the producer began another producer epoch and sent the batch
+again, which no broker can recognize. Since commit a4953440 a former leader acknowledges what its
+high watermark has covered (`tests/it/leader_epochs.rs`).
+
 A run counts only if its faults took effect, which each asserts: a session ended, the in-sync set
 shrank, a leader changed, packets were lost. `make test-faults` makes such runs;
 `python -m faults --page` generates this page from `cluster-faults.jsonl`, a line for each run.
