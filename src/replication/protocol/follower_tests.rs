@@ -1,6 +1,6 @@
 //! A follower that takes a leader's answers.
 
-use super::{EpochHistory, FetchAnswer, FetchOutcome, Follower, FollowerStep, Rules};
+use super::{EpochHistory, FetchAnswer, FetchOutcome, Follower, FollowerStep, Rule, Rules};
 use crate::storage::EpochStart;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -115,6 +115,17 @@ fn committed_records_are_kept_and_the_leader_is_told() {
         let next = follower.position(log(9), Offset::new(9), None).floor;
         assert_eq!((next.offset, next.is_kept), (floor, true), "the floor of the epoch stays");
     }
+}
+
+#[test]
+fn committed_records_are_truncated_without_the_rule_that_a_floor_holds() {
+    let rules = Rules::ALL.without(Rule::FloorHolds);
+    let mut follower = Follower::new(rules, BrokerId(1), LeaderEpoch(5), Offset::new(4));
+    let position = follower.position(log(9), Offset::new(9), Some(Offset::new(7)));
+    let mut answer = answer(&mut follower, 9, diverging(4, 6));
+    answer.position = position;
+    let step = follower.answered(&answer, log(9), Offset::ZERO);
+    assert_eq!(step, FollowerStep::Truncate(Offset::new(6)));
 }
 
 #[test]
