@@ -147,15 +147,9 @@ async fn reached(
     within: Duration,
     is_so: impl Fn(&World) -> bool,
 ) -> bool {
-    let until = world.clock.elapsed() + within;
+    let begun = world.clock.elapsed();
     while !is_so(world) {
-        world.check_tasks();
-        if world.is_broken() {
-            return false;
-        }
-        if world.clock.elapsed() > until {
-            let facts = format!("not within {} s", within.as_secs());
-            world.check(|_| Err::<(), _>(Violation::new(invariant, facts)));
+        if world.is_over(invariant, begun, within) {
             return false;
         }
         sleep(LOOK).await;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use streamlog::io::SeededRandom;
-use streamlog::metadata::{IsrMember, PartitionState};
+use streamlog::metadata::{IsrMember, MetadataConfig, PartitionState};
 use streamlog::types::{PartitionIndex, TopicName, TopicPartition};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -39,8 +39,7 @@ const GROUP_ONE_IN: u64 = 3;
 /// One seed in this many has a short wait of elections.
 const SHORT_WAIT_ONE_IN: u64 = 8;
 
-/// The wait of elections: the usual one, which all machines return within, and the short one.
-const ELECTION_WAIT: Duration = Duration::from_secs(30);
+/// The short wait; all machines return within the usual one.
 const SHORT_ELECTION_WAIT: Duration = Duration::from_secs(2);
 
 /// One run in this many has a topic with `write.caching` at times.
@@ -114,7 +113,7 @@ impl World {
             election_wait: if seed % SHORT_WAIT_ONE_IN == 6 {
                 SHORT_ELECTION_WAIT
             } else {
-                ELECTION_WAIT
+                MetadataConfig::default().election_wait
             },
             machines,
             network: Network::default(),
@@ -353,6 +352,22 @@ impl World {
     /// True once an invariant is broken.
     pub(crate) fn is_broken(&self) -> bool {
         locked(&self.violation).is_some()
+    }
+
+    /// True if the run is broken; also if something has not come about within its time, which
+    /// breaks the invariant of this name.
+    pub(crate) fn is_over(
+        &self,
+        invariant: &'static str,
+        begun: Duration,
+        within: Duration,
+    ) -> bool {
+        self.check_tasks();
+        if !self.is_broken() && self.clock.elapsed() > begun + within {
+            let facts = format!("not within {} s", within.as_secs());
+            self.check(|_| Err::<(), _>(Violation::new(invariant, facts)));
+        }
+        self.is_broken()
     }
 
     /// Fails if a task has panicked.

@@ -76,7 +76,8 @@ impl Member {
         let partitions = self.sync(&members).await?;
         let mut positions = self.resume(&partitions).await?;
         if !positions.is_empty() && former.1 == self.id && self.world.chance(2) {
-            self.commit_late(former.0, &positions).await;
+            // As a commit that was under way. It is refused, which changes nothing for the member.
+            let _ = self.commit(former.0, &positions).await;
         }
         while self.is_wanted() && !self.world.chance(LEAVES_ONE_IN) {
             let pause = if self.world.chance(HANGS_ONE_IN) {
@@ -90,7 +91,7 @@ impl Member {
                 for position in positions.values_mut() {
                     *position += 1 + self.world.below(3).cast_signed();
                 }
-                self.commit(&positions).await?;
+                self.commit(self.generation, &positions).await?;
             }
             self.beat().await?;
         }
@@ -192,17 +193,8 @@ impl Member {
         Ok(partitions.iter().map(position).collect())
     }
 
-    /// Commits for a generation that is over, as a member does whose commit was under way.
-    async fn commit_late(&self, generation: i32, positions: &Offsets) {
-        // It is refused: the error changes nothing for the member.
-        let _ = self.commit_in(generation, positions).await;
-    }
-
-    async fn commit(&self, positions: &Offsets) -> Result<(), ErrorCode> {
-        self.commit_in(self.generation, positions).await
-    }
-
-    async fn commit_in(&self, generation: i32, positions: &Offsets) -> Result<(), ErrorCode> {
+    /// Commits for a generation.
+    async fn commit(&self, generation: i32, positions: &Offsets) -> Result<(), ErrorCode> {
         let partition = |(number, offset): (&i32, &i64)| offset_commit::RequestPartition {
             partition_index: *number,
             committed_offset: *offset,

@@ -9,7 +9,6 @@ use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 use streamlog::wire::{ErrorCode, Message, decode_response, encode_request};
 use tokio::time::sleep;
 
-use crate::checkers::Violation;
 use crate::network::Place;
 use crate::world::{MACHINES, PARTITIONS, TOPIC, World};
 
@@ -91,30 +90,20 @@ pub(super) async fn committed(
 
 /// Has the brokers create the topic of the committed offsets.
 pub(crate) async fn create_offsets_topic(world: &Arc<World>) {
-    let until = world.clock.elapsed() + ANSWERED_MAX;
+    let begun = world.clock.elapsed();
     while coordinator(world, 0).await.is_err() {
-        if is_over(world, until, "the topic of committed offsets is created") {
+        if world.is_over("the topic of committed offsets is created", begun, ANSWERED_MAX) {
             return;
         }
         sleep(PAUSE).await;
     }
 }
 
-/// True if a run is broken, or if what this invariant promises has not come about in time.
-fn is_over(world: &World, until: Duration, invariant: &'static str) -> bool {
-    world.check_tasks();
-    if !world.is_broken() && world.clock.elapsed() > until {
-        let facts = format!("not within {} s", ANSWERED_MAX.as_secs());
-        world.check(|_| Err::<(), _>(Violation::new(invariant, facts)));
-    }
-    world.is_broken()
-}
-
 /// Judges the offsets that the group has committed, once nobody commits any more.
 pub(crate) async fn judge_offsets(world: &Arc<World>) {
     let all = || (0..).take(PARTITIONS).collect();
-    let (mut asked, until) = (0, world.clock.elapsed() + ANSWERED_MAX);
-    while !is_over(world, until, "the committed offsets can be read at last") {
+    let (mut asked, begun) = (0, world.clock.elapsed());
+    while !world.is_over("the committed offsets can be read at last", begun, ANSWERED_MAX) {
         let Some(floor) = world.check(|checkers| Ok(checkers.group.floor())) else { return };
         let found = match coordinator(world, asked % MACHINES).await {
             Ok(coordinator) => committed(world, coordinator, all()).await,
