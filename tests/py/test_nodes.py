@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import streamlog
+from py.support.nodes import replicated
 from streamlog import Broker, Client, ConfigError, ConnectError, RequestTimeout, StreamlogError
 
 SESSION = {"zookeeper.session.timeout.ms": 1000}
@@ -23,9 +24,7 @@ TOPIC = "orders"
 @pytest.fixture
 def cluster() -> Iterator[Broker]:
     """Three nodes, each with a replica of the topic."""
-    with Broker(nodes=3, config=SESSION) as cluster, cluster.connect() as client:
-        client.admin.create_topic(TOPIC, replicas=3)
-        cluster.wait_in_sync()
+    with replicated(Broker(nodes=3, config=SESSION), TOPIC) as cluster:
         yield cluster
 
 

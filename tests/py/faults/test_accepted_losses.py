@@ -11,6 +11,7 @@ import pytest
 import streamlog
 from py.faults.conftest import PATIENCE
 from py.support.broker import until
+from py.support.nodes import replicated
 from streamlog import Broker, Client, Consumer, RecordsLost
 
 TOPIC = "orders"
@@ -25,9 +26,7 @@ END = 15
 @pytest.fixture
 def cluster() -> Iterator[Broker]:
     """Three nodes, each with a replica of the topic."""
-    with Broker(nodes=3, replica_lag_time_max_ms=1000) as cluster, cluster.connect() as client:
-        client.admin.create_topic(TOPIC, replicas=3)
-        cluster.wait_in_sync()
+    with replicated(Broker(nodes=3, replica_lag_time_max_ms=1000), TOPIC) as cluster:
         yield cluster
 
 
