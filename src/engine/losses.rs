@@ -49,8 +49,8 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    /// Finds the losses among the logs of a data directory, if its metadata is shared with other
-    /// brokers. Partitions with a single replica are left out: no other broker has their records,
+    /// Finds the losses among the logs of a data directory, if they count: if its metadata is shared
+    /// with other brokers. Partitions with a single replica are left out: no other broker has their records,
     /// and what is left can be read. Those of topics whose nodes are missing or unreadable count,
     /// since they may have more replicas.
     ///
@@ -60,10 +60,10 @@ impl Losses {
         broker: BrokerId,
         data: &DataDir,
         image: &Image,
-        is_shared: bool,
+        counts: bool,
     ) -> Result<Self, EngineError> {
         let mut replicas = BTreeSet::new();
-        if !is_shared {
+        if !counts {
             return Ok(Self::of(broker, replicas));
         }
         for (partition, id) in data.losses()? {

@@ -15,7 +15,9 @@ use std::sync::Arc;
 use crate::engine::topic_settings::OFFSET_UNIT;
 use crate::engine::{EngineError, Executor};
 use crate::io::Disk;
-use crate::metadata::{DirectoryTokens, Image, Store, StoreError, StoreFuture, Topic, cluster_id};
+use crate::metadata::{
+    DirectoryTokens, ElectionRules, Image, Store, StoreError, StoreFuture, Topic, cluster_id,
+};
 use crate::storage::{DataDir, Identity, OffsetUnit, PartitionMetadata, StorageError};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition, WithCauses};
 
@@ -283,11 +285,11 @@ impl fmt::Debug for RecordedTokens {
 pub(super) fn renew_older_copy(
     data: &DataDir,
     image: &Image,
-    broker: BrokerId,
+    (broker, rules): (BrokerId, ElectionRules),
 ) -> Result<(), EngineError> {
     let Identity { directory_id, tokens, .. } = data.identity();
     let known = image.known_broker(broker);
-    if !known.is_some_and(|known| known.is_another_disk(&directory_id, &tokens)) {
+    if !known.is_some_and(|known| rules.is_another_disk(known, &directory_id, &tokens)) {
         return Ok(());
     }
     data.renew_identity()?;

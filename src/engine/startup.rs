@@ -138,7 +138,7 @@ pub(crate) async fn open_metadata(
         }
         None => open_journal(data)?,
     };
-    let identity = data.identity();
+    let (identity, rules) = (data.identity(), config.metadata.rules);
     let defaults = MetadataConfig {
         min_insync_replicas: config.log.min_insync_replicas_set.map(|count| count as usize),
         write_caching: config.log.write_caching,
@@ -154,12 +154,13 @@ pub(crate) async fn open_metadata(
     let mut metadata = metadata.await?;
     match_logs(data, &metadata.image().borrow(), is_shared)?;
     restore_lost_logs(data, &metadata.image().borrow(), config.broker_id)?;
-    let losses = Losses::find(config.broker_id, data, &metadata.image().borrow(), is_shared)?;
+    let may_have_lost = is_shared && rules.looks_for_losses();
+    let losses = Losses::find(config.broker_id, data, &metadata.image().borrow(), may_have_lost)?;
     if is_shared {
         if !data.identity().is_on_zookeeper {
             data.move_to_zookeeper()?;
         }
-        renew_older_copy(data, &metadata.image().borrow(), config.broker_id)?;
+        renew_older_copy(data, &metadata.image().borrow(), (config.broker_id, rules))?;
         let tokens = RecordedTokens::new(Arc::clone(data), executor);
         metadata = metadata.with_directory(Arc::new(tokens));
     }

@@ -9,7 +9,8 @@ use tokio::time::timeout;
 use crate::io::{Clock, ManualClock};
 use crate::metadata::metadata_cache::MetadataCache;
 use crate::metadata::{
-    Image, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op, Registration, Store,
+    ElectionRule, ElectionRules, Image, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op,
+    Registration, Store,
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp};
 
@@ -22,10 +23,13 @@ fn clock() -> Arc<dyn Clock> {
 
 /// A cluster of one broker, with a topic, and another session with its store.
 async fn start() -> (Metadata, Arc<MemoryStore>, MemoryStore) {
+    start_with(MetadataConfig::default()).await
+}
+
+async fn start_with(config: MetadataConfig) -> (Metadata, Arc<MemoryStore>, MemoryStore) {
     let store = Arc::new(MemoryStore::new(clock()));
     let person = store.another();
     let handle: Arc<dyn Store> = Arc::<MemoryStore>::clone(&store);
-    let config = MetadataConfig::default();
     let metadata = Metadata::open(handle, clock(), BrokerId(1), None, config).await.unwrap();
     metadata.register(&Registration::default()).await.unwrap();
     create(&metadata, "clicks").await;
@@ -108,6 +112,18 @@ async fn a_deleted_state_stops_its_partition_and_no_other() {
         person.multi(deleted.into_iter().map(creation).collect()).await.unwrap();
         follow_until(&metadata, |image| epoch(image, "clicks", 1) == Some(LeaderEpoch(0))).await;
     }
+}
+
+#[tokio::test]
+async fn a_deleted_state_begins_anew_without_the_rule_that_it_is_missing() {
+    let rules = ElectionRules::ALL.without(ElectionRule::MissingIsDamage);
+    let config = MetadataConfig { rules, ..MetadataConfig::default() };
+    let (metadata, _, person) = start_with(config).await;
+    delete(&person, "/brokers/topics/clicks/partitions/1").await;
+    create(&metadata, "views").await;
+    follow_until(&metadata, |image| epoch(image, "views", 2).is_some()).await;
+    let made = person.get("/brokers/topics/clicks/partitions/1/state").await.unwrap();
+    assert!(made.is_some());
 }
 
 #[tokio::test]

@@ -31,6 +31,19 @@ const ABLATIONS: &[(Rule, u64)] = &[
 /// 1,200 finds the absence of R21c.
 const ELECTIONS: &[(ElectionRule, u64)] = &[(ElectionRule::EndsAreCompared, 2)];
 
+/// The rules of elections of which no seed is expected to find the absence.
+const ELECTIONS_NOT_FOUND: &[ElectionRule] = &[
+    ElectionRule::EligibleReport,
+    ElectionRule::TwoReport,
+    ElectionRule::GreatestEnd,
+    ElectionRule::FloorExcludes,
+    ElectionRule::LastSetIsKept,
+    ElectionRule::LateReturn,
+    ElectionRule::TokenShowsDisk,
+    ElectionRule::MissingIsDamage,
+    ElectionRule::LossIsLookedFor,
+];
+
 /// The rules whose absence harms no record in any seed; `docs/decisions/0023-simulation.md`, 0025
 /// for proof and silence, and 0030 for caching have the reasons.
 const NOT_FOUND: &[Rule] = &[
@@ -55,6 +68,13 @@ const NOT_FOUND: &[Rule] = &[
     Rule::ProofEndsFirst,
     Rule::RestartWaits,
     Rule::WaitChangesNothing,
+    Rule::UnvouchedAppendsNothing,
+    Rule::UnvouchedChangesNothing,
+    Rule::UnvouchedTellsNoEnd,
+    Rule::FloorHolds,
+    Rule::LossEndsFloors,
+    Rule::FloorAboveEnd,
+    Rule::FloorAboveDivergence,
 ];
 
 #[test]
@@ -62,6 +82,9 @@ fn each_rule_prevents_damage() {
     if let Some(seeds) = variable("STREAMLOG_ABLATION_SEEDS") {
         for rule in ABLATIONS.iter().map(|(rule, _)| rule).chain(NOT_FOUND) {
             println!("{}", finders(&format!("{rule:?}"), without(*rule), seeds));
+        }
+        for rule in ELECTIONS.iter().map(|(rule, _)| rule).chain(ELECTIONS_NOT_FOUND) {
+            println!("{}", finders(&format!("{rule:?}"), electing_without(*rule), seeds));
         }
     }
     for (rule, seed) in ABLATIONS {

@@ -51,6 +51,25 @@ fn copy_dir((from, to): (&dyn Disk, &dyn Disk), dir: &Path) {
     }
 }
 
+/// Cuts off the end of a partition's last segment, so that a part in a hundred is left; durably.
+/// Returns false if there is none.
+pub(crate) fn cut_log(disk: &FaultyDisk, partition: &TopicPartition, part: u64) -> bool {
+    let dir = Path::new(DIRECTORY).join(partition.to_string());
+    if !disk.exists(&dir).unwrap() {
+        return false;
+    }
+    let files = disk.list(&dir).unwrap().into_iter().map(|entry| dir.join(entry.name));
+    let Some(last) = files.filter(|path| is_segment(path)).max() else { return false };
+    let file = disk.open(&last, OpenMode::Write).unwrap();
+    file.set_len(file.len().unwrap() * part / 100).unwrap();
+    file.sync_data().unwrap();
+    true
+}
+
+fn is_segment(path: &Path) -> bool {
+    path.extension() == Some("log".as_ref())
+}
+
 /// Removes the log of a partition, or only its last segment with the files beside it; durably.
 /// Returns false if there is none.
 pub(crate) fn remove_log(disk: &FaultyDisk, partition: &TopicPartition, is_whole: bool) -> bool {
@@ -62,8 +81,7 @@ pub(crate) fn remove_log(disk: &FaultyDisk, partition: &TopicPartition, is_whole
     let mut files: Vec<_> = files.collect();
     let base = |name: &str| name.split_once('.').map(|(base, _)| base.to_owned());
     if !is_whole {
-        let segments =
-            files.iter().filter(|name| Path::new(name).extension() == Some("log".as_ref()));
+        let segments = files.iter().filter(|name| is_segment(Path::new(name)));
         let Some(last) = segments.max().cloned() else { return false };
         files.retain(|name| base(name) == base(&last));
     }

@@ -11,7 +11,7 @@ use streamlog::io::Clock;
 use streamlog::metadata::{
     MemoryStore, Node, Op, OpResult, SessionError, SessionId, Store, StoreError, StoreFuture, Watch,
 };
-use streamlog::types::TopicPartition;
+use streamlog::types::{BrokerId, LeaderEpoch, TopicPartition};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -34,6 +34,14 @@ pub(crate) struct Ensemble {
     cut_off: [AtomicU32; MACHINES],
     /// True once a lost message may mean a lost connection.
     pub(crate) loses_connections: AtomicBool,
+}
+
+/// What a person does to the state of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StateEdit {
+    Deleted,
+    DeletedWithParent,
+    Overwritten,
 }
 
 /// A session that the store has not ended, or whose broker has yet to learn that.
@@ -63,14 +71,49 @@ impl Ensemble {
         }
     }
 
-    /// The state of a partition as the store has it now.
-    pub(crate) async fn state(
+    /// The state of a partition as the store has it now, if it is there and can be read.
+    pub(crate) async fn state(&self, partition: &TopicPartition) -> Option<Value> {
+        let node = self.origin.get(&path_of_state(partition)).await.unwrap()?;
+        serde_json::from_slice(&node.value).ok()
+    }
+
+    /// Deletes the state of a partition, with the node above it or without, or overwrites it with
+    /// what nobody can read. Returns the leader epoch that it had; `None` if there was no state to
+    /// be lost.
+    pub(crate) async fn edit_state(
         &self,
-        TopicPartition { topic, partition }: &TopicPartition,
-    ) -> Option<Value> {
-        let path = format!("/brokers/topics/{topic}/partitions/{}/state", partition.0);
+        partition: &TopicPartition,
+        edit: StateEdit,
+    ) -> Option<LeaderEpoch> {
+        let path = path_of_state(partition);
         let node = self.origin.get(&path).await.unwrap()?;
-        Some(serde_json::from_slice(&node.value).unwrap())
+        let state: Value = serde_json::from_slice(&node.value).ok()?;
+        let epoch = i32::try_from(state["leader_epoch"].as_i64()?).unwrap();
+        let parent = path.trim_end_matches("/state").to_owned();
+        let ops = match edit {
+            StateEdit::Deleted => vec![Op::delete(path, node.version)],
+            StateEdit::DeletedWithParent => {
+                let version = self.origin.get(&parent).await.unwrap()?.version;
+                vec![Op::delete(path, node.version), Op::delete(parent, version)]
+            }
+            StateEdit::Overwritten => vec![Op::set(path, "{", node.version)],
+        };
+        self.origin.multi(ops).await.ok()?;
+        Some(LeaderEpoch(epoch))
+    }
+
+    /// Deletes the node of a broker that has registered before.
+    pub(crate) async fn delete_known_broker(&self, id: BrokerId) {
+        let path = path_of_broker(id);
+        if let Some(node) = self.origin.get(&path).await.unwrap() {
+            // The broker may change it at the same time.
+            let _ = self.origin.multi(vec![Op::delete(path, node.version)]).await;
+        }
+    }
+
+    /// True if the node of a broker that has registered before is there.
+    pub(crate) async fn knows(&self, id: BrokerId) -> bool {
+        self.origin.get(&path_of_broker(id)).await.unwrap().is_some()
     }
 
     /// Cuts a machine off from the store, until it is repaired as often as it was cut off.
@@ -205,6 +248,14 @@ impl BrokerSession {
         }
         executed
     }
+}
+
+fn path_of_state(TopicPartition { topic, partition }: &TopicPartition) -> String {
+    format!("/brokers/topics/{topic}/partitions/{partition}/state")
+}
+
+fn path_of_broker(id: BrokerId) -> String {
+    format!("/streamlog/brokers/{id}")
 }
 
 /// Cuts a machine off for a while, as a lost message mostly means a lost connection.

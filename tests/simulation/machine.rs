@@ -158,6 +158,11 @@ impl Machine {
         *locked(&self.disk) = disks::empty(seed);
     }
 
+    /// Replaces the disk, and returns it; the broker has ended.
+    pub(crate) fn replace_disk(&self, disk: FaultyDisk) -> FaultyDisk {
+        std::mem::replace(&mut *locked(&self.disk), disk)
+    }
+
     /// Copies the disk; the broker has ended.
     pub(crate) fn copy_disk(&self, seed: u64) {
         let copy = disks::copy_of(&locked(&self.disk), seed);

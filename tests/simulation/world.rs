@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use streamlog::io::SeededRandom;
 use streamlog::metadata::{IsrMember, MetadataConfig, PartitionState};
-use streamlog::types::{PartitionIndex, TopicName, TopicPartition};
+use streamlog::types::{LeaderEpoch, PartitionIndex, TopicName, TopicPartition};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
@@ -77,6 +77,8 @@ pub(crate) struct World {
     violation: Mutex<Option<Violation>>,
     /// The last state of each partition that a broker has seen.
     states: Mutex<BTreeMap<TopicPartition, Arc<PartitionState>>>,
+    /// The leader epoch of the last state of a partition that somebody has deleted or overwritten.
+    lost_states: Mutex<BTreeMap<TopicPartition, LeaderEpoch>>,
     /// The last value that was produced.
     values: AtomicU64,
     /// True while clients produce.
@@ -122,6 +124,7 @@ impl World {
             checkers: Mutex::default(),
             violation: Mutex::default(),
             states: Mutex::default(),
+            lost_states: Mutex::default(),
             values: AtomicU64::new(0),
             is_loaded: AtomicBool::new(true),
             letters: (letters, Mutex::new(Some(received))),
@@ -285,7 +288,9 @@ impl World {
     pub(crate) fn observe(&self, partition: &TopicPartition, state: &Arc<PartitionState>) {
         let mut states = locked(&self.states);
         let before = states.get(partition).cloned();
-        if before.as_ref().is_some_and(|before| before.version >= state.version) {
+        // The versions of a state that is made again begin anew.
+        let order = |state: &PartitionState| (state.leader_epoch, state.version);
+        if before.as_ref().is_some_and(|before| order(before) >= order(state)) {
             return;
         }
         states.insert(partition.clone(), Arc::clone(state));
@@ -319,6 +324,11 @@ impl World {
         }
     }
 
+    /// Notes that the state of a partition is lost, which had this leader epoch.
+    pub(crate) fn note_lost_state(&self, partition: &TopicPartition, epoch: LeaderEpoch) {
+        locked(&self.lost_states).insert(partition.clone(), epoch);
+    }
+
     /// True if every partition has a leader and all brokers as members, as they are registered.
     pub(crate) fn is_in_sync(&self) -> bool {
         let states = locked(&self.states);
@@ -328,10 +338,13 @@ impl World {
             let own = IsrMember { broker: broker.id(), incarnation: broker.incarnation() };
             state.isr.contains(&own)
         };
-        let is_whole = |state: &Arc<PartitionState>| {
-            state.leader.is_some() && brokers.iter().all(|broker| is_member(state, broker))
+        let lost = locked(&self.lost_states);
+        let is_whole = |(partition, state): (&TopicPartition, &Arc<PartitionState>)| {
+            lost.get(partition).is_none_or(|epoch| state.leader_epoch > *epoch)
+                && state.leader.is_some()
+                && brokers.iter().all(|broker| is_member(state, broker))
         };
-        states.len() == self.partitions().len() && states.values().all(is_whole)
+        states.len() == self.partitions().len() && states.iter().all(is_whole)
     }
 
     /// Lets the checkers judge something, and keeps the first violation.

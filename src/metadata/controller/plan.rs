@@ -95,7 +95,7 @@ impl<'a> Basis<'a> {
 fn elections<'a>(basis: Basis<'a>, topic: &'a Topic) -> impl Iterator<Item = Group> + Send + 'a {
     let grown = grown(basis.image, topic);
     let elections = topic.numbered().filter_map(move |(index, partition)| {
-        if partition.state.is_none() && !topic.is_new(index) {
+        if partition.state.is_none() && !basis.config.rules.may_make_state(topic.is_new(index)) {
             // Rule R27: somebody has deleted the state, which may have had a higher leader epoch
             // and fewer in-sync replicas than a new one.
             return None;

@@ -1,8 +1,10 @@
 //! Elections by the reports of replicas, after the end of all in-sync ones (rule R21).
 
-use super::cluster_tests::{Cluster, eligible, isr, leader};
+use super::cluster_tests::{Cluster, eligible, isr, leader, name};
 use crate::metadata::ElectionRule;
-use crate::metadata::image::{LogReport, LogReports};
+use crate::metadata::image::{Incarnation, IsrMember, LogReport, LogReports, PartitionState};
+use crate::metadata::layout::NodePath;
+use crate::metadata::values::encode_state;
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicId};
 
 /// A cluster of three brokers, all in sync, whose sessions have ended.
@@ -103,6 +105,44 @@ fn once_the_wait_is_over_the_greatest_log_of_those_that_have_returned_is_believe
     let state = cluster.state(0);
     assert_eq!(isr(&state), [(3, 31)]);
     assert_eq!(eligible(&state), [(1, "d1"), (2, "d2")], "they may have more");
+}
+
+#[test]
+fn replicas_that_were_in_sync_by_nobodys_word_lead_only_once_all_have_reported() {
+    let mut cluster = Cluster::default();
+    (1..=5).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    let topic = cluster.topic(&[&[1, 2, 3, 4, 5]]);
+    cluster.settle();
+    // As an operator has it made again.
+    let state = cluster.state(0);
+    let stranger = |member: &IsrMember| IsrMember { incarnation: Incarnation::UNKNOWN, ..*member };
+    let rebuilt = PartitionState {
+        leader: None,
+        leader_epoch: LeaderEpoch(1_000),
+        isr: state.isr.iter().map(stranger).collect(),
+        minimum: Some(5),
+        ..state
+    };
+    let path = NodePath::PartitionState(name(), PartitionIndex(0));
+    cluster.put(&path, encode_state(&rebuilt), 0, 200);
+    for (id, log) in [(1, (3, 12, 9)), (2, (3, 10, 9)), (3, (2, 9, 9)), (4, (2, 9, 9))] {
+        cluster.broker_with_report((id, i64::from(id) * 10), topic, log);
+        assert_eq!(elected(&mut cluster), None);
+    }
+    cluster.broker_with_report((5, 50), topic, (2, 9, 9));
+    assert_eq!(elected(&mut cluster), Some((1, 10)));
+    // The second had acknowledged records with it, and the others may lack them.
+    cluster.broker_gone(1);
+    cluster.broker_gone(2);
+    assert_eq!(elected(&mut cluster), None);
+    (3..=5).for_each(|id| {
+        cluster.broker_with_report((id, i64::from(id) * 10), topic, (2, 9, 9));
+    });
+    assert_eq!(elected(&mut cluster), None);
+    cluster.broker_with_report((1, 11), topic, (3, 12, 9));
+    assert_eq!(elected(&mut cluster), None);
+    cluster.broker_with_report((2, 21), topic, (3, 10, 9));
+    assert_eq!(elected(&mut cluster), Some((1, 11)));
 }
 
 #[test]

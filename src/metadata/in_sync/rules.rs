@@ -3,10 +3,11 @@
 //!
 //! The numbers of the rules are those of `docs/replication.md`. R7, R13 and R21 take several
 //! predicates. The replicas' part in R3, R5 and R15 is in `replication/protocol/rules.rs`. Tests
-//! switch off single parts of R21, to show the damage that each prevents.
+//! switch off single rules that concern outages, to show the damage that each prevents.
 
 use crate::metadata::image::{
-    Broker, Caching, DirectoryId, Incarnation, IsrMember, LogExtent, PartitionState, Registration,
+    Broker, Caching, DirectoryId, Incarnation, IsrMember, KnownBroker, LogExtent, PartitionState,
+    Registration,
 };
 use crate::metadata::in_sync::InSyncStateChange;
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicId};
@@ -30,6 +31,12 @@ pub enum ElectionRule {
     /// R21e: a leader that was elected after the wait gives way to a replica that returns with
     /// more.
     LateReturn,
+    /// R26: a data directory without the token of its last registration is another disk.
+    TokenShowsDisk,
+    /// R27: the state of a partition that is missing was deleted, and is not made again.
+    MissingIsDamage,
+    /// R28: before a broker registers, it looks for what its disk has lost.
+    LossIsLookedFor,
 }
 
 /// The rules of elections in force.
@@ -37,7 +44,7 @@ pub enum ElectionRule {
 pub struct ElectionRules {
     /// A bit for each rule that is switched off.
     #[cfg(any(test, feature = "internals"))]
-    off: u8,
+    off: u16,
 }
 
 impl ElectionRules {
@@ -97,6 +104,27 @@ impl ElectionRules {
     /// others.
     pub(in crate::metadata) const fn awaits_returns(self) -> bool {
         self.has(ElectionRule::LateReturn)
+    }
+
+    /// R26: returns true if the data directory of this id, with these tokens, is not the one that
+    /// has registered last under its id.
+    pub(crate) fn is_another_disk(
+        self,
+        known: &KnownBroker,
+        directory_id: &str,
+        tokens: &[String],
+    ) -> bool {
+        known.is_another_disk(directory_id, tokens) && self.has(ElectionRule::TokenShowsDisk)
+    }
+
+    /// R27: returns true if a state is made for a partition without one, which `is_new` or had one.
+    pub(in crate::metadata) const fn may_make_state(self, is_new: bool) -> bool {
+        is_new || !self.has(ElectionRule::MissingIsDamage)
+    }
+
+    /// R28: returns true if a broker looks for what its disk has lost, before it registers.
+    pub(crate) const fn looks_for_losses(self) -> bool {
+        self.has(ElectionRule::LossIsLookedFor)
     }
 
     /// R21g: returns true if replicas may leave the in-sync and the eligible ones.

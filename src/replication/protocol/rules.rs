@@ -97,6 +97,8 @@ pub enum Rule {
     UnvouchedTellsNoEnd,
     /// R24: a follower removes no record below its floor, unless its log has lost records.
     FloorHolds,
+    /// R24b: records that an operator has given up give no floor.
+    LossEndsFloors,
     /// R25a: a leader whose log ends below a follower's floor has lost records.
     FloorAboveEnd,
     /// R25b: a leader from whose log one diverges below its floor has lost records.
@@ -337,6 +339,16 @@ impl Rules {
     /// records from `to` on.
     pub(super) fn keeps_log(self, to: Offset, end: Offset, floor: Offset) -> bool {
         to < floor && floor <= end && self.has(Rule::FloorHolds)
+    }
+
+    /// R24b: returns true if a log whose last record is of this epoch has a floor, where only
+    /// records from `floor_epoch` on give one.
+    pub(in crate::replication) fn has_floor(
+        self,
+        last_epoch: LeaderEpoch,
+        floor_epoch: LeaderEpoch,
+    ) -> bool {
+        last_epoch >= floor_epoch || !self.has(Rule::LossEndsFloors)
     }
 
     /// R25: returns true if a follower's fetch shows that the log of its leader, which ends at

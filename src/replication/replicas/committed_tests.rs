@@ -46,6 +46,23 @@ fn a_former_leader_acknowledges_nothing_that_it_has_removed() {
 }
 
 #[test]
+fn given_up_records_give_a_floor_without_the_rule_that_a_loss_ends_floors() {
+    let (end, epoch) = (Offset::new(RECORDS), 3);
+    for (rules, floor) in
+        [(Rules::ALL, Offset::ZERO), (Rules::ALL.without(Rule::LossEndsFloors), end)]
+    {
+        let mut pair = Pair::new();
+        pair.follower.follow_rules(rules);
+        let recorded = Offsets::from([(pair.follower.partition.id().clone(), end)]);
+        pair.follower.logs.data.checkpoint(&recorded).unwrap();
+        // An operator lets the other broker lead in epoch 3, and the log has records of epoch 0.
+        assert_eq!(pair.floor(epoch, Caching::Off, epoch), floor);
+        pair.leader.stop();
+        pair.follower.stop();
+    }
+}
+
+#[test]
 fn a_partition_that_stops_acknowledges_what_it_has_committed() {
     let pair = Pair::new();
     let target = pair.follower_commits(LeaderEpoch(2));

@@ -81,7 +81,7 @@ impl Partition {
         let current = self.current();
         let is_set = self.config().write_caching;
         let is_void = self.rules().voids_floors(current.caching, is_set);
-        if is_void || last_epoch < current.floor_epoch {
+        if is_void || !self.rules().has_floor(last_epoch, current.floor_epoch) {
             return Offset::ZERO;
         }
         let recorded = self.logs().data.floor(self.id(), self.topic_id());

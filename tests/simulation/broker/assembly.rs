@@ -15,7 +15,7 @@ use streamlog::metadata::{
 };
 use streamlog::replication::{LocalLogs, Partition};
 use streamlog::storage::LogConfig;
-use streamlog::types::{BrokerId, PartitionIndex, TopicPartition};
+use streamlog::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicPartition};
 
 use crate::broker::flushing::Flushing;
 use crate::broker::scheduler::ProcessScheduler;
@@ -92,6 +92,19 @@ impl Broker {
         self.metadata().edit_configs(&target, &edits, rules).await.is_ok()
     }
 
+    /// Makes the state of a partition again, after the last one, of `epoch`, was lost, if the store
+    /// takes it, and this broker has learnt of the loss.
+    pub(crate) async fn rebuild_state(
+        &self,
+        TopicPartition { topic, partition }: &TopicPartition,
+        epoch: LeaderEpoch,
+    ) {
+        let epoch = LeaderEpoch(epoch.0 + 1);
+        if let Err(error) = self.metadata().rebuild_state(topic, *partition, epoch).await {
+            self.world.tell(|| format!("the state of {topic}-{partition} is not made: {error}"));
+        }
+    }
+
     /// Starts the tasks of the broker, and returns those that do the work of its threads.
     pub(crate) fn run(self: &Arc<Self>) -> Vec<Task> {
         self.inner.run(observe(Arc::downgrade(&self.world)));
@@ -151,6 +164,9 @@ impl Broker {
     pub(crate) fn may_lead(&self, state: &Value) -> bool {
         if !state["unvouched"].is_null() {
             // Its leader waits for a replica that confirms it.
+            return false;
+        }
+        if self.incarnation() == Incarnation::UNKNOWN {
             return false;
         }
         let (id, Incarnation(incarnation)) = (self.id.0, self.incarnation());

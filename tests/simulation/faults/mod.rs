@@ -3,6 +3,7 @@
 mod links;
 mod processes;
 mod storage;
+mod store_edits;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::ensemble::index;
+use crate::faults::storage::Loss;
 use crate::machine::Machine;
 use crate::world::{MACHINES, World};
 
@@ -22,6 +24,9 @@ const SUCCESSION_ONE_IN: u64 = 12;
 
 /// One fault in this many comes with an outage of the whole store.
 const STORE_OUTAGE_ONE_IN: u64 = 15;
+
+/// One fault in this many comes with the deletion of a partition's state.
+const STATE_EDIT_ONE_IN: u64 = 25;
 
 /// Begins faults for a while. The last ones end some seconds later.
 pub(crate) async fn inject(world: &Arc<World>, time: Duration) {
@@ -37,12 +42,15 @@ pub(crate) async fn inject(world: &Arc<World>, time: Duration) {
         let is_blackout =
             sound.len() == MACHINES && !world.is_caching && world.chance(BLACKOUT_ONE_IN);
         // The other machines have everything that was promised.
-        let loses_log = is_blackout && world.is_in_sync() && world.chance(2);
+        let loss = (is_blackout && world.is_in_sync() && world.chance(2)).then(|| a_loss(world));
         if is_blackout {
             world.note("blackout", &[]);
         }
         if world.chance(STORE_OUTAGE_ONE_IN) {
             world.start(links::lose_store(Arc::clone(world)));
+        }
+        if world.chance(STATE_EDIT_ONE_IN) {
+            world.start(store_edits::edit_state(Arc::clone(world)));
         }
         let is_succession =
             sound.len() == MACHINES && !is_blackout && world.chance(SUCCESSION_ONE_IN);
@@ -54,8 +62,8 @@ pub(crate) async fn inject(world: &Arc<World>, time: Duration) {
             world.start(async move {
                 let world = injected;
                 if is_blackout {
-                    let lost = loses_log.then_some(machine == one);
-                    processes::black_out(&world, machine, lost).await;
+                    let lossy = loss.map(|loss| (one, loss));
+                    processes::black_out(&world, machine, lossy).await;
                 } else if is_succession && machine == one {
                     links::cut_in_both_directions(&world, machine).await;
                 } else if is_succession {
@@ -87,6 +95,17 @@ fn may_lose_disk(world: &World) -> bool {
     faulty == 1 && world.is_in_sync()
 }
 
+/// The loss of a disk in a blackout.
+fn a_loss(world: &World) -> Loss {
+    match world.below(8) {
+        0 | 1 => Loss::Log,
+        2 => Loss::Segment,
+        3 | 4 => Loss::End,
+        5 | 6 => Loss::Newest,
+        _ => Loss::Disk,
+    }
+}
+
 async fn inject_one(world: &Arc<World>, machine: usize) {
     let counts_as_caching = world.counts_as_caching().await;
     match world.below(100) {
@@ -109,7 +128,8 @@ async fn inject_one(world: &Arc<World>, machine: usize) {
         74..77 => processes::jump_clock(world, machine).await,
         77..82 => processes::restart(world, machine).await,
         82..85 if may_lose_disk(world) => storage::empty_disk(world, machine).await,
-        85..88 if may_lose_disk(world) => storage::roll_back_disk(world, machine).await,
+        85..87 => store_edits::delete_known_broker(world, machine).await,
+        87..90 if may_lose_disk(world) => storage::roll_back_disk(world, machine).await,
         _ => processes::kill(world, machine).await,
     }
 }

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use streamlog::metadata::MemoryStore;
 use tokio::time::sleep;
 
-use crate::disks;
 use crate::ensemble::index;
+use crate::faults::storage::{self, Loss};
 use crate::world::World;
+
+/// One machine in this many is started on the disk of another first, after a blackout.
+const DISK_OF_ANOTHER_ONE_IN: u64 = 8;
 
 /// The most milliseconds by which a wall clock is wrong: a year.
 const WALL_ERROR_MAX: u64 = 365 * 24 * 3_600_000;
@@ -18,6 +21,9 @@ pub(super) async fn kill(world: &Arc<World>, machine: usize) {
     if world.chance(2) {
         // As the guard of a process does.
         world.ensemble.prove_end(machine);
+    }
+    if world.chance(4) {
+        world.machines[machine].copy_disk(world.below(u64::MAX));
     }
     sleep(world.millis(0, 9_000)).await;
     world.machines[machine].start(world);
@@ -33,27 +39,24 @@ pub(super) async fn cut_power(world: &Arc<World>, machine: usize) {
     world.machines[machine].start(world);
 }
 
-/// Cuts the power like `cut_power`, as it is cut from all machines. If one of their disks returns
-/// without a log, or without the end of one, `loses_log` tells whether it is this one. All sessions
-/// have ended by then. If those of the others ended first, they could leave the in-sync set, and
-/// with a minimum of 1 nobody but the lost replica could lead.
-pub(super) async fn black_out(world: &Arc<World>, machine: usize, loses_log: Option<bool>) {
+/// Cuts the power like `cut_power`, as it is cut from all machines. One of them is `lossy` if its
+/// disk returns with a loss. All sessions have ended by then. If those of the others ended first,
+/// they could leave the in-sync set, and with a minimum of 1 nobody but the lost replica could
+/// lead.
+pub(super) async fn black_out(world: &Arc<World>, machine: usize, lossy: Option<(usize, Loss)>) {
     let place = &world.machines[machine];
     world.note("power cut", &[index(machine)]);
     place.cut_power(world.below(u64::MAX)).await;
-    if loses_log.is_some() {
+    if lossy.is_some() {
         world.ensemble.expire(machine);
     }
-    if loses_log == Some(true) {
-        let partitions = world.partitions();
-        let partition = &partitions[world.index(partitions.len())];
-        let is_whole = world.chance(2);
-        if disks::remove_log(&place.disk(), partition, is_whole) {
-            let name = if is_whole { "log removed" } else { "segment removed" };
-            world.note(name, &[index(machine)]);
-        }
+    if let Some((_, loss)) = lossy.filter(|(concerned, _)| *concerned == machine) {
+        storage::lose(world, machine, loss);
     }
     sleep(world.millis(0, 9_000)).await;
+    if world.chance(DISK_OF_ANOTHER_ONE_IN) {
+        storage::start_on_disk_of_another(world, machine).await;
+    }
     place.start(world);
 }
 

@@ -1,4 +1,4 @@
-//! Faults of disks: slow, failing, full, lost ones.
+//! Faults of disks: slow, failing, full, lost ones, and those of other machines.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,9 +7,29 @@ use std::time::Duration;
 use streamlog::io::faulty::{Failure, Fault, Operation};
 use tokio::time::sleep;
 
+use crate::checkers::Violation;
+use crate::disks;
 use crate::ensemble::index;
 use crate::machine::Machine;
 use crate::world::World;
+
+/// What a disk lacks when it returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// The log of a partition.
+    Log,
+    /// The last segment of a log.
+    Segment,
+    /// The end of a log.
+    End,
+    /// Whatever was written since a copy was made.
+    Newest,
+    /// Everything.
+    Disk,
+}
+
+/// The time during which a broker is not to start on the disk of another.
+const REFUSED: Duration = Duration::from_secs(2);
 
 /// The longest wait for a broker with an empty disk to be in sync again.
 const REFILL_MAX: Duration = Duration::from_mins(1);
@@ -65,6 +85,47 @@ async fn with_bad_disk(world: &Arc<World>, machine: usize, fault: Fault) {
     place.has_bad_disk.store(false, Ordering::Relaxed);
 }
 
+/// Lets a disk lose something; the broker has ended.
+pub(super) fn lose(world: &World, machine: usize, loss: Loss) {
+    let place = &world.machines[machine];
+    let partitions = world.partitions();
+    let partition = &partitions[world.index(partitions.len())];
+    let (name, is_lost) = match loss {
+        Loss::Log => ("log removed", disks::remove_log(&place.disk(), partition, true)),
+        Loss::Segment => ("segment removed", disks::remove_log(&place.disk(), partition, false)),
+        Loss::End => {
+            let part = world.below(100);
+            ("log cut", disks::cut_log(&place.disk(), partition, part))
+        }
+        Loss::Newest => ("older disk in a blackout", place.roll_back_disk()),
+        Loss::Disk => {
+            place.empty_disk(world.below(u64::MAX));
+            ("empty disk in a blackout", true)
+        }
+    };
+    if is_lost {
+        world.planted.plant_in(&place.disk());
+        world.note(name, &[index(machine)]);
+    }
+}
+
+/// Starts a broker on a copy of another's disk, which it is to refuse, and gives it back its own.
+pub(super) async fn start_on_disk_of_another(world: &Arc<World>, machine: usize) {
+    let place = &world.machines[machine];
+    let other = &world.machines[(machine + 1) % world.machines.len()];
+    let Some(copy) = disks::copy_of(&other.disk(), world.below(u64::MAX)) else { return };
+    world.note("disk of another", &[index(machine)]);
+    let own = place.replace_disk(copy);
+    place.start(world);
+    sleep(REFUSED).await;
+    if place.broker().is_some() {
+        let invariant = "no broker starts on the disk of another";
+        world.check(|_| Err::<(), _>(Violation::new(invariant, place.id().to_string())));
+    }
+    place.kill().await;
+    place.replace_disk(own);
+}
+
 /// Gives a machine an empty disk, and lets its broker fetch everything again.
 pub(super) async fn empty_disk(world: &Arc<World>, machine: usize) {
     if ends_before_others(world, machine).await {
@@ -96,7 +157,7 @@ async fn ends_before_others(world: &Arc<World>, machine: usize) -> bool {
         world.ensemble.expire(machine);
     }
     for partition in world.partitions() {
-        let state = world.ensemble.state(&partition).await.unwrap();
+        let Some(state) = world.ensemble.state(&partition).await else { return false };
         let members = state["isr"].as_array().unwrap();
         let others = world.machines.iter().filter(|other| other.index != machine);
         if !others.map(Machine::id).all(|other| members.iter().any(|id| *id == other.0)) {
