@@ -2,9 +2,10 @@
 
 use crate::engine::{EngineState, strays};
 use crate::metadata::Problem;
-use crate::types::TopicPartition;
+use crate::replication::Partition;
+use crate::types::{TopicPartition, WithCauses};
 
-/// The problems in the data directory of this broker.
+/// The problems in the data directory of this broker. Blocks on the disk: it opens every log.
 pub(super) fn data_problems(engine: &EngineState) -> Vec<Problem> {
     let broker = Some(engine.config.broker_id);
     let mut problems = Vec::new();
@@ -12,8 +13,8 @@ pub(super) fn data_problems(engine: &EngineState) -> Vec<Problem> {
         let partition = None;
         problems.push(Problem { broker, partition, words: stray.words, remedy: stray.remedy });
     }
-    let image = engine.image();
-    for (id, index) in engine.losses.replicas() {
+    let (image, lost) = (engine.image(), engine.losses.replicas());
+    for (id, index) in lost.iter().copied() {
         let Some(topic) = image.topic_by_id(id) else { continue };
         let partition = TopicPartition { topic: topic.name.clone(), partition: index };
         problems.push(Problem {
@@ -29,7 +30,10 @@ pub(super) fn data_problems(engine: &EngineState) -> Vec<Problem> {
         });
     }
     for topic in engine.partitions.topics() {
-        for partition in topic.partitions() {
+        let is_lost = |partition: &Partition| {
+            lost.contains(&(partition.topic_id(), partition.id().partition))
+        };
+        for partition in topic.partitions().filter(|partition| !is_lost(partition)) {
             let (words, remedy) = if partition.keeps_records() {
                 (
                     "this replica keeps records that its leader lacks, and has stopped following"
@@ -40,7 +44,7 @@ pub(super) fn data_problems(engine: &EngineState) -> Vec<Problem> {
                         partition.id()
                     ),
                 )
-            } else if let Some(reason) = partition.open_failure() {
+            } else if let Some(reason) = unopened(engine, partition) {
                 (
                     format!("its log cannot be opened: {reason}"),
                     "see to what is named, and write to the partition, or start the broker again"
@@ -54,4 +58,14 @@ pub(super) fn data_problems(engine: &EngineState) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// The reason why the log of a partition cannot be used, if it cannot.
+fn unopened(engine: &EngineState, partition: &Partition) -> Option<String> {
+    let failure = partition.open_failure().map(|reason| reason.to_string());
+    // A log is opened on first use, and nobody may have used it yet.
+    failure.or_else(|| {
+        let opened = engine.logs.data.log(partition.id());
+        opened.err().map(|error| WithCauses(&error).to_string())
+    })
 }

@@ -8,7 +8,7 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::handlers::metadata::ALL_TOPIC_OPERATIONS;
 use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
-use crate::types::{PartitionIndex, TopicName};
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 use crate::wire::describe_topic_partitions::{
     Cursor, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, Partition, Topic,
 };
@@ -78,7 +78,7 @@ impl Page<'_> {
         let partitions: Vec<_> = rest
             .by_ref()
             .take(self.remaining)
-            .map(|(index, described)| self.partition(index, described))
+            .map(|(index, described)| self.partition((topic.id, index), described))
             .collect();
         self.remaining -= partitions.len();
         self.next = rest
@@ -94,8 +94,14 @@ impl Page<'_> {
         });
     }
 
-    fn partition(&self, index: PartitionIndex, described: &PartitionImage) -> Partition {
+    fn partition(
+        &self,
+        (topic, index): (TopicId, PartitionIndex),
+        described: &PartitionImage,
+    ) -> Partition {
         let leader = self.image.live_leader(described);
+        let is_offline = |broker: &&BrokerId| self.image.is_offline(**broker, topic, index);
+        let offline = described.replicas.iter().filter(is_offline);
         let eligible = described.state.iter().flat_map(|state| &state.eligible);
         Partition {
             error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
@@ -107,7 +113,7 @@ impl Page<'_> {
             // Empty rather than null if there are none: Apache's admin client fails on null.
             eligible_leader_replicas: Some(eligible.map(|replica| replica.broker.0).collect()),
             last_known_elr: Some(Vec::new()),
-            ..Partition::default()
+            offline_replicas: offline.map(|broker| broker.0).collect(),
         }
     }
 }

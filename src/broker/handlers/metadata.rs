@@ -149,7 +149,7 @@ fn visible(call: &Call<'_>, image: &Image, topic: &TopicImage) -> Option<Topic> 
 }
 
 fn describe(image: &Image, topic: &TopicImage) -> Topic {
-    let partition = |(index, described)| partition(image, index, described);
+    let partition = |(index, described)| partition(image, (topic.id, index), described);
     Topic {
         name: Some(topic.name.to_string()),
         topic_id: topic.id,
@@ -159,9 +159,13 @@ fn describe(image: &Image, topic: &TopicImage) -> Topic {
     }
 }
 
-fn partition(image: &Image, index: PartitionIndex, described: &PartitionImage) -> Partition {
+fn partition(
+    image: &Image,
+    (topic, index): (TopicId, PartitionIndex),
+    described: &PartitionImage,
+) -> Partition {
     let leader = image.live_leader(described);
-    let is_offline = |broker: &&BrokerId| image.broker(**broker).is_none();
+    let is_offline = |broker: &&BrokerId| image.is_offline(**broker, topic, index);
     Partition {
         error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
         partition_index: index.0,

@@ -108,7 +108,7 @@ fn once_the_wait_is_over_the_greatest_log_of_those_that_have_returned_is_believe
 }
 
 #[test]
-fn replicas_that_were_in_sync_by_nobodys_word_lead_only_once_all_have_reported() {
+fn replicas_that_no_state_knows_as_in_sync_lead_only_once_all_have_reported() {
     let mut cluster = Cluster::default();
     (1..=5).for_each(|id| cluster.broker(id, i64::from(id) * 10));
     let topic = cluster.topic(&[&[1, 2, 3, 4, 5]]);

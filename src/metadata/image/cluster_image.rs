@@ -68,6 +68,13 @@ impl Image {
         self.brokers.get(&id)
     }
 
+    /// Returns true if a replica can neither lead nor follow: its broker does not run, or has
+    /// registered that its disk has lost records of the partition, or cannot read them.
+    pub fn is_offline(&self, replica: BrokerId, topic: TopicId, index: PartitionIndex) -> bool {
+        let lost = |broker: &Arc<Broker>| broker.registration.lost.contains(&(topic, index));
+        self.broker(replica).is_none_or(lost)
+    }
+
     /// The brokers that have ever registered, by id.
     pub fn known_brokers(&self) -> impl ExactSizeIterator<Item = (BrokerId, &Arc<KnownBroker>)> {
         self.known_brokers.iter().map(|(id, broker)| (*id, broker))

@@ -2,20 +2,25 @@
 
 use std::fs;
 
-use streamlog::client::{ProducerConfig, ProducerRecord};
+use streamlog::client::{Client, ProducerConfig, ProducerRecord};
 
 use crate::failover::administration::problems;
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
 const TOPIC: &str = "checked";
 
+/// Writes a record.
+fn write(client: &Client, topic: &str) {
+    let producer = client.producer(ProducerConfig::default()).unwrap();
+    let record = ProducerRecord { topic, value: Some(b"1"), ..ProducerRecord::default() };
+    producer.send(&record).unwrap().wait(Some(PATIENCE)).unwrap();
+}
+
 #[test]
 fn a_check_names_what_is_missing_with_its_remedy_until_all_is_in_sync_again() {
     let mut cluster = ThreeBrokers::start(&["replica.lag.time.max.ms=1000"]);
     cluster.make_topic(TOPIC, 1);
-    let producer = cluster.client().producer(ProducerConfig::default()).unwrap();
-    let record = ProducerRecord { topic: TOPIC, value: Some(b"1"), ..ProducerRecord::default() };
-    producer.send(&record).unwrap().wait(Some(PATIENCE)).unwrap();
+    write(&cluster.client(), TOPIC);
     cluster.await_in_sync(TOPIC, &IDS);
     assert_eq!(problems(cluster.any_broker()), []);
 
@@ -47,4 +52,36 @@ fn a_check_names_what_is_missing_with_its_remedy_until_all_is_in_sync_again() {
     let (broker, partition, words) = &found[0];
     assert_eq!((*broker, partition), (Some(follower.into()), &None));
     assert!(words.contains("topic 'nobodys'") && words.contains("move the directories"), "{words}");
+}
+
+#[test]
+fn a_check_names_a_log_that_cannot_be_opened_until_it_can_be() {
+    let mut cluster = ThreeBrokers::start(&[]);
+    let id = IDS[0];
+    let topic = cluster.make_single("alone", id);
+    write(&cluster.client(), &topic);
+    let partition = format!("{topic}-0");
+    cluster.stop(id);
+    let damaged = cluster.data(id).join(&partition).join("damaged");
+    fs::write(&damaged, "0\n0\ncrc 00000000\n").unwrap();
+    cluster.start_broker(id);
+    cluster.await_seen_by(id, &topic, |partition| partition.leader_id == id);
+    let of_partition = |cluster: &ThreeBrokers| -> Vec<_> {
+        let found = problems(cluster.broker(id));
+        found.into_iter().filter(|(_, place, _)| place.as_ref() == Some(&partition)).collect()
+    };
+    let found = of_partition(&cluster);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let (broker, _, words) = &found[0];
+    assert_eq!(*broker, Some(id.into()));
+    assert!(words.starts_with("its log cannot be opened: "), "{words}");
+    assert!(
+        words.contains("CRC 00000000 is written") && words.contains("start the broker again"),
+        "{words}"
+    );
+    cluster.stop(id);
+    fs::remove_file(&damaged).unwrap();
+    cluster.start_broker(id);
+    cluster.await_seen_by(id, &topic, |partition| partition.leader_id == id);
+    assert_eq!(of_partition(&cluster), []);
 }

@@ -7,6 +7,7 @@ use streamlog::types::{Offset, PartitionIndex, TopicPartition};
 use streamlog::wire::ErrorCode;
 use streamlog::wire::elect_leaders::{ElectLeadersRequest, PREFERRED, RequestTopic};
 
+use crate::failover::administration::{Problem, problems};
 use crate::failover::load::{read_all, value};
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
@@ -254,6 +255,13 @@ fn damage_on_all_replicas_is_told_to_consumers_and_can_be_skipped() {
     let handed_over = |id| cluster.log(id).matches("damage is in the way of its readers").count();
     let hand_overs: usize = IDS.map(handed_over).iter().sum();
     assert_eq!(hand_overs, 2, "each other broker leads once: {}", cluster.logs());
+    let found = problems(cluster.any_broker());
+    for id in IDS {
+        let of_broker = |(broker, _, _): &&Problem| *broker == Some(id.into());
+        let (_, place, words) = found.iter().find(of_broker).unwrap();
+        assert_eq!(place.as_deref(), Some(&*partition().to_string()));
+        assert!(words.contains("are damaged, in ") && words.contains("skip-damage"), "{words}");
+    }
 
     let skipped = client.admin().skip_damage(&partition(), offset..Offset::new(100)).unwrap();
     assert_eq!(skipped.len(), 1, "{skipped:?}");

@@ -20,9 +20,12 @@ fn streamlog(broker: &BrokerProcess, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// The problems that `streamlog cluster check` lists, as (broker, partition, problem and remedy),
-/// after a check that its exit code says whether there are any.
-fn problems(broker: &BrokerProcess) -> Vec<(Option<i64>, Option<String>, String)> {
+/// A line of `streamlog cluster check`: broker, partition, problem and remedy.
+pub(super) type Problem = (Option<i64>, Option<String>, String);
+
+/// The problems that `streamlog cluster check` lists, after a check that its exit code says whether
+/// there are any.
+pub(super) fn problems(broker: &BrokerProcess) -> Vec<Problem> {
     let output = streamlog(broker, &["cluster", "check", "-o", "json"]);
     let text = String::from_utf8(output.stdout).unwrap();
     let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());

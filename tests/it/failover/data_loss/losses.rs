@@ -13,6 +13,7 @@ use streamlog::io::SystemClock;
 use streamlog::metadata::{Store, ZooKeeperAddress, ZooKeeperStore};
 use streamlog::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicPartition};
 
+use crate::failover::administration::problems;
 use crate::failover::data_loss::{elect, words};
 use crate::failover::load::{read_all, value};
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
@@ -200,6 +201,11 @@ fn a_leader_whose_disk_has_lost_flushed_records_does_not_lead_and_fetches_them_a
     cluster.await_seen_by(lossy, TOPIC, |partition| partition.leader_id == -1);
     let told = cluster.log(lossy);
     assert!(told.contains("the disk has lost flushed records of lost-0"), "{told}");
+    cluster.await_seen_by(lossy, TOPIC, |partition| partition.offline_replicas.len() == 3);
+    let found = problems(cluster.broker(lossy));
+    let lost = found.iter().find(|(broker, _, _)| *broker == Some(lossy.into())).unwrap();
+    assert!(lost.2.starts_with("its disk has lost flushed records"), "{found:?}");
+    assert!(lost.2.ends_with(&format!("streamlog partition elect {TOPIC}-0")), "{found:?}");
     for other in others(lossy) {
         cluster.start_broker(other);
     }
