@@ -2,7 +2,7 @@
 
 use super::truncation_faults_tests::{Pair, RECORDS, Reason};
 use crate::metadata::Caching;
-use crate::replication::{Acks, PartitionError, Rule, Rules, Target};
+use crate::replication::{Acks, FollowerError, PartitionError, Rule, Rules, Target};
 use crate::storage::Offsets;
 use crate::types::{LeaderEpoch, Offset};
 
@@ -43,6 +43,23 @@ fn a_former_leader_acknowledges_nothing_that_it_has_removed() {
         pair.leader.stop();
         pair.follower.stop();
     }
+}
+
+#[test]
+fn a_follower_that_keeps_committed_records_says_so_until_the_next_epoch() {
+    let pair = Pair::new();
+    let recorded = Offsets::from([(pair.follower().id().clone(), Offset::new(RECORDS))]);
+    pair.follower.logs.data.checkpoint(&recorded).unwrap();
+    assert_eq!(pair.floor(2, Caching::Off, -1), Offset::new(RECORDS));
+    assert!(!pair.follower().keeps_records());
+    let kept = pair.remove(Reason::Diverging).unwrap_err();
+    assert!(matches!(kept, FollowerError::BelowFloor { .. }), "{kept}");
+    assert!(pair.follower().keeps_records());
+    assert_eq!(pair.follower().log().unwrap().log_end_offset(), Offset::new(RECORDS));
+    pair.floor(3, Caching::Off, -1);
+    assert!(!pair.follower().keeps_records());
+    pair.leader.stop();
+    pair.follower.stop();
 }
 
 #[test]
