@@ -49,10 +49,10 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    /// Finds the losses among the logs of a data directory, if they count: if its metadata is shared
-    /// with other brokers. Partitions with a single replica are left out: no other broker has their records,
-    /// and what is left can be read. Those of topics whose nodes are missing or unreadable count,
-    /// since they may have more replicas.
+    /// Finds the losses among the logs of a data directory. They count only if the metadata is
+    /// shared with other brokers. Partitions with a single replica are left out: no other broker
+    /// has their records, and what is left can be read. Those of topics whose nodes are missing or
+    /// unreadable count, since they may have more replicas.
     ///
     /// # Errors
     /// If the disk fails.

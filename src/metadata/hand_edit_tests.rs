@@ -120,10 +120,18 @@ async fn a_deleted_state_begins_anew_without_the_rule_that_it_is_missing() {
     let config = MetadataConfig { rules, ..MetadataConfig::default() };
     let (metadata, _, person) = start_with(config).await;
     delete(&person, "/brokers/topics/clicks/partitions/1").await;
-    create(&metadata, "views").await;
-    follow_until(&metadata, |image| epoch(image, "views", 2).is_some()).await;
-    let made = person.get("/brokers/topics/clicks/partitions/1/state").await.unwrap();
-    assert!(made.is_some());
+    let made = async {
+        while person.get("/brokers/topics/clicks/partitions/1/state").await.unwrap().is_none() {
+            yield_now().await;
+        }
+    };
+    let made = async {
+        tokio::select! {
+            () = made => {}
+            error = metadata.run() => panic!("{error}"),
+        }
+    };
+    timeout(PATIENCE, made).await.unwrap();
 }
 
 #[tokio::test]

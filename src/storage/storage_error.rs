@@ -133,7 +133,11 @@ pub enum StorageError {
     },
 
     /// The data directory, or a log in it, belongs to another cluster, broker or topic.
-    #[error("'{}' belongs to {found}, not to {expected}", .path.display())]
+    #[error(
+        "'{}' belongs to {found}, not to {expected}: check which data directory (--data-dir) is \
+         meant",
+        .path.display()
+    )]
     Foreign {
         /// The directory.
         path: PathBuf,

@@ -1,6 +1,7 @@
 """Runs faults by seeds; each run appends a line to the ledger in `evidence`.
 
 python -m faults --runs 20 --faults 1 --seconds 3600 killed-leader isolated-leader
+python -m faults --runs 20 --client streamlog --topic compacted outage-with-cut-logs
 """
 
 import argparse
@@ -11,6 +12,7 @@ import traceback
 from faults.families import FAULTS
 from faults.ledger import append, append_failure, write_page
 from faults.run import run
+from faults.topics import TopicKind
 
 
 def main() -> None:
@@ -22,6 +24,13 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=1, help="faults of a run")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="no run starts later")
     parser.add_argument("--client", choices=["confluent", "streamlog"], default="confluent")
+    parser.add_argument(
+        "--topic",
+        type=TopicKind,
+        choices=list(TopicKind),
+        default=TopicKind.RECORD,
+        help="the kind of the topic",
+    )
     parser.add_argument("--page", action="store_true", help="only write the table of the ledger")
     arguments = parser.parse_args()
     if arguments.page:
@@ -38,12 +47,13 @@ def main() -> None:
         chosen = [FAULTS[name] for name in (names[seed % len(names)], *more)]
         print(f"seed {seed}: {', '.join(fault.name for fault in chosen)}", flush=True)
         try:
-            result = run(chosen, seed, arguments.client)
+            result = run(chosen, seed, arguments.client, arguments.topic)
         except Exception as error:
             failed += 1
             traceback.print_exc()
             reason = str(error).splitlines()[0] if str(error) else repr(error)
-            append_failure(seed, arguments.client, [fault.name for fault in chosen], reason)
+            kind = arguments.topic
+            append_failure(seed, arguments.client, kind, [fault.name for fault in chosen], reason)
             continue
         append(result)
         print(f"  {result.acknowledged} acknowledged; {'; '.join(result.effects)}", flush=True)

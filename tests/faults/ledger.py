@@ -13,6 +13,7 @@ from typing import Any
 from faults.checker.anomaly import LOST, WITHDRAWN, Kind
 from faults.families import FAULTS
 from faults.run import Result
+from faults.topics import TopicKind
 from streamlog import _core
 
 ROOT = Path(__file__).parents[2]
@@ -25,8 +26,9 @@ Each run starts a ZooKeeper and three brokers, each in a network namespace, and 
 them: eight producers with `acks=all`, of librdkafka, five of them idempotent, or of streamlog's
 own client; two readers; and watchers that ask for the ends of the partitions. After the faults
 everything is healed, and all replicas must be in sync within 60 s. New clients then read all
-partitions twice, the brokers stop, and their logs are compared. The checker of
-`tests/faults/checker` judges the history.
+partitions twice, the brokers stop, and their logs are compared: byte by byte, or record by record
+in a compacted topic, which each broker compacts by itself. The checker of `tests/faults/checker`
+judges the history.
 
 The 25 duplicates in the run of seed 2057 are those of one idempotent producer. While a
 partition was handed over, a committed batch was answered with NOT_LEADER; a broker with a wrong
@@ -64,19 +66,26 @@ def append(result: Result) -> None:
         "shown": result.shown,
         "ends": result.ends,
         "repeated": result.repeated,
+        "compacted": result.compacted,
         "anomalies": Counter(str(anomaly.kind) for anomaly in result.anomalies),
     }
-    _append(result.seed, result.client, result.faults, {"effects": result.effects, **counts})
+    fields = {"effects": result.effects, **counts}
+    _append(result.seed, result.client, result.topic, result.faults, fields)
 
 
-def append_failure(seed: int, client: str, faults: list[str], reason: str) -> None:
+def append_failure(
+    seed: int, client: str, topic: TopicKind, faults: list[str], reason: str
+) -> None:
     """Appends a run that did not come to its check, with the reason."""
-    _append(seed, client, faults, {"failed": reason})
+    _append(seed, client, topic, faults, {"failed": reason})
 
 
-def _append(seed: int, client: str, faults: list[str], fields: dict[str, Any]) -> None:
+def _append(
+    seed: int, client: str, topic: TopicKind, faults: list[str], fields: dict[str, Any]
+) -> None:
     day = time.strftime("%Y-%m-%d", time.gmtime())
-    row = {"day": day, **_origin(), "seed": seed, "client": client, "faults": faults, **fields}
+    how = {"seed": seed, "client": client, "topic": topic, "faults": faults}
+    row = {"day": day, **_origin(), **how, **fields}
     LEDGER.parent.mkdir(exist_ok=True)
     with LEDGER.open("a") as ledger:
         ledger.write(json.dumps(row) + "\n")
@@ -96,6 +105,8 @@ def page(rows: list[dict[str, Any]]) -> str:
             _summary(checked),
             "",
             *_by_fault(checked),
+            "",
+            *_by_topic(checked),
             "",
             *_by_build(checked),
             "",
@@ -148,6 +159,31 @@ def _by_fault(checked: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def _topic(row: dict[str, Any]) -> str:
+    """The kind of the topic of a run; the first runs had no other one, and do not name it."""
+    return str(row.get("topic", TopicKind.RECORD))
+
+
+def _by_topic(checked: list[dict[str, Any]]) -> list[str]:
+    lines = [
+        "| topic | client | runs | acknowledged | removed by compaction |",
+        "|---|---|--:|--:|--:|",
+    ]
+    runs = Counter[tuple[str, str]]()
+    acknowledged = Counter[tuple[str, str]]()
+    compacted = Counter[tuple[str, str]]()
+    for row in checked:
+        key = (_topic(row), row["client"])
+        runs[key] += 1
+        acknowledged[key] += row["acknowledged"]
+        compacted[key] += row.get("compacted", 0)
+    for key, count in sorted(runs.items()):
+        lines.append(
+            f"| {' | '.join(key)} | {count} | {acknowledged[key]:,} | {compacted[key]:,} |"
+        )
+    return lines
+
+
 def _by_build(checked: list[dict[str, Any]]) -> list[str]:
     lines = ["| commit | build | client | runs | acknowledged |", "|---|---|---|--:|--:|"]
     runs = Counter[tuple[str, ...]]()
@@ -164,6 +200,7 @@ def _by_build(checked: list[dict[str, Any]]) -> list[str]:
 def _unfinished(failed: list[dict[str, Any]]) -> list[str]:
     lines = [f"Runs that did not come to their check: {len(failed)}.", ""]
     for row in failed:
-        where = f"{row['commit']}, seed {row['seed']}, {', '.join(row['faults'])}"
+        what = f"{', '.join(row['faults'])}, topic {_topic(row)}"
+        where = f"{row['commit']}, seed {row['seed']}, {what}"
         lines.append(f"- {where}: {row['failed']}")
     return lines

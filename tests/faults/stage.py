@@ -10,6 +10,7 @@ from faults.ground.cluster import IDS, Cluster
 from faults.history.lines import Writer
 from faults.history.operations import Event
 from faults.load.process import Load
+from faults.topics import TopicKind
 
 TOPIC = "faults"
 PARTITIONS = 3
@@ -26,6 +27,7 @@ class Stage:
     load: Load
     random: random.Random
     events: Writer
+    topic: TopicKind = TopicKind.RECORD
 
     def note(self, name: str) -> None:
         """Notes an event in the history."""

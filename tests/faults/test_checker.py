@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from faults.checker import anomalies, repetitions
+from faults.checker import anomalies, compacted, repetitions
 from faults.checker.anomaly import Kind
-from faults.checker.replicas import ReplicaLog, disagreements
+from faults.checker.replicas import ReplicaLog, compacted_disagreements, disagreements, gaps
 from faults.history.lines import as_dict, parsed
 from faults.history.operations import (
     Assign,
@@ -21,6 +22,8 @@ from faults.history.operations import (
     Seen,
     Send,
 )
+from faults.history.payloads import KEYS_PER_PRODUCER
+from faults.topics import TopicKind
 
 READER, FINAL, WATCHER = 10, 11, 12
 
@@ -71,8 +74,8 @@ def history(operations: list[Operation]) -> History:
     return found
 
 
-def kinds(operations: list[Operation]) -> set[Kind]:
-    return {anomaly.kind for anomaly in anomalies(history(operations))}
+def kinds(operations: list[Operation], topic: TopicKind = TopicKind.RECORD) -> set[Kind]:
+    return {anomaly.kind for anomaly in anomalies(history(operations), topic)}
 
 
 def without(operations: list[Operation], *values: int, final_only: bool = False) -> None:
@@ -270,6 +273,69 @@ def test_a_history_in_a_file_is_the_same_history() -> None:
     )
 
 
+def superseded(operations: list[Operation]) -> int:
+    """Adds a record with the key of value 102 behind all others, and returns its value."""
+    value = 102 + 2 * KEYS_PER_PRODUCER
+    operations.append(send(3, 31, ok(value, 6)))
+    shown = operations[10]
+    assert isinstance(shown, Poll)
+    operations[10] = replace(shown, records=(*shown.records, Seen(0, 6, value)))
+    operations[7:9] = [end(60, 7), end(70, 7)]
+    operations.remove(end(120, 6))
+    return value
+
+
+def test_a_superseded_record_of_a_compacted_topic_may_be_gone() -> None:
+    operations = sound()
+    superseded(operations)
+    without(operations, 102, final_only=True)
+    assert kinds(operations) == {Kind.ACKED_MISSING, Kind.INT_POLL_SKIP}
+    assert kinds(operations, TopicKind.COMPACTED) == set()
+    assert compacted(history(operations)) == 1
+    # A reader may have passed it when it was gone.
+    show(operations, 6, (4, 104))
+    show(operations, 5, (0, 100), (1, 101), (3, 103))
+    assert kinds(operations, TopicKind.COMPACTED) == set()
+    without(operations, 102)
+    assert kinds(operations, TopicKind.COMPACTED) == set()
+
+
+@pytest.mark.parametrize("value", [101, 100, 104])
+def test_the_last_record_of_a_key_must_stay_in_a_compacted_topic(value: int) -> None:
+    operations = sound()
+    superseded(operations)
+    without(operations, value, final_only=True)
+    lost = Kind.EXPOSED_THEN_LOST if value == 104 else Kind.ACKED_MISSING
+    assert lost in kinds(operations, TopicKind.COMPACTED)
+    assert compacted(history(operations)) == 0
+
+
+def test_a_record_of_a_compacted_topic_must_not_move() -> None:
+    operations = sound()
+    acked_moved(operations)
+    assert kinds(operations, TopicKind.COMPACTED) == {Kind.ACKED_MOVED}
+
+
+def test_compaction_leaves_the_last_copy_of_a_repeated_record() -> None:
+    operations = sound()
+    show_at_the_end(operations, (6, 100))
+    del operations[5]
+    without_first_copy = operations[9]
+    assert isinstance(without_first_copy, Poll)
+    operations[9] = replace(without_first_copy, records=without_first_copy.records[1:])
+    found = history(operations)
+    assert Kind.ACKED_MOVED in {a.kind for a in anomalies(found, TopicKind.COMPACTED)}
+    found.repeating.add(1)
+    assert anomalies(found, TopicKind.COMPACTED) == []
+
+
+def test_offsets_that_count_bytes_have_gaps_between_batches() -> None:
+    operations = sound()
+    gap(operations)
+    assert kinds(operations) == {Kind.GAP}
+    assert kinds(operations, TopicKind.BYTE) == set()
+
+
 def replica(*batches: tuple[int, bytes]) -> ReplicaLog:
     return ReplicaLog([({"base_offset": offset}, raw) for offset, raw in batches])
 
@@ -284,3 +350,85 @@ def test_replicas_must_agree_below_the_watermark_only() -> None:
         (Kind.REPLICA_DISAGREEMENT, "brokers 1 and 2 differ from offset 5 on"),
         (Kind.REPLICA_DISAGREEMENT, "brokers 1 and 3 differ from offset 3 on"),
     ]
+
+
+def covering(*spans: tuple[int, int]) -> ReplicaLog:
+    return ReplicaLog([({"base_offset": base, "last_offset": last}, b"") for base, last in spans])
+
+
+def test_every_offset_below_the_watermark_is_in_a_batch() -> None:
+    whole = covering((0, 2), (3, 9), (10, 12))
+    hole = covering((0, 2), (4, 9), (10, 12))
+    late = covering((3, 9), (10, 12))
+    logs = {1: whole, 2: hole, 3: late}
+    assert [(a.kind, a.detail) for a in gaps(0, logs, 13)] == [
+        (Kind.GAP, "broker 2 has nothing at offset 3"),
+        (Kind.GAP, "broker 3 has nothing at offset 0"),
+    ]
+    assert list(gaps(0, {1: whole, 2: hole}, 3)) == []
+    assert [a.detail for a in gaps(0, {1: whole}, 14)] == ["broker 1 has nothing at offset 13"]
+
+
+def compacted_replica(*records: tuple[int, str], sequence: int = 7) -> ReplicaLog:
+    """A log of one batch from offset 0 on, of records with an offset, a key and equal values."""
+    batch: dict[str, Any] = {
+        "base_offset": 0,
+        "base_sequence": sequence,
+        "producer_id": 1,
+        "producer_epoch": 0,
+        "leader_epoch": 2,
+        "timestamp_type": "CreateTime",
+    }
+    rest = {"value": "v", "timestamp": 5, "headers": []}
+    rows = [{"offset": offset, "key": key, **rest} for offset, key in records]
+    return ReplicaLog([({**batch, "records": rows}, b"")])
+
+
+def test_compacted_replicas_must_have_the_same_last_record_of_each_key() -> None:
+    whole = compacted_replica((0, "a"), (1, "b"), (2, "a"), (3, "c"), (4, "a"))
+    halfway = compacted_replica((1, "b"), (2, "a"), (3, "c"), (4, "a"))
+    clean = compacted_replica((1, "b"), (3, "c"), (4, "a"))
+    alike = {1: whole, 2: halfway, 3: clean}
+    assert list(compacted_disagreements(0, alike, 5)) == []
+    # Below offset 4, the last record of a key is not on every broker.
+    assert [a.detail for a in compacted_disagreements(0, alike, 4)] == [
+        "brokers 1 and 3 differ in the record at offset 2"
+    ]
+
+
+def test_records_of_compacted_replicas_must_be_the_same_at_an_offset() -> None:
+    whole = compacted_replica((0, "a"), (1, "b"), (2, "a"))
+    other_key = compacted_replica((1, "c"), (2, "a"))
+    other_sequence = compacted_replica((1, "b"), (2, "a"), sequence=8)
+    lost = compacted_replica((0, "a"), (2, "a"))
+    for log, offset in ((other_key, 1), (other_sequence, 1), (lost, 1)):
+        found = list(compacted_disagreements(0, {1: whole, 2: log}, 3))
+        assert [(a.kind, a.detail) for a in found] == [
+            (
+                Kind.REPLICA_DISAGREEMENT,
+                f"brokers 1 and 2 differ in the record at offset {offset}",
+            )
+        ]
+
+
+def batch(base: int, count: int, size: int, clock: str = "CreateTime") -> dict[str, Any]:
+    unit = {"base_offset": base, "last_offset": base + count - 1, "record_count": count}
+    return {**unit, "size": size, "timestamp_type": clock}
+
+
+def test_a_log_shows_the_kind_of_its_topic() -> None:
+    plain = [batch(0, 3, 90), batch(3, 2, 80)]
+    stamped = [batch(0, 3, 90, "LogAppendTime"), batch(3, 2, 80, "LogAppendTime")]
+    hole = [batch(0, 1, 90), batch(3, 2, 80)]
+    in_bytes = [{**batch(0, 90, 90), "record_count": 3}]
+    shown = {
+        TopicKind.RECORD: plain,
+        TopicKind.APPEND_TIME: stamped,
+        TopicKind.COMPACTED: hole,
+        TopicKind.BYTE: in_bytes,
+    }
+    for kind, batches in shown.items():
+        assert kind.is_shown_by(batches)
+    assert not TopicKind.RECORD.is_shown_by(stamped)
+    for kind in set(TopicKind) - {TopicKind.RECORD}:
+        assert not kind.is_shown_by(plain)

@@ -5,7 +5,7 @@ from confluent_kafka import KafkaError
 
 from faults.history.operations import Outcome
 from faults.history.outcomes import outcome
-from faults.history.payloads import decoded, encoded
+from faults.history.payloads import VALUES_PER_PRODUCER, decoded, encoded, key_of
 
 UNKNOWN = (
     KafkaError._MSG_TIMED_OUT,
@@ -56,3 +56,10 @@ def test_a_changed_payload_is_noticed() -> None:
     )
     assert {decoded(flipped) for flipped in flips} == {None}
     assert decoded(None) is None
+
+
+def test_half_of_the_keys_come_back_and_no_two_producers_share_one() -> None:
+    values = [range(start, start + 1_000) for start in (0, VALUES_PER_PRODUCER)]
+    keys = [[key_of(value) for value in numbers] for numbers in values]
+    assert [len(set(found)) for found in keys] == [540, 540]
+    assert not set(keys[0]) & set(keys[1])

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Disk, Entry, MemoryDisk, OpenMode, read_exact_at, write_all_at};
-use streamlog::types::TopicPartition;
+use streamlog::types::{BrokerId, TopicPartition};
 
 /// The directory that a copy contains.
 pub(crate) const DIRECTORY: &str = "/data";
@@ -51,9 +51,19 @@ fn copy_dir((from, to): (&dyn Disk, &dyn Disk), dir: &Path) {
     }
 }
 
-/// Cuts off the end of a partition's last segment, so that a part in a hundred is left; durably.
-/// Returns false if there is none.
-pub(crate) fn cut_log(disk: &FaultyDisk, partition: &TopicPartition, part: u64) -> bool {
+/// True if the data directory of a disk belongs to this broker.
+pub(crate) fn is_of(disk: &FaultyDisk, broker: BrokerId) -> bool {
+    let path = Path::new(DIRECTORY).join("meta.properties");
+    let Ok(file) = disk.open(&path, OpenMode::Read) else { return false };
+    let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
+    read_exact_at(&*file, &mut bytes, 0).unwrap();
+    let wanted = format!("broker.id={broker}");
+    String::from_utf8(bytes).unwrap().lines().any(|line| line == wanted)
+}
+
+/// Cuts off the end of a partition's last segment, and leaves `percent` of it; durably. Returns
+/// false if it is empty, or there is none.
+pub(crate) fn cut_log(disk: &FaultyDisk, partition: &TopicPartition, percent: u64) -> bool {
     let dir = Path::new(DIRECTORY).join(partition.to_string());
     if !disk.exists(&dir).unwrap() {
         return false;
@@ -61,9 +71,10 @@ pub(crate) fn cut_log(disk: &FaultyDisk, partition: &TopicPartition, part: u64) 
     let files = disk.list(&dir).unwrap().into_iter().map(|entry| dir.join(entry.name));
     let Some(last) = files.filter(|path| is_segment(path)).max() else { return false };
     let file = disk.open(&last, OpenMode::Write).unwrap();
-    file.set_len(file.len().unwrap() * part / 100).unwrap();
+    let length = file.len().unwrap();
+    file.set_len(length * percent / 100).unwrap();
     file.sync_data().unwrap();
-    true
+    length > 0
 }
 
 fn is_segment(path: &Path) -> bool {

@@ -102,13 +102,12 @@ impl Ensemble {
         Some(LeaderEpoch(epoch))
     }
 
-    /// Deletes the node of a broker that has registered before.
-    pub(crate) async fn delete_known_broker(&self, id: BrokerId) {
+    /// Deletes the node of a broker that has registered before. Returns false if there was none, or
+    /// the broker changed it at the same time.
+    pub(crate) async fn delete_known_broker(&self, id: BrokerId) -> bool {
         let path = path_of_broker(id);
-        if let Some(node) = self.origin.get(&path).await.unwrap() {
-            // The broker may change it at the same time.
-            let _ = self.origin.multi(vec![Op::delete(path, node.version)]).await;
-        }
+        let Some(node) = self.origin.get(&path).await.unwrap() else { return false };
+        self.origin.multi(vec![Op::delete(path, node.version)]).await.is_ok()
     }
 
     /// True if the node of a broker that has registered before is there.

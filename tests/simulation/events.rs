@@ -52,7 +52,7 @@ pub(crate) const REQUIRED: &[&str] = &[
     "cut off from the store",
     "disk emptied",
     "disk full",
-    "disk of another",
+    "disk of another refused",
     "disk rolled back",
     "elected",
     "elected after the wait",

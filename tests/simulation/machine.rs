@@ -51,6 +51,8 @@ pub(crate) struct Process {
     pub(crate) has_failed: Arc<AtomicBool>,
     /// Set once the broker has registered.
     pub(crate) broker: OnceLock<Arc<Broker>>,
+    /// The reason why the last attempt to start has failed.
+    start_failure: Mutex<Option<String>>,
 }
 
 impl Machine {
@@ -88,6 +90,13 @@ impl Machine {
             .cloned()
     }
 
+    /// The reason why the last attempt to start the broker has failed.
+    pub(crate) fn start_failure(&self) -> Option<String> {
+        let process = locked(&self.process).clone()?;
+        let failure = locked(&process.start_failure).clone();
+        failure.filter(|_| process.broker.get().is_none())
+    }
+
     /// True if the process has ended because its disk has failed.
     pub(crate) fn has_failed(&self) -> bool {
         locked(&self.process).as_ref().is_some_and(|process| process.has_failed())
@@ -101,6 +110,7 @@ impl Machine {
             has_ended: AtomicBool::new(false),
             has_failed: Arc::default(),
             broker: OnceLock::new(),
+            start_failure: Mutex::default(),
         });
         let before = locked(&self.process).replace(Arc::clone(&process));
         assert!(before.is_none(), "machine {} runs two brokers", self.index);
@@ -229,6 +239,7 @@ async fn boot(world: Arc<World>, machine: usize, process: Arc<Process>) {
             Err(error) => {
                 world.note("not started", &[index(machine)]);
                 world.tell(|| format!("broker {machine} does not start: {error}"));
+                *locked(&process.start_failure) = Some(error);
                 sleep(START_PAUSE).await;
             }
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde_json::Value;
 use streamlog::io::SeededRandom;
 use streamlog::metadata::{IsrMember, MetadataConfig, PartitionState};
 use streamlog::types::{LeaderEpoch, PartitionIndex, TopicName, TopicPartition};
@@ -158,11 +159,12 @@ impl World {
     }
 
     /// True if a partition may have acknowledged records that are not flushed: its state in the
-    /// store says that it caches, or there is none.
+    /// store says that it caches, or has no leader, or is not there.
     pub(crate) async fn counts_as_caching(&self) -> bool {
         for partition in partitions_of_topic() {
             let state = self.ensemble.state(&partition).await;
-            if self.is_caching && state.is_none_or(|state| !state["caching"].is_null()) {
+            let is_off = |state: Value| state["caching"].is_null() && !state["leader"].is_null();
+            if self.is_caching && !state.is_some_and(is_off) {
                 return true;
             }
         }
@@ -327,6 +329,11 @@ impl World {
     /// Notes that the state of a partition is lost, which had this leader epoch.
     pub(crate) fn note_lost_state(&self, partition: &TopicPartition, epoch: LeaderEpoch) {
         locked(&self.lost_states).insert(partition.clone(), epoch);
+    }
+
+    /// The leader epoch that the last lost state of a partition had.
+    pub(crate) fn last_lost_epoch(&self, partition: &TopicPartition) -> Option<LeaderEpoch> {
+        locked(&self.lost_states).get(partition).copied()
     }
 
     /// True if every partition has a leader and all brokers as members, as they are registered.

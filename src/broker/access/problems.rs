@@ -2,7 +2,7 @@
 
 use crate::engine::{EngineState, strays};
 use crate::metadata::Problem;
-use crate::replication::Partition;
+use crate::replication::{Partition, Role};
 use crate::types::{TopicPartition, WithCauses};
 
 /// The problems in the data directory of this broker. Blocks on the disk: it opens every log.
@@ -60,12 +60,15 @@ pub(super) fn data_problems(engine: &EngineState) -> Vec<Problem> {
     problems
 }
 
-/// The reason why the log of a partition cannot be used, if it cannot.
+/// The reason why the log of a partition that has not stopped cannot be used, if it cannot.
 fn unopened(engine: &EngineState, partition: &Partition) -> Option<String> {
+    if matches!(partition.role(), Role::Stopped(_)) {
+        return None;
+    }
     let failure = partition.open_failure().map(|reason| reason.to_string());
-    // A log is opened on first use, and nobody may have used it yet.
+    // A log is opened on first use, and may not have been used yet.
     failure.or_else(|| {
-        let opened = engine.logs.data.log(partition.id());
+        let opened = engine.logs.data.log_of(partition.id(), partition.topic_id());
         opened.err().map(|error| WithCauses(&error).to_string())
     })
 }

@@ -16,7 +16,7 @@ use crate::metadata::controller::evidence::{Evidence, Terms, directory, register
 use crate::metadata::controller::reports::{Elected, LastSet, elected_by_reports, is_below_floor};
 use crate::metadata::controller::unvouched::{after_returns, living, strike_out_stayed};
 use crate::metadata::image::{Caching, Image, Incarnation, IsrMember, Partition, PartitionState};
-use crate::metadata::in_sync::{rules, with_members};
+use crate::metadata::in_sync::{eligible, rules, with_members};
 use crate::types::{BrokerId, LeaderEpoch};
 
 /// The state that the partition should get; `None` if its state is right, or nothing can be done.
@@ -101,6 +101,12 @@ fn next_state(
     let leader = isr.iter().find(leads_on).copied().or_else(|| preferred(replicas, &isr));
     if let Some(leader) = leader {
         let mut next = with_members(state, isr, |broker| directory(evidence.image, broker));
+        if state.has_strangers() {
+            // However many members it has, a leader that is not believed may lack records.
+            let minimum = state.minimum.unwrap_or(terms.minimum);
+            let is_kept = unvouched.is_some() || rules::keeps_eligible(next.isr.len(), minimum);
+            next.eligible = if is_kept { eligible(state, &next.isr) } else { Vec::new() };
+        }
         if state.unvouched.is_some() && state.leading() != Some(leader) {
             strike_out_stayed(&mut next, evidence);
         }

@@ -67,28 +67,41 @@ impl<'a> Basis<'a> {
         let (id, replicas) = ((topic.id, index), partition.replicas.len());
         let is_overdue = self.awaited.is_some_and(|awaited| awaited.are_overdue(id));
         let rules = self.config.rules;
-        let of_brokers = self.image.broker_configs(None);
-        let set = |name| {
-            let set = topic.configs.get(name).or_else(|| of_brokers?.get(name));
-            set.map(|text| text.trim())
-        };
-        if self.image.are_topic_configs_broken(&topic.name)
-            || self.image.are_broker_configs_broken(None)
-        {
+        if !self.can_read_settings(topic) {
             // The minimum may be greater than the default.
             let minimum = partition.state.as_ref().and_then(|state| state.minimum);
             let minimum = minimum.unwrap_or(replicas);
             return Terms { id, minimum, caches: None, is_overdue, rules };
         }
-        let minimum = set(MIN_INSYNC_REPLICAS).and_then(|text| text.parse().ok());
-        let caches = set(WRITE_CACHING).and_then(|text| text.parse().ok());
+        let minimum = self.setting(topic, MIN_INSYNC_REPLICAS).and_then(|text| text.parse().ok());
         Terms {
             id,
             minimum: self.config.required_in_sync(minimum, replicas),
-            caches: Some(caches.unwrap_or(self.config.write_caching)),
+            caches: self.caches(topic),
             is_overdue,
             rules,
         }
+    }
+
+    /// Returns true if a topic has `write.caching`; `None` if its settings cannot be read.
+    pub(in crate::metadata) fn caches(self, topic: &Topic) -> Option<bool> {
+        let set = self.setting(topic, WRITE_CACHING).and_then(|text| text.parse().ok());
+        self.can_read_settings(topic).then(|| set.unwrap_or(self.config.write_caching))
+    }
+
+    fn can_read_settings(self, topic: &Topic) -> bool {
+        !self.image.are_topic_configs_broken(&topic.name)
+            && !self.image.are_broker_configs_broken(None)
+    }
+
+    /// The value of a setting of a topic, or of all brokers, if it is set.
+    fn setting<'b>(self, topic: &'b Topic, name: &str) -> Option<&'b str>
+    where
+        'a: 'b,
+    {
+        let of_brokers = self.image.broker_configs(None);
+        let set = topic.configs.get(name).or_else(|| of_brokers?.get(name));
+        set.map(|text| text.trim())
     }
 }
 

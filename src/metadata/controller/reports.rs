@@ -6,9 +6,7 @@
 //! that have reported since.
 
 use crate::metadata::controller::evidence::{Evidence, Terms, registered};
-use crate::metadata::image::{
-    DirectoryId, Incarnation, IsrMember, LogExtent, LogReport, PartitionState,
-};
+use crate::metadata::image::{DirectoryId, IsrMember, LogExtent, LogReport, PartitionState};
 use crate::metadata::in_sync::ElectionRules;
 use crate::types::{BrokerId, Offset};
 
@@ -16,9 +14,8 @@ use crate::types::{BrokerId, Offset};
 /// and the eligible ones where these may be elected.
 pub(super) struct LastSet<'a> {
     replicas: Vec<(BrokerId, Option<&'a DirectoryId>)>,
-    /// True if nobody knows whether they were in sync: an operator has had the state made again,
-    /// and one of them has led since. The others may lack records that were committed before.
-    are_strangers: bool,
+    /// True if it is unknown whether some of them were in sync: all have to report then.
+    has_strangers: bool,
 }
 
 impl<'a> LastSet<'a> {
@@ -29,10 +26,8 @@ impl<'a> LastSet<'a> {
         let is_member = |id| state.isr.iter().any(|member| member.broker == id);
         let eligible = state.eligible.iter().filter(|_| with_eligible);
         let eligible = eligible.filter(|replica| !is_member(replica.broker));
-        let is_stranger = |incarnation| incarnation == Some(Incarnation::UNKNOWN);
-        let are_strangers = eligible.clone().any(|replica| is_stranger(replica.incarnation));
         let eligible = eligible.map(|replica| (replica.broker, Some(&replica.directory)));
-        Self { replicas: members.chain(eligible).collect(), are_strangers }
+        Self { replicas: members.chain(eligible).collect(), has_strangers: state.has_strangers() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -117,7 +112,7 @@ pub(super) fn needed_reports(
     last_set: &LastSet<'_>,
     terms: Terms,
 ) -> usize {
-    if last_set.are_strangers {
+    if last_set.has_strangers {
         return last_set.len();
     }
     let minimum = state.minimum.unwrap_or(terms.minimum);

@@ -107,24 +107,32 @@ fn once_the_wait_is_over_the_greatest_log_of_those_that_have_returned_is_believe
     assert_eq!(eligible(&state), [(1, "d1"), (2, "d2")], "they may have more");
 }
 
-#[test]
-fn replicas_that_no_state_knows_as_in_sync_lead_only_once_all_have_reported() {
+/// A cluster with a partition on all brokers, whose state an operator has rebuilt.
+fn rebuilt(brokers: &[i32]) -> (Cluster, TopicId) {
     let mut cluster = Cluster::default();
-    (1..=5).for_each(|id| cluster.broker(id, i64::from(id) * 10));
-    let topic = cluster.topic(&[&[1, 2, 3, 4, 5]]);
+    for id in brokers {
+        cluster.broker(*id, i64::from(*id) * 10);
+    }
+    let topic = cluster.topic(&[brokers]);
     cluster.settle();
-    // As an operator has it made again.
     let state = cluster.state(0);
     let stranger = |member: &IsrMember| IsrMember { incarnation: Incarnation::UNKNOWN, ..*member };
     let rebuilt = PartitionState {
         leader: None,
+        leader_incarnation: Incarnation::UNKNOWN,
         leader_epoch: LeaderEpoch(1_000),
         isr: state.isr.iter().map(stranger).collect(),
-        minimum: Some(5),
+        minimum: Some(brokers.len()),
         ..state
     };
     let path = NodePath::PartitionState(name(), PartitionIndex(0));
     cluster.put(&path, encode_state(&rebuilt), 0, 200);
+    (cluster, topic)
+}
+
+#[test]
+fn replicas_of_a_rebuilt_state_are_believed_only_once_all_have_reported() {
+    let (mut cluster, topic) = rebuilt(&[1, 2, 3, 4, 5]);
     for (id, log) in [(1, (3, 12, 9)), (2, (3, 10, 9)), (3, (2, 9, 9)), (4, (2, 9, 9))] {
         cluster.broker_with_report((id, i64::from(id) * 10), topic, log);
         assert_eq!(elected(&mut cluster), None);
@@ -135,14 +143,36 @@ fn replicas_that_no_state_knows_as_in_sync_lead_only_once_all_have_reported() {
     cluster.broker_gone(1);
     cluster.broker_gone(2);
     assert_eq!(elected(&mut cluster), None);
-    (3..=5).for_each(|id| {
+    for id in 3..=5 {
         cluster.broker_with_report((id, i64::from(id) * 10), topic, (2, 9, 9));
-    });
+        assert_eq!(elected(&mut cluster), None);
+    }
+    cluster.wait(0);
+    cluster.wait(30);
+    assert_eq!(elected(&mut cluster), Some((3, 30)));
+    assert!(cluster.state(0).unvouched.is_some(), "it may lack records");
+    cluster.broker_with_report((2, 21), topic, (3, 10, 9));
+    assert_eq!(elected(&mut cluster), None, "it has to report before one with more leads");
+}
+
+#[test]
+fn replicas_that_led_a_rebuilt_state_after_the_wait_are_not_taken_for_in_sync() {
+    let (mut cluster, topic) = rebuilt(&[1, 2, 3, 4]);
+    // The first two have committed records that the others lack. These return alone.
+    (1..=2).for_each(|id| cluster.broker_gone(id));
+    (3..=4).for_each(|id| cluster.broker_with_report((id, i64::from(id) * 10), topic, (2, 9, 9)));
     assert_eq!(elected(&mut cluster), None);
-    cluster.broker_with_report((1, 11), topic, (3, 12, 9));
+    cluster.wait(0);
+    cluster.wait(30);
+    assert_eq!(elected(&mut cluster), Some((3, 30)));
+    (3..=4).for_each(|id| cluster.broker_gone(id));
     assert_eq!(elected(&mut cluster), None);
     cluster.broker_with_report((2, 21), topic, (3, 10, 9));
-    assert_eq!(elected(&mut cluster), Some((1, 11)));
+    assert_eq!(elected(&mut cluster), Some((2, 21)));
+    let strangers = cluster.state(0).eligible.into_iter();
+    let strangers = strangers.filter(|replica| replica.incarnation == Some(Incarnation::UNKNOWN));
+    let strangers: Vec<i32> = strangers.map(|replica| replica.broker.0).collect();
+    assert!(strangers.contains(&3) && strangers.contains(&4), "{strangers:?}");
 }
 
 #[test]

@@ -68,8 +68,8 @@ impl Image {
         self.brokers.get(&id)
     }
 
-    /// Returns true if a replica can neither lead nor follow: its broker does not run, or has
-    /// registered that its disk has lost records of the partition, or cannot read them.
+    /// Returns true if the broker of a replica does not run, or has registered that its disk has
+    /// lost records of the partition or cannot read its log.
     pub fn is_offline(&self, replica: BrokerId, topic: TopicId, index: PartitionIndex) -> bool {
         let lost = |broker: &Arc<Broker>| broker.registration.lost.contains(&(topic, index));
         self.broker(replica).is_none_or(lost)

@@ -207,6 +207,13 @@ impl PartitionState {
         self.unvouched.is_some() || self.began_with_loss()
     }
 
+    /// Returns true if some eligible replicas come from a state that an operator has rebuilt: it is
+    /// unknown whether they were in sync.
+    pub(in crate::metadata) fn has_strangers(&self) -> bool {
+        let unknown = Some(Incarnation::UNKNOWN);
+        self.eligible.iter().any(|replica| replica.incarnation == unknown)
+    }
+
     /// Returns true if the leader epoch began with a loss of records that an operator accepted.
     pub(in crate::metadata) fn began_with_loss(&self) -> bool {
         self.loss.is_some_and(|loss| loss.leader_epoch == self.leader_epoch)

@@ -14,6 +14,6 @@ pub use change::{InSyncOutcome, InSyncStateChange};
 #[cfg(any(test, feature = "internals"))]
 pub use rules::ElectionRule;
 pub use rules::ElectionRules;
-pub(super) use succession::{handed_over, with_damage, with_members, without_damage};
+pub(super) use succession::{eligible, handed_over, with_damage, with_members, without_damage};
 pub use unclean::DecisionRefusal;
 pub(super) use unclean::UncleanRequest;

@@ -107,7 +107,7 @@ impl ElectionRules {
     }
 
     /// R26: returns true if the data directory of this id, with these tokens, is not the one that
-    /// has registered last under its id.
+    /// registered last under the id of the broker.
     pub(crate) fn is_another_disk(
         self,
         known: &KnownBroker,
@@ -117,7 +117,7 @@ impl ElectionRules {
         known.is_another_disk(directory_id, tokens) && self.has(ElectionRule::TokenShowsDisk)
     }
 
-    /// R27: returns true if a state is made for a partition without one, which `is_new` or had one.
+    /// R27: returns true if the controller makes the state of a partition that has none.
     pub(in crate::metadata) const fn may_make_state(self, is_new: bool) -> bool {
         is_new || !self.has(ElectionRule::MissingIsDamage)
     }

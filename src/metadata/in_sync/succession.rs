@@ -1,6 +1,8 @@
 //! The state of a partition that follows from another by a change of the in-sync set.
 
-use crate::metadata::image::{DirectoryId, EligibleReplica, IsrMember, PartitionState};
+use crate::metadata::image::{
+    DirectoryId, EligibleReplica, Incarnation, IsrMember, PartitionState,
+};
 use crate::metadata::in_sync::rules;
 use crate::types::{BrokerId, LeaderEpoch};
 
@@ -19,7 +21,8 @@ pub(in crate::metadata) fn with_members(
         recorded.or_else(|| directory_of(member.broker))
     };
     let minimum = state.minimum.unwrap_or(MINIMUM);
-    let eligible = if rules::keeps_eligible(members.len(), minimum) {
+    let may_have_more = state.unvouched.is_some() && state.has_strangers();
+    let eligible = if may_have_more || rules::keeps_eligible(members.len(), minimum) {
         eligible(state, &members)
     } else {
         Vec::new()
@@ -73,12 +76,18 @@ pub(in crate::metadata) fn without_damage(
 }
 
 /// The eligible replicas and the members of `state` that are not among `members`.
-fn eligible(state: &PartitionState, members: &[IsrMember]) -> Vec<EligibleReplica> {
+pub(in crate::metadata) fn eligible(
+    state: &PartitionState,
+    members: &[IsrMember],
+) -> Vec<EligibleReplica> {
     let is_member = |broker| members.iter().any(|member| member.broker == broker);
+    // A leader that is not believed shows nothing about who was in sync, nor do its followers.
+    let are_strangers = state.unvouched.is_some() && state.has_strangers();
     let left = state.isr.iter().zip(&state.directories).filter_map(|(member, directory)| {
         // Without a recorded directory, its later loss could not be detected.
         let directory = directory.clone()?;
-        let incarnation = Some(member.incarnation);
+        let incarnation =
+            Some(if are_strangers { Incarnation::UNKNOWN } else { member.incarnation });
         Some(EligibleReplica { broker: member.broker, directory, incarnation })
     });
     let mut eligible: Vec<EligibleReplica> = Vec::new();

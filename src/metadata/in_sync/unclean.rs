@@ -35,6 +35,12 @@ pub enum DecisionRefusal {
     /// The state of the partition needs not be rebuilt.
     #[error("the state of the partition can be read, or is about to be made: nothing is rebuilt")]
     StateInForce,
+    /// The data directory of a replica is not known.
+    #[error(
+        "the data directory of broker {0} is not known, so it could not be told from an empty one \
+         later: start broker {0} first"
+    )]
+    UnknownDirectory(BrokerId),
     /// There are no records to give up.
     #[error("the partition has never had a leader")]
     NoState,

@@ -6,9 +6,11 @@
 
 use std::sync::Arc;
 
+use crate::metadata::controller::Basis;
 use crate::metadata::image::{
     Caching, DirectoryId, Image, Incarnation, IsrMember, Loss, PartitionState,
 };
+use crate::metadata::in_sync::rules;
 use crate::metadata::layout::{NodePath, UNCLEAN_ELECTIONS};
 use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::store::{Op, Store};
@@ -50,7 +52,14 @@ impl Metadata {
             let missing = parents.into_iter().zip(found).filter(|(_, node)| node.is_none());
             let mut ops: Vec<Op> = missing.map(|(path, _)| Op::create(path, "")).collect();
             let loss = self.last_loss(&*store, &image, topic, partition).await?;
-            ops.extend(rebuilding(&image, (topic, partition), epoch, loss)?);
+            let basis = Basis {
+                image: &image,
+                settled: None,
+                epoch: 0,
+                config: &self.config,
+                awaited: None,
+            };
+            ops.extend(rebuilding(basis, (topic, partition), epoch, loss)?);
             match self.execute(&*store, ops).await {
                 Ok(_) => return Ok(()),
                 Err(error) => attempts.again(error)?,
@@ -89,11 +98,12 @@ impl Metadata {
 
 /// The operations that make the state.
 fn rebuilding(
-    image: &Image,
+    basis: Basis<'_>,
     (name, index): (&TopicName, PartitionIndex),
     epoch: LeaderEpoch,
     loss: Option<Loss>,
 ) -> Result<Vec<Op>, MetadataError> {
+    let image = basis.image;
     let unknown = || MetadataError::UnknownTopic(name.to_string());
     let topic = image.topic(name).ok_or_else(unknown)?;
     let partition = topic.partition(index).ok_or_else(unknown)?;
@@ -102,8 +112,10 @@ fn rebuilding(
     if partition.state.is_some() || broken.is_none() && topic.is_new(index) {
         return Err(DecisionRefusal::StateInForce.into());
     }
-    let state = of_all_replicas(image, &partition.replicas, epoch);
-    let state = encode_state(&PartitionState { loss, ..state });
+    let state = of_all_replicas(image, &partition.replicas, epoch)?;
+    // Its disks may have lost records that others have recorded as committed.
+    let caching = rules::caching_by_setting(Caching::Off, basis.caches(topic));
+    let state = encode_state(&PartitionState { loss, caching, ..state });
     let topic = Op::check(NodePath::Topic(name.clone()).to_string(), topic.version);
     Ok(vec![
         topic,
@@ -115,20 +127,31 @@ fn rebuilding(
 }
 
 /// The state in which all replicas are the last that were in sync, and all have to report.
-fn of_all_replicas(image: &Image, replicas: &[BrokerId], epoch: LeaderEpoch) -> PartitionState {
+fn of_all_replicas(
+    image: &Image,
+    replicas: &[BrokerId],
+    epoch: LeaderEpoch,
+) -> Result<PartitionState, DecisionRefusal> {
     let member =
         |broker: &BrokerId| IsrMember { broker: *broker, incarnation: Incarnation::UNKNOWN };
     // That of a broker that does not run is needed too: without it, the broker would not count as
     // one that may have more records.
     let directory = |broker: &BrokerId| {
-        image.known_broker(*broker)?.directory_id.as_deref().map(DirectoryId::from)
+        let known = image.known_broker(*broker).and_then(|known| known.directory_id.as_deref());
+        let registered = image.broker(*broker).map(|broker| &broker.registration);
+        if known.is_none() && registered.is_none() {
+            return Err(DecisionRefusal::UnknownDirectory(*broker));
+        }
+        let directory = known.or_else(|| registered?.directory_id.as_deref());
+        Ok(directory.map(DirectoryId::from))
     };
-    PartitionState {
+    let directories: Result<Vec<_>, DecisionRefusal> = replicas.iter().map(directory).collect();
+    Ok(PartitionState {
         leader: None,
         leader_incarnation: Incarnation::UNKNOWN,
         leader_epoch: epoch,
         isr: replicas.iter().map(member).collect(),
-        directories: replicas.iter().map(directory).collect(),
+        directories: directories?,
         eligible: Vec::new(),
         minimum: Some(replicas.len()),
         damaged: Vec::new(),
@@ -140,5 +163,5 @@ fn of_all_replicas(image: &Image, replicas: &[BrokerId], epoch: LeaderEpoch) -> 
         version: 0,
         controller_epoch: 0,
         extra: serde_json::Map::new(),
-    }
+    })
 }

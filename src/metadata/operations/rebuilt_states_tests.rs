@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::io::{Clock, ManualClock};
 use crate::metadata::{
-    DecisionRefusal, Image, LogReport, LogReports, Loss, MemoryStore, Metadata, MetadataConfig,
-    MetadataError, NewTopic, Op, Registration, Store,
+    Caching, DecisionRefusal, Image, LogReport, LogReports, Loss, MemoryStore, Metadata,
+    MetadataConfig, MetadataError, NewTopic, Op, Registration, Store,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName};
 
@@ -127,4 +127,35 @@ async fn a_replica_that_does_not_run_counts_and_an_accepted_loss_is_kept() {
     }
     let (leader_epoch, from) = (LeaderEpoch(12), Offset::new(60));
     assert_eq!(state.loss, Some(Loss { generation: 2, leader_epoch, from }));
+}
+
+#[tokio::test]
+async fn a_replica_whose_data_directory_is_unknown_is_to_be_started_first() {
+    let ([first, _second], person) = two_brokers().await;
+    delete_states(&person).await;
+    for path in ["/brokers/ids/2", "/streamlog/brokers/2"] {
+        let version = person.get(path).await.unwrap().unwrap().version;
+        person.multi(vec![Op::delete(path, version)]).await.unwrap();
+    }
+    follow_until(&first, |image| image.brokers().len() == 1).await;
+    let refused = first.rebuild_state(&name(), PARTITION, EPOCH).await.unwrap_err();
+    let unknown = DecisionRefusal::UnknownDirectory(BrokerId(2));
+    assert!(matches!(refused, MetadataError::Decision(reason) if reason == unknown));
+}
+
+#[tokio::test]
+async fn a_rebuilt_state_of_a_topic_that_caches_says_so() {
+    let ([first, _second], person) = two_brokers().await;
+    let config = serde_json::json!({ "version": 1, "config": { "write.caching": "true" } });
+    let path = format!("/config/topics/{}", name());
+    person.multi(vec![Op::create(path, config.to_string())]).await.unwrap();
+    delete_states(&person).await;
+    first.rebuild_state(&name(), PARTITION, EPOCH).await.unwrap();
+    let is_rebuilt = |image: &Image| {
+        image.partition(&name(), PARTITION).is_some_and(|found| found.leader_epoch() == EPOCH)
+    };
+    follow_until(&first, is_rebuilt).await;
+    let image = Arc::clone(&first.image().borrow());
+    let state = image.partition(&name(), PARTITION).unwrap().state.clone().unwrap();
+    assert_eq!(state.caching, Caching::On, "disks may have lost what others have flushed");
 }

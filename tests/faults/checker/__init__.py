@@ -10,6 +10,7 @@ from faults.checker.order import overtaken_sends, unordered_polls, unordered_sen
 from faults.checker.strangers import aborted_reads, damaged_payloads, strange_values
 from faults.checker.watermarks import fallen_watermarks
 from faults.history.operations import History
+from faults.topics import TopicKind
 
 CHECKS: tuple[Callable[[Index], Iterator[Anomaly]], ...] = (
     inconsistent_offsets,
@@ -26,9 +27,9 @@ CHECKS: tuple[Callable[[Index], Iterator[Anomaly]], ...] = (
 )
 
 
-def anomalies(history: History) -> list[Anomaly]:
-    """Everything that must not happen and did."""
-    index = Index(history)
+def anomalies(history: History, topic: TopicKind = TopicKind.RECORD) -> list[Anomaly]:
+    """Everything that must not happen to a topic of a kind, and did."""
+    index = Index(history, topic)
     return [anomaly for check in CHECKS for anomaly in check(index)]
 
 
@@ -37,4 +38,13 @@ def repetitions(history: History) -> int:
     index = Index(history)
     return sum(
         len(offsets) > 1 and index.may_repeat(value) for value, offsets in index.offsets.items()
+    )
+
+
+def compacted(history: History) -> int:
+    """The number of acknowledged records that compaction has removed, and rightly."""
+    index = Index(history, TopicKind.COMPACTED)
+    found = index.acknowledged()
+    return sum(
+        value not in index.final and index.is_superseded(value, place) for value, place in found
     )

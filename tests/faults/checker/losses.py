@@ -1,4 +1,4 @@
-"""Records that were acknowledged or shown, and are gone.
+"""Records that were acknowledged or shown, and are gone, although nothing has superseded them.
 
 A record is reported once, by what is known of it: whether it was acknowledged, whether anybody has
 seen it, and whether it is elsewhere now.
@@ -20,16 +20,23 @@ def lost_records(index: Index) -> Iterator[Anomaly]:
     for value, places in index.polled.items():
         if value in acknowledged or value in index.final:
             continue
-        partition, offset = min(places)
+        partition, offset = place = min(places)
+        if index.is_superseded(value, place):
+            continue
         detail = f"value {value}, shown at offset {offset}"
         yield Anomaly(Kind.EXPOSED_THEN_LOST, partition, detail)
 
 
 def _loss(index: Index, value: int, place: tuple[int, int]) -> Kind | None:
     partition, offset = place
+    if value in index.final:
+        is_there = place in index.final[value]
+        # Of a record that a retry has repeated, compaction leaves the last copy.
+        is_last_copy = index.may_repeat(value) and index.is_superseded(value, place)
+        return None if is_there or is_last_copy else Kind.ACKED_MOVED
+    if index.is_superseded(value, place):
+        return None
     if value not in index.polled:
         is_behind = index.last_read[partition] < offset
         return Kind.UNSEEN if is_behind else Kind.LOST_WRITE
-    if value not in index.final:
-        return Kind.ACKED_MISSING
-    return None if place in index.final[value] else Kind.ACKED_MOVED
+    return Kind.ACKED_MISSING

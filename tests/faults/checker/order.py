@@ -16,11 +16,14 @@ Offsets = dict[int, list[int]]
 def unordered_polls(index: Index) -> Iterator[Anomaly]:
     """Polls of a process that skip known records or go back, within one and from one to the next.
 
-    A record is known here if anybody was shown it. From one poll to the next, both are allowed
-    while a group assigns the partitions.
+    A record is known here if anybody was shown it, and compaction cannot have removed it. From one
+    poll to the next, both are allowed while a group assigns the partitions.
     """
     known: Offsets = defaultdict(list)
-    for partition, offset in sorted({place for shown in index.polled.values() for place in shown}):
+    shown = ((value, place) for value, places in index.polled.items() for place in places)
+    for partition, offset in sorted(
+        {place for value, place in shown if not index.is_superseded(value, place)}
+    ):
         known[partition].append(offset)
     positions: dict[int, dict[int, int]] = defaultdict(dict)
     subscribed: set[int] = set()

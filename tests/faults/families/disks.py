@@ -1,6 +1,8 @@
 """Disks that are replaced by empty ones or older copies."""
 
+import os
 import shutil
+from pathlib import Path
 
 from faults.stage import RECORDS, Fault, Stage
 
@@ -28,10 +30,21 @@ def older_disk(stage: Stage) -> str:
     stage.load.await_more(RECORDS)
     broker.kill()
     effect = stage.await_without(number)
-    shutil.rmtree(broker.data)
-    copy.rename(broker.data)
+    broker.empty_disk()
+    move_entries(copy, broker.data)
     broker.start()
     return f"{effect}; it returned on an older copy of its disk"
+
+
+def move_entries(source: Path, target: Path) -> None:
+    """Moves everything in a folder to another one; the folders may be mounted file systems.
+
+    It is durable on return: a later loss of power must not take what a broker has found there.
+    """
+    target.mkdir(exist_ok=True)
+    for entry in list(source.iterdir()):
+        shutil.move(entry, target / entry.name)
+    os.sync()
 
 
 def _directory(stage: Stage, number: int) -> bytes:

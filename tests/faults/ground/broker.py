@@ -23,6 +23,7 @@ SETTINGS = (
     "replica.lag.time.max.ms=3000",
     "replica.socket.timeout.ms=3000",
     "offsets.topic.num.partitions=1",
+    "log.cleaner.backoff.ms=500",
     f"election.wait.ms={ELECTION_WAIT_SECONDS * 1_000:.0f}",
 )
 

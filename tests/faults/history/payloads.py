@@ -1,6 +1,9 @@
-"""Values that prove that nobody has changed them."""
+"""Values that prove that nobody has changed them, and their keys."""
 
 import zlib
+
+VALUES_PER_PRODUCER = 1 << 40
+KEYS_PER_PRODUCER = 40
 
 
 def encoded(value: int, size: int) -> bytes:
@@ -17,3 +20,15 @@ def decoded(payload: bytes | None) -> int | None:
     if payload[:8] != b"%08x" % zlib.crc32(body):
         return None
     return int(body[: body.index(b":")])
+
+
+def key_of(value: int) -> bytes:
+    """The key of a value in a compacted topic.
+
+    Every second value of a producer has a key of its own, so that its record must stay. The others
+    share a few keys, so that compaction has records to remove from almost every batch.
+    """
+    producer, number = divmod(value, VALUES_PER_PRODUCER)
+    if number % 2:
+        return b"%d" % value
+    return b"shared %d of %d" % (number // 2 % KEYS_PER_PRODUCER, producer)

@@ -17,7 +17,7 @@ from confluent_kafka import (
 from faults.history.lines import Writer
 from faults.history.operations import Assign, End, Outcome, Poll, Record, Seen
 from faults.history.outcomes import outcome
-from faults.history.payloads import decoded, encoded
+from faults.history.payloads import VALUES_PER_PRODUCER, decoded, encoded, key_of
 from faults.load.plan import READERS, Plan
 from faults.load.worker import Pending, Producing, Worker
 
@@ -25,7 +25,6 @@ GROUP = 25
 """The records of one send."""
 OUTSTANDING_MAX = 2_000
 RETURN_SECONDS = 60.0
-VALUES_PER_PRODUCER = 1 << 40
 
 COMMON: dict[str, Any] = {
     "reconnect.backoff.ms": 20,
@@ -84,6 +83,7 @@ class Sender(Producing):
             self._producer.produce(
                 self._plan.topic,
                 encoded(value, size),
+                key=key_of(value) if self._plan.keyed else None,
                 partition=partition,
                 on_delivery=partial(self._settle, pending, value),
             )
@@ -143,7 +143,7 @@ class Watcher(Worker):
         self._consumer.close()
 
 
-def consumer(bootstrap: str, group: str) -> Consumer:
+def consumer(bootstrap: str, group: str, *, tells_ends: bool = False) -> Consumer:
     """A consumer that begins at the earliest record, and commits nothing."""
     return Consumer(
         {
@@ -156,12 +156,13 @@ def consumer(bootstrap: str, group: str) -> Consumer:
             "check.crcs": True,
             "fetch.wait.max.ms": 100,
             "fetch.error.backoff.ms": 20,
+            "enable.partition.eof": tells_ends,
         }
     )
 
 
-def polled(client: Consumer, process: int, *, final: bool = False) -> Poll:
-    """One poll."""
+def polled(client: Consumer, process: int, reached: dict[int, int] | None = None) -> Poll:
+    """One poll; with `reached`, a final one, which adds the ends of partitions that it reaches."""
     invoked = time.monotonic_ns()
     messages = client.consume(1_000, timeout=0.1)
     returned = time.monotonic_ns()
@@ -171,13 +172,17 @@ def polled(client: Consumer, process: int, *, final: bool = False) -> Poll:
         if error is not None:
             if error.code() == KafkaError._AUTO_OFFSET_RESET:
                 raise AssertionError(f"a position is out of range: {error}")
+            if error.code() == KafkaError._PARTITION_EOF and reached is not None:
+                assert partition is not None
+                assert offset is not None
+                reached[partition] = offset
             continue
         assert partition is not None
         assert offset is not None
         payload = message.value()
         assert not isinstance(payload, str)
         records.append(Seen(partition, offset, decoded(payload)))
-    return Poll(process, invoked, returned, tuple(records), final)
+    return Poll(process, invoked, returned, tuple(records), final=reached is not None)
 
 
 def asked_end(client: Consumer, process: int, topic: str, partition: int) -> End | None:

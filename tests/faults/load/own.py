@@ -6,8 +6,8 @@ import time
 import streamlog
 from faults.history.lines import Writer
 from faults.history.operations import Assign, Outcome, Poll, Record, Seen
-from faults.history.payloads import decoded, encoded
-from faults.load.confluent import GROUP, VALUES_PER_PRODUCER, Watcher
+from faults.history.payloads import VALUES_PER_PRODUCER, decoded, encoded, key_of
+from faults.load.confluent import GROUP, Watcher
 from faults.load.plan import READERS, Plan
 from faults.load.worker import Pending, Producing, Worker
 
@@ -39,7 +39,10 @@ class Sender(Producing):
         pending = Pending(self, partition, values)
         tickets = [
             producer.send(
-                self._plan.topic, encoded(value, choice.randrange(20, 200)), partition=partition
+                self._plan.topic,
+                encoded(value, choice.randrange(20, 200)),
+                key=key_of(value) if self._plan.keyed else None,
+                partition=partition,
             )
             for value in values
         ]

@@ -20,6 +20,8 @@ class Plan:
     seed: int
     rate: int
     """Records per second, over all producers."""
+    keyed: bool = False
+    """True if records have keys, as a compacted topic requires."""
     producers: int = 8
 
     @classmethod
@@ -32,10 +34,12 @@ class Plan:
         parser.add_argument("--history", type=Path, required=True)
         for name in ("partitions", "seed", "rate"):
             parser.add_argument(f"--{name}", type=int, required=True)
+        parser.add_argument("--keyed", action="store_true")
         return cls(**vars(parser.parse_args()))
 
     def words(self) -> list[str]:
         """The command line of the plan."""
         words = ["--client", self.client, "--bootstrap", self.bootstrap, "--topic", self.topic]
         words += ["--history", str(self.history), "--partitions", str(self.partitions)]
-        return [*words, "--seed", str(self.seed), "--rate", str(self.rate)]
+        words += ["--seed", str(self.seed), "--rate", str(self.rate)]
+        return [*words, "--keyed"] if self.keyed else words

@@ -84,13 +84,13 @@ fn metadata_name_no_leader_whose_session_has_ended() {
     cluster.await_in_sync(TOPIC, &others(killed));
 }
 
-/// The eligible replicas of the only partition.
-fn eligible(connection: &mut Connection) -> Vec<i32> {
+/// The eligible replicas of the only partition, and those that are offline.
+fn eligible_and_offline(connection: &mut Connection) -> (Vec<i32>, Vec<i32>) {
     let topic = describe_topic_partitions::RequestTopic { name: TOPIC.to_owned() };
     let request = DescribeTopicPartitionsRequest { topics: vec![topic], ..Default::default() };
     let described = connection.call(0, &request).unwrap().topics.remove(0).partitions.remove(0);
     assert_eq!(described.last_known_elr, Some(vec![]));
-    described.eligible_leader_replicas.unwrap()
+    (described.eligible_leader_replicas.unwrap(), described.offline_replicas)
 }
 
 #[test]
@@ -101,10 +101,13 @@ fn replicas_that_left_a_set_below_its_minimum_are_described_as_eligible() {
     let [first, second] = others(leader)[..] else { panic!("not three brokers") };
     cluster.kill(first);
     cluster.await_partitions(TOPIC, |partition| partition.isr_nodes.len() == 2);
-    assert!(eligible(&mut cluster.broker(leader).connect()).is_empty(), "it has its minimum");
+    let described = eligible_and_offline(&mut cluster.broker(leader).connect());
+    assert_eq!(described, (vec![], vec![first]), "it has its minimum");
     cluster.kill(second);
     cluster.await_seen_by(leader, TOPIC, |partition| partition.isr_nodes == [leader]);
-    assert_eq!(eligible(&mut cluster.broker(leader).connect()), [second]);
+    let (eligible, mut offline) = eligible_and_offline(&mut cluster.broker(leader).connect());
+    offline.sort_unstable();
+    assert_eq!((eligible, offline), (vec![second], others(leader)));
 }
 
 #[test]

@@ -92,15 +92,14 @@ impl Broker {
         self.metadata().edit_configs(&target, &edits, rules).await.is_ok()
     }
 
-    /// Makes the state of a partition again, after the last one, of `epoch`, was lost, if the store
-    /// takes it, and this broker has learnt of the loss.
+    /// Tries to make the state of a partition again. The last one was of this epoch.
     pub(crate) async fn rebuild_state(
-        &self,
-        TopicPartition { topic, partition }: &TopicPartition,
+        self: Arc<Self>,
+        TopicPartition { topic, partition }: TopicPartition,
         epoch: LeaderEpoch,
     ) {
         let epoch = LeaderEpoch(epoch.0 + 1);
-        if let Err(error) = self.metadata().rebuild_state(topic, *partition, epoch).await {
+        if let Err(error) = self.metadata().rebuild_state(&topic, partition, epoch).await {
             self.world.tell(|| format!("the state of {topic}-{partition} is not made: {error}"));
         }
     }

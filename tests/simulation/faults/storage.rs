@@ -22,14 +22,14 @@ pub(super) enum Loss {
     Segment,
     /// The end of a log.
     End,
-    /// Whatever was written since a copy was made.
+    /// Whatever was written since a copy was made, or the end of a log if there is no copy.
     Newest,
     /// Everything.
     Disk,
 }
 
-/// The time during which a broker is not to start on the disk of another.
-const REFUSED: Duration = Duration::from_secs(2);
+/// The longest wait until a broker has refused to start on the disk of another.
+const REFUSED_MAX: Duration = Duration::from_secs(12);
 
 /// The longest wait for a broker with an empty disk to be in sync again.
 const REFILL_MAX: Duration = Duration::from_mins(1);
@@ -93,11 +93,11 @@ pub(super) fn lose(world: &World, machine: usize, loss: Loss) {
     let (name, is_lost) = match loss {
         Loss::Log => ("log removed", disks::remove_log(&place.disk(), partition, true)),
         Loss::Segment => ("segment removed", disks::remove_log(&place.disk(), partition, false)),
-        Loss::End => {
-            let part = world.below(100);
-            ("log cut", disks::cut_log(&place.disk(), partition, part))
+        Loss::Newest if place.roll_back_disk() => ("older disk in a blackout", true),
+        Loss::End | Loss::Newest => {
+            let percent = world.below(100);
+            ("log cut", disks::cut_log(&place.disk(), partition, percent))
         }
-        Loss::Newest => ("older disk in a blackout", place.roll_back_disk()),
         Loss::Disk => {
             place.empty_disk(world.below(u64::MAX));
             ("empty disk in a blackout", true)
@@ -114,11 +114,22 @@ pub(super) async fn start_on_disk_of_another(world: &Arc<World>, machine: usize)
     let place = &world.machines[machine];
     let other = &world.machines[(machine + 1) % world.machines.len()];
     let Some(copy) = disks::copy_of(&other.disk(), world.below(u64::MAX)) else { return };
-    world.note("disk of another", &[index(machine)]);
+    // The other may be on the disk of another as well, or its own may be empty.
+    if !disks::is_of(&copy, other.id()) {
+        return;
+    }
     let own = place.replace_disk(copy);
     place.start(world);
-    sleep(REFUSED).await;
-    if place.broker().is_some() {
+    let until = world.clock.elapsed() + REFUSED_MAX;
+    let refusal = format!("belongs to broker {}", other.id());
+    let is_refused = || place.start_failure().is_some_and(|reason| reason.contains(&refusal));
+    // It may wait for the store, or for the end of its last session.
+    while !is_refused() && place.broker().is_none() && world.clock.elapsed() < until {
+        sleep(Duration::from_millis(100)).await;
+    }
+    if is_refused() {
+        world.note("disk of another refused", &[index(machine)]);
+    } else if place.broker().is_some() {
         let invariant = "no broker starts on the disk of another";
         world.check(|_| Err::<(), _>(Violation::new(invariant, place.id().to_string())));
     }

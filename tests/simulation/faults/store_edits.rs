@@ -35,19 +35,23 @@ pub(super) async fn edit_state(world: Arc<World>) {
             return;
         }
         let asked = &world.machines[world.index(world.machines.len())];
-        if let Some(broker) = asked.broker() {
-            broker.rebuild_state(partition, epoch).await;
+        // The state may have been lost another time since.
+        if let Some(last) = world.last_lost_epoch(partition) {
+            let partition = partition.clone();
+            asked.handle(|broker| broker.rebuild_state(partition, last));
         }
         sleep(LOOK).await;
     }
     world.note("state made again", &numbers);
 }
 
-/// Deletes what the store knows of a broker, which that writes again.
+/// Deletes what the store knows of a broker. The broker writes it again.
 pub(super) async fn delete_known_broker(world: &Arc<World>, machine: usize) {
-    world.note("known broker deleted", &[index(machine)]);
     let id = world.machines[machine].id();
-    world.ensemble.delete_known_broker(id).await;
+    if !world.ensemble.delete_known_broker(id).await {
+        return;
+    }
+    world.note("known broker deleted", &[index(machine)]);
     let begun = world.clock.elapsed();
     while !world.ensemble.knows(id).await
         && !world.is_over("a broker is known again", begun, MENDED_MAX)
