@@ -81,7 +81,6 @@ pub(crate) const REQUIRED: &[&str] = &[
     "minimum changed",
     "nobody leads",
     "offsets committed",
-    "older disk in a blackout",
     "outcome unknown",
     "partitions assigned",
     "paused beyond the session",

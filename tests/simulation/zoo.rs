@@ -39,10 +39,10 @@ pub(crate) enum Bug {
 const ZOO: &[(Bug, u64)] = &[
     (Bug::AcknowledgedBeforeWatermark, 1),
     (Bug::ReadBeyondWatermark, 0),
-    (Bug::DirectoriesNotSynced, 0),
+    (Bug::DirectoriesNotSynced, 1),
     (Bug::RenamedBeforeSynced, 2),
     (Bug::LogsNotSynced, 1),
-    (Bug::FailedSyncRepeated, 11),
+    (Bug::FailedSyncRepeated, 27),
 ];
 
 #[test]
