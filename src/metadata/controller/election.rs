@@ -15,7 +15,9 @@
 use crate::metadata::controller::evidence::{Evidence, Terms, directory, registered};
 use crate::metadata::controller::reports::{Elected, LastSet, elected_by_reports, is_below_floor};
 use crate::metadata::controller::unvouched::{after_returns, living, strike_out_stayed};
-use crate::metadata::image::{Caching, Image, Incarnation, IsrMember, Partition, PartitionState};
+use crate::metadata::image::{
+    Caching, EligibleReplica, Image, Incarnation, IsrMember, Partition, PartitionState,
+};
 use crate::metadata::in_sync::{eligible, rules, with_members};
 use crate::types::{BrokerId, LeaderEpoch};
 
@@ -101,11 +103,11 @@ fn next_state(
     let leader = isr.iter().find(leads_on).copied().or_else(|| preferred(replicas, &isr));
     if let Some(leader) = leader {
         let mut next = with_members(state, isr, |broker| directory(evidence.image, broker));
-        if state.has_strangers() {
-            // However many members it has, a leader that is not believed may lack records.
-            let minimum = state.minimum.unwrap_or(terms.minimum);
-            let is_kept = unvouched.is_some() || rules::keeps_eligible(next.isr.len(), minimum);
-            next.eligible = if is_kept { eligible(state, &next.isr) } else { Vec::new() };
+        if state.has_strangers() && unvouched.is_some() {
+            // Any of the others may have more, however many are in sync: as after the rebuilding,
+            // the high watermark stands still until all have reported.
+            next.minimum = Some(replicas.len());
+            next.eligible = strangers(eligible(state, &next.isr));
         }
         if state.unvouched.is_some() && state.leading() != Some(leader) {
             strike_out_stayed(&mut next, evidence);
@@ -124,6 +126,12 @@ fn next_state(
         evidence.mark_lost_records(&mut next);
     }
     PartitionState { leader: None, leader_incarnation: Incarnation::UNKNOWN, ..next }
+}
+
+/// These replicas, not known any more to have been in sync.
+fn strangers(replicas: Vec<EligibleReplica>) -> Vec<EligibleReplica> {
+    let incarnation = Some(Incarnation::UNKNOWN);
+    replicas.into_iter().map(|replica| EligibleReplica { incarnation, ..replica }).collect()
 }
 
 /// The in-sync set after an election.

@@ -125,7 +125,7 @@ fn elections<'a>(basis: Basis<'a>, topic: &'a Topic) -> impl Iterator<Item = Gro
         } else if state.unvouched.is_some() {
             tracing::warn!(
                 "{}-{index} has a leader after the wait for other replicas: it takes no records \
-                 until one of the brokers {} returns with the data directory that it had",
+                 until enough of the brokers {} return with the data directories that they had",
                 topic.name,
                 names(state.eligible.iter().map(|replica| replica.broker))
             );

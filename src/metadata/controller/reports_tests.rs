@@ -147,12 +147,67 @@ fn replicas_of_a_rebuilt_state_are_believed_only_once_all_have_reported() {
         cluster.broker_with_report((id, i64::from(id) * 10), topic, (2, 9, 9));
         assert_eq!(elected(&mut cluster), None);
     }
-    cluster.wait(0);
-    cluster.wait(30);
-    assert_eq!(elected(&mut cluster), Some((3, 30)));
+    assert_eq!(elected_after_wait(&mut cluster), Some((3, 30)));
     assert!(cluster.state(0).unvouched.is_some(), "it may lack records");
     cluster.broker_with_report((2, 21), topic, (3, 10, 9));
     assert_eq!(elected(&mut cluster), None, "it has to report before one with more leads");
+}
+
+/// The leader after the wait, and after everything that follows from its election.
+fn elected_after_wait(cluster: &mut Cluster) -> Option<(i32, i64)> {
+    cluster.wait(0);
+    cluster.wait(30);
+    while cluster.settle() > 0 {}
+    leader(&cluster.state(0))
+}
+
+#[test]
+fn a_leader_of_a_rebuilt_state_is_not_believed_because_enough_have_the_same() {
+    let (mut cluster, topic) = rebuilt(&[1, 2, 3]);
+    let report = |cluster: &mut Cluster, id: i32| {
+        let log = if id == 1 { (3, 12, 9) } else { (2, 9, 9) };
+        cluster.broker_with_report((id, i64::from(id) * 10), topic, log);
+    };
+    (1..=3).for_each(|id| report(&mut cluster, id));
+    assert_eq!(elected(&mut cluster), Some((1, 10)));
+    assert_eq!(cluster.state(0).unvouched, None);
+    cluster.broker_gone(1);
+    assert_eq!(elected(&mut cluster), None);
+    (2..=3).for_each(|id| report(&mut cluster, id));
+    assert_eq!(elected_after_wait(&mut cluster), Some((2, 20)));
+    let state = cluster.state(0);
+    assert!(state.unvouched.is_some(), "the first may have more");
+    assert_eq!((isr(&state).len(), state.minimum), (2, Some(3)), "no record is committed");
+}
+
+#[test]
+fn committed_records_of_a_rebuilt_state_outlast_leaders_that_lack_them() {
+    let (mut cluster, topic) = rebuilt(&[1, 2, 3, 4]);
+    // The first and the last have committed the records below 11 in epoch 3.
+    let logs = [(1, (3, 12, 9)), (2, (2, 15, 9)), (3, (2, 15, 9)), (4, (3, 11, 9))];
+    let report = |cluster: &mut Cluster, id: i32, incarnation| {
+        let (_, log) = logs.into_iter().find(|(of, _)| *of == id).unwrap();
+        cluster.broker_with_report((id, incarnation), topic, log);
+    };
+    (1..=4).for_each(|id| report(&mut cluster, id, i64::from(id) * 10));
+    assert_eq!(elected(&mut cluster), Some((1, 10)));
+    (1..=4).for_each(|id| cluster.broker_gone(id));
+    assert_eq!(elected(&mut cluster), None);
+    (2..=3).for_each(|id| report(&mut cluster, id, i64::from(id) * 10 + 1));
+    assert_eq!(elected_after_wait(&mut cluster), Some((2, 21)));
+    assert_eq!(cluster.state(0).minimum, Some(4), "their high watermark stands still");
+    report(&mut cluster, 4, 41);
+    assert_eq!(elected(&mut cluster), None, "it has more");
+    (2..=4).for_each(|id| report(&mut cluster, id, i64::from(id) * 10 + 1));
+    assert_eq!(elected(&mut cluster), Some((4, 41)), "the wait was over before");
+    assert!(cluster.state(0).unvouched.is_some(), "the first may have more");
+    report(&mut cluster, 1, 11);
+    assert_eq!(elected(&mut cluster), None);
+    (1..=4).for_each(|id| report(&mut cluster, id, i64::from(id) * 10 + 1));
+    while cluster.settle() > 0 {}
+    let state = cluster.state(0);
+    assert_eq!((leader(&state), state.unvouched), (Some((1, 11)), None));
+    assert_eq!(state.minimum, Some(2));
 }
 
 #[test]

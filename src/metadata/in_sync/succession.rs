@@ -21,8 +21,7 @@ pub(in crate::metadata) fn with_members(
         recorded.or_else(|| directory_of(member.broker))
     };
     let minimum = state.minimum.unwrap_or(MINIMUM);
-    let may_have_more = state.unvouched.is_some() && state.has_strangers();
-    let eligible = if may_have_more || rules::keeps_eligible(members.len(), minimum) {
+    let eligible = if rules::keeps_eligible(members.len(), minimum) {
         eligible(state, &members)
     } else {
         Vec::new()

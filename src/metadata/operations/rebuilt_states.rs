@@ -31,16 +31,22 @@ impl Metadata {
         partition: PartitionIndex,
         epoch: LeaderEpoch,
     ) -> Result<(), MetadataError> {
-        let paths: Vec<String> = [
+        let of_topic = [
             NodePath::Topic(topic.clone()),
             NodePath::Partitions(topic.clone()),
             NodePath::PartitionState(topic.clone(), partition),
-        ]
-        .map(|path| path.to_string())
-        .into();
+            NodePath::TopicConfig(topic.clone()),
+            NodePath::BrokerConfig(None),
+        ];
         let mut attempts = Attempts::default();
         loop {
-            self.reload(&paths).await?;
+            let image = Arc::clone(&self.image().borrow());
+            let found = image.partition(topic, partition);
+            let replicas = found.iter().flat_map(|found| found.replicas.iter().copied());
+            let of_brokers =
+                replicas.flat_map(|id| [NodePath::Broker(id), NodePath::KnownBroker(id)]);
+            let paths = of_topic.iter().cloned().chain(of_brokers).map(|path| path.to_string());
+            self.reload(&paths.collect::<Vec<_>>()).await?;
             let image = Arc::clone(&self.image().borrow());
             let store = self.store();
             let parents = [
@@ -113,8 +119,11 @@ fn rebuilding(
         return Err(DecisionRefusal::StateInForce.into());
     }
     let state = of_all_replicas(image, &partition.replicas, epoch)?;
-    // Its disks may have lost records that others have recorded as committed.
-    let caching = rules::caching_by_setting(Caching::Off, basis.caches(topic));
+    // If it caches, its disks may have lost records that others have recorded as committed.
+    let caching = match basis.caches(topic) {
+        Some(is_set) => rules::caching_by_setting(Caching::Off, Some(is_set)),
+        None => Caching::Ending,
+    };
     let state = encode_state(&PartitionState { loss, caching, ..state });
     let topic = Op::check(NodePath::Topic(name.clone()).to_string(), topic.version);
     Ok(vec![
