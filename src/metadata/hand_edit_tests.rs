@@ -58,9 +58,17 @@ async fn delete(store: &MemoryStore, path: &str) -> Vec<(String, Node)> {
 /// Follows the store until the image is as expected.
 async fn follow_until(metadata: &Metadata, is_expected: impl Fn(&Image) -> bool) {
     let mut images = metadata.image();
+    follow_during(metadata, async {
+        images.wait_for(|image| is_expected(image)).await.unwrap();
+    })
+    .await;
+}
+
+/// Follows the store until something has been seen.
+async fn follow_during(metadata: &Metadata, seen: impl Future<Output = ()>) {
     let seen = async {
         tokio::select! {
-            seen = images.wait_for(|image| is_expected(image)) => drop(seen.unwrap()),
+            () = seen => {}
             error = metadata.run() => panic!("{error}"),
         }
     };
@@ -120,18 +128,12 @@ async fn a_deleted_state_begins_anew_without_the_rule_that_it_is_missing() {
     let config = MetadataConfig { rules, ..MetadataConfig::default() };
     let (metadata, _, person) = start_with(config).await;
     delete(&person, "/brokers/topics/clicks/partitions/1").await;
-    let made = async {
+    follow_during(&metadata, async {
         while person.get("/brokers/topics/clicks/partitions/1/state").await.unwrap().is_none() {
             yield_now().await;
         }
-    };
-    let made = async {
-        tokio::select! {
-            () = made => {}
-            error = metadata.run() => panic!("{error}"),
-        }
-    };
-    timeout(PATIENCE, made).await.unwrap();
+    })
+    .await;
 }
 
 #[tokio::test]

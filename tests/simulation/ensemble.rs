@@ -36,7 +36,7 @@ pub(crate) struct Ensemble {
     pub(crate) loses_connections: AtomicBool,
 }
 
-/// What a person does to the state of a partition.
+/// The edit of a partition's state by a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StateEdit {
     Deleted,

@@ -8,7 +8,7 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
 use crate::broker::handlers::metadata::ALL_TOPIC_OPERATIONS;
 use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
-use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
+use crate::types::{PartitionIndex, TopicId, TopicName};
 use crate::wire::describe_topic_partitions::{
     Cursor, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, Partition, Topic,
 };
@@ -94,18 +94,13 @@ impl Page<'_> {
         });
     }
 
-    fn partition(
-        &self,
-        (topic, index): (TopicId, PartitionIndex),
-        described: &PartitionImage,
-    ) -> Partition {
+    fn partition(&self, id: (TopicId, PartitionIndex), described: &PartitionImage) -> Partition {
         let leader = self.image.live_leader(described);
-        let is_offline = |broker: &&BrokerId| self.image.is_offline(**broker, topic, index);
-        let offline = described.replicas.iter().filter(is_offline);
+        let offline = self.image.offline_replicas(id, described);
         let eligible = described.state.iter().flat_map(|state| &state.eligible);
         Partition {
             error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
-            partition_index: index.0,
+            partition_index: id.1.0,
             leader_id: leader.map_or(-1, |broker| broker.0),
             leader_epoch: described.leader_epoch().0,
             replica_nodes: described.replicas.iter().map(|broker| broker.0).collect(),

@@ -9,7 +9,7 @@ use crate::broker::call::Call;
 use crate::broker::settings::Settings;
 use crate::broker::topics::wait_limit;
 use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage, TopicState};
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
+use crate::types::{LeaderEpoch, PartitionIndex, TopicId, TopicName};
 use crate::wire::ErrorCode;
 use crate::wire::metadata::{
     AwaitedTopic, MetadataRequest, MetadataResponse, Partition, RequestTopic, Topic,
@@ -161,18 +161,17 @@ fn describe(image: &Image, topic: &TopicImage) -> Topic {
 
 fn partition(
     image: &Image,
-    (topic, index): (TopicId, PartitionIndex),
+    id: (TopicId, PartitionIndex),
     described: &PartitionImage,
 ) -> Partition {
     let leader = image.live_leader(described);
-    let is_offline = |broker: &&BrokerId| image.is_offline(**broker, topic, index);
     Partition {
         error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
-        partition_index: index.0,
+        partition_index: id.1.0,
         leader_id: leader.map_or(-1, |broker| broker.0),
         leader_epoch: described.leader_epoch().0,
         replica_nodes: described.replicas.iter().map(|broker| broker.0).collect(),
         isr_nodes: described.isr().iter().map(|member| member.broker.0).collect(),
-        offline_replicas: described.replicas.iter().filter(is_offline).map(|id| id.0).collect(),
+        offline_replicas: image.offline_replicas(id, described).map(|broker| broker.0).collect(),
     }
 }

@@ -46,6 +46,12 @@ pub(in crate::metadata) fn plan(basis: Basis<'_>) -> impl Iterator<Item = Group>
 }
 
 impl<'a> Basis<'a> {
+    /// The basis of a decision that an operator asks for: it depends on no earlier plan and no
+    /// wait, and keeps or has no controller epoch.
+    pub(in crate::metadata) fn on_request(image: &'a Image, config: &'a MetadataConfig) -> Self {
+        Self { image, settled: None, epoch: 0, config, awaited: None }
+    }
+
     /// The topics in which an election may be due.
     pub(in crate::metadata) fn concerned(self) -> impl Iterator<Item = &'a Arc<Topic>> + Send {
         let Self { image, settled, .. } = self;

@@ -68,11 +68,16 @@ impl Image {
         self.brokers.get(&id)
     }
 
-    /// Returns true if the broker of a replica does not run, or has registered that its disk has
-    /// lost records of the partition or cannot read its log.
-    pub fn is_offline(&self, replica: BrokerId, topic: TopicId, index: PartitionIndex) -> bool {
-        let lost = |broker: &Arc<Broker>| broker.registration.lost.contains(&(topic, index));
-        self.broker(replica).is_none_or(lost)
+    /// The replicas of a partition whose brokers do not run, or have registered that their disks
+    /// have lost records of the partition or cannot read its log.
+    pub fn offline_replicas(
+        &self,
+        id: (TopicId, PartitionIndex),
+        partition: &Partition,
+    ) -> impl Iterator<Item = BrokerId> {
+        let has_lost = move |broker: &Arc<Broker>| broker.registration.lost.contains(&id);
+        let is_offline = move |replica: &BrokerId| self.broker(*replica).is_none_or(has_lost);
+        partition.replicas.iter().copied().filter(is_offline)
     }
 
     /// The brokers that have ever registered, by id.

@@ -58,13 +58,7 @@ impl Metadata {
             let missing = parents.into_iter().zip(found).filter(|(_, node)| node.is_none());
             let mut ops: Vec<Op> = missing.map(|(path, _)| Op::create(path, "")).collect();
             let loss = self.last_loss(&*store, &image, topic, partition).await?;
-            let basis = Basis {
-                image: &image,
-                settled: None,
-                epoch: 0,
-                config: &self.config,
-                awaited: None,
-            };
+            let basis = Basis::on_request(&image, &self.config);
             ops.extend(rebuilding(basis, (topic, partition), epoch, loss)?);
             match self.execute(&*store, ops).await {
                 Ok(_) => return Ok(()),

@@ -85,8 +85,7 @@ impl Metadata {
         wanted: &UncleanElection,
     ) -> Result<(Vec<Op>, LeaderEpoch), MetadataError> {
         let (topic, partition) = find(image, wanted)?;
-        // `epoch` is not used: the state keeps its controller epoch.
-        let basis = Basis { image, settled: None, epoch: 0, config: &self.config, awaited: None };
+        let basis = Basis::on_request(image, &self.config);
         let UncleanElection { leader, given_up_from, accepts_two_leaders, .. } = *wanted;
         let request = UncleanRequest { leader, given_up_from, accepts_two_leaders };
         let state = elect_unclean(basis, (topic, wanted.partition), request)?;

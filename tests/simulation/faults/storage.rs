@@ -13,7 +13,7 @@ use crate::ensemble::index;
 use crate::machine::Machine;
 use crate::world::World;
 
-/// What a disk lacks when it returns.
+/// The loss of a disk that returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
     /// The log of a partition.

@@ -7,7 +7,7 @@ use streamlog::types::{Offset, PartitionIndex, TopicPartition};
 use streamlog::wire::ErrorCode;
 use streamlog::wire::elect_leaders::{ElectLeadersRequest, PREFERRED, RequestTopic};
 
-use crate::failover::administration::{Problem, problems};
+use crate::failover::administration::{problem_of, problems};
 use crate::failover::load::{read_all, value};
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
@@ -257,9 +257,7 @@ fn damage_on_all_replicas_is_told_to_consumers_and_can_be_skipped() {
     assert_eq!(hand_overs, 2, "each other broker leads once: {}", cluster.logs());
     let found = problems(cluster.any_broker());
     for id in IDS {
-        let place = Some(partition().to_string());
-        let is_named = |(broker, of, _): &&Problem| *broker == Some(id.into()) && *of == place;
-        let (_, _, words) = found.iter().find(is_named).unwrap();
+        let words = problem_of(&found, id, TOPIC);
         assert!(words.contains("are damaged, in ") && words.contains("skip-damage"), "{words}");
     }
 

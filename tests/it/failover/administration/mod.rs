@@ -12,6 +12,14 @@ use std::process::{Command, Output};
 
 use crate::support::BrokerProcess;
 
+/// The problem of a broker with the first partition of a topic, and its remedy.
+pub(super) fn problem_of(problems: &[Problem], broker: i32, topic: &str) -> String {
+    let place = Some(format!("{topic}-0"));
+    let is_named = |(id, of, _): &&Problem| *id == Some(broker.into()) && *of == place;
+    let (_, _, words) = problems.iter().find(is_named).unwrap();
+    words.clone()
+}
+
 /// Runs `streamlog` with a broker.
 fn streamlog(broker: &BrokerProcess, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));

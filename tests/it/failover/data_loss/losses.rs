@@ -13,7 +13,7 @@ use streamlog::io::SystemClock;
 use streamlog::metadata::{Store, ZooKeeperAddress, ZooKeeperStore};
 use streamlog::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicPartition};
 
-use crate::failover::administration::{Problem, problems};
+use crate::failover::administration::{problem_of, problems};
 use crate::failover::data_loss::{elect, words};
 use crate::failover::load::{read_all, value};
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
@@ -202,12 +202,9 @@ fn a_leader_whose_disk_has_lost_flushed_records_does_not_lead_and_fetches_them_a
     let told = cluster.log(lossy);
     assert!(told.contains("the disk has lost flushed records of lost-0"), "{told}");
     cluster.await_seen_by(lossy, TOPIC, |partition| partition.offline_replicas.len() == 3);
-    let found = problems(cluster.broker(lossy));
-    let place = Some(format!("{TOPIC}-0"));
-    let is_named = |(broker, of, _): &&Problem| *broker == Some(lossy.into()) && *of == place;
-    let lost = found.iter().find(is_named).unwrap();
-    assert!(lost.2.starts_with("its disk has lost flushed records"), "{found:?}");
-    assert!(lost.2.ends_with(&format!("streamlog partition elect {TOPIC}-0")), "{found:?}");
+    let lost = problem_of(&problems(cluster.broker(lossy)), lossy, TOPIC);
+    assert!(lost.starts_with("its disk has lost flushed records"), "{lost}");
+    assert!(lost.ends_with(&format!("streamlog partition elect {TOPIC}-0")), "{lost}");
     for other in others(lossy) {
         cluster.start_broker(other);
     }
