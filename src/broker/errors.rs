@@ -147,6 +147,7 @@ impl From<EngineError> for Refusal {
         match error {
             EngineError::Metadata(error) => error.into(),
             EngineError::Storage(error) => Self::from(&error),
+            EngineError::LogsLeft { .. } => Self::because(ErrorCode::TopicAlreadyExists, &error),
             EngineError::NotApplied => Self::because(ErrorCode::RequestTimedOut, &error),
             EngineError::Stopping => Self::because(ErrorCode::BrokerNotAvailable, &error),
             _ => Self::because(ErrorCode::UnknownServerError, &WithCauses(&error)),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::metadata::MetadataError;
 use crate::storage::StorageError;
+use crate::types::TopicName;
 
 /// An error when an engine starts, when its topics change, or the reason why it stopped.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,18 @@ pub enum EngineError {
         count: usize,
         /// The first of them.
         partitions: String,
+    },
+    /// The topic cannot be created: its logs would be in the way of those of an earlier one.
+    #[error(
+        "'{}' holds logs of an earlier topic '{topic}', which was deleted by hand in ZooKeeper: \
+         restore /brokers/topics/{topic} and all below it, or move the directories of the logs \
+         away if nobody wants them", .dir.display()
+    )]
+    LogsLeft {
+        /// The name of the topic.
+        topic: TopicName,
+        /// The data directory.
+        dir: PathBuf,
     },
     /// The directory belongs to a cluster, but the store is empty.
     #[error(

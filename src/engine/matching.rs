@@ -119,6 +119,26 @@ pub(super) fn match_logs(
     Err(EngineError::UnknownLogs { dir, count, partitions })
 }
 
+/// Refuses to create a topic of which this broker has logs that the metadata does not know. A new
+/// topic could not use them, and would be in the way of the earlier one once its nodes are
+/// restored.
+///
+/// # Errors
+/// `LogsLeft`.
+pub(super) fn require_no_logs(
+    data: &DataDir,
+    image: &Image,
+    topic: &TopicName,
+) -> Result<(), EngineError> {
+    let is_unknown = |id: &Option<TopicId>| {
+        id.is_none_or(|id| image.topic_by_id(id).is_none() && image.tombstone(id).is_none())
+    };
+    if image.topic(topic).is_none() && data.topic_ids_of(topic).iter().any(is_unknown) {
+        return Err(EngineError::LogsLeft { topic: topic.clone(), dir: data.path().to_owned() });
+    }
+    Ok(())
+}
+
 /// Creates the logs again that are gone, so that their records count as damaged and not as deleted.
 /// The other replicas of a partition have the records of a log that was there when this broker was
 /// stopped in order: it is left out.

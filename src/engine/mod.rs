@@ -33,5 +33,6 @@ pub(crate) use startup::METADATA_DIR;
 pub(crate) use state::{EngineState, Environment, NoListener, PartitionsListener};
 pub(crate) use topic_settings::{OFFSET_UNIT, check_configs, produce_rules, resolve};
 pub(crate) use topics::{
-    APPLIED_WITHIN, applied, caught_up, create_topic, delete_topic, led, with_fixed_settings,
+    APPLIED_WITHIN, applied, caught_up, check_new_topic, create_topic, delete_topic, led,
+    with_fixed_settings,
 };

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use crate::engine::matching::require_no_logs;
 use crate::engine::topic_settings::{OFFSET_UNIT, check_configs};
 use crate::engine::topology::is_applied;
 use crate::engine::{EngineError, EngineState, Unavailable, log_defaults};
 use crate::metadata::{Image, NewTopic, TopicState};
 use crate::storage::OffsetUnit;
-use crate::types::{TopicId, TopicName};
+use crate::types::{BrokerId, TopicId, TopicName};
 
 /// The maximum time until a change reaches the partitions of this broker.
 pub(crate) const APPLIED_WITHIN: Duration = Duration::from_secs(10);
@@ -29,6 +30,7 @@ pub(crate) async fn create_topic(
     if !topic.name.is_internal() {
         engine.logs.data.require_room()?;
     }
+    require_no_logs(&engine.logs.data, &engine.image(), &topic.name)?;
     let topic = with_fixed_settings(engine, topic);
     let (name, creator) = (topic.name.clone(), Arc::clone(engine));
     let created = engine.control.run(async move {
@@ -39,6 +41,20 @@ pub(crate) async fn create_topic(
     tracing::info!("topic {name} created");
     led(engine, &[id], within).await?;
     Ok(id)
+}
+
+/// Checks whether a topic could be created, and returns the replicas that it would have.
+///
+/// # Errors
+/// If the topic is not valid or already exists.
+pub(crate) fn check_new_topic(
+    engine: &EngineState,
+    topic: &NewTopic,
+) -> Result<Vec<Vec<BrokerId>>, EngineError> {
+    let image = engine.image();
+    require_no_logs(&engine.logs.data, &image, &topic.name)?;
+    let defaults = log_defaults(&engine.config, &image);
+    Ok(engine.metadata.check_new_topic(topic, &check_configs(&defaults))?)
 }
 
 /// Stores the settings that cannot change after creation explicitly, so that a later change of the

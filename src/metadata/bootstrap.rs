@@ -1,11 +1,13 @@
-//! Creating the first nodes of a cluster, and refusing trees of other systems.
+//! Creating the first nodes of a cluster, creating those that somebody has deleted again, and
+//! refusing trees of other systems.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
 use uuid::Uuid;
 
 use crate::metadata::MetadataError;
-use crate::metadata::layout::{DIRECTORIES, NodePath};
+use crate::metadata::layout::{BROKER_CONFIGS, DIRECTORIES, KNOWN_BROKERS, NodePath};
 use crate::metadata::store::{Op, Store, StoreError, transact};
 use crate::metadata::values::{ClusterIdValue, MarkerValue, decode, encode};
 
@@ -23,6 +25,10 @@ pub(super) async fn bootstrap(
     let marker_path = NodePath::Marker.to_string();
     let marker = match store.get(&marker_path).await? {
         Some(marker) => Some(marker),
+        None if is_tree_of(store, cluster_id).await? => {
+            restore_tree(store, cluster_id).await?;
+            return Ok(());
+        }
         None => match create_tree(store, cluster_id).await {
             // Another broker created the tree first.
             Err(MetadataError::Store(StoreError::NodeExists { .. })) => {
@@ -58,14 +64,78 @@ async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<(), 
     }
     let new_id = || URL_SAFE_NO_PAD.encode(Uuid::new_v4());
     let id = cluster_id.map_or_else(new_id, str::to_owned);
-    let id = ClusterIdValue { version: "1".to_owned(), id };
-    let mut ops =
-        vec![Op::create(NodePath::Marker.to_string(), encode(&MarkerValue { format: FORMAT }))];
-    ops.extend(DIRECTORIES.iter().map(|path| Op::create(*path, "")));
-    ops.push(Op::create(NodePath::ClusterId.to_string(), encode(&id)));
+    let mut ops: Vec<Op> =
+        permanent_nodes(&id).map(|(path, value)| Op::create(path, value)).collect();
     ops.push(Op::create(NodePath::ControllerEpoch.to_string(), "0"));
     transact(store, ops).await?;
     Ok(())
+}
+
+/// The nodes that every tree of a cluster has and whose values never change, parents first.
+fn permanent_nodes(cluster_id: &str) -> impl Iterator<Item = (String, Bytes)> {
+    let marker = (NodePath::Marker.to_string(), encode(&MarkerValue { format: FORMAT }));
+    let id = ClusterIdValue::new(cluster_id);
+    let id = (NodePath::ClusterId.to_string(), encode(&id));
+    let directories = DIRECTORIES.iter().map(|path| ((*path).to_owned(), Bytes::new()));
+    std::iter::once(marker).chain(directories).chain([id])
+}
+
+/// True if the node at `path` is one that every tree has, or if it goes with one.
+pub(super) fn is_permanent(path: &str) -> bool {
+    let node_path = NodePath::of(path);
+    path == KNOWN_BROKERS
+        || DIRECTORIES.contains(&path)
+        || matches!(node_path, Some(NodePath::Marker | NodePath::ClusterId))
+}
+
+/// Creates the nodes again that every tree has and that somebody has deleted, in the tree of the
+/// cluster `cluster_id`. The parent of the settings of brokers stays away: by its value a deleted
+/// setting is known.
+///
+/// Does nothing if both the marker and the id of the cluster are missing: the store has lost the
+/// tree, or is another.
+///
+/// # Errors
+/// Those of the store.
+pub(super) async fn restore_tree(
+    store: &dyn Store,
+    cluster_id: Option<&str>,
+) -> Result<(), StoreError> {
+    let Some(cluster_id) = cluster_id else { return Ok(()) };
+    let nodes = permanent_nodes(cluster_id).filter(|(path, _)| path != BROKER_CONFIGS);
+    let (paths, values): (Vec<String>, Vec<Bytes>) = nodes.unzip();
+    let found = store.read(&paths).await?;
+    let has = |node: NodePath| {
+        let path = node.to_string();
+        paths.iter().zip(&found).any(|(known, node)| *known == path && node.is_some())
+    };
+    if !has(NodePath::Marker) && !has(NodePath::ClusterId) {
+        return Ok(());
+    }
+    let missing = paths.iter().zip(values).zip(&found).filter(|(_, node)| node.is_none());
+    let creations: Vec<Op> =
+        missing.map(|((path, value), _)| Op::create(path.clone(), value)).collect();
+    if creations.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = creations.iter().map(|op| op.path().to_owned()).collect();
+    match transact(store, creations).await {
+        Ok(_) => {
+            let names = names.join(", ");
+            tracing::warn!("deleted by hand, and created again: {names}");
+            Ok(())
+        }
+        // Another broker was first.
+        Err(StoreError::NodeExists { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// True if the tree has the id of the cluster `expected`: then only its marker was deleted.
+async fn is_tree_of(store: &dyn Store, expected: Option<&str>) -> Result<bool, MetadataError> {
+    let Some(expected) = expected else { return Ok(false) };
+    let Some(node) = store.get(&NodePath::ClusterId.to_string()).await? else { return Ok(false) };
+    Ok(decode::<ClusterIdValue>(&node.value).is_ok_and(|found| found.id == expected))
 }
 
 /// The id of the cluster whose tree the store holds; `None` if there is no such tree.
@@ -96,7 +166,13 @@ pub async fn ensure_cluster_id(store: &dyn Store) -> Result<String, MetadataErro
 async fn read_cluster_id(store: &dyn Store) -> Result<String, MetadataError> {
     let path = NodePath::ClusterId.to_string();
     let Some(node) = store.get(&path).await? else {
-        return Err(StoreError::NoNode { path }.into());
+        let id = encode(&ClusterIdValue::new("ID"));
+        let reason = format!(
+            "it was deleted by hand; create it with {}, where ID is cluster.id in the \
+             meta.properties of a broker's data directory",
+            String::from_utf8_lossy(&id)
+        );
+        return Err(MetadataError::Malformed { path, reason });
     };
     let ClusterIdValue { id, .. } =
         decode(&node.value).map_err(|reason| MetadataError::malformed(&path, reason))?;

@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
 
 use crate::io::Clock;
-use crate::metadata::bootstrap::bootstrap;
+use crate::metadata::bootstrap::{bootstrap, is_permanent, restore_tree};
 use crate::metadata::directory_tokens::DirectoryTokens;
 use crate::metadata::image::{Delta, Image, Incarnation, Membership, Registration};
 use crate::metadata::layout::FOLLOWED;
@@ -272,12 +272,20 @@ impl Metadata {
     }
 
     async fn follow(&self, event: Option<Event>) -> Result<(), MetadataError> {
+        // Without an event, an attempt may be repeated that failed because of the tree.
+        let concerns_tree = match &event {
+            Some(Event::Changed(paths)) => paths.iter().any(|path| is_permanent(path)),
+            event => !matches!(event, Some(Event::SessionLost)),
+        };
         match event {
             Some(Event::Changed(paths)) => self.cache.lock().await.refresh(&paths).await?,
             Some(Event::Resync) => self.cache.lock().await.resync().await?,
             Some(Event::SessionLost) => tracing::warn!("the metadata store cannot be reached"),
             Some(Event::SessionExpired) => self.renew_session().await?,
             None => {}
+        }
+        if concerns_tree {
+            restore_tree(&*self.store(), Some(&self.cluster_id)).await?;
         }
         self.register_again().await?;
         let mut cache = self.cache.lock().await;

@@ -282,7 +282,8 @@ async fn a_broker_whose_registration_is_gone_does_not_become_controller() {
     let (first, _) = start(&store, 1).await;
     store.multi(vec![Op::delete("/controller", 0)]).await.unwrap();
     store.multi(vec![Op::delete("/brokers/ids/1", 0)]).await.unwrap();
-    let claim = ControllerClaim::acquire(&*store, first.broker(), clock().now()).await;
+    let (none, now) = (Image::default(), clock().now());
+    let claim = ControllerClaim::acquire(&*store, first.broker(), &none, now).await;
     assert_eq!(claim.unwrap(), None);
     assert_eq!(store.get("/controller").await.unwrap(), None);
 }

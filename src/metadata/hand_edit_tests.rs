@@ -8,14 +8,17 @@ use tokio::time::timeout;
 
 use crate::io::{Clock, ManualClock};
 use crate::metadata::metadata_cache::MetadataCache;
+use crate::metadata::problems::problems;
 use crate::metadata::{
-    ElectionRule, ElectionRules, Image, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op,
-    Registration, Store,
+    ConfigEdit, ConfigRules, ConfigTarget, ElectionRule, ElectionRules, Image, MemoryStore,
+    Metadata, MetadataConfig, MetadataError, NewTopic, Node, Op, Registration, Store,
 };
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
 
 /// The longest wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+const UNCHECKED: ConfigRules<'_> = ConfigRules { check: &|_, _| Ok(()), inherited_list: &|_| None };
 
 fn clock() -> Arc<dyn Clock> {
     Arc::new(ManualClock::at(Timestamp::from_millis(1_700_000_000_000)))
@@ -75,6 +78,16 @@ async fn follow_during(metadata: &Metadata, seen: impl Future<Output = ()>) {
     timeout(PATIENCE, seen).await.unwrap();
 }
 
+/// Follows the store until a node exists.
+async fn follow_until_there(metadata: &Metadata, store: &MemoryStore, path: &str) {
+    follow_during(metadata, async {
+        while store.get(path).await.unwrap().is_none() {
+            yield_now().await;
+        }
+    })
+    .await;
+}
+
 /// The leader epoch of a partition; `None` if the partition has no leader.
 fn epoch(image: &Image, topic: &str, partition: i32) -> Option<LeaderEpoch> {
     let partition = image.partition(&topic.parse().unwrap(), PartitionIndex(partition))?;
@@ -116,8 +129,7 @@ async fn a_deleted_state_stops_its_partition_and_no_other() {
             let epoch = epoch(&image, topic, partition);
             assert_eq!(epoch, Some(LeaderEpoch(0)), "{topic} {partition}");
         }
-        let creation = |(path, node): (String, Node)| Op::create(path, node.value);
-        person.multi(deleted.into_iter().map(creation).collect()).await.unwrap();
+        restore(&person, deleted).await;
         follow_until(&metadata, |image| epoch(image, "clicks", 1) == Some(LeaderEpoch(0))).await;
     }
 }
@@ -128,12 +140,7 @@ async fn a_deleted_state_begins_anew_without_the_rule_that_it_is_missing() {
     let config = MetadataConfig { rules, ..MetadataConfig::default() };
     let (metadata, _, person) = start_with(config).await;
     delete(&person, "/brokers/topics/clicks/partitions/1").await;
-    follow_during(&metadata, async {
-        while person.get("/brokers/topics/clicks/partitions/1/state").await.unwrap().is_none() {
-            yield_now().await;
-        }
-    })
-    .await;
+    follow_until_there(&metadata, &person, "/brokers/topics/clicks/partitions/1/state").await;
 }
 
 #[tokio::test]
@@ -155,8 +162,7 @@ async fn a_topic_without_its_partition_nodes_keeps_no_other_topic_from_being_led
     follow_until(&metadata, |image| epoch(image, "clicks", 2).is_none()).await;
     create(&metadata, "views").await;
     assert!(epoch(&metadata.image().borrow(), "views", 2).is_some());
-    let creation = |(path, node): (String, Node)| Op::create(path, node.value);
-    person.multi(nodes.into_iter().map(creation).collect()).await.unwrap();
+    restore(&person, nodes).await;
     follow_until(&metadata, |image| (0..3).all(|p| epoch(image, "clicks", p).is_some())).await;
 }
 
@@ -211,17 +217,187 @@ async fn a_deleted_or_damaged_node_of_a_known_broker_is_written_again_and_can_te
     assert_eq!(known["ended"], metadata.membership().unwrap().incarnation.0);
 }
 
+/// Creates nodes that were deleted.
+async fn restore(store: &MemoryStore, nodes: Vec<(String, Node)>) {
+    let creation = |(path, node): (String, Node)| Op::create(path, node.value);
+    store.multi(nodes.into_iter().map(creation).collect()).await.unwrap();
+}
+
 #[tokio::test]
-async fn the_controller_goes_on_after_an_edit_of_its_nodes() {
+async fn the_controller_continues_after_an_edit_of_its_nodes() {
     let (metadata, _, person) = start().await;
-    for (path, value) in [("/controller", "nobody"), ("/controller_epoch", "7")] {
-        edit(&person, path, value).await;
-        let topic = path.trim_start_matches('/');
-        create(&metadata, topic).await;
-        follow_until(&metadata, |image| epoch(image, topic, 2).is_some()).await;
+    let edits = [
+        ("/controller", Some("nobody")),
+        ("/controller", None),
+        ("/controller_epoch", Some("7")),
+        ("/controller_epoch", Some("{")),
+        ("/controller_epoch", None),
+    ];
+    for (number, (path, value)) in edits.into_iter().enumerate() {
+        match value {
+            Some(value) => edit(&person, path, value).await,
+            None => drop(delete(&person, path).await),
+        }
+        let topic = format!("views{number}");
+        create(&metadata, &topic).await;
+        follow_until(&metadata, |image| epoch(image, &topic, 2).is_some()).await;
     }
+    // Claims at the start, and after each edit. Of an epoch that is gone the states tell the last.
     let claims = person.get("/controller_epoch").await.unwrap().unwrap();
-    assert_eq!(claims.value, "8");
+    assert_eq!(claims.value, "10");
+}
+
+#[tokio::test]
+async fn no_producer_id_is_assigned_twice_whatever_happens_to_their_node() {
+    let (_metadata, store, person) = start().await;
+    let path = "/latest_producer_id_block";
+    let mut last = None;
+    for edited in [None, Some(None), Some(Some("{")), Some(Some(""))] {
+        match edited {
+            Some(None) => drop(delete(&person, path).await),
+            Some(Some(value)) => edit(&person, path, value).await,
+            None => {}
+        }
+        for broker in [1, 2] {
+            let store = Arc::<MemoryStore>::clone(&store);
+            let config = MetadataConfig::default();
+            let started = Metadata::open(store, clock(), BrokerId(broker), None, config);
+            let started = started.await.unwrap();
+            for _ in 0..1001 {
+                let id = Some(started.new_producer_id().await.unwrap());
+                assert!(last < id, "{id:?} after {last:?} and {edited:?}");
+                last = id;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_topic_is_not_served_while_its_settings_are_missing() {
+    let (metadata, _, person) = start().await;
+    let (clicks, views) = ("clicks".parse().unwrap(), "views".parse().unwrap());
+    let path = "/config/topics/clicks";
+    for deleted in [path, "/config/topics"] {
+        let nodes = delete(&person, deleted).await;
+        follow_until(&metadata, |image| image.are_topic_configs_broken(&clicks)).await;
+        let found = problems(&metadata.image().borrow());
+        assert!(found.iter().any(|problem| problem.words.contains(path)), "{found:?}");
+        let topic = ConfigTarget::Topic(clicks.clone());
+        let edit = ConfigEdit::Set("flush.ms".to_owned(), "5".to_owned());
+        let edit = metadata.edit_configs(&topic, &[edit], UNCHECKED).await;
+        assert!(matches!(edit, Err(MetadataError::Malformed { .. })), "{edit:?}");
+        // Others are created and served.
+        let other = if deleted == path { "views" } else { "visits" };
+        create(&metadata, other).await;
+        assert!(!metadata.image().borrow().are_topic_configs_broken(&other.parse().unwrap()));
+        let gone = nodes.into_iter().filter(|(path, _)| path != "/config/topics");
+        restore(&person, gone.collect()).await;
+        follow_until(&metadata, |image| !image.are_topic_configs_broken(&clicks)).await;
+    }
+    assert!(!metadata.image().borrow().are_topic_configs_broken(&views));
+    delete(&person, path).await;
+    let all = [ConfigEdit::Clear, ConfigEdit::Set("flush.ms".to_owned(), "5".to_owned())];
+    metadata.edit_configs(&ConfigTarget::Topic(clicks.clone()), &all, UNCHECKED).await.unwrap();
+    let image = metadata.current_image();
+    assert_eq!(image.topic(&clicks).unwrap().configs["flush.ms"], "5");
+}
+
+#[tokio::test]
+async fn only_a_topic_that_a_request_has_deleted_counts_as_deleted() {
+    let (metadata, store, person) = start().await;
+    let id_of = |name: &str| metadata.current_image().topic(&name.parse().unwrap()).unwrap().id;
+    let by_hand = id_of("clicks");
+    delete(&person, "/brokers/topics/clicks").await;
+    create(&metadata, "views").await;
+    let by_request = id_of("views");
+    metadata.delete_topic(by_request).await.unwrap();
+    metadata.topic_data_removed(by_request).await.unwrap();
+    // A broker that reads everything again has not forgotten it.
+    store.disconnect();
+    store.reconnect();
+    follow_until(&metadata, |image| {
+        let is_gone = |id| image.topic_by_id(id).is_none() && image.tombstone(id).is_none();
+        is_gone(by_hand) && is_gone(by_request)
+    })
+    .await;
+    let image = metadata.current_image();
+    assert!(image.was_deleted(by_request) && !image.was_deleted(by_hand));
+}
+
+#[tokio::test]
+async fn settings_are_noted_in_a_topic_of_an_earlier_release_once_there_are_any() {
+    let (metadata, _, person) = start().await;
+    let clicks: TopicName = "clicks".parse().unwrap();
+    delete(&person, "/config/topics/clicks").await;
+    let path = "/brokers/topics/clicks";
+    let value = person.get(path).await.unwrap().unwrap().value;
+    let earlier = String::from_utf8(value.to_vec()).unwrap().replace("true", "false");
+    edit(&person, path, &earlier).await;
+    follow_until(&metadata, |image| !image.are_topic_configs_broken(&clicks)).await;
+    let topic = ConfigTarget::Topic(clicks.clone());
+    let edit = ConfigEdit::Set("flush.ms".to_owned(), "5".to_owned());
+    metadata.edit_configs(&topic, &[edit], UNCHECKED).await.unwrap();
+    delete(&person, "/config/topics/clicks").await;
+    follow_until(&metadata, |image| image.are_topic_configs_broken(&clicks)).await;
+}
+
+#[tokio::test]
+async fn missing_settings_of_brokers_count_as_unreadable() {
+    let (metadata, _, person) = start().await;
+    for broker in [None, Some(BrokerId(1)), Some(BrokerId(2))] {
+        assert!(!metadata.image().borrow().are_broker_configs_broken(broker));
+        let edit = ConfigEdit::Set("log.retention.ms".to_owned(), "-1".to_owned());
+        let target = ConfigTarget::Broker(broker);
+        metadata.edit_configs(&target, &[edit], UNCHECKED).await.unwrap();
+        let path = broker
+            .map_or("/config/brokers/<default>".to_owned(), |id| format!("/config/brokers/{id}"));
+        // The parent remembers its children, and is missed itself.
+        for deleted in [&path, "/config/brokers", "/config"] {
+            let nodes = delete(&person, deleted).await;
+            follow_until(&metadata, |image| image.are_broker_configs_broken(broker)).await;
+            let found = problems(&metadata.image().borrow());
+            assert!(found.iter().any(|problem| problem.words.contains(deleted)), "{found:?}");
+            if deleted == "/config" {
+                follow_until_there(&metadata, &person, "/config/topics").await;
+            }
+            let paths: Vec<String> = nodes.iter().map(|(path, _)| path.clone()).collect();
+            let found = person.read(&paths).await.unwrap();
+            let gone = nodes.into_iter().zip(found).filter(|(_, found)| found.is_none());
+            restore(&person, gone.map(|(node, _)| node).collect()).await;
+            follow_until(&metadata, |image| !image.are_broker_configs_broken(broker)).await;
+        }
+    }
+    assert_eq!(problems(&metadata.image().borrow()), []);
+}
+
+#[tokio::test]
+async fn the_nodes_that_every_tree_has_are_created_again_by_a_broker_of_the_cluster() {
+    let (metadata, store, person) = start().await;
+    let id = metadata.current_image().cluster_id().to_owned();
+    for deleted in ["/streamlog", "/cluster", "/admin", "/config/topics", "/brokers/ids"] {
+        delete(&person, deleted).await;
+        follow_until_there(&metadata, &person, deleted).await;
+        follow_until(&metadata, |image| image.brokers().len() == 1).await;
+        let reopened: Arc<dyn Store> = Arc::<MemoryStore>::clone(&store);
+        let config = MetadataConfig::default();
+        let other = Metadata::open(reopened, clock(), BrokerId(2), Some(&id), config);
+        assert_eq!(other.await.unwrap().current_image().cluster_id(), id, "{deleted}");
+    }
+    // While no broker runs, one of this cluster may start without the marker.
+    delete(&person, "/streamlog").await;
+    for (claimed, is_own) in [("another", false), (&*id, true)] {
+        let reopened: Arc<dyn Store> = Arc::<MemoryStore>::clone(&store);
+        let config = MetadataConfig::default();
+        let other = Metadata::open(reopened, clock(), BrokerId(2), Some(claimed), config);
+        assert_eq!(other.await.is_ok(), is_own);
+    }
+    // A tree that is gone whole is not created again.
+    for gone in ["/streamlog", "/cluster"] {
+        delete(&person, gone).await;
+    }
+    create(&metadata, "views").await;
+    follow_until(&metadata, |image| image.cluster_id().is_empty()).await;
+    assert!(person.get("/cluster").await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Builds images from nodes: nodes arrive one by one, in any order, and changed topics are rebuilt.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::metadata::image::{
@@ -11,8 +11,8 @@ use crate::metadata::image::{
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::Node;
 use crate::metadata::values::{
-    ClusterIdValue, ConfigValue, ControllerValue, KnownBrokerValue, Malformed, NewPartitionsValue,
-    TombstoneValue, TopicValue, decode, decode_broker, decode_state,
+    BrokerConfigsValue, ClusterIdValue, ConfigValue, ControllerValue, KnownBrokerValue, Malformed,
+    NewPartitionsValue, TombstoneValue, TopicValue, decode, decode_broker, decode_state,
 };
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
@@ -24,6 +24,8 @@ pub(in crate::metadata) struct ImageBuilder {
     claims: BTreeMap<TopicId, BTreeSet<(i64, TopicName)>>,
     /// Topics with a node that changed since the last image.
     touched: BTreeSet<TopicName>,
+    /// The topics whose tombstones were seen last, in this order.
+    deleted: VecDeque<TopicId>,
     image: Image,
 }
 
@@ -40,11 +42,23 @@ struct TopicNodes {
 struct TopicNode {
     id: TopicId,
     assignment: Vec<Replicas>,
+    has_config: bool,
     version: i32,
     created: i64,
 }
 
+/// The number of deleted topics that are remembered after their tombstones are gone.
+const DELETED_MAX: usize = 4096;
+
 impl ImageBuilder {
+    /// A builder without nodes that knows of the deletions of which an earlier one knows. Only this
+    /// process changes the store if `is_private`.
+    pub(in crate::metadata) fn after(earlier: &Self, is_private: bool) -> Self {
+        let deleted = Arc::clone(&earlier.image.deleted);
+        let image = Image { is_private, deleted, ..Image::default() };
+        Self { image, deleted: earlier.deleted.clone(), ..Self::default() }
+    }
+
     /// Records a node or its absence. An unreadable node counts as absent.
     pub(in crate::metadata) fn put(&mut self, path: &str, node: Option<&Node>) {
         let Some(node_path) = NodePath::of(path) else { return };
@@ -67,12 +81,16 @@ impl ImageBuilder {
         self.image.known_brokers.contains_key(&id)
     }
 
-    /// The node of all partitions of the topic at `path`, if only that of the topic was received.
-    pub(in crate::metadata) fn missing_parent(&self, path: &str) -> Option<String> {
-        let Some(NodePath::Topic(name)) = NodePath::of(path) else { return None };
-        let nodes = self.topics.get(&name)?;
-        let is_missing = nodes.topic.is_some() && nodes.parent.is_none();
-        is_missing.then(|| NodePath::Partitions(name).to_string())
+    /// The nodes that must exist beside that of the topic at `path`, and that have not been
+    /// received: the parent of all partitions, and the settings.
+    pub(in crate::metadata) fn missing_beside(&self, path: &str) -> Vec<String> {
+        let Some(NodePath::Topic(name)) = NodePath::of(path) else { return Vec::new() };
+        let Some(nodes) = self.topics.get(&name) else { return Vec::new() };
+        let Some(topic) = &nodes.topic else { return Vec::new() };
+        let parent = nodes.parent.is_none().then(|| NodePath::Partitions(name.clone()));
+        let lacks_config = topic.has_config && nodes.configs.is_none();
+        let config = lacks_config.then(|| NodePath::TopicConfig(name));
+        parent.into_iter().chain(config).map(|path| path.to_string()).collect()
     }
 
     /// The states that must exist by the node at `path`, if it is that of a topic or of all its
@@ -121,6 +139,11 @@ impl ImageBuilder {
                 let known = node.map(decoded).transpose()?.map(KnownBroker::from).map(Arc::new);
                 set(&mut image.known_brokers, *id, known);
             }
+            NodePath::BrokerConfigs => {
+                let value = node.map(|node| BrokerConfigsValue::of(&node.value)).transpose()?;
+                image.has_lost_broker_configs = value.is_none();
+                image.expected_broker_configs = Arc::new(value.unwrap_or_default().children);
+            }
             NodePath::BrokerConfig(id) => {
                 let value = node.map(|node| decode::<ConfigValue>(&node.value)).transpose()?;
                 let configs = value.map(|value| Arc::new(value.config));
@@ -129,6 +152,7 @@ impl ImageBuilder {
             NodePath::DeletedTopic(id) => {
                 let tombstone = node.map(decode_tombstone).transpose()?.map(Arc::new);
                 set(&mut image.tombstones, *id, tombstone);
+                self.remember_deleted(*id);
                 self.touch_claimants(*id);
             }
             NodePath::Topic(name) => self.put_topic(name, node)?,
@@ -164,7 +188,8 @@ impl ImageBuilder {
         let decoded = |node: &Node| {
             let value: TopicValue = decode(&node.value)?;
             let (id, assignment) = (value.id()?, value.assignment()?);
-            Ok(TopicNode { id, assignment, version: node.version, created: node.created })
+            let (has_config, version, created) = (value.has_config, node.version, node.created);
+            Ok(TopicNode { id, assignment, has_config, version, created })
         };
         let after = node.map(decoded).transpose()?;
         let claim = after.as_ref().map(|topic| (topic.id, topic.created));
@@ -187,6 +212,22 @@ impl ImageBuilder {
     fn touch_claimants(&mut self, id: TopicId) {
         let claimants = self.claims.get(&id).into_iter().flatten();
         self.touched.extend(claimants.map(|(_, name)| name.clone()));
+    }
+
+    /// Remembers that a topic was deleted, by the path of its tombstone: the tombstone itself may be
+    /// gone when it is read.
+    fn remember_deleted(&mut self, id: TopicId) {
+        if self.image.is_private || self.image.deleted.contains(&id) {
+            return;
+        }
+        let deleted = Arc::make_mut(&mut self.image.deleted);
+        deleted.insert(id);
+        self.deleted.push_back(id);
+        if self.deleted.len() > DELETED_MAX
+            && let Some(oldest) = self.deleted.pop_front()
+        {
+            deleted.remove(&oldest);
+        }
     }
 
     fn nodes_of(&mut self, name: &TopicName) -> &mut TopicNodes {
@@ -243,7 +284,7 @@ impl TopicNodes {
     }
 
     fn topic(&self, name: &TopicName) -> Option<Topic> {
-        let TopicNode { id, assignment, version, .. } = self.topic.as_ref()?;
+        let TopicNode { id, assignment, has_config, version, .. } = self.topic.as_ref()?;
         let partition = |(index, replicas): (i32, &Replicas)| Partition {
             replicas: Arc::clone(replicas),
             state: self.states.get(&PartitionIndex(index)).cloned(),
@@ -259,6 +300,7 @@ impl TopicNodes {
             configs,
             version: *version,
             config_version,
+            has_config: *has_config,
             parent: self.parent,
         })
     }

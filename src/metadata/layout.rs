@@ -11,6 +11,7 @@
 //! | `/brokers/topics/<topic>/partitions` | the first new partition without a state, if any | |
 //! | `/brokers/topics/<topic>/partitions/<p>/state` | leader, epoch, in-sync replicas | |
 //! | `/config/topics/<topic>` | settings of a topic that differ from the broker's | |
+//! | `/config/brokers` | the names of its children | yes |
 //! | `/config/brokers/<id>` | settings of a broker changed while it ran | |
 //! | `/config/brokers/<default>` | settings of all brokers changed while they ran | |
 //! | `/controller` | the broker that is the controller; ephemeral | |
@@ -35,18 +36,28 @@ pub(super) const DIRECTORIES: &[&str] = &[
     "/brokers/topics",
     "/config",
     "/config/topics",
-    "/config/brokers",
+    BROKER_CONFIGS,
     "/admin",
     "/admin/deleted_topics",
 ];
+
+/// The parent of the nodes with settings of brokers.
+pub(super) const BROKER_CONFIGS: &str = "/config/brokers";
 
 /// The parent of all topics' nodes. It and its ancestors have no values.
 pub(super) const TOPICS: &str = "/brokers/topics";
 
 /// The subtrees that every broker follows. Other nodes, such as the offsets of consumers that
 /// coordinate by the store, change often and concern no broker.
-pub(super) const FOLLOWED: &[&str] =
-    &["/brokers", "/config", "/controller", "/controller_epoch", "/admin", KNOWN_BROKERS];
+pub(super) const FOLLOWED: &[&str] = &[
+    "/cluster",
+    "/brokers",
+    "/config",
+    "/controller",
+    "/controller_epoch",
+    "/admin",
+    KNOWN_BROKERS,
+];
 
 /// The parent of the nodes of known brokers, created with the first of them.
 pub(super) const KNOWN_BROKERS: &str = "/streamlog/brokers";
@@ -54,9 +65,6 @@ pub(super) const KNOWN_BROKERS: &str = "/streamlog/brokers";
 /// The parent of the nodes that document unclean elections, created with the first of them. No
 /// broker follows these nodes.
 pub(super) const UNCLEAN_ELECTIONS: &str = "/streamlog/unclean_elections";
-
-/// The parent of the cluster's id, which never changes.
-pub(super) const CLUSTER: &str = "/cluster";
 
 /// A node of the tree; its text form is the path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +78,7 @@ pub(super) enum NodePath {
     Partition(TopicName, PartitionIndex),
     PartitionState(TopicName, PartitionIndex),
     TopicConfig(TopicName),
+    BrokerConfigs,
     /// `None` stands for the defaults of all brokers.
     BrokerConfig(Option<BrokerId>),
     Controller,
@@ -94,8 +103,8 @@ impl fmt::Display for NodePath {
                 write!(f, "/brokers/topics/{topic}/partitions/{p}/state")
             }
             Self::TopicConfig(topic) => write!(f, "/config/topics/{topic}"),
-            Self::BrokerConfig(Some(id)) => write!(f, "/config/brokers/{id}"),
-            Self::BrokerConfig(None) => write!(f, "/config/brokers/{DEFAULT_BROKER}"),
+            Self::BrokerConfigs => f.write_str(BROKER_CONFIGS),
+            Self::BrokerConfig(id) => write!(f, "{BROKER_CONFIGS}/{}", broker_config_name(*id)),
             Self::Controller => f.write_str("/controller"),
             Self::ControllerEpoch => f.write_str("/controller_epoch"),
             Self::ProducerIds => f.write_str("/latest_producer_id_block"),
@@ -122,6 +131,7 @@ impl NodePath {
                 Self::PartitionState(topic.parse().ok()?, partition(p)?)
             }
             ["config", "topics", topic] => Self::TopicConfig(topic.parse().ok()?),
+            ["config", "brokers"] => Self::BrokerConfigs,
             ["config", "brokers", id] if *id == DEFAULT_BROKER => Self::BrokerConfig(None),
             ["config", "brokers", id] => Self::BrokerConfig(Some(broker(id)?)),
             ["controller"] => Self::Controller,
@@ -133,6 +143,11 @@ impl NodePath {
         // `007` and `+7` are other nodes than `7`.
         Some(node_path).filter(|node_path| node_path.to_string() == path)
     }
+}
+
+/// The name of the node with the settings of a broker, or with `None` of all brokers.
+pub(super) fn broker_config_name(broker: Option<BrokerId>) -> String {
+    broker.map_or_else(|| DEFAULT_BROKER.to_owned(), |id| id.to_string())
 }
 
 fn broker(text: &str) -> Option<BrokerId> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::metadata::bootstrap::check_cluster_id;
+use crate::metadata::bootstrap::{check_cluster_id, restore_tree};
 use crate::metadata::cluster::Session;
 use crate::metadata::directory_tokens::{random, with_next};
 use crate::metadata::image::{Incarnation, Membership, Registration, ReplicaKey};
@@ -167,6 +167,7 @@ impl Metadata {
         let ended = self.store();
         let store = ended.new_session().await?;
         tracing::warn!(ended = %ended.session(), new = %store.session(), "a new session begins");
+        restore_tree(&*store, Some(&self.cluster_id)).await?;
         check_cluster_id(&*store, Some(&self.cluster_id)).await?;
         let session = Session::begin(Arc::clone(&store)).await?;
         let mut cache = self.cache.lock().await;
@@ -255,7 +256,7 @@ impl Metadata {
                 Ok(results) => match results.as_slice() {
                     [.., of_known, OpResult::Created { created, .. }] => {
                         let incarnation = Incarnation(*created);
-                        let version = version_after(of_known);
+                        let version = of_known.version_after();
                         let end_notes = self.end_notes(incarnation, known.value, version);
                         return Ok(Registered { incarnation, end_notes });
                     }
@@ -317,7 +318,7 @@ impl Metadata {
         let known = self.known_as(&*store, &registration, None).await?;
         let ops = std::iter::once(check).chain(known.ops).collect();
         let results = self.execute(&*store, ops).await?;
-        let version = results.last().map_or(0, version_after);
+        let version = results.last().map_or(0, OpResult::version_after);
         let incarnation = member.membership.incarnation;
         member.set_end_notes(self.end_notes(incarnation, known.value, version));
         tracing::warn!("{path} was deleted or damaged by hand: it is written again");
@@ -433,14 +434,6 @@ impl Metadata {
     fn registration_in(&self, node: &Node) -> Option<Registration> {
         let broker = decode_broker(self.broker, &node.value, node.created);
         broker.ok().map(|broker| broker.registration)
-    }
-}
-
-/// The version of a node after it was created or set.
-fn version_after(result: &OpResult) -> i32 {
-    match result {
-        OpResult::Set { version } => *version,
-        _ => 0,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::metadata::controller::{
 };
 use crate::metadata::image::{Image, Incarnation};
 use crate::metadata::image_builder::ImageBuilder;
-use crate::metadata::layout::{CLUSTER, FOLLOWED, NodePath, TOPICS};
+use crate::metadata::layout::{BROKER_CONFIGS, FOLLOWED, NodePath, TOPICS};
 use crate::metadata::store::{Store, StoreError, children_prefix};
 use crate::metadata::{MetadataConfig, MetadataError, Remedy};
 use crate::types::BrokerId;
@@ -107,9 +107,10 @@ impl MetadataCache {
 
     /// Reads everything, topic by topic: all nodes at once would double the memory.
     pub(super) async fn resync(&mut self) -> Result<(), MetadataError> {
-        let mut builder = ImageBuilder::default();
-        let roots = std::iter::once(&CLUSTER).chain(FOLLOWED);
-        let mut unread: Vec<String> = roots.map(|path| (*path).to_owned()).collect();
+        let is_private = self.store.last_heard().is_none();
+        let mut builder = ImageBuilder::after(&self.builder, is_private);
+        builder.put(BROKER_CONFIGS, None);
+        let mut unread: Vec<String> = FOLLOWED.iter().map(|path| (*path).to_owned()).collect();
         while let Some(path) = unread.pop() {
             let prefix = children_prefix(&path);
             if TOPICS.starts_with(prefix.trim_end_matches('/')) {
@@ -137,10 +138,11 @@ impl MetadataCache {
     async fn read_again(&mut self, paths: &[String]) -> Result<(), MetadataError> {
         self.read_each(paths).await?;
         // A topic is read as it is now, but the events of the nodes below it may come later.
-        // Without these reads their states would be taken for deleted ones until then.
-        let parents = paths.iter().filter_map(|path| self.builder.missing_parent(path));
-        let parents: Vec<String> = parents.collect();
-        self.read_each(&parents).await?;
+        // Without these reads their states would be taken for deleted ones until then, and so would
+        // its settings.
+        let beside: Vec<String> =
+            paths.iter().flat_map(|path| self.builder.missing_beside(path)).collect();
+        self.read_each(&beside).await?;
         let missing = paths.iter().flat_map(|path| self.builder.missing_states(path));
         let missing: Vec<String> = missing.collect();
         self.read_each(&missing).await
@@ -223,7 +225,7 @@ impl MetadataCache {
         }
         let now = self.clock.now();
         self.settled = None;
-        self.claim = ControllerClaim::acquire(&*self.store, self.broker, now).await?;
+        self.claim = ControllerClaim::acquire(&*self.store, self.broker, image, now).await?;
         if let Some(claim) = self.claim {
             tracing::info!(broker = %self.broker, epoch = claim.epoch, "is the controller now");
         }

@@ -2,7 +2,7 @@
 //! each with its remedy.
 
 use crate::metadata::image::{Image, Partition, PartitionState, Topic};
-use crate::metadata::layout::NodePath;
+use crate::metadata::layout::{BROKER_CONFIGS, NodePath};
 use crate::types::{BrokerId, PartitionIndex, TopicPartition};
 
 /// A problem of the cluster, and its remedy.
@@ -28,6 +28,17 @@ pub(crate) fn problems(image: &Image) -> Vec<Problem> {
             words: format!("node {path} cannot be read: {}", node.reason),
             remedy: "correct its contents, or restore them".to_owned(),
         });
+    }
+    for path in image.missing_nodes() {
+        let remedy = if path == BROKER_CONFIGS {
+            "create it without a value, and set the settings of brokers again".to_owned()
+        } else {
+            "restore it; or, if nobody has a copy, create it with {\"version\":1,\"config\":{}}, and \
+             set these settings again"
+                .to_owned()
+        };
+        let words = format!("node {path} was deleted by hand");
+        problems.push(Problem { broker: None, partition: None, words, remedy });
     }
     for (id, _) in image.known_brokers().filter(|(id, _)| image.broker(*id).is_none()) {
         problems.push(Problem {

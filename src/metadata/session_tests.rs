@@ -130,12 +130,14 @@ async fn an_operation_whose_message_is_lost_is_done_exactly_once() {
         metadata.edit_configs(&target, &edits, rules).await.unwrap();
         store.lose(lost);
         let first = metadata.new_producer_id().await.unwrap();
-        assert_eq!(first.0, 0, "{lost:?}");
+        let block = store.get("/latest_producer_id_block").await.unwrap().unwrap();
+        let of_block = (block.created * 1000, 1);
+        assert_eq!((first.0, block.version), of_block, "{lost:?}: one block is reserved");
         {
             let image = Arc::clone(&metadata.image().borrow());
             let topic = image.topic(&name("clicks")).unwrap();
             assert_eq!((topic.partitions.len(), topic.version), (3, 1));
-            assert_eq!((topic.configs["flush.ms"].as_str(), topic.config_version), ("5", Some(0)));
+            assert_eq!((topic.configs["flush.ms"].as_str(), topic.config_version), ("5", Some(1)));
         }
         store.lose(lost);
         metadata.delete_topic(id).await.unwrap();

@@ -2,8 +2,10 @@
 //! messages or are cut, and with sessions that end after their time-out.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -71,10 +73,24 @@ impl Ensemble {
         }
     }
 
+    /// The session of a person with a shell of the store.
+    pub(crate) fn person(&self) -> &MemoryStore {
+        &self.origin
+    }
+
     /// The state of a partition as the store has it now, if it is there and can be read.
     pub(crate) async fn state(&self, partition: &TopicPartition) -> Option<Value> {
         let node = self.origin.get(&path_of_state(partition)).await.unwrap()?;
         serde_json::from_slice(&node.value).ok()
+    }
+
+    /// The state of a partition, where no task can wait.
+    pub(crate) fn state_now(&self, partition: &TopicPartition) -> Option<Value> {
+        let reading = pin!(self.state(partition));
+        match reading.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(state) => state,
+            Poll::Pending => panic!("a store in memory waits"),
+        }
     }
 
     /// Deletes the state of a partition, with the node above it or without, or overwrites it with

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use streamlog::io::SeededRandom;
-use streamlog::metadata::{IsrMember, MetadataConfig, PartitionState};
+use streamlog::metadata::{MetadataConfig, PartitionState};
 use streamlog::types::{LeaderEpoch, PartitionIndex, TopicName, TopicPartition};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -336,22 +336,17 @@ impl World {
         locked(&self.lost_states).get(partition).copied()
     }
 
-    /// True if every partition has a leader and all brokers as members, as they are registered.
+    /// True if, by the store, every partition has a leader and all brokers as members, as they are
+    /// registered.
     pub(crate) fn is_in_sync(&self) -> bool {
-        let states = locked(&self.states);
         let brokers: Option<Vec<_>> = self.machines.iter().map(Machine::broker).collect();
         let Some(brokers) = brokers else { return false };
-        let is_member = |state: &PartitionState, broker: &Broker| {
-            let own = IsrMember { broker: broker.id(), incarnation: broker.incarnation() };
-            state.isr.contains(&own)
-        };
-        let lost = locked(&self.lost_states);
-        let is_whole = |(partition, state): (&TopicPartition, &Arc<PartitionState>)| {
-            lost.get(partition).is_none_or(|epoch| state.leader_epoch > *epoch)
-                && state.leader.is_some()
-                && brokers.iter().all(|broker| is_member(state, broker))
-        };
-        states.len() == self.partitions().len() && states.iter().all(is_whole)
+        self.partitions().iter().all(|partition| {
+            let state = self.ensemble.state_now(partition);
+            state.is_some_and(|state| {
+                !state["leader"].is_null() && brokers.iter().all(|broker| broker.is_in_sync(&state))
+            })
+        })
     }
 
     /// Lets the checkers judge something, and keeps the first violation.

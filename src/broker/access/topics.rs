@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::broker::access::Peers;
 use crate::broker::errors::Refusal;
 use crate::engine::{
-    APPLIED_WITHIN, EngineState, caught_up, check_configs, create_topic, delete_topic, led,
-    log_defaults, with_fixed_settings,
+    APPLIED_WITHIN, EngineState, caught_up, check_new_topic, create_topic, delete_topic, led,
+    with_fixed_settings,
 };
 use crate::metadata::{Image, NewTopic, TopicState};
 use crate::types::{BrokerId, TopicId, TopicName};
@@ -47,8 +47,7 @@ impl<'a> Topics<'a> {
 
     /// Checks whether a topic can be created, and returns the replicas of its partitions.
     pub(crate) fn check(&self, topic: &NewTopic) -> Result<Vec<Vec<BrokerId>>, Refusal> {
-        let defaults = log_defaults(&self.engine.config, &self.engine.image());
-        Ok(self.engine.metadata.check_new_topic(topic, &check_configs(&defaults))?)
+        Ok(check_new_topic(self.engine, topic)?)
     }
 
     /// Checks whether a topic could be extended, and returns the replicas of the new partitions.

@@ -9,6 +9,7 @@ use crate::engine::{APPLIED_WITHIN, EngineError, EngineState, applied, create_to
 use crate::group::{GroupId, partition_for};
 use crate::metadata::{Image, MetadataError, NewTopic, Topic};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
+use crate::wire::ErrorCode;
 
 settings! {
     /// The configuration with which the internal topic is created. An existing topic keeps its
@@ -63,6 +64,10 @@ pub(super) async fn ensure_offsets_topic(
         match create_topic(engine, topic, APPLIED_WITHIN).await {
             // Another request may have created the topic at the same moment.
             Ok(_) | Err(EngineError::Metadata(MetadataError::TopicExists(_))) => {}
+            // Retriable: the nodes of the topic may be restored.
+            Err(error @ EngineError::LogsLeft { .. }) => {
+                return Err(Refusal::because(ErrorCode::CoordinatorNotAvailable, &error));
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -86,14 +91,15 @@ fn topic_in(image: &Image) -> Option<&Arc<Topic>> {
     image.topic(&TopicName::consumer_offsets())
 }
 
-/// Returns true if the topic to which the offsets belong no longer exists, even if there is a new
-/// topic of that name. The image must be at least as new as when the offsets were committed; a
+/// Returns true if the topic to which the offsets belong was deleted, even if there is a new topic
+/// of that name. Offsets of a topic whose nodes somebody has deleted by hand are kept: the nodes may
+/// be restored. The image must be at least as new as when the offsets were committed; a
 /// broker's own image never goes back.
 pub(crate) fn is_topic_deleted(image: &Image, name: &TopicName, id: TopicId) -> bool {
     match image.topic(name) {
         Some(topic) => id != TopicId::NONE && id != topic.id,
         // An unreadable node may be the node of this topic, which then still exists.
-        None => image.broken().is_empty(),
+        None => image.broken().is_empty() && image.was_deleted(id),
     }
 }
 

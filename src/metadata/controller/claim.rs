@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 
 use crate::metadata::controller::plan::Group;
-use crate::metadata::image::Controller;
+use crate::metadata::image::{Controller, Image};
 use crate::metadata::layout::NodePath;
 use crate::metadata::store::{Node, Op, OpResult, Store, StoreError, transact};
 use crate::metadata::values::{ControllerValue, decode_broker, decode_controller_epoch, encode};
@@ -30,18 +30,22 @@ pub(in crate::metadata) struct ControllerClaim {
 impl ControllerClaim {
     /// Claims the controller role for a broker that is registered in this session; `None` if it is
     /// not or has begun to stop, or if another broker was first.
+    ///
+    /// If the node of the controller epoch was deleted or damaged by hand, the epoch follows the
+    /// last one that `image` knows.
     pub(in crate::metadata) async fn acquire(
         store: &dyn Store,
         broker: BrokerId,
+        image: &Image,
         now: Timestamp,
     ) -> Result<Option<Self>, MetadataError> {
         let epoch_path = NodePath::ControllerEpoch.to_string();
-        let Some(node) = store.get(&epoch_path).await? else {
-            return Err(StoreError::NoNode { path: epoch_path }.into());
-        };
-        let epoch = decode_controller_epoch(&node.value)
-            .map_err(|reason| MetadataError::malformed(&epoch_path, reason))?
-            + 1;
+        let node = store.get(&epoch_path).await?;
+        let told = node.as_ref().and_then(|node| decode_controller_epoch(&node.value).ok());
+        let epoch = 1 + told.unwrap_or_else(|| {
+            tracing::warn!("{epoch_path} was deleted or damaged by hand: it is written again");
+            last_epoch(image)
+        });
         let own = NodePath::Broker(broker).to_string();
         let registration = store.get(&own).await?;
         let Some(registration) = registration.filter(|node| may_claim(store, broker, node)) else {
@@ -50,7 +54,10 @@ impl ControllerClaim {
         let value = encode(&ControllerValue::new(broker.0, now.millis()));
         let ops = vec![
             Op::create_ephemeral(NodePath::Controller.to_string(), value),
-            Op::set(epoch_path, epoch.to_string(), node.version),
+            match &node {
+                Some(node) => Op::set(epoch_path, epoch.to_string(), node.version),
+                None => Op::create(epoch_path, epoch.to_string()),
+            },
             Op::check(own, registration.version),
         ];
         let results = match transact(store, ops).await {
@@ -58,11 +65,11 @@ impl ControllerClaim {
             Err(error) if error.remedy() == Remedy::Refresh => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let [OpResult::Created { created, .. }, OpResult::Set { version }, ..] = results[..] else {
+        let [OpResult::Created { created, .. }, of_epoch, ..] = &results[..] else {
             panic!("a creation and a write answered {results:?}");
         };
-        let holder = Controller { broker, elected: created };
-        Ok(Some(Self { holder, epoch, epoch_version: version }))
+        let holder = Controller { broker, elected: *created };
+        Ok(Some(Self { holder, epoch, epoch_version: of_epoch.version_after() }))
     }
 
     /// Gives up the controller role if this session has it without knowing, since the answer to the
@@ -97,6 +104,13 @@ impl ControllerClaim {
         let nodes = ops.iter().map(|op| op.path().to_owned()).collect();
         (nodes, store.multi(ops).await.map(drop))
     }
+}
+
+/// The last controller epoch in which a state was written.
+fn last_epoch(image: &Image) -> i32 {
+    let partitions = image.topics().flat_map(|topic| &topic.partitions);
+    let states = partitions.filter_map(|partition| partition.state.as_ref());
+    states.map(|state| state.controller_epoch).max().unwrap_or(0).clamp(0, i32::MAX - 1)
 }
 
 /// Returns true if the node is this session's registration of a broker that does not stop.

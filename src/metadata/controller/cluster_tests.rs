@@ -123,6 +123,12 @@ impl Cluster {
         let id = TopicId::random();
         self.put(&NodePath::Topic(name()), encode(&TopicValue::new(id, &assignment)), 4, 1);
         self.put(&NodePath::Partitions(name()), NewPartitionsValue::from(PartitionIndex(0)), 0, 1);
+        let config = NodePath::TopicConfig(name());
+        // The settings may have been put first.
+        let missing = self.builder.missing_beside(&NodePath::Topic(name()).to_string());
+        if missing.contains(&config.to_string()) {
+            self.put(&config, encode(&ConfigValue::new(Configs::new())), 0, 1);
+        }
         id
     }
 

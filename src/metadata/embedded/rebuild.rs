@@ -199,7 +199,7 @@ impl Rebuild {
             self.put(NodePath::ControllerEpoch.to_string(), Bytes::from_static(b"0"))?;
         }
         self.put(NodePath::Marker.to_string(), encode(&MarkerValue { format: FORMAT }))?;
-        let id = ClusterIdValue { version: "1".to_owned(), id: found.cluster_id.clone() };
+        let id = ClusterIdValue::new(&found.cluster_id);
         self.put(NodePath::ClusterId.to_string(), encode(&id))
     }
 
@@ -216,6 +216,7 @@ impl Rebuild {
         let partitions = known.max(topic.partitions);
         let mut value = old.filter(|_| known > 0).unwrap_or(TopicValue::new(topic.id, &[]));
         value.add_partitions(&vec![vec![broker]; partitions - known]);
+        let has_config = value.has_config;
         self.put(path, encode(&value))?;
         let parent = NodePath::Partitions(topic.name.clone()).to_string();
         // The controller makes the states that are neither left nor known from logs.
@@ -236,7 +237,7 @@ impl Rebuild {
         for (partition, epoch) in &topic.epochs {
             self.add_state(&topic.name, *partition, *epoch, broker)?;
         }
-        let has_old_configs = self.add_configs(topic, known > 0)?;
+        let has_old_configs = self.add_configs(topic, known > 0, has_config)?;
         let (name, id) = (topic.name.clone(), topic.id);
         self.topics.push(RebuiltTopic { name, id, partitions, has_old_configs });
         Ok(())
@@ -288,10 +289,17 @@ impl Rebuild {
         self.put(path, encode_state(&state))
     }
 
-    /// Sets the settings of a topic; returns true if they come from the old journal.
-    fn add_configs(&mut self, topic: &FoundTopic, is_known: bool) -> Result<bool, StoreError> {
+    /// Sets the settings of a topic, of which the node may have to exist; returns true if they come
+    /// from the old journal.
+    fn add_configs(
+        &mut self,
+        topic: &FoundTopic,
+        is_known: bool,
+        must_exist: bool,
+    ) -> Result<bool, StoreError> {
         let path = NodePath::TopicConfig(topic.name.clone()).to_string();
         let old = self.tree.get(&path).and_then(|n| decode::<ConfigValue>(&n.value).ok());
+        let is_missing = old.is_none() && must_exist;
         let has_old = old.is_some() || self.was_whole && is_known;
         let mut configs = match old {
             Some(old) => old.config,
@@ -300,7 +308,7 @@ impl Rebuild {
         };
         let before = configs.clone();
         configs.extend(topic.required.clone());
-        if !has_old && !configs.is_empty() || configs != before {
+        if is_missing || !has_old && !configs.is_empty() || configs != before {
             self.put(path, encode(&ConfigValue::new(configs)))?;
         }
         Ok(has_old)

@@ -1,14 +1,15 @@
 //! Nodes that cannot be read, because they were edited by hand or written by a later release, and
-//! states of partitions that somebody has deleted.
+//! states and settings that somebody has deleted.
 //!
 //! The dependents of such a node stop until it is repaired: a topic or partition is not served, a
 //! broker counts as stopped, records are not deleted by inherited settings, or no leaders are
 //! elected. Data is kept.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::metadata::image::{BrokenNode, Image};
-use crate::metadata::layout::NodePath;
+use crate::metadata::layout::{BROKER_CONFIGS, NodePath, broker_config_name};
 use crate::types::{BrokerId, TopicId, TopicName, TopicPartition};
 
 impl Image {
@@ -17,14 +18,42 @@ impl Image {
         self.is_broken(|| NodePath::Topic(name.clone()))
     }
 
-    /// True if the settings of the topic with this name cannot be read.
+    /// True if the settings of the topic with this name are missing or cannot be read.
     pub fn are_topic_configs_broken(&self, name: &TopicName) -> bool {
         self.is_broken(|| NodePath::TopicConfig(name.clone()))
+            || self.topics.get(name).is_some_and(|topic| topic.lacks_configs())
     }
 
-    /// True if the dynamic settings of a broker, or with `None` of all brokers, cannot be read.
+    /// True if the dynamic settings of a broker, or with `None` of all brokers, are missing or
+    /// cannot be read.
     pub fn are_broker_configs_broken(&self, broker: Option<BrokerId>) -> bool {
-        self.is_broken(|| NodePath::BrokerConfig(broker))
+        self.is_broken(|| NodePath::BrokerConfig(broker)) || self.lacks_broker_configs(broker)
+    }
+
+    /// True if the dynamic settings of a broker, or with `None` of all brokers, were deleted by
+    /// hand, or may have been.
+    pub(in crate::metadata) fn lacks_broker_configs(&self, broker: Option<BrokerId>) -> bool {
+        let expected = &self.expected_broker_configs;
+        self.has_lost_broker_configs
+            || !expected.is_empty()
+                && !self.broker_configs.contains_key(&broker)
+                && expected.contains(&broker_config_name(broker))
+    }
+
+    /// The paths of nodes that were deleted by hand, partition states excepted.
+    pub(in crate::metadata) fn missing_nodes(&self) -> impl Iterator<Item = String> {
+        let parent = self.has_lost_broker_configs.then_some(NodePath::BrokerConfigs);
+        let paths = self
+            .expected_broker_configs
+            .iter()
+            .map(|name| NodePath::of(&format!("{BROKER_CONFIGS}/{name}")));
+        let of_brokers = paths.flatten().filter(
+            |path| matches!(path, NodePath::BrokerConfig(id) if self.lacks_broker_configs(*id)),
+        );
+        let of_topics = self.topics().filter(|topic| topic.lacks_configs());
+        let of_topics = of_topics.map(|topic| NodePath::TopicConfig(topic.name.clone()));
+        let missing = parent.into_iter().chain(of_brokers).chain(of_topics);
+        missing.map(|path| path.to_string()).filter(|path| !self.broken.contains_key(path))
     }
 
     /// True if the node of the controller cannot be read.
@@ -64,6 +93,10 @@ impl Image {
                 }
             }
         }
+        let known: BTreeSet<String> = before.missing_nodes().collect();
+        for path in self.missing_nodes().filter(|path| !known.contains(path)) {
+            tracing::error!("node {path} was deleted by hand; {}", consequence(&path));
+        }
         for (path, BrokenNode { reason, .. }) in &self.broken {
             if before.broken.get(path).is_none_or(|known| known.reason != *reason) {
                 tracing::error!("node {path} cannot be read: {reason}; {}", consequence(path));
@@ -84,7 +117,7 @@ fn consequence(path: &str) -> String {
         Some(NodePath::PartitionState(topic, partition)) => {
             format!("partition {} is not served", TopicPartition { topic, partition })
         }
-        Some(NodePath::BrokerConfig(_)) => {
+        Some(NodePath::BrokerConfigs | NodePath::BrokerConfig(_)) => {
             "no records are deleted or compacted by inherited settings".to_owned()
         }
         Some(NodePath::Broker(id)) => format!("broker {id} counts as stopped"),

@@ -18,7 +18,15 @@ pub struct Image {
     pub(in crate::metadata) topics: BTreeMap<TopicName, Arc<Topic>>,
     pub(in crate::metadata) names: HashMap<TopicId, TopicName>,
     pub(in crate::metadata) broker_configs: BTreeMap<Option<BrokerId>, Arc<Configs>>,
+    /// The names of the nodes with settings of brokers, all of which must exist.
+    pub(in crate::metadata) expected_broker_configs: Arc<BTreeSet<String>>,
+    /// True if these names are not known, since the parent was deleted or cannot be read.
+    pub(in crate::metadata) has_lost_broker_configs: bool,
     pub(in crate::metadata) tombstones: BTreeMap<TopicId, Arc<Tombstone>>,
+    /// The topics of which a tombstone was seen lately, whether it still exists or not.
+    pub(in crate::metadata) deleted: Arc<BTreeSet<TopicId>>,
+    /// True if only this process changes the store: then nothing is deleted by hand.
+    pub(in crate::metadata) is_private: bool,
     /// Topics with a tombstone whose nodes still exist.
     pub(in crate::metadata) deleting: BTreeMap<TopicName, Arc<Topic>>,
     pub(in crate::metadata) broken: BTreeMap<String, BrokenNode>,
@@ -196,6 +204,12 @@ impl Image {
     /// The tombstone of a deleted topic; its data may be removed.
     pub fn tombstone(&self, id: TopicId) -> Option<&Arc<Tombstone>> {
         self.tombstones.get(&id)
+    }
+
+    /// True if a topic that the image lacks was deleted by a request. The nodes of others may have
+    /// been deleted by hand, and come back.
+    pub fn was_deleted(&self, id: TopicId) -> bool {
+        self.is_private || self.deleted.contains(&id)
     }
 
     /// The unreadable nodes, by path.

@@ -33,9 +33,17 @@ impl Delta {
             broker_configs: differing(&old.broker_configs, &new.broker_configs),
             others: old.controller != new.controller
                 || old.tombstones != new.tombstones
+                || old.deleted != new.deleted
                 || old.known_brokers != new.known_brokers,
             ..Self::default()
         };
+        let has_inherited = |image: &Image| {
+            (image.has_lost_broker_configs, Arc::clone(&image.expected_broker_configs))
+        };
+        if has_inherited(old) != has_inherited(new) && !delta.broker_configs.contains(&None) {
+            // Settings may be missing that were never seen.
+            delta.broker_configs.insert(0, None);
+        }
         let names: Vec<TopicName> = differing(&old.topics, &new.topics);
         for name in names {
             match (old.topics.get(&name), new.topics.get(&name)) {

@@ -26,6 +26,8 @@ pub struct Topic {
     pub(in crate::metadata) version: i32,
     /// The version of the node with the topic's settings, if it exists.
     pub(in crate::metadata) config_version: Option<i32>,
+    /// True if that node must exist.
+    pub(in crate::metadata) has_config: bool,
     /// The parent of the partitions' nodes, if it exists.
     pub(in crate::metadata) parent: Option<PartitionsNode>,
 }
@@ -53,6 +55,11 @@ impl Topic {
     /// True if the state of a partition is to be made if it is missing.
     pub(in crate::metadata) fn is_new(&self, index: PartitionIndex) -> bool {
         self.parent.and_then(|parent| parent.new_from).is_some_and(|first| first <= index)
+    }
+
+    /// True if the node with the settings was deleted by hand, or cannot be read.
+    pub(in crate::metadata) fn lacks_configs(&self) -> bool {
+        self.has_config && self.config_version.is_none()
     }
 
     /// True if every partition has a leader.

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use crate::config::{ConfigError, Fault};
 use crate::metadata::image::Configs;
-use crate::metadata::layout::NodePath;
+use crate::metadata::layout::{NodePath, broker_config_name};
 use crate::metadata::operations::attempts::Attempts;
 use crate::metadata::store::{Op, Store};
-use crate::metadata::values::{ConfigValue, decode, encode};
+use crate::metadata::values::{BrokerConfigsValue, ConfigValue, TopicValue, decode, encode};
 use crate::metadata::{Metadata, MetadataError};
 use crate::types::{BrokerId, TopicName};
+
+/// The fault of a node with settings that must exist.
+const DELETED: &str = "it was deleted by hand; restore it first, or replace all of its settings";
 
 /// Validates the complete new settings of a topic or broker, given the old ones, which are `None`
 /// for a new topic. The layer that applies the settings provides the check.
@@ -91,18 +94,24 @@ impl Metadata {
         edits: &[ConfigEdit],
         rules: ConfigRules<'_>,
     ) -> Result<Vec<Op>, MetadataError> {
-        let mut ops = Vec::new();
         let path = match target {
-            ConfigTarget::Broker(id) => NodePath::BrokerConfig(*id).to_string(),
-            ConfigTarget::Topic(name) => {
-                ops.push(self.topic_check(store, name).await?);
-                NodePath::TopicConfig(name.clone()).to_string()
-            }
+            ConfigTarget::Broker(id) => NodePath::BrokerConfig(*id),
+            ConfigTarget::Topic(name) => NodePath::TopicConfig(name.clone()),
         };
+        let path = path.to_string();
         let node = store.get(&path).await?;
+        let owner = match target {
+            ConfigTarget::Broker(id) => self.noted_child(store, *id).await?,
+            ConfigTarget::Topic(name) => self.noted_settings(store, name).await?,
+        };
+        let mut ops = owner.ops;
         let mut value = match &node {
             Some(node) => decode::<ConfigValue>(&node.value)
                 .map_err(|reason| MetadataError::malformed(&path, reason))?,
+            // All settings were deleted by hand: an edit of some would bury the others.
+            None if owner.has_settings && edits.first() != Some(&ConfigEdit::Clear) => {
+                return Err(MetadataError::Malformed { path, reason: DELETED.to_owned() });
+            }
             None => ConfigValue::new(Configs::new()),
         };
         let edited = edited(&value.config, edits, rules.inherited_list)?;
@@ -115,17 +124,54 @@ impl Metadata {
         Ok(ops)
     }
 
-    /// The operation that checks that the topic still exists.
-    async fn topic_check(&self, store: &dyn Store, name: &TopicName) -> Result<Op, MetadataError> {
+    /// Notes in the topic's node that its settings have one, or checks that the topic still exists.
+    async fn noted_settings(
+        &self,
+        store: &dyn Store,
+        name: &TopicName,
+    ) -> Result<Owner, MetadataError> {
         let path = NodePath::Topic(name.clone()).to_string();
         let image = Arc::clone(&self.image().borrow());
         let node = match image.topic(name) {
             Some(_) => store.get(&path).await?,
             None => None,
         };
-        let gone = || MetadataError::UnknownTopic(name.to_string());
-        node.map(|node| Op::check(path, node.version)).ok_or_else(gone)
+        let Some(node) = node else { return Err(MetadataError::UnknownTopic(name.to_string())) };
+        let unreadable = |reason| MetadataError::malformed(&path, reason);
+        let mut value: TopicValue = decode(&node.value).map_err(unreadable)?;
+        let has_settings = std::mem::replace(&mut value.has_config, true);
+        let op = match has_settings {
+            true => Op::check(path, node.version),
+            false => Op::set(path, encode(&value), node.version),
+        };
+        Ok(Owner { ops: vec![op], has_settings })
     }
+
+    /// Notes that a broker, or with `None` all brokers, have a node with their settings.
+    async fn noted_child(
+        &self,
+        store: &dyn Store,
+        broker: Option<BrokerId>,
+    ) -> Result<Owner, MetadataError> {
+        let path = NodePath::BrokerConfigs.to_string();
+        let Some(node) = store.get(&path).await? else {
+            return Err(MetadataError::Malformed { path, reason: DELETED.to_owned() });
+        };
+        let unreadable = |reason| MetadataError::malformed(&path, reason);
+        let mut value = BrokerConfigsValue::of(&node.value).map_err(unreadable)?;
+        let has_settings = !value.children.insert(broker_config_name(broker));
+        let set = || Op::set(path.clone(), encode(&value), node.version);
+        let ops = if has_settings { Vec::new() } else { vec![set()] };
+        Ok(Owner { ops, has_settings })
+    }
+}
+
+/// The topic or the brokers that settings belong to.
+struct Owner {
+    /// The operations by which it knows of the node with its settings.
+    ops: Vec<Op>,
+    /// True if it had that node before.
+    has_settings: bool,
 }
 
 fn edited(

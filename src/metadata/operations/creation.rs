@@ -59,14 +59,12 @@ impl Metadata {
         let replicas = self.check_new_topic(topic, check)?;
         let path = NodePath::Topic(topic.name.clone()).to_string();
         let new = NewPartitionsValue::from(PartitionIndex(0));
-        let mut ops = vec![
-            Op::create(path.clone(), encode(&TopicValue::new(topic.id, &replicas))),
+        let configs = encode(&ConfigValue::new(topic.configs.clone()));
+        let ops = vec![
+            Op::create(path, encode(&TopicValue::new(topic.id, &replicas))),
             Op::create(NodePath::Partitions(topic.name.clone()).to_string(), new),
+            Op::create(NodePath::TopicConfig(topic.name.clone()).to_string(), configs),
         ];
-        if !topic.configs.is_empty() {
-            let value = encode(&ConfigValue::new(topic.configs.clone()));
-            ops.push(Op::create(NodePath::TopicConfig(topic.name.clone()).to_string(), value));
-        }
         match self.execute(&*store, ops).await {
             Ok(_) => Ok(topic.id),
             Err(MetadataError::Store(StoreError::NodeExists { .. })) => {

@@ -1,10 +1,16 @@
 //! Producer ids: reserved in the store in blocks, assigned one by one.
+//!
+//! An id that is assigned twice loses records: a partition takes the first batches of the second
+//! producer for repetitions of the first one's, and acknowledges them. So a block does not begin by
+//! the value of its node alone, which somebody may have deleted or edited: each block costs a
+//! transaction, and so the transaction that created the node and the number of its writes bound the
+//! blocks that can have been reserved before.
 
 use std::ops::Range;
 
 use crate::metadata::layout::NodePath;
 use crate::metadata::operations::attempts::Attempts;
-use crate::metadata::store::Op;
+use crate::metadata::store::{Node, Op};
 use crate::metadata::values::{ProducerIdBlock, decode, encode};
 use crate::metadata::{Metadata, MetadataError};
 use crate::types::ProducerId;
@@ -29,27 +35,41 @@ impl Metadata {
 
     async fn new_block(&self) -> Result<Range<i64>, MetadataError> {
         let path = NodePath::ProducerIds.to_string();
-        let unreadable = |reason| MetadataError::malformed(&path, reason);
         let mut attempts = Attempts::default();
         loop {
             let store = self.store();
-            let node = store.get(&path).await?;
-            let first = match &node {
-                Some(node) => decode::<ProducerIdBlock>(&node.value).and_then(|block| block.next()),
-                None => Ok(ProducerId(0)),
+            let Some(node) = store.get(&path).await? else {
+                // Its creation is a transaction after all that reserved blocks before.
+                let creation = self.execute(&*store, vec![Op::create(path.clone(), "")]).await;
+                if let Err(error) = creation {
+                    attempts.again(error)?;
+                }
+                continue;
             };
-            let ProducerId(first) = first.map_err(unreadable)?;
-            let end = first.saturating_add(BLOCK_IDS);
-            let (first_id, last_id) = (ProducerId(first), ProducerId(end - 1));
-            let value = encode(&ProducerIdBlock::new(self.broker.0, first_id, last_id));
-            let op = match node {
-                Some(node) => Op::set(path.clone(), value, node.version),
-                None => Op::create(path.clone(), value),
-            };
+            let block = next_block(&node).map_err(|reason| MetadataError::Malformed {
+                path: path.clone(),
+                reason: reason.to_owned(),
+            })?;
+            let (first, last) = (ProducerId(block.start), ProducerId(block.end - 1));
+            let value = encode(&ProducerIdBlock::new(self.broker.0, first, last));
+            let op = Op::set(path.clone(), value, node.version);
             match self.execute(&*store, vec![op]).await {
-                Ok(_) => return Ok(first..end),
+                Ok(_) => return Ok(block),
                 Err(error) => attempts.again(error)?,
             }
         }
     }
+}
+
+/// The next block of ids, none of which has been assigned.
+///
+/// # Errors
+/// No ids are left.
+fn next_block(node: &Node) -> Result<Range<i64>, &'static str> {
+    let told = decode::<ProducerIdBlock>(&node.value).and_then(|block| block.next());
+    let blocks = node.created.max(0).checked_add(i64::from(node.version));
+    let bound = blocks.and_then(|blocks| blocks.checked_mul(BLOCK_IDS));
+    let start = bound.map(|bound| told.map_or(bound, |ProducerId(told)| told.max(bound)));
+    let block = start.and_then(|start| Some(start..start.checked_add(BLOCK_IDS)?));
+    block.ok_or("no producer ids are left")
 }

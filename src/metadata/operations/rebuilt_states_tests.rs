@@ -148,7 +148,7 @@ async fn a_rebuilt_state_of_a_topic_that_caches_says_so() {
     let ([first, _second], person) = two_brokers().await;
     let config = serde_json::json!({ "version": 1, "config": { "write.caching": "true" } });
     let path = format!("/config/topics/{}", name());
-    person.multi(vec![Op::create(path, config.to_string())]).await.unwrap();
+    person.multi(vec![Op::set(path, config.to_string(), 0)]).await.unwrap();
     delete_states(&person).await;
     first.rebuild_state(&name(), PARTITION, EPOCH).await.unwrap();
     let node = person.get("/brokers/topics/clicks/partitions/0/state").await.unwrap().unwrap();

@@ -127,3 +127,13 @@ pub enum OpResult {
     /// The node was deleted.
     Deleted,
 }
+
+impl OpResult {
+    /// The version of a node that was created or set.
+    pub(in crate::metadata) fn version_after(&self) -> i32 {
+        match self {
+            Self::Set { version } => *version,
+            _ => 0,
+        }
+    }
+}

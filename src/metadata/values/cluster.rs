@@ -18,6 +18,12 @@ pub(in crate::metadata) struct ClusterIdValue {
     pub(in crate::metadata) id: String,
 }
 
+impl ClusterIdValue {
+    pub(in crate::metadata) fn new(id: &str) -> Self {
+        Self { version: "1".to_owned(), id: id.to_owned() }
+    }
+}
+
 /// `/controller`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::metadata) struct ControllerValue {

@@ -17,7 +17,7 @@ pub(super) use broker::{decode_broker, encode_broker};
 pub(super) use cluster::{
     ClusterIdValue, ControllerValue, MarkerValue, ProducerIdBlock, decode_controller_epoch,
 };
-pub(super) use config::ConfigValue;
+pub(super) use config::{BrokerConfigsValue, ConfigValue};
 pub(super) use json::{Malformed, decode, encode, is_false};
 pub(super) use known_broker::KnownBrokerValue;
 pub(super) use partition::{decode_state, encode_state};

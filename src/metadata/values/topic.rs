@@ -43,6 +43,10 @@ pub(in crate::metadata) struct TopicValue {
     adding_replicas: Map<String, Value>,
     #[serde(default)]
     removing_replicas: Map<String, Value>,
+    /// True if the topic has a node with its settings; then one that is missing was deleted by
+    /// hand. False in a value of a release that wrote such a node with the first setting only.
+    #[serde(default)]
+    pub(in crate::metadata) has_config: bool,
     #[serde(flatten)]
     extra: Map<String, Value>,
 }
@@ -55,6 +59,7 @@ impl TopicValue {
             partitions: BTreeMap::new(),
             adding_replicas: Map::new(),
             removing_replicas: Map::new(),
+            has_config: true,
             extra: Map::new(),
         };
         value.add_partitions(assignment);

@@ -19,7 +19,7 @@ use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::remove_tree;
 use crate::storage::{CheckpointOffsets, Log, StartPoint, StorageError, small_file};
-use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicId, TopicName, TopicPartition};
 
 /// A truncation of a follower's log.
 #[derive(Clone, Debug)]
@@ -113,6 +113,14 @@ impl DataDir {
         let logs = self.lock_logs();
         let slots = logs.values().filter(|slot| !slot.is_known());
         slots.map(|slot| slot.partition().clone()).collect()
+    }
+
+    /// The topic ids of the logs of partitions of this topic name; `None` for an unidentified log.
+    pub fn topic_ids_of(&self, topic: &TopicName) -> Vec<Option<TopicId>> {
+        let first = TopicPartition { topic: topic.clone(), partition: PartitionIndex(0) };
+        let logs = self.lock_logs();
+        let slots = logs.range(first..).take_while(|(partition, _)| partition.topic == *topic);
+        slots.map(|(_, slot)| slot.metadata(&self.path).ok().map(|m| m.topic_id)).collect()
     }
 
     /// Writes the `partition.metadata` of an unidentified log again, durably, and recovers the log.

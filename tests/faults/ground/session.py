@@ -90,6 +90,16 @@ class Session:
         """Deletes a node, whatever its version."""
         self._call(DELETE, _string(path) + struct.pack(">i", -1))
 
+    def tree(self, path: str) -> dict[str, Node]:
+        """A node and all below it, parents first."""
+        node = self.get(path)
+        if node is None:
+            return {}
+        found = {path: node}
+        for name in self.children(path):
+            found |= self.tree(f"{path}/{name}")
+        return found
+
     def close(self) -> None:
         """Ends the session."""
         try:

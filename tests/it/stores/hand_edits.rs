@@ -10,9 +10,13 @@ use serde_json::{Value, json};
 use streamlog::io::SystemClock;
 use streamlog::metadata::{Node, Op, Store, ZooKeeperAddress, ZooKeeperStore};
 use streamlog::wire::ErrorCode;
+use streamlog::wire::create_topics::{self, CreateTopicsRequest};
+use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use tempfile::TempDir;
 
-use crate::support::{BrokerProcess, TOPIC, ZooKeeper, batch, sequenced, set_topic};
+use crate::support::{
+    BrokerProcess, Connection, TOPIC, ZooKeeper, batch, commit, sequenced, set_topic, stored,
+};
 
 /// The longest wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -253,6 +257,78 @@ fn a_wrong_assignment_or_state_harms_no_other_topic_and_loses_no_record() {
     changed(&edited, &state, &|state| state["leader_epoch"] = json!(1000));
     edited.append();
     assert!(edited.broker.take().unwrap().stop().success());
+}
+
+#[test]
+fn no_record_is_deleted_while_the_settings_that_keep_it_are_missing() {
+    let mut edited = Edited::start();
+    let mut client = edited.broker().connect();
+    assert_eq!(set_topic(&mut client, "retention.ms", "-1").0, ErrorCode::None);
+    let config = format!("/config/topics/{TOPIC}");
+    for brief in ["brief", "briefer"] {
+        let before = edited.shell().values(&config);
+        let known = edited.broker().log().len();
+        edited.shell().delete(&config);
+        edited.await_stop(known, &[&config, "by hand"]);
+        let (code, _) = set_topic(&mut client, "segment.bytes", "8192");
+        assert_ne!(code, ErrorCode::None, "the other settings would be lost");
+        let known = edited.broker().log().len();
+        edited.restart_with(&["log.retention.ms=1", "log.retention.check.interval.ms=50"]);
+        edited.await_stop(known, &[&config, "by hand"]);
+        // Once the records of this topic are deleted, all topics have been checked.
+        edited.broker().make_topic(brief);
+        client = edited.broker().connect();
+        client.send_batch_to(brief, batch(0..3), -1).unwrap();
+        assert_eq!(client.receive_offset().unwrap(), Ok(0));
+        let first = edited.data().join(format!("{brief}-0/00000000000000000000.log"));
+        await_that(|| !first.exists(), || format!("{} stays", first.display()));
+        edited.shell().set(before);
+        edited.append();
+    }
+}
+
+#[test]
+fn a_topic_of_which_logs_are_left_is_not_created_and_its_committed_offsets_stay() {
+    let mut edited = Edited::start();
+    let mut client = edited.broker().connect();
+    coordinate(&mut client, "group");
+    commit(&mut client, "group", 1);
+    let deleted = edited.shell().values(&path(""));
+    edited.shell().delete(&path(""));
+    await_that(|| edited.stored().is_none(), || "the topic is served".to_owned());
+    for _ in 0..2 {
+        let refusal = creation(&mut edited.broker().connect());
+        assert_eq!(refusal.0, ErrorCode::TopicAlreadyExists);
+        assert!(refusal.1.contains(&path("")), "{refusal:?}");
+        edited.restart();
+    }
+    edited.shell().restore(deleted);
+    edited.append();
+    let mut client = edited.broker().connect();
+    coordinate(&mut client, "group");
+    assert_eq!(stored(&mut client, "group"), Ok(1));
+}
+
+/// Has the broker coordinate a group.
+fn coordinate(client: &mut Connection, group: &str) {
+    let coordinator_keys = vec![group.to_owned()];
+    let request = FindCoordinatorRequest { coordinator_keys, ..Default::default() };
+    let answered = client.call(4, &request).unwrap();
+    assert_eq!(answered.coordinators[0].error_code, ErrorCode::None);
+}
+
+/// Asks for the creation of the test's topic.
+fn creation(client: &mut Connection) -> (ErrorCode, String) {
+    let topic = create_topics::RequestTopic {
+        name: TOPIC.to_owned(),
+        num_partitions: 1,
+        replication_factor: 1,
+        ..Default::default()
+    };
+    let request =
+        CreateTopicsRequest { topics: vec![topic], timeout_ms: 10_000, ..Default::default() };
+    let answered = client.call(7, &request).unwrap().topics.remove(0);
+    (answered.error_code, answered.error_message.unwrap_or_default())
 }
 
 #[test]

@@ -165,16 +165,23 @@ impl Broker {
             // Its leader waits for a replica that confirms it.
             return false;
         }
-        if self.incarnation() == Incarnation::UNKNOWN {
-            return false;
-        }
+        let (id, Incarnation(incarnation)) = (self.id.0, self.incarnation());
+        let mut eligible = state["eligible"].as_array().into_iter().flatten();
+        self.is_in_sync(state)
+            || self.incarnation() != Incarnation::UNKNOWN
+                && eligible
+                    .any(|replica| replica["broker"] == id && replica["incarnation"] == incarnation)
+    }
+
+    /// True if this broker is an in-sync member in the state of a partition, as it is registered.
+    pub(crate) fn is_in_sync(&self, state: &Value) -> bool {
         let (id, Incarnation(incarnation)) = (self.id.0, self.incarnation());
         let members = state["isr"].as_array().into_iter().flatten();
         let incarnations = state["isr_incarnations"].as_array().into_iter().flatten();
-        let mut eligible = state["eligible"].as_array().into_iter().flatten();
-        members.zip(incarnations).any(|(member, as_of)| *member == id && *as_of == incarnation)
-            || eligible
-                .any(|replica| replica["broker"] == id && replica["incarnation"] == incarnation)
+        self.incarnation() != Incarnation::UNKNOWN
+            && members
+                .zip(incarnations)
+                .any(|(member, as_of)| *member == id && *as_of == incarnation)
     }
 
     /// The replica of a partition.

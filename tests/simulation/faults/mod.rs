@@ -1,6 +1,7 @@
 //! The faults of a run, chosen at random: each machine has one at a time.
 
 mod links;
+mod node_edits;
 mod processes;
 mod storage;
 mod store_edits;
@@ -28,6 +29,9 @@ const STORE_OUTAGE_ONE_IN: u64 = 15;
 /// One fault in this many comes with the deletion of a partition's state.
 const STATE_EDIT_ONE_IN: u64 = 25;
 
+/// One fault in this many comes with an edit of another node.
+const NODE_EDIT_ONE_IN: u64 = 12;
+
 /// Begins faults for a while. The last ones end some seconds later.
 pub(crate) async fn inject(world: &Arc<World>, time: Duration) {
     let until = world.clock.elapsed() + time;
@@ -51,6 +55,9 @@ pub(crate) async fn inject(world: &Arc<World>, time: Duration) {
         }
         if world.chance(STATE_EDIT_ONE_IN) {
             world.start(store_edits::edit_state(Arc::clone(world)));
+        }
+        if world.chance(NODE_EDIT_ONE_IN) {
+            world.start(node_edits::edit_node(Arc::clone(world)));
         }
         let is_succession =
             sound.len() == MACHINES && !is_blackout && world.chance(SUCCESSION_ONE_IN);
