@@ -55,7 +55,7 @@ impl ImageBuilder {
     /// process changes the store if `is_private`.
     pub(in crate::metadata) fn after(earlier: &Self, is_private: bool) -> Self {
         let deleted = Arc::clone(&earlier.image.deleted);
-        let image = Image { is_private, deleted, ..Image::default() };
+        let image = Image { deleted, is_private, ..Image::default() };
         Self { image, deleted: earlier.deleted.clone(), ..Self::default() }
     }
 
@@ -89,7 +89,7 @@ impl ImageBuilder {
         let Some(topic) = &nodes.topic else { return Vec::new() };
         let parent = nodes.parent.is_none().then(|| NodePath::Partitions(name.clone()));
         let lacks_config = topic.has_config && nodes.configs.is_none();
-        let config = lacks_config.then(|| NodePath::TopicConfig(name));
+        let config = lacks_config.then_some(NodePath::TopicConfig(name));
         parent.into_iter().chain(config).map(|path| path.to_string()).collect()
     }
 
@@ -214,8 +214,8 @@ impl ImageBuilder {
         self.touched.extend(claimants.map(|(_, name)| name.clone()));
     }
 
-    /// Remembers that a topic was deleted, by the path of its tombstone: the tombstone itself may be
-    /// gone when it is read.
+    /// Remembers that a topic was deleted, by the path of its tombstone: the tombstone itself may
+    /// be gone when it is read.
     fn remember_deleted(&mut self, id: TopicId) {
         if self.image.is_private || self.image.deleted.contains(&id) {
             return;

@@ -33,8 +33,8 @@ pub(crate) fn problems(image: &Image) -> Vec<Problem> {
         let remedy = if path == BROKER_CONFIGS {
             "create it without a value, and set the settings of brokers again".to_owned()
         } else {
-            "restore it; or, if nobody has a copy, create it with {\"version\":1,\"config\":{}}, and \
-             set these settings again"
+            "restore it; or, if nobody has a copy, create it with {\"version\":1,\"config\":{}}, \
+             and set these settings again"
                 .to_owned()
         };
         let words = format!("node {path} was deleted by hand");

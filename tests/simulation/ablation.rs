@@ -13,27 +13,27 @@ use crate::zoo::Planted;
 /// The rules, each with a seed that finds its absence.
 const ABLATIONS: &[(Rule, u64)] = &[
     (Rule::FlushedCounts, 0),
-    (Rule::MaximalSet, 2),
+    (Rule::MaximalSet, 3),
     (Rule::MinimumHolds, 1),
-    (Rule::UnknownStaysMaximal, 87),
-    (Rule::OwnIncarnation, 10),
+    (Rule::UnknownStaysMaximal, 3),
+    (Rule::OwnIncarnation, 22),
     (Rule::TruncateByEpoch, 0),
     (Rule::JoinAtWatermark, 1),
-    (Rule::JoinAtEpochStart, 66),
-    (Rule::HandOverUnknown, 44),
+    (Rule::JoinAtEpochStart, 254),
+    (Rule::HandOverUnknown, 4),
     (Rule::ReadFromEpochStart, 2),
     (Rule::AnsweredUnderLease, 1),
-    (Rule::WaitForAsked, 4),
+    (Rule::WaitForAsked, 11),
 ];
 
 /// The rules of elections, each with a seed that finds its absence.
 const ELECTIONS: &[(ElectionRule, u64)] = &[
-    (ElectionRule::EndsAreCompared, 9),
-    (ElectionRule::GreatestEnd, 29),
-    (ElectionRule::LateReturn, 78),
-    (ElectionRule::TokenShowsDisk, 57),
-    (ElectionRule::MissingIsDamage, 0),
-    (ElectionRule::LossIsLookedFor, 30),
+    (ElectionRule::EndsAreCompared, 8),
+    (ElectionRule::GreatestEnd, 4),
+    (ElectionRule::LateReturn, 70),
+    (ElectionRule::TokenShowsDisk, 5),
+    (ElectionRule::MissingIsDamage, 3),
+    (ElectionRule::LossIsLookedFor, 28),
 ];
 
 /// The rules of elections whose absence no seed has found. The model and

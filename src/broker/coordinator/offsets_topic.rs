@@ -92,7 +92,7 @@ fn topic_in(image: &Image) -> Option<&Arc<Topic>> {
 }
 
 /// Returns true if the topic to which the offsets belong was deleted, even if there is a new topic
-/// of that name. Offsets of a topic whose nodes somebody has deleted by hand are kept: the nodes may
+/// of that name. Offsets of a topic whose nodes were deleted by hand are kept: the nodes may
 /// be restored. The image must be at least as new as when the offsets were committed; a
 /// broker's own image never goes back.
 pub(crate) fn is_topic_deleted(image: &Image, name: &TopicName, id: TopicId) -> bool {

@@ -140,9 +140,10 @@ impl Metadata {
         let unreadable = |reason| MetadataError::malformed(&path, reason);
         let mut value: TopicValue = decode(&node.value).map_err(unreadable)?;
         let has_settings = std::mem::replace(&mut value.has_config, true);
-        let op = match has_settings {
-            true => Op::check(path, node.version),
-            false => Op::set(path, encode(&value), node.version),
+        let op = if has_settings {
+            Op::check(path, node.version)
+        } else {
+            Op::set(path, encode(&value), node.version)
         };
         Ok(Owner { ops: vec![op], has_settings })
     }
