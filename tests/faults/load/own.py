@@ -2,6 +2,7 @@
 
 import random
 import time
+from dataclasses import dataclass
 
 import streamlog
 from faults.history.lines import Writer
@@ -14,8 +15,33 @@ from faults.load.worker import Pending, Producing, Worker
 WAIT_SECONDS = 60.0
 
 
+@dataclass(frozen=True)
+class Group:
+    """Records that were sent together."""
+
+    pending: Pending
+    tickets: dict[int, streamlog.Ticket]
+    """The tickets by the values of the records."""
+
+    @property
+    def is_done(self) -> bool:
+        """Returns whether all outcomes are known."""
+        return all(ticket.done() for ticket in self.tickets.values())
+
+    def settle(self) -> None:
+        """Waits for all outcomes, and notes them."""
+        for value, ticket in self.tickets.items():
+            try:
+                stored = ticket.result(WAIT_SECONDS)
+            except streamlog.StreamlogError:
+                # It retries, so that its last error promises nothing.
+                self.pending.settle(Record(value, Outcome.UNKNOWN))
+            else:
+                self.pending.settle(Record(value, Outcome.OK, stored.offset))
+
+
 class Sender(Producing):
-    """Sends groups of records, and waits for each group before the next."""
+    """Sends groups of records, and waits for each group before the next to its partition."""
 
     def __init__(self, process: int, writer: Writer, plan: Plan) -> None:
         """Sends by a client of its own."""
@@ -25,35 +51,38 @@ class Sender(Producing):
         self._client = streamlog.connect(plan.bootstrap)
 
     def work(self) -> None:
-        """Sends at its share of the rate, if the cluster keeps up."""
+        """Sends at its share of the rate, if the cluster keeps up.
+
+        A partition that is not served keeps no other one waiting.
+        """
         choice = random.Random(f"{self._plan.seed} {self.process}")
         pause = GROUP * self._plan.producers / self._plan.rate
+        sent: dict[int, Group] = {}
         with self._client, self._client.producer() as producer:
             while not self.stopping.wait(choice.uniform(0, 2 * pause)):
-                self._send_group(producer, choice.randrange(self._plan.partitions), choice)
+                for partition in [number for number, group in sent.items() if group.is_done]:
+                    sent.pop(partition).settle()
+                partition = choice.randrange(self._plan.partitions)
+                if partition not in sent:
+                    sent[partition] = self._send_group(producer, partition, choice)
+            for group in sent.values():
+                group.settle()
 
     def _send_group(
         self, producer: streamlog.Producer, partition: int, choice: random.Random
-    ) -> None:
+    ) -> Group:
         values = [next(self._numbers) for _ in range(GROUP)]
         pending = Pending(self, partition, values)
-        tickets = [
-            producer.send(
+        tickets = {
+            value: producer.send(
                 self._plan.topic,
                 encoded(value, choice.randrange(20, 200)),
                 key=key_of(value) if self._plan.keyed else None,
                 partition=partition,
             )
             for value in values
-        ]
-        for value, ticket in zip(values, tickets, strict=True):
-            try:
-                stored = ticket.result(WAIT_SECONDS)
-            except streamlog.StreamlogError:
-                # It retries, so that its last error promises nothing.
-                pending.settle(Record(value, Outcome.UNKNOWN))
-            else:
-                pending.settle(Record(value, Outcome.OK, stored.offset))
+        }
+        return Group(pending, tickets)
 
 
 class Reader(Worker):
